@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const sampleEveryMs = 100;
 
-export interface Measured {
+export interface ProgramCost {
   readonly seconds: number;
   readonly peakBytes: number;
   readonly answers: string;
@@ -40,7 +40,7 @@ function resident(pid: number): number {
 export async function measureProgram(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-): Promise<Measured> {
+): Promise<ProgramCost> {
   const began = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let [peakBytes, answers] = [0, ""];

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { ensureBuild, program } from "../engines/program.ts";
 import { findSpark } from "../engines/spark.ts";
 import { measureProgram } from "./analytics-measure.ts";
-import type { Measured } from "./analytics-measure.ts";
+import type { ProgramCost } from "./analytics-measure.ts";
 import { gpus, makeLake, metricsPerRow, stepSeconds } from "./analytics-data.ts";
 import { grouped, mib, number, say } from "./hub-print.ts";
 
@@ -42,7 +42,7 @@ try {
   );
   // All together first: reading once is what a report does. The single ones are for DuckDB alone, a start of Spark costs more than they do.
   for (const [at, chosen] of rounds.entries()) {
-    const measured: Measured[] = [];
+    const measured: ProgramCost[] = [];
     for (const engine of engines) {
       if (at > 0 && engine === "spark") continue;
       const args = [...chosen, "--input", dir, "--engine", engine];

@@ -12,7 +12,7 @@ import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
 import { tierIntervals } from "../src/pipeline/pipeline.ts";
 import { Emitter } from "../src/sources/sim/emit/emitter.ts";
-import { Fleet } from "../src/sources/sim/fleet/fleet.ts";
+import { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import { loadScenario } from "../src/sources/sim/scenario/load.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
 import { number, say } from "./hub-print.ts";
@@ -41,7 +41,7 @@ const store = await openStore({
   workerFile: false,
   manual: true,
 });
-const fleet = new Fleet(loadScenario("default"), { seed: 1, gpus, model: undefined }, startMs);
+const fleet = new SimFleet(loadScenario("default"), { seed: 1, gpus, model: undefined }, startMs);
 const emitter = new Emitter(fleet, "lab");
 const watch = new AnomalyWatch();
 const every = tierIntervals(1_000);

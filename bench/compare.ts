@@ -7,7 +7,7 @@ import { normal, repeatsOf } from "../src/runs/compare/fixture.ts";
 import { metrics } from "../src/runs/compare/metrics.ts";
 import { seeded } from "../src/runs/compare/random.ts";
 import { differenceOfRanges, windowsOf } from "../src/runs/compare/windows.ts";
-import type { RunSeries, Subject } from "../src/runs/compare/series.ts";
+import type { RunSeries, ComparisonSubject } from "../src/runs/compare/series.ts";
 
 const pairs = Number(process.argv[2] ?? 1_000);
 const metricKeys = ["power", "throughput", "perWatt"] as const;
@@ -44,7 +44,7 @@ const noises: readonly Noise[] = [
 const compared = metrics.filter(({ key }) => metricKeys.some((one) => one === key));
 
 /** Every run as its numbers: what the verdict is made of. */
-const figuresOfAll = ({ runs }: Subject) => runs.map((run) => figuresOf(run, compared));
+const figuresOfAll = ({ runs }: ComparisonSubject) => runs.map((run) => figuresOf(run, compared));
 const valuesOf = (all: readonly Figures[], key: string) =>
   all.map((one) => one.get(key)?.value ?? { why: "not there" });
 

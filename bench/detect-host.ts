@@ -5,11 +5,11 @@ import { tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { tierIntervals } from "../src/pipeline/pipeline.ts";
 import { SelfFrames } from "../src/pipeline/self.ts";
-import { SilenceFrames } from "../src/pipeline/source-down.ts";
+import { SourceDownFrames } from "../src/pipeline/source-down.ts";
 import { newSourceState, tierState } from "../src/pipeline/source-state.ts";
 import { createDerive } from "../src/pipeline/transforms/derive.ts";
 import { Emitter } from "../src/sources/sim/emit/emitter.ts";
-import { Fleet } from "../src/sources/sim/fleet/fleet.ts";
+import { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import { scenarioSchema } from "../src/sources/sim/scenario/schema.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
@@ -27,10 +27,10 @@ const jobs = [
 
 export class Host {
   readonly name: string;
-  readonly fleet: Fleet;
+  readonly fleet: SimFleet;
   readonly #emitter: Emitter;
   readonly #derive = createDerive();
-  readonly #silence: SilenceFrames;
+  readonly #silence: SourceDownFrames;
   readonly #state = newSourceState("sim", tiers);
   readonly #self = new SelfFrames();
   #answeredMs = startMs;
@@ -54,9 +54,9 @@ export class Host {
         ...(amount === undefined ? {} : { amount }),
       })),
     });
-    this.fleet = new Fleet(scenario, { seed, gpus: models.length, model: undefined }, startMs);
+    this.fleet = new SimFleet(scenario, { seed, gpus: models.length, model: undefined }, startMs);
     this.#emitter = new Emitter(this.fleet, name);
-    this.#silence = new SilenceFrames(name);
+    this.#silence = new SourceDownFrames(name);
   }
 
   /** The frames of an instant, each with its schedule; of a source that hangs, what the poller says of it. */

@@ -1,6 +1,6 @@
 /** What a benchmark of detection writes down as it goes: every alarm that began, and of every fault what it had to show itself by. */
-import type { Group } from "../src/alerting/rules/group.ts";
-import type { Fleet } from "../src/sources/sim/fleet/fleet.ts";
+import type { RuleGroupRunner } from "../src/alerting/rules/group.ts";
+import type { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
 export interface Alarm {
@@ -19,7 +19,7 @@ export interface Exposure {
   readonly longestJobSeconds: number;
 }
 
-export class AlarmBook {
+export class AlarmLog {
   readonly alarms: Alarm[] = [];
   readonly failed = new Set<string>();
   readonly #firing = new Set<string>();
@@ -35,7 +35,7 @@ export class AlarmBook {
     this.alarms.push({ name, severity, host, uuid, firstMs, says });
   }
 
-  take(group: Group, timeMs: number): void {
+  take(group: RuleGroupRunner, timeMs: number): void {
     for (const { rule, alerting, lastError } of group.runs) {
       if (lastError !== "") this.failed.add(`${rule.name}: ${lastError}`);
       const now = new Set<string>();
@@ -74,7 +74,7 @@ export class Exposures {
       this.#of.set(fault, { busySeconds: 0, longest: 0, run: 0, job: undefined });
   }
 
-  look(elapsedMs: number, fleets: readonly Fleet[]): void {
+  look(elapsedMs: number, fleets: readonly SimFleet[]): void {
     for (const [{ host, gpu, atMs, forMs }, seen] of this.#of) {
       if (elapsedMs < atMs || elapsedMs >= atMs + forMs) continue;
       const card = fleets[host]?.gpus[gpu];

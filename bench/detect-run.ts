@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { packGroups } from "../src/alerting/pack/pack.ts";
 import type { RuleContext } from "../src/alerting/rules/context.ts";
-import { Group } from "../src/alerting/rules/group.ts";
+import { RuleGroupRunner } from "../src/alerting/rules/group.ts";
 import type { RuleGroup } from "../src/alerting/rules/types.ts";
 import { AnomalySeries } from "../src/lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
@@ -17,11 +17,11 @@ import { identityOf } from "../src/model/identity.ts";
 import { createEngine } from "../src/query/engine.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
 import type { Alarm, Exposure } from "./detect-log.ts";
-import { AlarmBook, Exposures } from "./detect-log.ts";
+import { AlarmLog, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
-export interface Run {
+export interface DetectionRun {
   readonly alarms: readonly Alarm[];
   readonly exposure: ReadonlyMap<PlannedFault, Exposure>;
   readonly uuids: readonly (readonly string[])[];
@@ -29,7 +29,7 @@ export interface Run {
   readonly failedRules: ReadonlySet<string>;
 }
 
-export interface RunOptions {
+export interface DetectionRunOptions {
   readonly seed: number;
   readonly hosts: readonly (readonly string[])[];
   readonly faults: readonly PlannedFault[];
@@ -42,7 +42,7 @@ export interface RunOptions {
 const seriesEveryMs = 15_000;
 const maintainEveryMs = 30 * 60_000;
 
-export async function run(options: RunOptions): Promise<Run> {
+export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-detect-"));
   let nowMs = startMs;
   const store = await openStore({
@@ -78,10 +78,12 @@ export async function run(options: RunOptions): Promise<Run> {
   const groups =
     options.noRules === true
       ? []
-      : (await packGroups()).map(withoutInfo).map((group) => new Group(group, 15_000, false));
+      : (await packGroups())
+          .map(withoutInfo)
+          .map((group) => new RuleGroupRunner(group, 15_000, false));
   const watch = new AnomalyWatch();
   const series = new AnomalySeries();
-  const book = new AlarmBook();
+  const book = new AlarmLog();
   const exposures = new Exposures(options.faults);
   if (options.noRules === true)
     watch.subscribe(({ change, anomaly: { kind, severity, device, toldMs, says } }) => {

@@ -3,9 +3,9 @@ import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
-import type { Run } from "./detect-run.ts";
+import type { DetectionRun } from "./detect-run.ts";
 
-export interface Judged {
+export interface ScoredFault {
   readonly fault: PlannedFault;
   /** It had nothing to show itself by: no load for a fault that shows under load, no job that ran on. */
   readonly hidden: boolean;
@@ -14,7 +14,7 @@ export interface Judged {
 }
 
 export interface Score {
-  readonly judged: readonly Judged[];
+  readonly judged: readonly ScoredFault[];
   /** Alarms of GPUs that had no fault at the time nor shortly before. */
   readonly false: readonly Alarm[];
   /** Alarms of ailing GPUs that speak of something else than the fault. */
@@ -51,7 +51,7 @@ const leastJobSeconds = 600;
 const graceMs = 5 * 60_000;
 const aftermathMs = 20 * 60_000;
 
-export function score(run: Run, faults: readonly PlannedFault[], fromMs: number): Score {
+export function score(run: DetectionRun, faults: readonly PlannedFault[], fromMs: number): Score {
   const alarms = run.alarms
     .filter(({ severity, firstMs }) => severity !== "info" && firstMs >= startMs + fromMs)
     .sort((left, right) => left.firstMs - right.firstMs);
@@ -59,7 +59,7 @@ export function score(run: Run, faults: readonly PlannedFault[], fromMs: number)
     gpu < 0 ? alarm.host === run.hostNames[host] : alarm.uuid === run.uuids[host]?.[gpu];
   const isDuring = ({ atMs, forMs }: PlannedFault, { firstMs }: Alarm, moreMs: number): boolean =>
     firstMs >= startMs + atMs && firstMs <= startMs + atMs + forMs + moreMs;
-  const judged = faults.map((fault): Judged => {
+  const judged = faults.map((fault): ScoredFault => {
     const by = alarms.find(
       (alarm) =>
         concerns(fault, alarm) &&
@@ -84,7 +84,7 @@ export function score(run: Run, faults: readonly PlannedFault[], fromMs: number)
   };
 }
 
-function isHidden({ exposure }: Run, fault: PlannedFault): boolean {
+function isHidden({ exposure }: DetectionRun, fault: PlannedFault): boolean {
   const seen = exposure.get(fault);
   if (seen === undefined) return false;
   if (fault.fault === "memory-leak") return seen.longestJobSeconds < leastJobSeconds;

@@ -3,7 +3,7 @@ import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { planFaults } from "./detect-plan.ts";
 import type { PlannedFault } from "./detect-plan.ts";
-import type { Run } from "./detect-run.ts";
+import type { DetectionRun } from "./detect-run.ts";
 import { score } from "./detect-score.ts";
 
 const options = {
@@ -62,7 +62,7 @@ const alarm = (name: string, uuid: string, minute: number, severity = "warning")
   says: "",
 });
 const judge = (alarms: readonly Alarm[], busySeconds = 900) => {
-  const run: Run = {
+  const run: DetectionRun = {
     alarms,
     exposure: new Map([[fault, { busySeconds, longestJobSeconds: 900 }]]),
     uuids: [["a", "b"]],

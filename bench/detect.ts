@@ -8,9 +8,9 @@ import { faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { planFaults } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
-import type { Run, RunOptions } from "./detect-run.ts";
+import type { DetectionRun, DetectionRunOptions } from "./detect-run.ts";
 import { run } from "./detect-run.ts";
-import type { Judged, Score } from "./detect-score.ts";
+import type { ScoredFault, Score } from "./detect-score.ts";
 import { score } from "./detect-score.ts";
 import { quantile, say } from "./hub-print.ts";
 
@@ -69,9 +69,9 @@ const uuidsOf = new Map<string, number>();
 
 async function simulate(
   what: string,
-  options: Omit<RunOptions, "progress" | "seed" | "hosts" | "noRules">,
+  options: Omit<DetectionRunOptions, "progress" | "seed" | "hosts" | "noRules">,
   from: number,
-): Promise<Run> {
+): Promise<DetectionRun> {
   const began = Date.now();
   const shows = process.stderr.isTTY;
   const progress = (doneMs: number): void => {
@@ -132,7 +132,7 @@ function table(severity: number, { judged, false: wrong, others }: Score): void 
   for (const alarm of others) say(`other: ${describe(alarm)}`);
 }
 
-function row(name: string, judged: readonly Judged[]): void {
+function row(name: string, judged: readonly ScoredFault[]): void {
   if (judged.length === 0) return;
   // Left out whether found or not: counting only those that were found would flatter.
   const hidden = judged.filter((one) => one.hidden);

@@ -76,7 +76,7 @@ export class Instants {
   }
 }
 
-export interface Fleet {
+export interface BenchFleet {
   readonly gpus: number;
   readonly steps: number;
   readonly stepMs: number;
@@ -91,7 +91,7 @@ export interface FleetRequests {
 
 export const seriesPerRequest = 2_000;
 
-export function encodeFleet(fleet: Fleet, senderCount: number): FleetRequests {
+export function encodeFleet(fleet: BenchFleet, senderCount: number): FleetRequests {
   const series = fleetSeries(fleet.gpus);
   const requests = new WriteRequests(series);
   const instants = new Instants(fleet.gpus);

@@ -120,7 +120,7 @@ export async function paced(scale: number, minutes: number): Promise<void> {
       const put = (kind: string, value: number): void => figures.put(kind, engine.name, value);
       const cpuSeconds = (costs[i]?.cpuSeconds ?? NaN) - (before[i]?.cpuSeconds ?? NaN);
       put("acknowledged", acknowledged);
-      put("kept", await kept(engine, Math.ceil(seconds / 60) + 1));
+      put("kept", await countStored(engine, Math.ceil(seconds / 60) + 1));
       put("lag p99", quantile(lagsMs, 0.99));
       put("lag", Math.max(...lagsMs));
       put("cores", cpuSeconds / seconds / millions);
@@ -159,7 +159,7 @@ function watchProgram(folder: string): string {
 }
 
 /** How many samples of one metric can be read back. */
-async function kept(engine: Engine, minutes: number): Promise<number> {
+async function countStored(engine: Engine, minutes: number): Promise<number> {
   const query = `sum(count_over_time(gpu_power_watts[${minutes}m]))`;
   const { body } = await ask(engine, { name: query, query, timeMs: Date.now() });
   const { data } = JSON.parse(body) as { data: { result: { value: [number, string] }[] } };

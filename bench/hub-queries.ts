@@ -1,7 +1,7 @@
 /** The questions of the hub's benchmark, and how answers are held against each other. */
 import type { Engine } from "./hub-engines.ts";
 
-export interface Question {
+export interface BenchQuery {
   readonly name: string;
   readonly query: string;
   /** A range query when it is there. */
@@ -10,7 +10,7 @@ export interface Question {
 }
 
 /** Instants between two samples: on a sample, Prometheus before 3.0 counts one more than Prometheus 3 at a range's left end. */
-export function questions(startMs: number, endMs: number): Question[] {
+export function questions(startMs: number, endMs: number): BenchQuery[] {
   const timeMs = endMs - 2_500;
   const range = { startMs: startMs + 302_500, endMs: timeMs, stepMs: 60_000 };
   const slow = { ...range, startMs: startMs + 1_802_500, stepMs: 300_000 };
@@ -46,16 +46,16 @@ export function questions(startMs: number, endMs: number): Question[] {
   ];
 }
 
-export interface Answered {
+export interface TimedResponse {
   readonly tookMs: number;
   readonly body: string;
 }
 
 export async function ask(
   engine: Engine,
-  { query, range, timeMs }: Question,
+  { query, range, timeMs }: BenchQuery,
   timeoutMs = 120_000,
-): Promise<Answered> {
+): Promise<TimedResponse> {
   const params = new URLSearchParams({ query });
   if (range === undefined) params.set("time", String(timeMs / 1000));
   else {
@@ -100,7 +100,7 @@ function points(body: string): Map<string, number> {
 
 const nameOf = ({ metric }: Series): string => metric["__name__"] ?? "";
 
-export interface Difference {
+export interface ResultDifference {
   readonly points: number;
   readonly missing: number;
   readonly different: number;
@@ -110,7 +110,7 @@ export interface Difference {
 
 const tolerance = 1e-9;
 
-export function compare(ours: string, theirs: string): Difference {
+export function compare(ours: string, theirs: string): ResultDifference {
   const [mine, other] = [points(ours), points(theirs)];
   let [missing, different, worst] = [0, 0, 0];
   for (const [key, value] of other) {

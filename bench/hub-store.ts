@@ -4,7 +4,7 @@
  * BENCH_ONLY=fleet, large, trace, month, many or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
  */
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
-import type { Fleet, FleetRequests } from "./hub-data.ts";
+import type { BenchFleet, FleetRequests } from "./hub-data.ts";
 import {
   ingest,
   peakBytes,
@@ -17,7 +17,7 @@ import { many, month } from "./hub-large.ts";
 import { paced } from "./hub-paced.ts";
 import { Figures, grouped, head, median, mib, ms, names, number, row, say } from "./hub-print.ts";
 import { ask, compare, questions } from "./hub-queries.ts";
-import type { Answered, Difference } from "./hub-queries.ts";
+import type { TimedResponse, ResultDifference } from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
 import { traceRequests } from "./trace-requests.ts";
 
@@ -48,7 +48,7 @@ async function fill(engines: readonly Engine[], requests: FleetRequests): Promis
   row("bytes a sample on disk, settled, index included", of("disk"), (value) => value.toFixed(3));
 }
 
-const differenceText = (found: Difference): string =>
+const differenceText = (found: ResultDifference): string =>
   found.missing + found.different === 0
     ? `all ${grouped(found.points)} points the same`
     : `${grouped(found.different)} of ${grouped(found.points)} points differ (by ${(found.worst * 100).toPrecision(2)} % at most), ${grouped(found.missing)} in one only`;
@@ -59,7 +59,7 @@ async function query(engines: readonly Engine[], startMs: number, endMs: number)
   const before = new Map(engines.map((engine) => [engine.name, processCost(engine.pid)]));
   for (const question of questions(startMs, endMs)) {
     const took = new Map<EngineName, number[]>(names.map((name) => [name, []]));
-    const last = new Map<EngineName, Answered>();
+    const last = new Map<EngineName, TimedResponse>();
     // One more than is counted: the first finds cold pages.
     for (let run = 0; run <= runs; run++) {
       for (const engine of engines) {
@@ -112,7 +112,7 @@ async function withEngines(work: (engines: readonly Engine[]) => Promise<void>):
 }
 
 /** Ends at the last whole minute, so that every engine takes the samples as recent. */
-function fleetOf(gpus: number, steps: number, stepMs: number): Fleet {
+function fleetOf(gpus: number, steps: number, stepMs: number): BenchFleet {
   const endMs = Math.floor(Date.now() / 60_000) * 60_000;
   return { gpus, steps, stepMs, startMs: endMs - (steps - 1) * stepMs };
 }

@@ -11,14 +11,14 @@ import { encodeLayout, resolutionOf } from "../src/formats/frames/layout.ts";
 import { encodeMetric } from "../src/formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../src/formats/frames/request.ts";
 import { seriesPerGpu } from "./hub-data.ts";
-import type { Fleet, Way } from "./ingest-paths.ts";
+import type { IngestFleet, IngestPath } from "./ingest-paths.ts";
 import { gpus, senders } from "./ingest-paths.ts";
 
 const gpusPerHost = 8;
 const perHost = gpusPerHost * seriesPerGpu;
 
 /** @param framesPerRequest one as they come, more out of a spool after an outage */
-export function framesWay(name: string, fleet: Fleet, framesPerRequest: number): Way {
+export function framesPath(name: string, fleet: IngestFleet, framesPerRequest: number): IngestPath {
   const hosts = Math.floor(gpus / gpusPerHost);
   const bySender = Array.from({ length: senders }, (): Buffer[] => []);
   const agents = Array.from({ length: hosts }, (_, host) => new BenchAgent(fleet, host));
@@ -38,14 +38,14 @@ export function framesWay(name: string, fleet: Fleet, framesPerRequest: number):
 }
 
 class BenchAgent {
-  readonly #fleet: Fleet;
+  readonly #fleet: IngestFleet;
   readonly #host: number;
   readonly #layout: Layout;
   readonly #definition: ReturnType<typeof encodeLayout>;
   readonly #devices = encodeDevices([]);
   readonly #resolutions: Float64Array;
 
-  constructor(fleet: Fleet, host: number) {
+  constructor(fleet: IngestFleet, host: number) {
     this.#fleet = fleet;
     this.#host = host;
     const builder = new LayoutBuilder();

@@ -17,7 +17,7 @@ export const senders = 4;
 const gpusPerSender = 50;
 export const gpus = senders * gpusPerSender;
 
-export interface Way {
+export interface IngestPath {
   readonly name: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,14 +26,14 @@ export interface Way {
   readonly samples: number;
 }
 
-export interface Fleet {
+export interface IngestFleet {
   readonly series: readonly LabelSet[];
   readonly timesMs: readonly number[];
   /** Values by instant, in the order of the series. */
   readonly rows: readonly Float64Array[];
 }
 
-export function makeFleet(steps: number, endMs: number): Fleet {
+export function makeFleet(steps: number, endMs: number): IngestFleet {
   const instants = new Instants(gpus);
   const rows = Array.from({ length: steps }, () => {
     instants.next();
@@ -50,7 +50,7 @@ const protobuf = { "content-type": "application/x-protobuf" };
 const snappy = { ...protobuf, "content-encoding": "snappy" };
 const v2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request";
 
-export const ways: readonly ((fleet: Fleet) => Way)[] = [
+export const ingestPaths: readonly ((fleet: IngestFleet) => IngestPath)[] = [
   (fleet) =>
     way("remote-write 1.0", "/api/v1/write", snappy, fleet, (batch) =>
       compressSnappy(encodeWriteRequest(batch)),
@@ -66,16 +66,16 @@ export const ways: readonly ((fleet: Fleet) => Way)[] = [
         "bench",
       ),
     ),
-  (fleet) => influxWay(fleet),
+  (fleet) => influxPath(fleet),
 ];
 
 function way(
   name: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-  fleet: Fleet,
+  fleet: IngestFleet,
   encode: (batch: SampleBatch) => Buffer,
-): Way {
+): IngestPath {
   const bySender = Array.from({ length: senders }, (_, sender) =>
     fleet.rows.map((_row, step) => encode(batchOf(fleet, sender, step))),
   );
@@ -88,7 +88,11 @@ function way(
   };
 }
 
-function batchOf({ series, timesMs, rows }: Fleet, sender: number, step: number): SampleBatch {
+function batchOf(
+  { series, timesMs, rows }: IngestFleet,
+  sender: number,
+  step: number,
+): SampleBatch {
   const builder = new BatchBuilder();
   const perSender = gpusPerSender * seriesPerGpu;
   for (let i = sender * perSender; i < (sender + 1) * perSender; i++)
@@ -97,7 +101,7 @@ function batchOf({ series, timesMs, rows }: Fleet, sender: number, step: number)
 }
 
 /** A line a GPU with all its values as fields, as Telegraf writes. */
-function influxWay({ series, timesMs, rows }: Fleet): Way {
+function influxPath({ series, timesMs, rows }: IngestFleet): IngestPath {
   const lines = Array.from({ length: gpus }, (_, gpu) => {
     const own = series.slice(gpu * seriesPerGpu, (gpu + 1) * seriesPerGpu);
     const tags = ["gpu", "host", "uuid"].map((name) => `${name}=${labelValue(own[0] ?? [], name)}`);

@@ -12,7 +12,7 @@ import { startPrometheus } from "../engines/prometheus.ts";
 import { findTool } from "../engines/tools.ts";
 import { fleetSeries, Instants, seriesPerGpu } from "./hub-data.ts";
 import type { EngineName } from "./hub-engines.ts";
-import type { Ingested } from "./ingest-send.ts";
+import type { IngestFigures } from "./ingest-send.ts";
 import { processCost } from "./process-cost.ts";
 
 export const targets = 200;
@@ -26,11 +26,11 @@ const warmUpSeconds = 10;
 export async function scrapeTargets(
   seconds: number,
   intervalSeconds: number,
-): Promise<Map<EngineName, Ingested>> {
+): Promise<Map<EngineName, IngestFigures>> {
   const pages = new Pages();
   const address = await pages.listen();
   const config = configOf(address, intervalSeconds);
-  const found = new Map<EngineName, Ingested>();
+  const found = new Map<EngineName, IngestFigures>();
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-scrape-"));
   try {
     const file = path.join(folder, "prometheus.yml");
@@ -60,7 +60,7 @@ export async function scrapeTargets(
   }
 }
 
-async function watch(pages: Pages, pid: number, seconds: number): Promise<Ingested> {
+async function watch(pages: Pages, pid: number, seconds: number): Promise<IngestFigures> {
   await sleep(warmUpSeconds * 1_000);
   const before = processCost(pid);
   const [served, bytes] = [pages.served, pages.bytes];

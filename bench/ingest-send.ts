@@ -2,11 +2,11 @@
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import type { Engine } from "./hub-engines.ts";
-import type { Way } from "./ingest-paths.ts";
+import type { IngestPath } from "./ingest-paths.ts";
 import { senders } from "./ingest-paths.ts";
 import { processCost } from "./process-cost.ts";
 
-export interface Ingested {
+export interface IngestFigures {
   readonly samplesPerSecond: number;
   readonly cpuSecondsPerMillion: number;
   /** Headers, bodies and all, from sender to engine. */
@@ -16,10 +16,10 @@ export interface Ingested {
 /** So much of the requests comes before the measuring: new series are made there, and code becomes warm. */
 const warmUpShare = 0.25;
 
-export async function ingestWay(
+export async function ingestPath(
   engine: Pick<Engine, "name" | "url" | "pid">,
-  way: Way,
-): Promise<Ingested> {
+  way: IngestPath,
+): Promise<IngestFigures> {
   const client = new Client(engine.url + way.path, way.headers);
   const length = Math.max(...way.senders.map((bodies) => bodies.length));
   const warm = Math.max(1, Math.floor(length * warmUpShare));
@@ -43,7 +43,7 @@ export async function ingestWay(
 }
 
 /** Each sender its requests one after the other. */
-async function sendAll(client: Client, way: Way, from: number, to: number): Promise<void> {
+async function sendAll(client: Client, way: IngestPath, from: number, to: number): Promise<void> {
   await Promise.all(
     way.senders.map(async (bodies) => {
       for (const body of bodies.slice(from, to)) {

@@ -12,12 +12,12 @@ import {
 import type { Engine, EngineName } from "./hub-engines.ts";
 import { grouped, number, say } from "./hub-print.ts";
 import { seriesPerGpu } from "./hub-data.ts";
-import { framesWay } from "./ingest-frames.ts";
+import { framesPath } from "./ingest-frames.ts";
 import { scrapeTargets, targets } from "./ingest-scrape.ts";
-import type { Ingested } from "./ingest-send.ts";
-import { ingestWay } from "./ingest-send.ts";
-import type { Fleet, Way } from "./ingest-paths.ts";
-import { gpus, makeFleet, ways } from "./ingest-paths.ts";
+import type { IngestFigures } from "./ingest-send.ts";
+import { ingestPath } from "./ingest-send.ts";
+import type { IngestFleet, IngestPath } from "./ingest-paths.ts";
+import { gpus, makeFleet, ingestPaths } from "./ingest-paths.ts";
 
 const scale = Number(process.env["BENCH_SCALE"] ?? "1");
 const only = process.env["BENCH_ONLY"];
@@ -43,7 +43,7 @@ function head(): void {
   say("|---|---|---|---|---|---|");
 }
 
-function rows(name: string, found: ReadonlyMap<EngineName, Ingested>): void {
+function rows(name: string, found: ReadonlyMap<EngineName, IngestFigures>): void {
   const hub = found.get("hub");
   for (const [engine, { samplesPerSecond, cpuSecondsPerMillion, wireBytesPerSample }] of found) {
     const ratio =
@@ -63,12 +63,12 @@ function rows(name: string, found: ReadonlyMap<EngineName, Ingested>): void {
 }
 
 /** Each engine starts empty: the same samples twice would be duplicates. */
-async function measure(way: Way): Promise<Map<EngineName, Ingested>> {
-  const found = new Map<EngineName, Ingested>();
+async function measure(way: IngestPath): Promise<Map<EngineName, IngestFigures>> {
+  const found = new Map<EngineName, IngestFigures>();
   for (const name of ["hub", ...(peersOf[way.name] ?? [])] as const) {
     const engine = await starts[name]();
     try {
-      found.set(name, await ingestWay(engine, way));
+      found.set(name, await ingestPath(engine, way));
     } finally {
       await engine.stop();
     }
@@ -77,9 +77,9 @@ async function measure(way: Way): Promise<Map<EngineName, Ingested>> {
   return found;
 }
 
-async function frames(fleet: Fleet): Promise<void> {
-  const live = await measure(framesWay("native frames, one a request", fleet, 1));
-  await measure(framesWay("native frames out of a spool", fleet, 6));
+async function frames(fleet: IngestFleet): Promise<void> {
+  const live = await measure(framesPath("native frames, one a request", fleet, 1));
+  await measure(framesPath("native frames out of a spool", fleet, 6));
   const bytes = (live.get("hub")?.wireBytesPerSample ?? NaN) * 8 * seriesPerGpu;
   notes.push(
     `8 GPUs every 30 s by push are ${number(bytes / 30)} bytes a second (${seriesPerGpu} series a GPU).`,
@@ -93,7 +93,8 @@ say(
 );
 head();
 if (only === undefined || only === "frames") await frames(fleet);
-if (only === undefined || only === "write") for (const make of ways) await measure(make(fleet));
+if (only === undefined || only === "write")
+  for (const make of ingestPaths) await measure(make(fleet));
 if (only === undefined || only === "scrape")
   rows("scraping 200 targets", await scrapeTargets(scrapeSeconds, scrapeIntervalSeconds));
 for (const note of notes) say(`\n${note}`);

@@ -4,7 +4,7 @@ import { peakBytes } from "./hub-engines.ts";
 import { quantile } from "./hub-print.ts";
 import { processCost } from "./process-cost.ts";
 
-export interface Watched {
+export interface LoadFigures {
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -36,7 +36,7 @@ export class HubWatch {
     this.#probing = this.#probe();
   }
 
-  async end(): Promise<Watched> {
+  async end(): Promise<LoadFigures> {
     this.#over = true;
     const seconds = (performance.now() - this.#beganMs) / 1_000;
     const { cpuSeconds, residentBytes } = processCost(this.#pid);

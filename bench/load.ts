@@ -16,7 +16,7 @@ import { gpusPerHost } from "./load-host.ts";
 import { LoadFleet, makeTokens } from "./load-fleet.ts";
 import { LoadReaders } from "./load-readers.ts";
 import { seriesPerTarget, startTargets } from "./load-targets.ts";
-import type { Watched } from "./load-watch.ts";
+import type { LoadFigures } from "./load-watch.ts";
 import { HubWatch, valueOf } from "./load-watch.ts";
 
 const scale = Number(process.env["LOAD_SCALE"] ?? "1");
@@ -46,14 +46,14 @@ function head(title: string, columns: readonly string[]): void {
 }
 
 const ratio = (value: number, base: number): string => `${number(value / base)}×`;
-const cores = ({ cpuSeconds, seconds }: Watched): string => (cpuSeconds / seconds).toFixed(2);
-const shedText = ({ shed }: Watched): string =>
+const cores = ({ cpuSeconds, seconds }: LoadFigures): string => (cpuSeconds / seconds).toFixed(2);
+const shedText = ({ shed }: LoadFigures): string =>
   Object.entries(shed)
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${grouped(count)} ${what}`)
     .join(", ") || "none";
 
-async function watch(hub: RunningHub, seconds: number): Promise<Watched> {
+async function watch(hub: RunningHub, seconds: number): Promise<LoadFigures> {
   const watching = new HubWatch(hub.url, hub.process.pid);
   await sleep(seconds * 1_000);
   return watching.end();

@@ -89,7 +89,7 @@ function putSample(buffer: Buffer, at: number, timeMs: number, value: number): n
   return at + sampleBytes;
 }
 
-export interface Answer {
+export interface WriteResponse {
   readonly status: number;
   readonly text: string;
   readonly retryAfter: string | undefined;
@@ -107,7 +107,7 @@ export class WriteClient {
   }
 
   /** Rejects where no answer came. */
-  send(body: Buffer): Promise<Answer> {
+  send(body: Buffer): Promise<WriteResponse> {
     return new Promise((resolve, reject) => {
       const sending = request(this.#url, {
         agent: this.#agent,

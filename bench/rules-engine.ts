@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../engines/hub.ts";
-import { neededTool } from "../engines/cache.ts";
+import { requiredTool } from "../engines/cache.ts";
 import { startPrometheus } from "../engines/prometheus.ts";
 import { WriteClient, WriteRequests } from "./remote-write.ts";
 import { series, valueAt } from "./rules-file.ts";
@@ -12,7 +12,7 @@ import { series, valueAt } from "./rules-file.ts";
 const stepMs = 15_000;
 const historySteps = 24;
 
-export interface Running {
+export interface RunningEngine {
   readonly url: string;
   readonly pid: number;
   readonly names: {
@@ -24,7 +24,7 @@ export interface Running {
 }
 
 /** Gives every series its sample, on time, until told to stop. */
-export class Feed {
+export class SampleFeed {
   readonly #client: WriteClient;
   readonly #requests = new WriteRequests(series);
   readonly #stop = new AbortController();
@@ -71,13 +71,13 @@ export class Feed {
   }
 }
 
-export interface Page {
+export interface RuleFigures {
   readonly slowest: number;
   readonly missed: number;
   readonly evaluated: number;
 }
 
-export async function readPage({ url, names }: Running): Promise<Page> {
+export async function readPage({ url, names }: RunningEngine): Promise<RuleFigures> {
   const page = await (await fetch(`${url}/metrics`)).text();
   const valuesOf = (name: string): number[] =>
     [...page.matchAll(new RegExp(`^${name}\\{[^\\n]*\\} (\\S+)$`, "gm"))].map(([, value]) =>
@@ -98,7 +98,7 @@ export async function countAlerts(url: string): Promise<number> {
   return answer.data.alerts.length;
 }
 
-export async function hub(file: string): Promise<Running> {
+export async function hub(file: string): Promise<RunningEngine> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-bench-hub-"));
   const running = await startHub({ dataDir, args: ["--rules", file, "--no-default-rules"] });
   return {
@@ -116,9 +116,9 @@ export async function hub(file: string): Promise<Running> {
   };
 }
 
-export async function prometheus(file: string): Promise<Running> {
+export async function prometheus(file: string): Promise<RunningEngine> {
   const running = await startPrometheus({
-    path: neededTool("prometheus"),
+    path: requiredTool("prometheus"),
     config: { rule_files: [file] },
     args: ["--web.enable-lifecycle"],
     logLevel: "warn",

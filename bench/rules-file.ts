@@ -2,7 +2,7 @@
 import type { LabelSet } from "../src/model/labels.ts";
 import { labelSet } from "../src/model/labels.ts";
 
-export type Scope = "fleet" | "host";
+export type RuleScope = "fleet" | "host";
 
 export const gpus = 2_000;
 const gpusPerHost = 8;
@@ -51,7 +51,7 @@ export function valueAt(index: number, step: number): number {
 }
 
 /** No two rules have the same threshold. */
-function expr(rule: number, scope: Scope): string {
+function expr(rule: number, scope: RuleScope): string {
   const on = scope === "host" ? `{host="node-${rule % hosts}"}` : "";
   const tiny = rule / 100_000;
   switch (rule % 5) {
@@ -69,7 +69,7 @@ function expr(rule: number, scope: Scope): string {
 }
 
 /** JSON is YAML. */
-export function ruleFile(rules: number, scope: Scope, intervalSeconds: number): string {
+export function ruleFile(rules: number, scope: RuleScope, intervalSeconds: number): string {
   const groups = Array.from({ length: Math.ceil(rules / rulesPerGroup) }, (_, group) => ({
     name: `group-${group}`,
     interval: `${intervalSeconds}s`,

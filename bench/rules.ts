@@ -10,9 +10,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { number, say } from "./hub-print.ts";
 import { processCost } from "./process-cost.ts";
-import { countAlerts, Feed, hub, prometheus, readPage } from "./rules-engine.ts";
-import type { Running } from "./rules-engine.ts";
-import type { Scope } from "./rules-file.ts";
+import { countAlerts, SampleFeed, hub, prometheus, readPage } from "./rules-engine.ts";
+import type { RunningEngine } from "./rules-engine.ts";
+import type { RuleScope } from "./rules-file.ts";
 import { gpus, ruleFile } from "./rules-file.ts";
 
 const { values: given } = parseArgs({
@@ -26,7 +26,7 @@ const { values: given } = parseArgs({
 const rules = Number(given.rules);
 const intervalSeconds = Number(given.interval);
 const rounds = Number(given.rounds);
-const scopes: readonly Scope[] =
+const scopes: readonly RuleScope[] =
   given.scope === "fleet" || given.scope === "host" ? [given.scope] : ["host", "fleet"];
 
 interface Measured {
@@ -40,12 +40,15 @@ interface Measured {
   readonly residentBytes: number;
 }
 
-async function measure(start: (file: string) => Promise<Running>, scope: Scope): Promise<Measured> {
+async function measure(
+  start: (file: string) => Promise<RunningEngine>,
+  scope: RuleScope,
+): Promise<Measured> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-rules-"));
   const file = path.join(folder, "rules.yml");
   writeFileSync(file, "groups: []");
   const engine = await start(file);
-  const feed = new Feed(engine.url);
+  const feed = new SampleFeed(engine.url);
   try {
     await feed.begin();
     await sleep(intervalSeconds * 1_000);

@@ -1,7 +1,7 @@
 /** Scrapes as Prometheus does: OpenMetrics first, gzip, one connection kept open. Counts what goes over the wire. */
 import { Agent, request } from "node:http";
 
-export interface Scraped {
+export interface ScrapeSize {
   /** Status line, headers and body of the answer, as sent. */
   readonly wireBytes: number;
   readonly bodyBytes: number;
@@ -18,7 +18,7 @@ export class Scraper {
     this.#url = url;
   }
 
-  scrape(): Promise<Scraped> {
+  scrape(): Promise<ScrapeSize> {
     return new Promise((resolve, reject) => {
       const headers = { accept, "accept-encoding": "gzip" };
       request(this.#url, { agent: this.#agent, headers, timeout: 10_000 }, (answer) => {

@@ -5,7 +5,7 @@ import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import type { RunningKafka } from "../engines/kafka.ts";
 import { kafkaClassPath } from "../engines/kafka.ts";
-import { neededTool } from "../engines/cache.ts";
+import { requiredTool } from "../engines/cache.ts";
 import { program } from "../engines/program.ts";
 import { readLake } from "../test/engines/stream-lab.ts";
 
@@ -39,7 +39,7 @@ const gpulse = (args: readonly string[]): Promise<number> =>
 
 const tool = async (main: string, args: readonly string[], files?: Files): Promise<number> =>
   timed(
-    neededTool("java"),
+    requiredTool("java"),
     ["-Xmx512m", "-cp", await kafkaClassPath(), `org.apache.kafka.tools.${main}`, ...args],
     files,
   );

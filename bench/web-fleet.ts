@@ -5,7 +5,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
-import { neededTool } from "../engines/cache.ts";
+import { requiredTool } from "../engines/cache.ts";
 import { freePort } from "../engines/ports.ts";
 import { program } from "../engines/program.ts";
 import { startProcess } from "../engines/process.ts";
@@ -44,6 +44,6 @@ export async function withFleet(
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: neededTool("chromium"),
+    executablePath: requiredTool("chromium"),
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
   });

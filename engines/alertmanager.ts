@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
-import type { Finished, RunningProcess } from "./process.ts";
+import type { FinishedProcess, RunningProcess } from "./process.ts";
 
 export interface RunningAlertmanager {
   readonly url: string;
@@ -53,7 +53,7 @@ export async function amtool(
   file: string,
   url: string,
   args: readonly string[],
-): Promise<Finished> {
+): Promise<FinishedProcess> {
   return runProcess(file, [...args, `--alertmanager.url=${url}`], {
     env: { HOME: "/nonexistent" },
     timeoutMs: 20_000,

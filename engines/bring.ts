@@ -12,7 +12,7 @@ import { findSpark } from "./spark.ts";
 type Engine = readonly [name: string, bring: () => Promise<unknown>];
 
 /** Lanes run side by side; Maven has one lane, since two of it would write into one repository. */
-const lanes: readonly (readonly Engine[])[] = [
+const downloadQueues: readonly (readonly Engine[])[] = [
   [
     ["Kafka", kafkaClassPath],
     ["HDFS", hdfsJars],
@@ -41,5 +41,7 @@ async function bringAll(engines: readonly Engine[]): Promise<void> {
 
 const wanted = new Set(process.argv.slice(2));
 await Promise.all(
-  lanes.map((lane) => bringAll(lane.filter(([name]) => wanted.size === 0 || wanted.has(name)))),
+  downloadQueues.map((lane) =>
+    bringAll(lane.filter(([name]) => wanted.size === 0 || wanted.has(name))),
+  ),
 );

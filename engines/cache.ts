@@ -17,7 +17,7 @@ const POLL_MS = 200;
 const TELL_EVERY_MS = 30_000;
 
 /** The engine is not here and this machine is not ours to install it on: a reason to skip, never to pass. */
-export class EngineMissing extends Error {}
+export class EngineMissingError extends Error {}
 
 export function cacheFolder(): string {
   const caches = process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache");
@@ -25,10 +25,10 @@ export function cacheFolder(): string {
 }
 
 /** A system program that an engine needs. */
-export function neededTool(name: ToolName): string {
+export function requiredTool(name: ToolName): string {
   const found = findTool(name);
   if ("path" in found) return found.path;
-  throw new EngineMissing(found.missing);
+  throw new EngineMissingError(found.missing);
 }
 
 /** For use inside a test: what `start` gives, or the test is skipped with the reason. */
@@ -39,7 +39,7 @@ export async function orSkip<T>(
   try {
     return await start;
   } catch (error) {
-    if (error instanceof EngineMissing) return context.skip(error.message);
+    if (error instanceof EngineMissingError) return context.skip(error.message);
     throw error;
   }
 }
@@ -67,7 +67,7 @@ async function tryLock(file: string): Promise<boolean> {
 }
 
 /** The folder of that name, installed on first use. `recipe` is what it is made from: another recipe, another folder. */
-export async function keep(
+export async function installOnce(
   name: string,
   recipe: string,
   install: (folder: string) => Promise<void>,
@@ -99,8 +99,8 @@ export async function keep(
     return folder;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    if (couldInstall() || error instanceof EngineMissing) throw error;
-    throw new EngineMissing(`needs ${name}, which could not be installed here: ${reason}`);
+    if (couldInstall() || error instanceof EngineMissingError) throw error;
+    throw new EngineMissingError(`needs ${name}, which could not be installed here: ${reason}`);
   } finally {
     clearInterval(timer);
     await rm(aside, { recursive: true, force: true });
@@ -123,8 +123,8 @@ export async function installWith(
 /** The folder with the jars that engines/maven/NAME.xml names, and everything they need. */
 export async function mavenJars(name: string): Promise<string> {
   const pom = new URL(`./maven/${name}.xml`, import.meta.url);
-  return keep(name, readFileSync(pom, "utf8"), async (folder) => {
-    const maven = neededTool("maven");
+  return installOnce(name, readFileSync(pom, "utf8"), async (folder) => {
+    const maven = requiredTool("maven");
     const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"];
     const where = ["-f", pom.pathname, `-DoutputDirectory=${folder}`];
     await installWith(maven, ["-q", "-B", ...goal, ...where]);

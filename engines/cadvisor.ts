@@ -22,7 +22,7 @@ export interface RunningCadvisor {
   stop(): Promise<void>;
 }
 
-/** The program, built on first use; throws EngineMissing where there is no Go that can. */
+/** The program, built on first use; throws EngineMissingError where there is no Go that can. */
 export async function findCadvisor(): Promise<string> {
   return path.join(await goBuilt("cadvisor"), "cadvisor");
 }

@@ -66,7 +66,7 @@ export interface ComposeOptions {
   readonly overrides?: readonly string[];
 }
 
-/** The loader, built on first use; throws EngineMissing where there is no Go that can. */
+/** The loader, built on first use; throws EngineMissingError where there is no Go that can. */
 export async function composeCheck(): Promise<string> {
   return path.join(await goBuilt("compose-check"), "compose-check");
 }

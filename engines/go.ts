@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { EngineMissing, installWith, keep } from "./cache.ts";
+import { EngineMissingError, installWith, installOnce } from "./cache.ts";
 import { runProcess } from "./process.ts";
 
 /** What the go.mod files of Kubernetes and Helm ask for. */
@@ -25,7 +25,9 @@ export async function findGo(): Promise<string> {
     old.push(version[0]);
   }
   const found = old.length === 0 ? "there is none" : `this is ${old.join(", ")}`;
-  throw new EngineMissing(`needs Go ${OLDEST_GO.join(".")} or newer, and ${found}: see go.dev/dl`);
+  throw new EngineMissingError(
+    `needs Go ${OLDEST_GO.join(".")} or newer, and ${found}: see go.dev/dl`,
+  );
 }
 
 /**
@@ -38,7 +40,7 @@ export async function goBuilt(name: string, beside: readonly string[] = []): Pro
     .sort()
     .map((file) => `${file}\n${readFileSync(path.join(source, file), "utf8")}`)
     .join("\n");
-  return keep(name, [recipe, ...beside].join("\n"), async (aside) => {
+  return installOnce(name, [recipe, ...beside].join("\n"), async (aside) => {
     const args = ["build", "-C", source, ...FLAGS, "-o", `${aside}/`, ".", ...beside];
     await installWith(await findGo(), args);
   });

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import path from "node:path";
 
-import { mavenJars, neededTool } from "./cache.ts";
+import { mavenJars, requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
 import type { RunningProcess } from "./process.ts";
@@ -56,7 +56,7 @@ export async function hdfsJars(): Promise<string> {
 export async function startHdfs(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningHdfs> {
-  const java = neededTool("java");
+  const java = requiredTool("java");
   const jars = await hdfsJars();
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-hdfs-"));
   const conf = path.join(dataDir, "conf");

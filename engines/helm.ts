@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { goBuilt } from "./go.ts";
-import type { Finished } from "./process.ts";
+import type { FinishedProcess } from "./process.ts";
 import { runProcess } from "./process.ts";
 
 /** A Helm that was not built by its makers takes itself for one of an old cluster. */
@@ -17,7 +17,7 @@ export async function kubeTools(): Promise<{ readonly helm: string; readonly che
 }
 
 /** Helm with nothing of the user's own: no plugins, no repositories, no cluster. */
-export async function runHelm(args: readonly string[]): Promise<Finished> {
+export async function runHelm(args: readonly string[]): Promise<FinishedProcess> {
   const { helm } = await kubeTools();
   const env = { HELM_NO_PLUGINS: "1", KUBECONFIG: "/nonexistent/kubeconfig" };
   return runProcess(helm, args, { timeoutMs: 120_000, env });
@@ -45,7 +45,7 @@ export async function renderChart(options: RenderOptions): Promise<string> {
   throw new Error(done.stderr.replace(/^walk\.go.*\n/gm, "").trim());
 }
 
-export interface Checked {
+export interface CheckedManifest {
   readonly document: number;
   readonly kind: string;
   readonly name: string;
@@ -54,9 +54,9 @@ export interface Checked {
 }
 
 /** What Kubernetes's types say of each YAML document. */
-export async function checkManifests(text: string): Promise<readonly Checked[]> {
+export async function checkManifests(text: string): Promise<readonly CheckedManifest[]> {
   const { check } = await kubeTools();
   const done = await runProcess(check, [], { input: text });
-  if (done.code === 0 || done.code === 1) return JSON.parse(done.stdout) as Checked[];
+  if (done.code === 0 || done.code === 1) return JSON.parse(done.stdout) as CheckedManifest[];
   throw new Error(`kube-check failed: ${done.stderr.trim()}`);
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { neededTool } from "./cache.ts";
+import { requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { startProcess } from "./process.ts";
 import type { RunningProcess } from "./process.ts";
@@ -41,7 +41,7 @@ interface Answer {
 export async function startInfluxDb(
   options: { readonly auth?: boolean } = {},
 ): Promise<RunningInfluxDb> {
-  const program = neededTool("influxdb");
+  const program = requiredTool("influxdb");
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-influxdb-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { kafkaAnswers, kafkaClassPath } from "./kafka.ts";
-import { neededTool } from "./cache.ts";
+import { requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
-import type { Finished, RunningProcess } from "./process.ts";
+import type { FinishedProcess, RunningProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 /** Three brokers that start on two cores that others use too. */
@@ -38,7 +38,7 @@ export interface RunningKafkaCluster {
   readonly bootstrap: string;
   readonly brokers: readonly RunningBroker[];
   /** Runs one of Kafka's own command line tools. */
-  tool(mainClass: string, args: readonly string[]): Promise<Finished>;
+  tool(mainClass: string, args: readonly string[]): Promise<FinishedProcess>;
   stop(): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ function properties(
 export async function startKafkaCluster(
   options: KafkaClusterOptions,
 ): Promise<RunningKafkaCluster> {
-  const java = neededTool("java");
+  const java = requiredTool("java");
   const classPath = await kafkaClassPath();
   const folder = await mkdtemp(path.join(tmpdir(), "gpulse-kafka-cluster-"));
   const places: Place[] = [];

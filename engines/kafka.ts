@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { makeAuthority, writeCertificate } from "./certificates.ts";
-import { mavenJars, neededTool } from "./cache.ts";
+import { mavenJars, requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
-import type { Finished, RunningProcess } from "./process.ts";
+import type { FinishedProcess, RunningProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 const START_TIMEOUT_MS = 90_000;
@@ -49,7 +49,7 @@ export interface RunningKafka {
   /** Starts it again on the same data and ports, after a kill where it still runs. */
   restart(): Promise<void>;
   /** Runs one of Kafka's own command line tools, such as `org.apache.kafka.tools.ConsoleConsumer`. */
-  tool(mainClass: string, args: readonly string[], input?: string): Promise<Finished>;
+  tool(mainClass: string, args: readonly string[], input?: string): Promise<FinishedProcess>;
   stop(): Promise<void>;
 }
 
@@ -156,7 +156,7 @@ export async function kafkaClassPath(): Promise<string> {
 }
 
 export async function startKafka(options: KafkaOptions = {}): Promise<RunningKafka> {
-  const java = neededTool("java");
+  const java = requiredTool("java");
   const classPath = await kafkaClassPath();
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-kafka-"));
   const [plain, controller, ssl, saslPlaintext, saslSsl] = [

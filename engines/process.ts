@@ -15,7 +15,7 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Exit {
+export interface ExitStatus {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -24,14 +24,14 @@ export interface RunningProcess {
   readonly pid: number;
   /** Everything it has printed so far, stdout and stderr in the order they came. */
   output(): string;
-  exited(): Exit | undefined;
+  exited(): ExitStatus | undefined;
   /** Waits until it has printed something that matches. */
   waitForOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
   /** Waits until the address answers with a success. */
   waitForUrl(url: string, timeoutMs?: number): Promise<void>;
-  waitForExit(timeoutMs?: number): Promise<Exit>;
+  waitForExit(timeoutMs?: number): Promise<ExitStatus>;
   /** SIGTERM, and SIGKILL after the grace. */
-  stop(graceMs?: number): Promise<Exit>;
+  stop(graceMs?: number): Promise<ExitStatus>;
 }
 
 export function startProcess(
@@ -46,7 +46,7 @@ export function startProcess(
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
-  let exit: Exit | undefined;
+  let exit: ExitStatus | undefined;
   let startError: Error | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
@@ -67,7 +67,7 @@ export function startProcess(
     if (exit === undefined) return undefined;
     return `ended with ${exit.signal ?? `exit code ${exit.code}`} after printing:\n${output.trim()}`;
   };
-  const waitForExit = async (timeoutMs = 30_000): Promise<Exit> =>
+  const waitForExit = async (timeoutMs = 30_000): Promise<ExitStatus> =>
     waitUntil({ what: `${name} to end`, timeoutMs }, async () => {
       if (startError !== undefined) throw startError;
       return exit;
@@ -100,12 +100,12 @@ export function startProcess(
     },
   };
 
-  function exited(): Exit | undefined {
+  function exited(): ExitStatus | undefined {
     return exit;
   }
 }
 
-export interface Finished {
+export interface FinishedProcess {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -116,7 +116,7 @@ export async function runProcess(
   command: string,
   args: readonly string[],
   options: ProcessOptions & { readonly input?: string; readonly timeoutMs?: number } = {},
-): Promise<Finished> {
+): Promise<FinishedProcess> {
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
-import type { Finished, RunningProcess } from "./process.ts";
+import type { FinishedProcess, RunningProcess } from "./process.ts";
 
 export const repository = fileURLToPath(new URL("..", import.meta.url));
 export const program = fileURLToPath(new URL("../bin/gpulse", import.meta.url));
@@ -27,7 +27,7 @@ export interface RunningAgent {
 export async function runGpulse(
   args: readonly string[],
   options: { readonly node?: string; readonly timeoutMs?: number } = {},
-): Promise<Finished> {
+): Promise<FinishedProcess> {
   const { node = process.execPath, ...rest } = options;
   return runProcess(node, [program, ...args], rest);
 }

@@ -20,12 +20,12 @@ export interface PrometheusOptions {
   readonly receiver?: boolean;
 }
 
-export interface Sample {
+export interface PrometheusSample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
 }
 
-export interface Target {
+export interface PrometheusTarget {
   readonly scrapePool: string;
   readonly health: string;
   readonly lastError: string;
@@ -35,8 +35,8 @@ export interface RunningPrometheus {
   readonly url: string;
   readonly dataDir: string;
   readonly process: RunningProcess;
-  query(expression: string): Promise<readonly Sample[]>;
-  targets(): Promise<readonly Target[]>;
+  query(expression: string): Promise<readonly PrometheusSample[]>;
+  targets(): Promise<readonly PrometheusTarget[]>;
   log(): string;
   /** Ends it, by SIGKILL where told, does the work, and starts it again on the same data and address. */
   whileAway(work: () => Promise<void>, signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
@@ -99,11 +99,11 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
     log: () => server.output(),
     query: async (expression) => {
       const data = await get(`/api/v1/query?query=${encodeURIComponent(expression)}`);
-      return (data as { result: readonly Sample[] }).result;
+      return (data as { result: readonly PrometheusSample[] }).result;
     },
     targets: async () => {
       const data = await get("/api/v1/targets?state=active");
-      return (data as { activeTargets: readonly Target[] }).activeTargets;
+      return (data as { activeTargets: readonly PrometheusTarget[] }).activeTargets;
     },
   };
 }

@@ -11,7 +11,7 @@ import { waitUntil } from "./wait.ts";
 
 const agentProgram = fileURLToPath(new URL("../dist/agent/main.js", import.meta.url));
 
-export interface HubPlace {
+export interface HubLocation {
   readonly dataDir: string;
   readonly port: number;
   /** Files of its certificate and the CA's text; plain HTTP where absent. */
@@ -19,10 +19,10 @@ export interface HubPlace {
   readonly args?: readonly string[];
 }
 
-export const hubUrl = ({ port, tls }: HubPlace): string =>
+export const hubUrl = ({ port, tls }: HubLocation): string =>
   `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
 
-export interface Series {
+export interface QueriedSeries {
   readonly metric: Readonly<Record<string, string>>;
   readonly value?: readonly [number, string];
   readonly values?: readonly (readonly [number, string])[];
@@ -30,7 +30,7 @@ export interface Series {
 
 /** One answer of a hub; the body is what it sent, whatever the status. */
 export async function askHub(
-  place: HubPlace,
+  place: HubLocation,
   route: string,
   options: {
     readonly token?: string;
@@ -59,13 +59,13 @@ export async function askHub(
 }
 
 export async function queryHub(
-  place: HubPlace,
+  place: HubLocation,
   query: string,
   timeMs = Date.now(),
-): Promise<readonly Series[]> {
+): Promise<readonly QueriedSeries[]> {
   const route = `/api/v1/query?time=${timeMs / 1_000}&query=${encodeURIComponent(query)}`;
   const { body } = await askHub(place, route);
-  const said = JSON.parse(body) as { status: string; data: { result: readonly Series[] } };
+  const said = JSON.parse(body) as { status: string; data: { result: readonly QueriedSeries[] } };
   if (said.status !== "success") throw new Error(`${query}: ${body}`);
   return said.data.result;
 }
@@ -79,7 +79,7 @@ export interface AgentStatus {
   readonly spool?: { readonly records: number; readonly lostRecords: number };
 }
 
-export async function agentsOf(place: HubPlace): Promise<readonly AgentStatus[]> {
+export async function agentsOf(place: HubLocation): Promise<readonly AgentStatus[]> {
   const { body } = await askHub(place, "/api/agents");
   return (JSON.parse(body) as { agents: readonly AgentStatus[] }).agents;
 }
@@ -100,7 +100,7 @@ const killable = (running: RunningProcess): Killable => ({
   stop: async () => void (await running.stop(20_000)),
 });
 
-export async function startPushHub(place: HubPlace): Promise<Killable> {
+export async function startPushHub(place: HubLocation): Promise<Killable> {
   const tls =
     place.tls === undefined ? [] : [`--tls-cert=${place.tls.cert}`, `--tls-key=${place.tls.key}`];
   const hub = startProcess(

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 
-import { installWith, keep, neededTool } from "./cache.ts";
+import { installWith, installOnce, requiredTool } from "./cache.ts";
 
 export interface PythonPackages {
   readonly python: string;
@@ -14,8 +14,8 @@ export async function pythonPackages(
   name: string,
   packages: readonly string[],
 ): Promise<PythonPackages> {
-  const folder = await keep(name, packages.join(" "), async (aside) => {
-    await installWith(neededTool("python"), ["-m", "venv", aside]);
+  const folder = await installOnce(name, packages.join(" "), async (aside) => {
+    await installWith(requiredTool("python"), ["-m", "venv", aside]);
     // Compiling every module would take longer than fetching them.
     const install = ["-m", "pip", "install", "--quiet", "--no-compile", ...packages];
     await installWith(path.join(aside, "bin", "python"), install);

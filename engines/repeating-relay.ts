@@ -6,7 +6,7 @@ import { Agent, createServer, request } from "node:http";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface Relayed {
+export interface RelayedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -17,22 +17,22 @@ export interface Relayed {
  * `lose-answer`: delivered, the answer thrown away and the connection reset. `lose-request`: not delivered, the connection reset.
  * `twice`: delivered, then once more, and the second answer given. `twice-at-once`: both under way together, the first answer given.
  */
-export type Delivery = "well" | "lose-answer" | "lose-request" | "twice" | "twice-at-once";
+export type RelayBehaviour = "well" | "lose-answer" | "lose-request" | "twice" | "twice-at-once";
 
-export interface RelayOptions {
+export interface RepeatingRelayOptions {
   readonly targetPort: number;
   /** Asked for every request; well where absent. */
-  readonly deliver?: (incoming: Relayed) => Delivery;
+  readonly deliver?: (incoming: RelayedRequest) => RelayBehaviour;
   /** So long a request is sent again where its target is down; not at all where absent. */
   readonly retryForMs?: number;
   /** Told of every request before it is delivered. */
-  readonly seen?: (incoming: Relayed) => void;
+  readonly seen?: (incoming: RelayedRequest) => void;
 }
 
 export interface RepeatingRelay {
   readonly port: number;
   /** How many requests were dealt with in which way. */
-  readonly counts: Readonly<Record<Delivery, number>>;
+  readonly counts: Readonly<Record<RelayBehaviour, number>>;
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ interface Answered {
   readonly body: Buffer;
 }
 
-export async function startRepeatingRelay(options: RelayOptions): Promise<RepeatingRelay> {
+export async function startRepeatingRelay(options: RepeatingRelayOptions): Promise<RepeatingRelay> {
   const agent = new Agent({ keepAlive: true });
   const counts = { well: 0, "lose-answer": 0, "lose-request": 0, twice: 0, "twice-at-once": 0 };
   const server = createServer((incoming, response) => {
@@ -52,14 +52,18 @@ export async function startRepeatingRelay(options: RelayOptions): Promise<Repeat
     response.on("error", () => undefined);
     incoming.on("end", () => {
       const { method = "GET", url = "/", headers } = incoming;
-      const whole: Relayed = { method, path: url, headers, body: Buffer.concat(parts) };
+      const whole: RelayedRequest = { method, path: url, headers, body: Buffer.concat(parts) };
       options.seen?.(whole);
       const how = options.deliver?.(whole) ?? "well";
       counts[how]++;
       void deal(how, whole, response);
     });
   });
-  async function deal(how: Delivery, whole: Relayed, response: ServerResponse): Promise<void> {
+  async function deal(
+    how: RelayBehaviour,
+    whole: RelayedRequest,
+    response: ServerResponse,
+  ): Promise<void> {
     const endMs = performance.now() + (options.retryForMs ?? 0);
     const forward = async (): Promise<Answered> => {
       for (;;)
@@ -109,7 +113,7 @@ function give(response: ServerResponse, { status, headers, body }: Answered): vo
   response.writeHead(status, { ...rest, "content-length": body.length }).end(body);
 }
 
-function send(port: number, agent: Agent, whole: Relayed): Promise<Answered> {
+function send(port: number, agent: Agent, whole: RelayedRequest): Promise<Answered> {
   const { method, path, headers, body } = whole;
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", port, path, method, headers, agent });

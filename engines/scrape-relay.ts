@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { IncomingMessage } from "node:http";
 
-export interface RelayOptions {
+export interface ScrapeRelayOptions {
   readonly target: string;
   /** Replaces the Accept header; without it the header goes through as it came. */
   readonly accept?: string;
@@ -19,7 +19,7 @@ export interface RunningRelay {
   stop(): Promise<void>;
 }
 
-export async function startScrapeRelay(options: RelayOptions): Promise<RunningRelay> {
+export async function startScrapeRelay(options: ScrapeRelayOptions): Promise<RunningRelay> {
   const seen = new Set<string>();
   const server = createServer((incoming, answer) => {
     const headers = { ...incoming.headers };

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-import { mavenJars, neededTool } from "./cache.ts";
+import { mavenJars, requiredTool } from "./cache.ts";
 import { pythonPackages } from "./python.ts";
 
 /** spark-kafka.xml names the same. */
@@ -21,7 +21,7 @@ export interface Spark {
 }
 
 export async function findSpark(): Promise<Spark> {
-  neededTool("java");
+  requiredTool("java");
   const jars = await mavenJars("spark-kafka");
   const { python, folder } = await pythonPackages("spark", [`pyspark==${VERSION}`]);
   const lib = path.join(folder, "lib");

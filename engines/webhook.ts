@@ -24,7 +24,7 @@ export interface WebhookPayload {
   readonly alerts: readonly WebhookAlert[];
 }
 
-export interface Received {
+export interface ReceivedWebhook {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly payload: WebhookPayload;
@@ -32,7 +32,7 @@ export interface Received {
 
 export interface RunningWebhook {
   readonly url: string;
-  readonly received: readonly Received[];
+  readonly received: readonly ReceivedWebhook[];
   /** How it answers; 200 unless told. The request is kept only where it is below 300. */
   answer: number;
   /** Nobody listens any more. */
@@ -44,7 +44,7 @@ export interface RunningWebhook {
 
 export async function startWebhook(): Promise<RunningWebhook> {
   const port = await freePort();
-  const received: Received[] = [];
+  const received: ReceivedWebhook[] = [];
   let server: Server | undefined;
   const webhook = {
     url: `http://127.0.0.1:${port}`,

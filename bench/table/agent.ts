@@ -1,6 +1,6 @@
 /** The agent with eight simulated GPUs at 1 s beside node-exporter, both scraped once a second in the same seconds. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { startAgent } from "../../engines/program.ts";
 import { Scraper } from "../scrape.ts";
@@ -26,7 +26,7 @@ export const agent: Area = {
   ],
   measure: async ({ full, put, progress }) => {
     const [rounds, seconds, warmUpSeconds] = full ? [6, 30, 20] : [5, 10, 12];
-    const tool = neededTool("node-exporter");
+    const tool = requiredTool("node-exporter");
     const ours = await startAgent(["--source", "sim:8", "--interval", "1s", "--log-level", "warn"]);
     const theirs = await startNodeExporter(tool);
     const pids = [ours.process.pid, theirs.process.pid] as const;

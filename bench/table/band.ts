@@ -2,7 +2,7 @@
  * From rounds to a ratio, and from the ratios of several runs to the band that the next run is held to. Pure; the rule is
  * told on the page, so that a band is never wider than what was seen asks for.
  */
-import type { Kind, Round } from "./measurement.ts";
+import type { FigureKind, Round } from "./measurement.ts";
 
 export interface Band {
   readonly low: number;
@@ -10,7 +10,7 @@ export interface Band {
 }
 
 /** However steady the runs were: what a figure of this kind moves by between two machines, as a factor. */
-export const leastFactor: Readonly<Record<Kind, number>> = {
+export const leastFactor: Readonly<Record<FigureKind, number>> = {
   bytes: 1.05,
   memory: 1.2,
   processor: 1.3,
@@ -33,7 +33,7 @@ export const ratioOf = (rounds: readonly Round[]): number =>
   middle(rounds.map(([ours, theirs]) => ours / theirs));
 
 /** @param runs the rounds of each run that is kept */
-export function bandOf(kind: Kind, runs: readonly (readonly Round[])[]): Band {
+export function bandOf(kind: FigureKind, runs: readonly (readonly Round[])[]): Band {
   const ratios = runs.map(ratioOf);
   const centre = Math.log(middle(ratios));
   const farthest = Math.max(...ratios.map((ratio) => Math.abs(Math.log(ratio) - centre)));

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { BrowserContext } from "playwright-core";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { startAgent } from "../../engines/program.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -75,7 +75,7 @@ export async function browserLatency({ full, put, progress }: Context): Promise<
     ]);
     stops.unshift(() => agent.stop());
     const prometheus = await startPrometheus({
-      path: neededTool("prometheus"),
+      path: requiredTool("prometheus"),
       logLevel: "warn",
       config: {
         global: { scrape_interval: "1s", scrape_timeout: "1s" },
@@ -88,7 +88,7 @@ export async function browserLatency({ full, put, progress }: Context): Promise<
     });
     stops.unshift(() => prometheus.stop());
     const browser = await chromium.launch({
-      executablePath: neededTool("chromium"),
+      executablePath: requiredTool("chromium"),
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
     });
     stops.unshift(() => browser.close());

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SMTPServer } from "smtp-server";
 import { startAlertmanager } from "../../engines/alertmanager.ts";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -16,7 +16,7 @@ import { random } from "../store-data.ts";
 import type { Context } from "./measurement.ts";
 
 /** Who got to know of which crossing, and when. */
-type Heard = Map<string, number>;
+type ReceiptTimes = Map<string, number>;
 
 /**
  * Where in its second a target is scraped and a group evaluated depends on their names, and how these two lie decides how
@@ -63,8 +63,12 @@ const routing = (webhook: string, mail: number): string =>
   });
 
 /** Keeps the first moment at which a message names a crossing. */
-async function startMail(): Promise<{ port: number; heard: Heard; stop: () => Promise<void> }> {
-  const heard: Heard = new Map();
+async function startMail(): Promise<{
+  port: number;
+  heard: ReceiptTimes;
+  stop: () => Promise<void>;
+}> {
+  const heard: ReceiptTimes = new Map();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
@@ -88,8 +92,12 @@ async function startMail(): Promise<{ port: number; heard: Heard; stop: () => Pr
 }
 
 /** The webhook of the engines keeps no moments, so this one does. */
-async function startHook(): Promise<{ url: string; heard: Heard; stop: () => Promise<void> }> {
-  const heard: Heard = new Map();
+async function startHook(): Promise<{
+  url: string;
+  heard: ReceiptTimes;
+  stop: () => Promise<void>;
+}> {
+  const heard: ReceiptTimes = new Map();
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString("utf8")));
@@ -161,12 +169,12 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
     });
     stops.unshift(() => hub.stop());
     const alertmanager = await startAlertmanager(
-      neededTool("alertmanager"),
+      requiredTool("alertmanager"),
       routing(theirs.hook.url, theirs.mail.port),
     );
     stops.unshift(() => alertmanager.stop());
     const prometheus = await startPrometheus({
-      path: neededTool("prometheus"),
+      path: requiredTool("prometheus"),
       logLevel: "warn",
       config: {
         ...scrape,
@@ -193,7 +201,7 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
       const crossing = `scraped-${round}`;
       const place = round % places;
       const atMs = await cross(crossing, place);
-      const wait = ({ heard }: { heard: Heard }): number =>
+      const wait = ({ heard }: { heard: ReceiptTimes }): number =>
         (heard.get(crossing) ?? Number.NaN) - atMs;
       put("latency.webhook", wait(ours.hook), wait(theirs.hook));
       put("latency.email", wait(ours.mail), wait(theirs.mail));

@@ -7,7 +7,7 @@ import { mavenJars } from "../../engines/cache.ts";
 import { findTool } from "../../engines/tools.ts";
 import type { ToolName } from "../../engines/tools.ts";
 
-export interface Machine {
+export interface BenchMachine {
   readonly cores: number;
   readonly memoryGib: number;
   readonly system: string;
@@ -36,7 +36,7 @@ function packageVersion(name: string): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-export async function thisMachine(): Promise<Machine> {
+export async function thisMachine(): Promise<BenchMachine> {
   const engines: Record<string, string> = {};
   for (const [name, tool, flag] of programs) {
     const found = findTool(tool);

@@ -6,14 +6,21 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { EngineMissing } from "../../engines/cache.ts";
+import { EngineMissingError } from "../../engines/cache.ts";
 import { areas } from "./areas.ts";
 import { isInside, ratioOf, round3 } from "./band.ts";
-import { changesFile, keptFile, pageFile, readKept, withRun, writeKept } from "./record.ts";
-import type { Kept, Run } from "./record.ts";
+import {
+  changesFile,
+  benchRecordFile,
+  pageFile,
+  readBenchRecord,
+  withRun,
+  writeBenchRecord,
+} from "./record.ts";
+import type { BenchRecord, BenchRun } from "./record.ts";
 import { thisMachine } from "./machine.ts";
 import type { Area, Round } from "./measurement.ts";
-import { renderPage, shownOf } from "./page.ts";
+import { renderPage, tableRowsOf } from "./page.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -38,7 +45,7 @@ function chosen(): readonly Area[] {
   return areas.filter(({ name }) => names === undefined || names.includes(name));
 }
 
-async function take(area: Area): Promise<Run> {
+async function take(area: Area): Promise<BenchRun> {
   const rounds: Record<string, Round[]> = {};
   let elsewhere: string | undefined;
   const began = performance.now();
@@ -67,9 +74,9 @@ async function take(area: Area): Promise<Run> {
 }
 
 /** Prints the run beside its bands; gives the names of those outside. */
-function held(area: Area, run: Run, kept: Kept): string[] {
+function held(area: Area, run: BenchRun, kept: BenchRecord): string[] {
   const known = new Map(
-    shownOf(area, kept.runs[area.name] ?? []).map((row) => [row.measurement.id, row.band]),
+    tableRowsOf(area, kept.runs[area.name] ?? []).map((row) => [row.measurement.id, row.band]),
   );
   const outside: string[] = [];
   for (const { id, what, peer } of area.measurements) {
@@ -91,8 +98,8 @@ function held(area: Area, run: Run, kept: Kept): string[] {
 }
 
 async function main(): Promise<void> {
-  const before: Kept = existsSync(keptFile)
-    ? readKept()
+  const before: BenchRecord = existsSync(benchRecordFile)
+    ? readBenchRecord()
     : { machine: await thisMachine(), runs: {} };
   let kept = before;
   const outside: string[] = [];
@@ -100,7 +107,7 @@ async function main(): Promise<void> {
   const began = performance.now();
   const keep = (): void => {
     if (given.check || given.full) return;
-    writeKept(kept);
+    writeBenchRecord(kept);
     writeFileSync(pageFile, renderPage(areas, kept, readFileSync(changesFile, "utf8")));
   };
   if (given.page) return keep();
@@ -115,7 +122,7 @@ async function main(): Promise<void> {
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         say(`  ✗ ${area.name} was not measured: ${reason}`);
-        if (!(error instanceof EngineMissing)) failed.push(area.name);
+        if (!(error instanceof EngineMissingError)) failed.push(area.name);
       }
   say(`all in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
   if (failed.length > 0) say(`not measured: ${failed.join(", ")}`);

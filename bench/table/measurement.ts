@@ -4,14 +4,14 @@
  */
 
 /** How steady a figure is on a shared machine: it decides how narrow its band may be at best. */
-export type Kind = "bytes" | "memory" | "processor" | "time";
+export type FigureKind = "bytes" | "memory" | "processor" | "time";
 
 export interface Measurement {
   /** `area.figure`; the raw output and `--check` name it so. */
   readonly id: string;
   readonly what: string;
   readonly peer: string;
-  readonly kind: Kind;
+  readonly kind: FigureKind;
   /** What is better for us: a lower ratio (a cost) or a higher one (a rate). */
   readonly better: "lower" | "higher";
   readonly unit: string;
@@ -49,7 +49,7 @@ export function line(
   id: string,
   what: string,
   peer: string,
-  kind: Kind,
+  kind: FigureKind,
   unit: string,
   more: { readonly better?: "higher"; readonly behind?: string } = {},
 ): Measurement {

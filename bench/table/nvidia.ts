@@ -31,11 +31,11 @@ export const nvidia: Area = {
   ],
   measure: async (context) => {
     const isHere = spawnSync("nvidia-smi", ["-L"]).status === 0;
-    await (isHere ? live(context) : fromKept(context));
+    await (isHere ? live(context) : putRecorded(context));
   },
 };
 
-async function fromKept({ put, elsewhere }: Context): Promise<void> {
+async function putRecorded({ put, elsewhere }: Context): Promise<void> {
   const page = readFileSync(
     new URL("../../docs/reference/nvidia-check.md", import.meta.url),
     "utf8",

@@ -1,11 +1,11 @@
 /** docs/benchmarks.md from what is kept: a pure function, so that a test holds the page to the raw output. */
 import { bandOf, leastFactor, middle, ratioOf, round3 } from "./band.ts";
 import type { Band } from "./band.ts";
-import type { Kept, Run } from "./record.ts";
+import type { BenchRecord, BenchRun } from "./record.ts";
 import { commandOf } from "./measurement.ts";
 import type { Area, Measurement, Round } from "./measurement.ts";
 
-export interface Shown {
+export interface TableRow {
   readonly measurement: Measurement;
   readonly ratio: number;
   readonly band: Band;
@@ -14,7 +14,7 @@ export interface Shown {
 }
 
 /** What the page shows of an area: the newest run's figures, and bands of all that are kept. */
-export function shownOf(area: Area, runs: readonly Run[]): Shown[] {
+export function tableRowsOf(area: Area, runs: readonly BenchRun[]): TableRow[] {
   return area.measurements.flatMap((measurement) => {
     const taken = runs.flatMap(({ rounds }) => {
       const own = rounds[measurement.id];
@@ -26,31 +26,31 @@ export function shownOf(area: Area, runs: readonly Run[]): Shown[] {
   });
 }
 
-const figures = (rounds: readonly Round[]): Pick<Shown, "ratio" | "ours" | "theirs"> => ({
+const figures = (rounds: readonly Round[]): Pick<TableRow, "ratio" | "ours" | "theirs"> => ({
   ratio: round3(ratioOf(rounds)),
   ours: middle(rounds.map(([ours]) => ours)),
   theirs: middle(rounds.map(([, theirs]) => theirs)),
 });
 
-export const isBehind = ({ measurement, ratio }: Shown): boolean =>
+export const isBehind = ({ measurement, ratio }: TableRow): boolean =>
   measurement.better === "lower" ? ratio > 1 : ratio < 1;
 
 /** How far behind, as a factor above 1. */
-const distance = ({ measurement, ratio }: Shown): number =>
+const distance = ({ measurement, ratio }: TableRow): number =>
   measurement.better === "lower" ? ratio : 1 / ratio;
 
-const shown = (value: number): string =>
+const formatFigure = (value: number): string =>
   value >= 1_000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(3)));
 
-function table(rows: readonly Shown[]): string[] {
+function table(rows: readonly TableRow[]): string[] {
   const lines = rows.map((row) => {
     const { what, peer, unit, better } = row.measurement;
     const mark = isBehind(row) ? "behind" : row.ratio === 1 ? "even" : "ahead";
     const cells = [
       what,
       peer,
-      `${shown(row.ours)} ${unit}`,
-      `${shown(row.theirs)} ${unit}`,
+      `${formatFigure(row.ours)} ${unit}`,
+      `${formatFigure(row.theirs)} ${unit}`,
       `**${row.ratio}** (${row.band.low} to ${row.band.high})`,
       better,
       mark,
@@ -64,8 +64,8 @@ function table(rows: readonly Shown[]): string[] {
   ];
 }
 
-function section(area: Area, runs: readonly Run[]): string[] {
-  const rows = shownOf(area, runs);
+function section(area: Area, runs: readonly BenchRun[]): string[] {
+  const rows = tableRowsOf(area, runs);
   const newest = runs.at(-1);
   if (newest === undefined || rows.length === 0) return [];
   const times = runs.length === 1 ? "one run" : `the last ${runs.length} runs`;
@@ -92,7 +92,7 @@ function section(area: Area, runs: readonly Run[]): string[] {
   ];
 }
 
-function worst(all: readonly Shown[], areaOf: (row: Shown) => Area): string[] {
+function worst(all: readonly TableRow[], areaOf: (row: TableRow) => Area): string[] {
   const rows = all
     .filter(isBehind)
     .toSorted((a, b) => distance(b) - distance(a))
@@ -104,11 +104,11 @@ function worst(all: readonly Shown[], areaOf: (row: Shown) => Area): string[] {
   return rows.length === 0 ? [] : ["The farthest behind:", "", ...items, ""];
 }
 
-export function renderPage(areas: readonly Area[], kept: Kept, changes: string): string {
+export function renderPage(areas: readonly Area[], kept: BenchRecord, changes: string): string {
   const { machine } = kept;
-  const owner = new Map<Shown, Area>();
+  const owner = new Map<TableRow, Area>();
   for (const area of areas)
-    for (const row of shownOf(area, kept.runs[area.name] ?? [])) owner.set(row, area);
+    for (const row of tableRowsOf(area, kept.runs[area.name] ?? [])) owner.set(row, area);
   const all = [...owner.keys()];
   const missing = areas
     .filter(({ name }) => kept.runs[name] === undefined)

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import {
   startHubEngine,
@@ -12,12 +12,12 @@ import {
   startVictoriaMetricsEngine,
 } from "../hub-engines.ts";
 import type { Engine } from "../hub-engines.ts";
-import { framesWay } from "../ingest-frames.ts";
+import { framesPath } from "../ingest-frames.ts";
 import { configOf, Pages, perPage } from "../ingest-scrape.ts";
-import { ingestWay } from "../ingest-send.ts";
-import type { Ingested } from "../ingest-send.ts";
-import { makeFleet, ways } from "../ingest-paths.ts";
-import type { Way } from "../ingest-paths.ts";
+import { ingestPath } from "../ingest-send.ts";
+import type { IngestFigures } from "../ingest-send.ts";
+import { makeFleet, ingestPaths } from "../ingest-paths.ts";
+import type { IngestPath } from "../ingest-paths.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
 import type { Area, Context } from "./measurement.ts";
 import { line } from "./measurement.ts";
@@ -95,16 +95,16 @@ export const receive: Area = {
     const { full, put, progress } = context;
     const [rounds, steps] = full ? [4, 160] : [3, 48];
     const fleet = makeFleet(steps, Math.floor(Date.now() / 1_000) * 1_000);
-    const made = ways.map((make) => make(fleet));
+    const made = ingestPaths.map((make) => make(fleet));
     const [remoteWrite, influx] = [write, "Influx line"].map((name) =>
       made.find((way) => way.name === name),
     );
     if (remoteWrite === undefined || influx === undefined) throw new Error("BUG: no such way");
-    const frames = framesWay("frames", fleet, 1);
+    const frames = framesPath("frames", fleet, 1);
     for (let round = 0; round < rounds; round++) {
       progress(`round ${round + 1} of ${rounds}: requests`);
-      const took = new Map<string, Ingested>();
-      const jobs: [string, () => Promise<Engine>, Way][] = [
+      const took = new Map<string, IngestFigures>();
+      const jobs: [string, () => Promise<Engine>, IngestPath][] = [
         ["hub", () => startHubEngine(), remoteWrite],
         ["vm", startVictoriaMetricsEngine, remoteWrite],
         ["prometheus", startPrometheusEngine, remoteWrite],
@@ -126,10 +126,10 @@ export const receive: Area = {
   },
 };
 
-async function once(start: () => Promise<Engine>, way: Way): Promise<Ingested> {
+async function once(start: () => Promise<Engine>, way: IngestPath): Promise<IngestFigures> {
   const engine = await start();
   try {
-    return await ingestWay(engine, way);
+    return await ingestPath(engine, way);
   } finally {
     await engine.stop();
   }
@@ -153,7 +153,7 @@ async function scrape({ full, put, progress }: Context): Promise<void> {
     });
     stops.unshift(() => hub.stop());
     const prometheus = await startPrometheus({
-      path: neededTool("prometheus"),
+      path: requiredTool("prometheus"),
       config: prometheusConfig,
       logLevel: "warn",
     });

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Round } from "./measurement.ts";
-import type { Machine } from "./machine.ts";
+import type { BenchMachine } from "./machine.ts";
 
-export interface Run {
+export interface BenchRun {
   /** When it ended, to the minute, in UTC. */
   readonly at: string;
   readonly seconds: number;
@@ -16,26 +16,26 @@ export interface Run {
   readonly rounds: Readonly<Record<string, readonly Round[]>>;
 }
 
-export interface Kept {
-  readonly machine: Machine;
+export interface BenchRecord {
+  readonly machine: BenchMachine;
   /** By area, the newest last. */
-  readonly runs: Readonly<Record<string, readonly Run[]>>;
+  readonly runs: Readonly<Record<string, readonly BenchRun[]>>;
 }
 
 export const mostRuns = 5;
-export const keptFile = fileURLToPath(
+export const benchRecordFile = fileURLToPath(
   new URL("../../docs/reference/bench-runs.json", import.meta.url),
 );
 /** What was improved and by how much, written by hand; the page ends with it. */
 export const changesFile = fileURLToPath(new URL("./changes.md", import.meta.url));
 export const pageFile = fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url));
 
-export const readKept = (file: string = keptFile): Kept =>
-  JSON.parse(readFileSync(file, "utf8")) as Kept;
+export const readBenchRecord = (file: string = benchRecordFile): BenchRecord =>
+  JSON.parse(readFileSync(file, "utf8")) as BenchRecord;
 
 /** A line a measurement, so that a change shows as one. */
-export function writeKept(kept: Kept, file: string = keptFile): void {
-  const runText = (run: Run): string => {
+export function writeBenchRecord(kept: BenchRecord, file: string = benchRecordFile): void {
+  const runText = (run: BenchRun): string => {
     const rounds = Object.entries(run.rounds).map(
       ([id, values]) => `          ${JSON.stringify(id)}: ${JSON.stringify(values)}`,
     );
@@ -52,11 +52,11 @@ export function writeKept(kept: Kept, file: string = keptFile): void {
 
 /** With one more run of an area, without the oldest where there are too many. */
 export function withRun(
-  runs: Kept["runs"],
+  runs: BenchRecord["runs"],
   area: string,
-  run: Run,
+  run: BenchRun,
   isFresh: boolean,
-): Kept["runs"] {
+): BenchRecord["runs"] {
   const earlier = isFresh ? [] : (runs[area] ?? []);
   return { ...runs, [area]: [...earlier, run].slice(-mostRuns) };
 }

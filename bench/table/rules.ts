@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Feed, hub, prometheus, readPage } from "../rules-engine.ts";
-import type { Running } from "../rules-engine.ts";
+import { SampleFeed, hub, prometheus, readPage } from "../rules-engine.ts";
+import type { RunningEngine } from "../rules-engine.ts";
 import { ruleFile } from "../rules-file.ts";
-import type { Scope } from "../rules-file.ts";
+import type { RuleScope } from "../rules-file.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
 import type { Area, Context } from "./measurement.ts";
 import { line } from "./measurement.ts";
@@ -52,13 +52,17 @@ export const rules: Area = {
 };
 
 interface Loaded {
-  readonly engine: Running;
-  readonly feed: Feed;
+  readonly engine: RunningEngine;
+  readonly feed: SampleFeed;
   readonly file: string;
   idlePerSecond: number;
 }
 
-async function both({ full, put, progress }: Context, scope: Scope, count: number): Promise<void> {
+async function both(
+  { full, put, progress }: Context,
+  scope: RuleScope,
+  count: number,
+): Promise<void> {
   const intervalSeconds = 4;
   const [rounds, spanSeconds] = full ? [5, 32] : [3, 8];
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-rules-"));
@@ -68,7 +72,7 @@ async function both({ full, put, progress }: Context, scope: Scope, count: numbe
       const file = path.join(folder, `rules-${at}.yml`);
       writeFileSync(file, "groups: []");
       const engine = await start(file);
-      const feed = new Feed(engine.url);
+      const feed = new SampleFeed(engine.url);
       loaded.push({ engine, feed, file, idlePerSecond: 0 });
       await feed.begin();
     }

@@ -13,7 +13,7 @@ import { ask, questions } from "../hub-queries.ts";
 import { traceRequests } from "../trace-requests.ts";
 import { middle } from "./band.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import type { Area, Context, Kind, Measurement } from "./measurement.ts";
+import type { Area, Context, FigureKind, Measurement } from "./measurement.ts";
 import { line } from "./measurement.ts";
 
 const peers = { vm: "VictoriaMetrics", prometheus: "Prometheus" } as const;
@@ -30,7 +30,7 @@ const startLater =
 function both(
   figure: string,
   what: string,
-  kind: Kind,
+  kind: FigureKind,
   unit: string,
   more: Parameters<typeof line>[5] = {},
 ): Measurement[] {

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { areas } from "./areas.ts";
 import { bandOf, isInside, leastFactor, ratioOf } from "./band.ts";
-import { changesFile, mostRuns, pageFile, readKept, withRun } from "./record.ts";
+import { changesFile, mostRuns, pageFile, readBenchRecord, withRun } from "./record.ts";
 import { commandOf } from "./measurement.ts";
 import type { Round } from "./measurement.ts";
-import { isBehind, renderPage, shownOf } from "./page.ts";
+import { isBehind, renderPage, tableRowsOf } from "./page.ts";
 
-const kept = readKept();
+const kept = readBenchRecord();
 const page = readFileSync(pageFile, "utf8");
 
 test("every area has a command of its own, and no measurement has the name of another", () => {
@@ -26,7 +26,7 @@ test.each(areas.map((area) => [area.name, area] as const))(
     const runs = kept.runs[name];
     if (runs === undefined)
       return expect(page).toMatch(new RegExp(`Not measured yet:.*\`${name}\``));
-    const rows = shownOf(area, runs);
+    const rows = tableRowsOf(area, runs);
     expect(rows.map(({ measurement }) => measurement.id)).toEqual(
       area.measurements.map(({ id }) => id),
     );
@@ -41,7 +41,7 @@ test.each(areas.map((area) => [area.name, area] as const))(
 
 test("where we are behind by a tenth and more the page says why", () => {
   const silent = areas
-    .flatMap((area) => shownOf(area, kept.runs[area.name] ?? []))
+    .flatMap((area) => tableRowsOf(area, kept.runs[area.name] ?? []))
     .filter((row) => isBehind(row) && (row.ratio > 1.1 || row.ratio < 0.9))
     .filter(({ measurement }) => measurement.behind === undefined);
   expect(silent.map(({ measurement, ratio }) => `${measurement.id}: ${ratio}`)).toEqual([]);

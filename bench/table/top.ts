@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
@@ -33,7 +33,7 @@ export const top: Area = {
   ],
   measure: async ({ full, put, progress }) => {
     const [rounds, seconds] = full ? [6, 20] : [4, 8];
-    const [tmuxFile, btop] = [neededTool("tmux"), neededTool("btop")];
+    const [tmuxFile, btop] = [requiredTool("tmux"), requiredTool("btop")];
     const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-top-"));
     const tmux = (...args: string[]): string =>
       execFileSync(tmuxFile, ["-S", path.join(folder, "socket"), ...args], {

@@ -1,7 +1,7 @@
 // cAdvisor, where it can be built: the only service of the stack that comes from no package.
 
 import { cadvisorArgs, findCadvisor as builtCadvisor } from "../../engines/cadvisor.ts";
-import { EngineMissing } from "../../engines/cache.ts";
+import { EngineMissingError } from "../../engines/cache.ts";
 
 export type Cadvisor =
   | { readonly path: string; readonly args: (port: number) => readonly string[] }
@@ -13,7 +13,7 @@ export async function findCadvisor(group: string | undefined): Promise<Cadvisor>
     const path = await builtCadvisor();
     return { path, args: (port) => cadvisorArgs(port, group === undefined ? [] : [group]) };
   } catch (error) {
-    if (error instanceof EngineMissing) return { missing: error.message };
+    if (error instanceof EngineMissingError) return { missing: error.message };
     // Without a network it cannot be built, and everything else can still be shown.
     const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     return { missing: `could not be built: ${reason}` };

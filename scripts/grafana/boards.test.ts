@@ -16,7 +16,7 @@ import type { DashboardJson } from "./schema.ts";
 import type { Board } from "./shape.ts";
 import { usedVariables } from "./variables.ts";
 import { gpuzInPrometheus, gpuzPanels, stackPanels } from "./expected-panels.ts";
-import type { Wanted } from "./expected-panels.ts";
+import type { ExpectedPanel } from "./expected-panels.ts";
 
 const all = dashboardFiles.map(({ board }) => board);
 const json = (board: Board): DashboardJson =>
@@ -150,7 +150,7 @@ test.for([
   expect(entry && titleOf(entry)).toBe(title);
 });
 
-function found(within: readonly Board[], { title, asks, kind }: Wanted): boolean {
+function found(within: readonly Board[], { title, asks, kind }: ExpectedPanel): boolean {
   const asksFor = (text: string): boolean => new RegExp(`(^|[^\\w:])${asks}($|[^\\w:])`).test(text);
   const panels =
     kind === "row"

@@ -58,7 +58,7 @@ export function titleOf(entry: MetricEntry): string {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-type Shown = Omit<Panel, "title" | "unit" | "about"> &
+type PanelInput = Omit<Panel, "title" | "unit" | "about"> &
   Partial<Pick<Panel, "title">> & {
     /** What to do about it, after what the catalogue says it is. */
     readonly todo?: string;
@@ -66,7 +66,7 @@ type Shown = Omit<Panel, "title" | "unit" | "about"> &
     readonly rate?: boolean;
   };
 
-export function shows(entry: MetricEntry, { todo, rate, ...panel }: Shown): Panel {
+export function metricPanel(entry: MetricEntry, { todo, rate, ...panel }: PanelInput): Panel {
   return {
     title: titleOf(entry),
     unit: rate === true ? rateUnitOf(entry) : unitOf(entry),

@@ -43,7 +43,7 @@ function captured(line: string, regex: string): string[] {
   return [...line.matchAll(pattern)].flatMap(({ groups }) => groups?.["value"] ?? []);
 }
 
-export interface Resolved {
+export interface ResolvedVariables {
   readonly values: Values;
   /** How many choices each variable has. */
   readonly counts: ReadonlyMap<string, number>;
@@ -59,7 +59,7 @@ export async function resolve(
   builtIn: Values,
   engine: PromEngine,
   range: Range,
-): Promise<Resolved> {
+): Promise<ResolvedVariables> {
   const values: Record<string, string> = { ...builtIn };
   const counts = new Map<string, number>();
   const taken = new Set<string>();

@@ -1,6 +1,6 @@
 /** docs/reference/compatibility.md, from the tables that make the series. */
 import { otelLeftOut, otelRows } from "../../src/formats/compat/otel.ts";
-import type { CompatRow, CompatTable, From } from "../../src/formats/compat/row.ts";
+import type { CompatRow, CompatTable, SourceMetric } from "../../src/formats/compat/row.ts";
 import { compatNames, compatTables } from "../../src/formats/compat/tables.ts";
 import { generatedNote, table } from "./markdown.ts";
 
@@ -26,7 +26,7 @@ export function compatibilityPage(): string {
         `\`${row.name}\``,
         row.instrument,
         `\`${row.unit}\``,
-        said(row),
+        formatMapping(row),
         Object.entries(row.attributes ?? {})
           .map(([key, value]) => `\`${key}=${value}\``)
           .join(", "),
@@ -93,16 +93,16 @@ function clockLabels(labels: NonNullable<CompatRow["labels"]>): string[] {
 
 function origin(row: CompatRow): string {
   const fold = row.fold === undefined ? "" : `${row.fold.says} of `;
-  const others = (row.otherwise ?? []).map((from) => `, else ${said(from)}`).join("");
+  const others = (row.otherwise ?? []).map((from) => `, else ${formatMapping(from)}`).join("");
   const second = row.second === undefined ? "" : `, ${row.second.says}`;
   const none =
     row.whenNone === undefined
       ? ""
       : `, ${row.whenNone.value} where there is none and \`${row.whenNone.given.name}\` is 1`;
-  return `${fold}${said(row)}${others}${second}${none}`;
+  return `${fold}${formatMapping(row)}${others}${second}${none}`;
 }
 
-function said({ from, match = {} }: From): string {
+function formatMapping({ from, match = {} }: SourceMetric): string {
   const labels = Object.entries(match).map(
     ([name, value]) => `${name}="${typeof value === "string" ? value : value.join("|")}"`,
   );

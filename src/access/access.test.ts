@@ -8,10 +8,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Secret } from "../net/http/secret.ts";
 import { silentLog } from "../base/log.ts";
 import { credentialsOf, influxCredentials } from "./credentials.ts";
-import { Failures, freeAttempts, networkOf } from "./failures.ts";
+import { FailedAttempts, freeAttempts, networkOf } from "./failures.ts";
 import { allows } from "./scope.ts";
-import { Sessions, usualIdleMs as idleMs, usualSessionMs as sessionMs } from "./sessions.ts";
-import { looksLikeToken, wrongWith } from "./token.ts";
+import { Sessions, defaultIdleMs as idleMs, defaultSessionMs as sessionMs } from "./sessions.ts";
+import { looksLikeToken, findTokenProblem } from "./token.ts";
 import { Tokens } from "./tokens.ts";
 
 const nowMs = 1_790_000_000_000;
@@ -240,7 +240,7 @@ test("sessions are bounded: the oldest goes first, and shared links throw out no
 });
 
 test("an address that failed too often waits out its minute; others do not", () => {
-  const failures = new Failures();
+  const failures = new FailedAttempts();
   for (let count = 1; count <= freeAttempts; count++)
     expect(failures.add("10.0.0.1", nowMs + count)).toBe(count);
   expect(failures.waitMs("10.0.0.1", nowMs + 30_001)).toBe(30_000);
@@ -273,7 +273,7 @@ test.each([
     "is not random enough",
   ],
 ])("a token made elsewhere is looked at before it is taken: %s %s", (text, why) => {
-  expect(wrongWith(text, "push")).toBe(why);
+  expect(findTokenProblem(text, "push")).toBe(why);
 });
 
 test("a token made elsewhere opens, and never a second time", () => {

@@ -3,7 +3,7 @@
  * address that guesses at many. An address a user has logged in from is not held up by others' failures at that name. Wrong
  * tokens are counted apart: they cannot be guessed, so they hold up no password.
  */
-import { Failures, networkOf } from "./failures.ts";
+import { FailedAttempts, networkOf } from "./failures.ts";
 
 /** A minute, of one name, from all addresses that name was never right from. */
 export const freeAttemptsOfName = 10;
@@ -11,9 +11,9 @@ const maxKnown = 10_000;
 
 export class Attempts {
   /** Of every kind. */
-  readonly byAddress = new Failures();
-  readonly #passwords = new Failures();
-  readonly #byName = new Failures(freeAttemptsOfName, (name) => name.toLowerCase());
+  readonly byAddress = new FailedAttempts();
+  readonly #passwords = new FailedAttempts();
+  readonly #byName = new FailedAttempts(freeAttemptsOfName, (name) => name.toLowerCase());
   readonly #known = new Set<string>();
 
   /** How long to wait, in milliseconds; 0 when one may try. */

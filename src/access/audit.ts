@@ -21,7 +21,7 @@ import {
 import path from "node:path";
 import * as v from "valibot";
 import { makeFolderSync } from "../base/make-folder.ts";
-import { sayError, systemCode } from "../base/error.ts";
+import { formatError, systemCode } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 
 const noteSchema = v.object({
@@ -57,7 +57,7 @@ export interface AuditOptions {
 /** About 20,000 changes a file. */
 const defaultFileBytes = 4 * 1024 * 1024;
 /** Beside the one being written. */
-const keptFiles = 3;
+const maxAuditFiles = 3;
 const streams = ["audit", "audit-unprivileged"] as const;
 type Stream = (typeof streams)[number];
 const maxTextChars = 300;
@@ -93,7 +93,7 @@ export class AuditLog {
     } catch (thrown) {
       if (this.#refused === 0)
         this.#log.error("the audit log cannot be written: changes go on unnoted", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       this.#refused++;
     }
@@ -109,7 +109,7 @@ export class AuditLog {
 
   #tailOf(stream: Stream, limit: number, beforeMs: number): readonly AuditEntry[] {
     const found: AuditEntry[] = [];
-    for (let age = 0; age <= keptFiles && found.length < limit; age++) {
+    for (let age = 0; age <= maxAuditFiles && found.length < limit; age++) {
       const lines = readLines(this.#file(stream, age));
       for (let at = lines.length - 1; at >= 0 && found.length < limit; at--) {
         const entry = entryOf(lines[at] ?? "");
@@ -141,7 +141,7 @@ export class AuditLog {
   }
 
   #rotate(stream: Stream): void {
-    for (let age = keptFiles; age > 0; age--) {
+    for (let age = maxAuditFiles; age > 0; age--) {
       try {
         renameSync(this.#file(stream, age - 1), this.#file(stream, age));
       } catch (thrown) {

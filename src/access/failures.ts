@@ -11,7 +11,7 @@ interface Window {
   failed: number;
 }
 
-export class Failures {
+export class FailedAttempts {
   readonly #windows = new Map<string, Window>();
   readonly #free: number;
   readonly #keyOf: (address: string) => string;

@@ -1,6 +1,6 @@
 /** Everything a hub knows about who may do what, opened and closed together. */
 import type { Log } from "../base/log.ts";
-import type { Cost } from "./password.ts";
+import type { ScryptCost } from "./password.ts";
 import type { SessionTimes } from "./sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Shares } from "./shares.ts";
@@ -19,7 +19,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
   /** What new passwords cost; the usual where it is not given. */
-  readonly cost?: Cost;
+  readonly cost?: ScryptCost;
   readonly sessionTimes?: SessionTimes;
 }
 

@@ -7,7 +7,7 @@
 import { scrypt, timingSafeEqual } from "node:crypto";
 import { GpulseError } from "../base/error.ts";
 
-export interface Cost {
+export interface ScryptCost {
   /** N is two to this. */
   readonly ln: number;
   readonly r: number;
@@ -15,13 +15,13 @@ export interface Cost {
 }
 
 /** 128 MiB and about 0.3 s a check: the first of OWASP's choices for scrypt. */
-export const usualCost: Cost = { ln: 17, r: 8, p: 1 };
+export const defaultScryptCost: ScryptCost = { ln: 17, r: 8, p: 1 };
 /** Each holds its 128 MiB for as long as it runs. */
 const atOnce = 2;
 const maxWaiting = 32;
 
-export const shortestPassword = 10;
-export const longestPassword = 1_024;
+export const minPasswordLength = 10;
+export const maxPasswordLength = 1_024;
 const saltBytes = 16;
 const hashBytes = 32;
 const pattern = /^scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
@@ -30,10 +30,10 @@ const pattern = /^scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\
 export function checkNewPassword(name: string, password: string): void {
   const length = Array.from(password).length;
   const why =
-    length < shortestPassword
-      ? `must have at least ${shortestPassword} characters, and this one has ${length}`
-      : password.length > longestPassword
-        ? `must have at most ${longestPassword} characters`
+    length < minPasswordLength
+      ? `must have at least ${minPasswordLength} characters, and this one has ${length}`
+      : password.length > maxPasswordLength
+        ? `must have at most ${maxPasswordLength} characters`
         : password.toLowerCase().includes(name.toLowerCase()) && length < name.length + 4
           ? "must be more than the user's name"
           : new Set(password).size < 4
@@ -47,11 +47,11 @@ export const isPasswordHash = (text: string): boolean => partsOf(text) !== undef
 /** So many hashes run at once that memory is bounded; more wait, and more than that are turned away. */
 export class Passwords {
   readonly #random: (bytes: number) => Buffer;
-  readonly #cost: Cost;
+  readonly #cost: ScryptCost;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(random: (bytes: number) => Buffer, cost: Cost = usualCost) {
+  constructor(random: (bytes: number) => Buffer, cost: ScryptCost = defaultScryptCost) {
     this.#random = random;
     this.#cost = cost;
   }
@@ -100,9 +100,9 @@ export class Passwords {
   }
 }
 
-const work = ({ ln, r, p }: Cost): number => 2 ** ln * r * p;
+const work = ({ ln, r, p }: ScryptCost): number => 2 ** ln * r * p;
 
-function partsOf(stored: string): { cost: Cost; salt: Buffer; hash: Buffer } | undefined {
+function partsOf(stored: string): { cost: ScryptCost; salt: Buffer; hash: Buffer } | undefined {
   const [, ln, r, p, salt = "", hash = ""] = pattern.exec(stored) ?? [];
   const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
   // A file that was tampered with must not make the hub take gigabytes.
@@ -112,9 +112,9 @@ function partsOf(stored: string): { cost: Cost; salt: Buffer; hash: Buffer } | u
 }
 
 /** In one Unicode form: the same letters typed on another keyboard are the same password. */
-function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { ln, r, p }: ScryptCost): Promise<Buffer> {
   const N = 2 ** ln;
-  const text = password.slice(0, longestPassword).normalize("NFKC");
+  const text = password.slice(0, maxPasswordLength).normalize("NFKC");
   return new Promise((resolve, reject) =>
     scrypt(text, salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (trouble, key) =>
       trouble === null ? resolve(key) : reject(trouble),

@@ -2,7 +2,7 @@
 export const scopes = ["push", "read", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
-export const scopeMeans: Readonly<Record<Scope, string>> = {
+export const scopeDescriptions: Readonly<Record<Scope, string>> = {
   push: "send samples in, nothing else",
   read: "queries, the page, /metrics, /federate and live frames",
   admin: "everything, also deleting and snapshots",

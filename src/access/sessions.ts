@@ -6,7 +6,7 @@
  */
 import path from "node:path";
 import * as v from "valibot";
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
 import { scopes } from "./scope.ts";
@@ -34,9 +34,9 @@ const sessionSchema = v.object({
 });
 export type Session = Readonly<v.InferOutput<typeof sessionSchema>>;
 
-export const usualSessionMs = 12 * 3_600_000;
+export const defaultSessionMs = 12 * 3_600_000;
 /** An open page asks all the time; this is for a machine somebody walked away from. */
-export const usualIdleMs = 2 * 3_600_000;
+export const defaultIdleMs = 2 * 3_600_000;
 const usualMost = 10_000;
 const usualPerHolder = 20;
 const noteSeenEveryMs = 60_000;
@@ -59,13 +59,13 @@ export interface SessionsOptions {
   readonly maxPerHolder?: number;
 }
 
-export interface FoundSession extends Session {
+export interface KeyedSession extends Session {
   /** What it is kept under: opens nothing. */
   readonly key: string;
 }
 
 /** What people call it by: the beginning of the digest is enough among ten thousand. */
-export const idOfSession = ({ key }: Pick<FoundSession, "key">): string => key.slice(0, 16);
+export const idOfSession = ({ key }: Pick<KeyedSession, "key">): string => key.slice(0, 16);
 
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -86,8 +86,8 @@ export class Sessions {
     this.#maxPerHolder = options.maxPerHolder ?? usualPerHolder;
     this.#random = random;
     this.#log = log;
-    this.#lengthMs = sessionTimes.lengthMs ?? usualSessionMs;
-    this.#idleMs = sessionTimes.idleMs ?? usualIdleMs;
+    this.#lengthMs = sessionTimes.lengthMs ?? defaultSessionMs;
+    this.#idleMs = sessionTimes.idleMs ?? defaultIdleMs;
     this.#kept = new StateMap(path.join(dataDir, "access", "sessions.state"), {
       log,
       shared: true,
@@ -128,13 +128,13 @@ export class Sessions {
   }
 
   /** Finding it is using it. */
-  find(value: string, nowMs: number): FoundSession | undefined {
+  find(value: string, nowMs: number): KeyedSession | undefined {
     const key = digestOf(value);
     return this.touch(key, nowMs);
   }
 
   /** Takes note that it is in use; undefined where it has ended. */
-  touch(key: string, nowMs: number): FoundSession | undefined {
+  touch(key: string, nowMs: number): KeyedSession | undefined {
     const session = this.#sessions.get(key);
     if (session === undefined || this.#ends.has(key) || this.#hasEnded(session, nowMs))
       return undefined;
@@ -144,7 +144,7 @@ export class Sessions {
   }
 
   /** Those that have not ended, of everybody; looking is not using. */
-  list(nowMs: number): FoundSession[] {
+  list(nowMs: number): KeyedSession[] {
     return [...this.#sessions]
       .filter(([key, session]) => !this.#ends.has(key) && !this.#hasEnded(session, nowMs))
       .map(([key, session]) => ({ ...session, endsMs: this.#endOf(session), key }));
@@ -245,7 +245,9 @@ export class Sessions {
       this.#told = false;
     } catch (thrown) {
       if (!this.#told)
-        this.#log.warn("sessions are not kept, a restart ends them", { trouble: sayError(thrown) });
+        this.#log.warn("sessions are not kept, a restart ends them", {
+          trouble: formatError(thrown),
+        });
       this.#told = true;
     }
   }

@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { claimAt, nameOfClaims, scopeOfClaims } from "./oidc.ts";
-import { longestShareMs, Shares } from "./shares.ts";
+import { maxShareMs, Shares } from "./shares.ts";
 
 const nowMs = 1_790_000_000_000;
 const day = 86_400_000;
@@ -35,7 +35,7 @@ test("a link opens until it ends or is revoked, to the millisecond", () => {
   expect(() => shares.revoke("door", nowMs)).toThrow("There is no share door");
 });
 
-test.each([nowMs, nowMs - 1, nowMs + longestShareMs + 1, Number.NaN])(
+test.each([nowMs, nowMs - 1, nowMs + maxShareMs + 1, Number.NaN])(
   "a link always ends, within ninety days: %d is refused",
   (expiresMs) => {
     expect(() => add(open(), expiresMs)).toThrow("ends within 90 days");

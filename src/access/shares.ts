@@ -9,7 +9,7 @@ import { Secret } from "../net/http/secret.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
 import { digestOf } from "./token.ts";
-import { stateOf } from "./tokens.ts";
+import { tokenStateOf } from "./tokens.ts";
 
 const shareSchema = v.object({
   id: v.string(),
@@ -36,8 +36,8 @@ export interface NewShare {
   readonly expiresMs: number;
 }
 
-export const longestShareMs = 90 * 86_400_000;
-export const usualShareMs = 7 * 86_400_000;
+export const maxShareMs = 90 * 86_400_000;
+export const defaultShareMs = 7 * 86_400_000;
 export const shareName = /^[^\p{Cc}]{1,100}$/u;
 const maxShares = 1_000;
 const forgetAfterMs = 90 * 86_400_000;
@@ -86,7 +86,7 @@ export class Shares {
   ): { readonly share: Share; readonly secret: Secret } {
     if (!shareName.test(wanted.name))
       throw new GpulseError("SHARE", "A share's name has 1 to 100 characters on one line.");
-    if (!(wanted.expiresMs > nowMs && wanted.expiresMs <= nowMs + longestShareMs))
+    if (!(wanted.expiresMs > nowMs && wanted.expiresMs <= nowMs + maxShareMs))
       throw new GpulseError("SHARE", "A share ends within 90 days: choose an end, such as 7d.");
     this.refresh();
     this.#forgetOld(nowMs);
@@ -110,7 +110,7 @@ export class Shares {
   revoke(nameOrId: string, nowMs: number): Share {
     this.refresh();
     const found = this.list().filter(({ id, name }) => id === nameOrId || name === nameOrId);
-    const share = found.findLast((one) => stateOf(one, nowMs) === "live");
+    const share = found.findLast((one) => tokenStateOf(one, nowMs) === "live");
     if (share === undefined)
       throw new GpulseError(
         "SHARE",
@@ -127,12 +127,14 @@ export class Shares {
   find(secret: string, nowMs: number): Share | undefined {
     if (this.isDamaged || !pattern.test(secret)) return undefined;
     const digest = digestOf(secret);
-    return this.list().find((share) => share.digest === digest && stateOf(share, nowMs) === "live");
+    return this.list().find(
+      (share) => share.digest === digest && tokenStateOf(share, nowMs) === "live",
+    );
   }
 
   stillGood(id: string, nowMs: number): boolean {
     const share = this.#shares.get(id);
-    return !this.isDamaged && share !== undefined && stateOf(share, nowMs) === "live";
+    return !this.isDamaged && share !== undefined && tokenStateOf(share, nowMs) === "live";
   }
 
   noteUse(id: string, nowMs: number): void {

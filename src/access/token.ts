@@ -23,7 +23,7 @@ export function makeToken(scope: Scope, random: (bytes: number) => Buffer): Secr
 export const looksLikeToken = (text: string): boolean => pattern.test(text);
 
 /** Why a text made elsewhere will not do as a token of this scope; undefined where it will. */
-export function wrongWith(text: string, scope: Scope): string | undefined {
+export function findTokenProblem(text: string, scope: Scope): string | undefined {
   if (!looksLikeToken(text)) return "is not in our form";
   if (!text.startsWith(`gpulse_${scope}_`)) return "is of another scope";
   const secret = Buffer.from(text.slice(`gpulse_${scope}_`.length), "base64url");

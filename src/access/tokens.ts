@@ -31,10 +31,10 @@ export function readToken(value: unknown): Token | undefined {
 }
 
 /** Why a text opens nothing. */
-export type Refusal = "unknown" | "revoked" | "expired";
-export type Judgement =
+export type TokenRefusalReason = "unknown" | "revoked" | "expired";
+export type TokenCheck =
   | { readonly ok: true; readonly token: Token }
-  | { readonly ok: false; readonly why: Refusal; readonly token?: Token };
+  | { readonly ok: false; readonly why: TokenRefusalReason; readonly token?: Token };
 
 const maxTokens = 10_000;
 /** Revoked and expired tokens are listed this long. */
@@ -87,7 +87,7 @@ export class Tokens {
   }
 
   anyLive(nowMs: number): boolean {
-    return this.list().some((token) => stateOf(token, nowMs) === "live");
+    return this.list().some((token) => tokenStateOf(token, nowMs) === "live");
   }
 
   list(): Token[] {
@@ -150,13 +150,13 @@ export class Tokens {
     return revoked;
   }
 
-  judge(text: string, nowMs: number): Judgement {
+  judge(text: string, nowMs: number): TokenCheck {
     if (this.isDamaged || !looksLikeToken(text)) return { ok: false, why: "unknown" };
     const digest = digestOf(text);
     const token = this.#byDigest.get(digest);
     if (token === undefined || !timingSafeEqual(Buffer.from(token.digest), Buffer.from(digest)))
       return { ok: false, why: "unknown" };
-    const state = stateOf(token, nowMs);
+    const state = tokenStateOf(token, nowMs);
     return state === "live" ? { ok: true, token } : { ok: false, why: state, token };
   }
 
@@ -202,10 +202,13 @@ export class Tokens {
 
 export type TokenState = "live" | "revoked" | "expired";
 
-export function stateOf(token: Pick<Token, "revokedMs" | "expiresMs">, nowMs: number): TokenState {
+export function tokenStateOf(
+  token: Pick<Token, "revokedMs" | "expiresMs">,
+  nowMs: number,
+): TokenState {
   if (token.revokedMs !== undefined) return "revoked";
   return token.expiresMs !== undefined && token.expiresMs <= nowMs ? "expired" : "live";
 }
 
 const isLive = (token: Pick<Token, "revokedMs" | "expiresMs">, nowMs: number): boolean =>
-  stateOf(token, nowMs) === "live";
+  tokenStateOf(token, nowMs) === "live";

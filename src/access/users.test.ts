@@ -8,12 +8,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { Attempts, freeAttemptsOfName } from "./attempts.ts";
 import { freeAttempts } from "./failures.ts";
-import { isPasswordHash, Passwords, usualCost } from "./password.ts";
-import type { Cost } from "./password.ts";
+import { isPasswordHash, Passwords, defaultScryptCost } from "./password.ts";
+import type { ScryptCost } from "./password.ts";
 import { Users } from "./users.ts";
 
 const nowMs = 1_790_000_000_000;
-const cheap: Cost = { ln: 4, r: 8, p: 1 };
+const cheap: ScryptCost = { ln: 4, r: 8, p: 1 };
 const secret = "correct horse battery";
 let dataDir = "";
 const opened: Users[] = [];
@@ -39,7 +39,7 @@ test("a password is kept as scrypt with its parameters, salted, and never as its
   expect(await passwords.matches(secret, one)).toBe(true);
   expect(await passwords.matches(`${secret} `, one)).toBe(false);
   expect(await passwords.matches(secret, undefined)).toBe(false);
-  expect(usualCost).toEqual({ ln: 17, r: 8, p: 1 });
+  expect(defaultScryptCost).toEqual({ ln: 17, r: 8, p: 1 });
 });
 
 test("the usual parameters work on this machine", async () => {

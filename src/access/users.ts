@@ -9,13 +9,13 @@ import * as v from "valibot";
 import { GpulseError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
-import type { Cost } from "./password.ts";
-import { checkNewPassword, longestPassword, Passwords } from "./password.ts";
+import type { ScryptCost } from "./password.ts";
+import { checkNewPassword, maxPasswordLength, Passwords } from "./password.ts";
 import type { Scope } from "./scope.ts";
 
 export const roles = ["viewer", "admin"] as const;
 export type Role = (typeof roles)[number];
-export const roleMeans: Readonly<Record<Role, string>> = {
+export const roleDescriptions: Readonly<Record<Role, string>> = {
   viewer: "see everything and change nothing",
   admin: "do everything",
 };
@@ -58,7 +58,7 @@ export interface UsersOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
-  readonly cost?: Cost;
+  readonly cost?: ScryptCost;
 }
 
 const maxUsers = 10_000;
@@ -172,7 +172,7 @@ export class Users {
   /** Whether this name and password were found right before, and still are: costs no hash. */
   remembers(name: string, password: string): User | undefined {
     const user = this.#live(name);
-    if (user === undefined || password.length > longestPassword) return undefined;
+    if (user === undefined || password.length > maxPasswordLength) return undefined;
     return this.#right.has(this.#digest(user, password)) ? user : undefined;
   }
 

@@ -1,9 +1,9 @@
 /** What the agent gives one address, and that its neighbours do not pay for it. */
 import { expect, test } from "vitest";
-import { Caps } from "./caps.ts";
+import { ClientCaps } from "./caps.ts";
 
 test("an address gets its burst, then so much a second; others are not held up", () => {
-  const caps = new Caps();
+  const caps = new ClientCaps();
   for (let count = 0; count < 500; count++) expect(caps.waitSeconds("10.0.0.1", 0)).toBe(0);
   expect(caps.waitSeconds("10.0.0.1", 0)).toBe(1);
   expect(caps.waitSeconds("10.0.0.2", 0)).toBe(0);
@@ -12,7 +12,7 @@ test("an address gets its burst, then so much a second; others are not held up",
 });
 
 test("an address gets its connections, and one back for each that ends", () => {
-  const caps = new Caps();
+  const caps = new ClientCaps();
   for (let count = 0; count < 64; count++) expect(caps.enter("10.0.0.1", 0)).toBe(true);
   expect(caps.enter("10.0.0.1", 0)).toBe(false);
   expect(caps.enter("10.0.0.2", 0)).toBe(true);
@@ -21,7 +21,7 @@ test("an address gets its connections, and one back for each that ends", () => {
 });
 
 test.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("%s is not held up", (address) => {
-  const caps = new Caps();
+  const caps = new ClientCaps();
   for (let count = 0; count < 2_000; count++) {
     expect(caps.waitSeconds(address, 0)).toBe(0);
     expect(caps.enter(address, 0)).toBe(true);
@@ -29,7 +29,7 @@ test.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("%s is not held up", (addres
 });
 
 test("addresses by the thousand are forgotten again", () => {
-  const caps = new Caps();
+  const caps = new ClientCaps();
   for (let count = 0; count < 500; count++) caps.waitSeconds("first", 0);
   expect(caps.waitSeconds("first", 0)).toBe(1);
   for (let count = 0; count < 5_000; count++)

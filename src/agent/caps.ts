@@ -9,14 +9,14 @@ const burst = 500;
 const connectionsPerAddress = 64;
 const maxAddresses = 4_096;
 
-interface Asker {
+interface ClientBudget {
   left: number;
   atMs: number;
   connections: number;
 }
 
-export class Caps {
-  readonly #askers = new Map<string, Asker>();
+export class ClientCaps {
+  readonly #askers = new Map<string, ClientBudget>();
 
   /** Whole seconds to wait; 0 where it may ask. */
   waitSeconds(address: string | undefined, nowMs: number): number {
@@ -44,7 +44,7 @@ export class Caps {
     if (asker !== undefined) asker.connections = Math.max(0, asker.connections - 1);
   }
 
-  #of(address: string, nowMs: number): Asker {
+  #of(address: string, nowMs: number): ClientBudget {
     const found = this.#askers.get(address) ?? { left: burst, atMs: nowMs, connections: 0 };
     // Deleted and set: the first is the one that was quiet longest.
     this.#askers.delete(address);
@@ -60,7 +60,7 @@ export class Caps {
 }
 
 /** Ends connections beyond an address's share as they come. */
-export function capConnections(server: Server, caps: Caps, nowMs: () => number): void {
+export function capConnections(server: Server, caps: ClientCaps, nowMs: () => number): void {
   server.on("connection", (socket) => {
     const address = socket.remoteAddress;
     if (address === undefined) return;

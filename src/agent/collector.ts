@@ -18,7 +18,7 @@ import { LatestFrames } from "../sinks/latest/latest.ts";
 import { viewDevices } from "../sinks/latest/devices.ts";
 import { RecentPower } from "../sinks/recent/power.ts";
 import type { OpenSource } from "../sources/open.ts";
-import { hostDoor } from "../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../machine/sysfs/file-access.ts";
 import type { GpuView } from "../machine/snapshot-gpu.ts";
 import { HostReader, processFacts } from "./host.ts";
 import { lagResolutionMs, RuntimeMonitor } from "./runtime.ts";
@@ -47,13 +47,13 @@ export interface CollectorOptions {
   readonly sinks?: readonly Sink[];
 }
 
-export interface Page {
+export interface RenderedPage {
   readonly body: string;
   readonly contentType: string;
 }
 
 /** The same, in parts that are made as they are asked for. */
-export interface PageParts {
+export interface RenderedPageParts {
   readonly body: Iterable<string>;
   readonly contentType: string;
 }
@@ -87,7 +87,7 @@ export class Collector {
     this.#host = new HostReader(options.hostName, {
       procfs: options.procfs,
       sysfs: options.sysfs ?? "/sys",
-      door: hostDoor,
+      door: hostFileAccess,
       architecture: process.arch,
       env: process.env,
     });
@@ -134,13 +134,13 @@ export class Collector {
   }
 
   /** Touches no hardware: the newest fresh frames, and what there is to say about ourselves. */
-  page(accept: string | undefined): Page {
+  page(accept: string | undefined): RenderedPage {
     const { body, contentType } = this.pageParts(accept);
     return { body: [...body].join(""), contentType };
   }
 
   /** Of what is true now, however long it takes to read. */
-  pageParts(accept: string | undefined): PageParts {
+  pageParts(accept: string | undefined): RenderedPageParts {
     const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs);

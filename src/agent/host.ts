@@ -8,11 +8,11 @@ import {
   denied,
   failed,
   present,
-  type Reading,
+  type ReadResult,
   unsupported,
 } from "../machine/sysfs/read-result.ts";
 import { type CgroupLimits, readCgroupLimits } from "../machine/cgroup-limits.ts";
-import { type Machine, Missing } from "../machine/machine.ts";
+import { type Machine, MissingFacts } from "../machine/machine.ts";
 import { parseMeminfo } from "../machine/proc.ts";
 import { type ProcessorCounts, readProcessorCounts } from "../machine/processor.ts";
 import type { HostFacts } from "./stats/stats.ts";
@@ -30,7 +30,7 @@ export class HostReader {
 
   async read(): Promise<HostFacts> {
     this.#processor ??= readProcessorCounts(this.#machine);
-    const missing = new Missing();
+    const missing = new MissingFacts();
     const [processor, limits, meminfo] = await Promise.all([
       this.#processor,
       readCgroupLimits(this.#machine, missing),
@@ -52,7 +52,7 @@ export class HostReader {
 }
 
 /** `unsupported` where no limit is set; another reason where one may be set and cannot be read. */
-function memoryLimit({ memoryBytes }: CgroupLimits, missing: Missing): Reading<number> {
+function memoryLimit({ memoryBytes }: CgroupLimits, missing: MissingFacts): ReadResult<number> {
   if (memoryBytes !== undefined) return present(memoryBytes);
   const unread = missing.list().find(({ fact }) => fact === "container.memoryLimitBytes");
   if (unread === undefined) return unsupported;

@@ -4,11 +4,11 @@ import { createServer, STATUS_CODES } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
-import type { WebDoor } from "../net/http/web-listener.ts";
-import { FewLines } from "../base/log-throttle.ts";
+import type { WebListener } from "../net/http/web-listener.ts";
+import { LogThrottle } from "../base/log-throttle.ts";
 import type { Log } from "../base/log.ts";
-import { sayError } from "../base/error.ts";
-import { capConnections, Caps } from "./caps.ts";
+import { formatError } from "../base/error.ts";
+import { capConnections, ClientCaps } from "./caps.ts";
 import { agentPaths } from "../cli/command/schema.ts";
 import type { Collector } from "./collector.ts";
 import { userGuard } from "./users.ts";
@@ -16,7 +16,7 @@ import { userGuard } from "./users.ts";
 const compress = promisify(gzip);
 const maxConnections = 256;
 
-interface Answer {
+interface AgentResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -25,7 +25,7 @@ interface Answer {
   readonly told?: boolean;
 }
 
-type Route = (request: IncomingMessage) => Answer | Promise<Answer>;
+type Route = (request: IncomingMessage) => AgentResponse | Promise<AgentResponse>;
 
 /** What tells no more than that the agent lives, and is asked by what knows no password. */
 const open = new Set(["/healthz", "/readyz"]);
@@ -34,7 +34,7 @@ export function createAgentServer(
   collector: Collector,
   metricsPath: string,
   log: Log,
-  door?: WebDoor,
+  door?: WebListener,
   snapshot?: () => Promise<unknown>,
 ): Server {
   const own: Record<(typeof agentPaths)[number], Route | undefined> = {
@@ -60,9 +60,9 @@ export function createAgentServer(
     ...own,
   };
   const refusal = door === undefined ? undefined : userGuard(door, log);
-  const caps = new Caps();
-  const tell = refusalTeller(log);
-  const answer = async (request: IncomingMessage): Promise<Answer> => {
+  const caps = new ClientCaps();
+  const tell = createRefusalLog(log);
+  const answer = async (request: IncomingMessage): Promise<AgentResponse> => {
     const waitSeconds = caps.waitSeconds(request.socket.remoteAddress, Date.now());
     if (waitSeconds > 0)
       return {
@@ -89,13 +89,16 @@ export function createAgentServer(
   };
   const handle: RequestListener = (request, response) => {
     request.resume();
-    const told = async (asked: IncomingMessage): Promise<Answer> => {
+    const told = async (asked: IncomingMessage): Promise<AgentResponse> => {
       const given = await answer(asked);
       if (given.told !== true) tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
       return given;
     };
     respond(request, response, told, door?.headers ?? {}).catch((thrown: unknown) => {
-      log.error("request failed", { path: request.url?.slice(0, 200), trouble: sayError(thrown) });
+      log.error("request failed", {
+        path: request.url?.slice(0, 200),
+        trouble: formatError(thrown),
+      });
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -131,10 +134,10 @@ const brokenStatus: Readonly<Record<string, number>> = {
 };
 
 /** Says in the log that somebody was refused: never what they asked for, and a flood of it in a few lines. */
-function refusalTeller(
+function createRefusalLog(
   log: Log,
 ): (address: string | undefined, what: string, status: number) => void {
-  const lines = new FewLines();
+  const lines = new LogThrottle();
   return (address, what, status) => {
     if (status < 400 || status >= 500 || status === 404) return;
     const line = lines.take(`${address ?? "gone"} ${what} ${status}`, Date.now());
@@ -145,7 +148,7 @@ function refusalTeller(
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: (request: IncomingMessage) => Promise<Answer>,
+  answer: (request: IncomingMessage) => Promise<AgentResponse>,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { status, contentType, body, headers: own } = await answer(request);
@@ -170,7 +173,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value.join(",") : value;
 }
 
-const json = (status: number, value: unknown): Answer => ({
+const json = (status: number, value: unknown): AgentResponse => ({
   status,
   contentType: "application/json; charset=utf-8",
   body: `${JSON.stringify(value)}\n`,

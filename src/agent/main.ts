@@ -1,6 +1,6 @@
 /** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
 import { compileWhenBusy } from "../cli/command/compilers.ts";
-import { sayCrashesShortly } from "../cli/command/crash.ts";
+import { printCrashesBriefly } from "../cli/command/crash.ts";
 import { runToExit } from "../cli/command/exit.ts";
 import { createProgram, parseToExit } from "../cli/command/parse.ts";
 import { processIo, version } from "../cli/command/process-io.ts";
@@ -8,7 +8,7 @@ import { declareAgent } from "./command.ts";
 import { runAgent } from "./run.ts";
 
 compileWhenBusy();
-sayCrashesShortly();
+printCrashesBriefly();
 const io = processIo();
 const say = (text: string): void => void process.stderr.write(text);
 let code = 0;

@@ -3,14 +3,14 @@ import type { CommandIo } from "../cli/command/io.ts";
 import { commandLog } from "../cli/command/io.ts";
 import type { FlagValues, Settings } from "../cli/command/settings.ts";
 import { resolveSettings } from "../cli/command/settings.ts";
-import type { WebDoor } from "../net/http/web-listener.ts";
+import type { WebListener } from "../net/http/web-listener.ts";
 import type { Log } from "../base/log.ts";
 import { systemClock } from "../base/clock.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
 import { detectSources, openSources } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
-import type { FileDoor } from "../machine/sysfs/file-access.ts";
-import { hostDoor } from "../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../machine/sysfs/file-access.ts";
 import type { CollectorOptions } from "./collector.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
@@ -24,7 +24,7 @@ export interface AgentFlags extends FlagValues {
 export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("agent", flags, io.env);
   const log = commandLog(io, settings.logLevel, flags.json === true);
-  const sources = await openConfigured(settings, log);
+  const sources = await openConfiguredSources(settings, log);
   if (sources.length === 0 && settings.sources.length > 0)
     log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
   const push =
@@ -34,7 +34,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const outgoing =
     settings.to.length === 0 && push === undefined
       ? undefined
-      : await (await import("./sinks.ts")).openOutgoing(settings, io, log, push?.sinks ?? []);
+      : await (await import("./sinks.ts")).openAgentSinks(settings, io, log, push?.sinks ?? []);
   const kernelLog =
     settings.kernelLog === undefined
       ? undefined
@@ -45,7 +45,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
     sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
     ownFrames: [outgoing, kernelLog].flatMap((one) => (one === undefined ? [] : [one.frame])),
   });
-  const door = await openDoor(settings, io, log);
+  const door = await openAgentListener(settings, io, log);
   const server = createAgentServer(
     collector,
     settings.metricsPath,
@@ -83,7 +83,7 @@ export function lazySnapshot(
 ): TakeSnapshot {
   let taker: Promise<TakeSnapshot> | undefined;
   return async () => {
-    taker ??= import("./snapshot/take.ts").then(({ snapshotTaker }) =>
+    taker ??= import("./snapshot/take.ts").then(({ createSnapshotTaker: snapshotTaker }) =>
       snapshotTaker(() => collector.gpuViews(), {
         hostName,
         procfs,
@@ -99,10 +99,14 @@ export function lazySnapshot(
 }
 
 /** TLS is loaded only where it is asked for. */
-async function openDoor({ web }: Settings, io: CommandIo, log: Log): Promise<WebDoor | undefined> {
+async function openAgentListener(
+  { web }: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<WebListener | undefined> {
   if (web.configFile === undefined && web.tls === undefined) return undefined;
-  const { WebDoor } = await import("../net/http/web-listener.ts");
-  const door = await WebDoor.open(web, io.env, log);
+  const { WebListener } = await import("../net/http/web-listener.ts");
+  const door = await WebListener.open(web, io.env, log);
   io.onReload?.(() => void door.reload());
   return door;
 }
@@ -110,7 +114,7 @@ async function openDoor({ web }: Settings, io: CommandIo, log: Log): Promise<Web
 export function sourceContext(
   settings: Settings,
   log: Log,
-  door: FileDoor = hostDoor,
+  door: FileAccess = hostFileAccess,
 ): SourceContext {
   return {
     door,
@@ -123,10 +127,10 @@ export function sourceContext(
 }
 
 /** `auto` anywhere in the list stands for what this machine has. */
-export async function openConfigured(
+export async function openConfiguredSources(
   settings: Settings,
   log: Log,
-  door: FileDoor = hostDoor,
+  door: FileAccess = hostFileAccess,
 ): Promise<OpenSource[]> {
   const context = sourceContext(settings, log, door);
   const specs: SourceSpec[] = [];

@@ -9,7 +9,7 @@ import { ShipFrames } from "../pipeline/ship-frame.ts";
 import type { Sink } from "../pipeline/sink.ts";
 import { openSink } from "../sinks/open.ts";
 
-export interface Outgoing {
+export interface AgentSinks {
   readonly sinks: readonly Sink[];
   /** What waits and what was sent, for our own page. */
   readonly frame: () => Frame;
@@ -17,12 +17,12 @@ export interface Outgoing {
 
 const scrapedPort = 9400;
 
-export async function openOutgoing(
+export async function openAgentSinks(
   settings: Settings,
   io: CommandIo,
   log: Log,
   others: readonly Sink[],
-): Promise<Outgoing> {
+): Promise<AgentSinks> {
   const { push, hostName, listen } = settings;
   const instance = push.instance ?? `${hostName}:${listen.port === 0 ? scrapedPort : listen.port}`;
   const context = {

@@ -1,11 +1,11 @@
 /** Asks for a user and password where the web configuration file names users. A flood of wrong ones costs no password checks. */
 import type { IncomingMessage } from "node:http";
 import { credentialsOf } from "../access/credentials.ts";
-import { Failures, freeAttempts } from "../access/failures.ts";
-import type { WebDoor } from "../net/http/web-listener.ts";
+import { FailedAttempts, freeAttempts } from "../access/failures.ts";
+import type { WebListener } from "../net/http/web-listener.ts";
 import type { Log } from "../base/log.ts";
 
-export interface Refused {
+export interface AuthFailureResponse {
   readonly status: 401 | 429;
   readonly body: { readonly error: string };
   readonly headers: Readonly<Record<string, string>>;
@@ -14,11 +14,11 @@ export interface Refused {
 }
 
 export function userGuard(
-  door: WebDoor,
+  door: WebListener,
   log: Log,
   nowMs: () => number = Date.now,
-): (request: IncomingMessage) => Promise<Refused | undefined> {
-  const failures = new Failures();
+): (request: IncomingMessage) => Promise<AuthFailureResponse | undefined> {
+  const failures = new FailedAttempts();
   return async (request) => {
     const { users } = door;
     if (!users.any) return undefined;
@@ -43,7 +43,7 @@ export function userGuard(
   };
 }
 
-const unauthorized = (error: string): Refused => ({
+const unauthorized = (error: string): AuthFailureResponse => ({
   status: 401,
   body: { error },
   headers: { "www-authenticate": 'Basic realm="gpulse"' },

@@ -4,10 +4,10 @@ import { makeFolderSync } from "../base/make-folder.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
 import type { FiringAlert } from "./rules/firing-store.ts";
-import { FiringBook } from "./rules/firing-store.ts";
-import type { Delivery } from "./route/deliveries.ts";
-import { Deliveries } from "./route/deliveries.ts";
-import type { OwedAlert } from "./route/router.ts";
+import { FiringStore } from "./rules/firing-store.ts";
+import type { NotificationDelivery } from "./route/deliveries.ts";
+import { DeliveryLog } from "./route/deliveries.ts";
+import type { UndeliveredAlert } from "./route/router.ts";
 import type { SentEntry } from "./route/sent-log.ts";
 import { SentLog } from "./route/sent-log.ts";
 import type { StoredSilence } from "./route/silences.ts";
@@ -16,9 +16,9 @@ import { Silences } from "./route/silences.ts";
 export interface AlertFiles {
   readonly silences: Silences;
   readonly sent: SentLog;
-  readonly deliveries: Deliveries;
-  readonly owed: StateMap<OwedAlert>;
-  readonly firing: FiringBook;
+  readonly deliveries: DeliveryLog;
+  readonly owed: StateMap<UndeliveredAlert>;
+  readonly firing: FiringStore;
   close(): void;
 }
 
@@ -34,16 +34,21 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
     });
   const silences = open<StoredSilence>("silences", ["id", "matchers", "startsAtMs", "endsAtMs"]);
   const sent = open<SentEntry>("sent", ["firing", "resolved", "timeMs", "count"]);
-  const deliveries = open<Delivery>("deliveries", ["timeMs", "receiver", "outcome", "alerts"]);
-  const owed = open<OwedAlert>("owed", ["fingerprint", "labels", "startsAtMs", "endsAtMs"]);
+  const deliveries = open<NotificationDelivery>("deliveries", [
+    "timeMs",
+    "receiver",
+    "outcome",
+    "alerts",
+  ]);
+  const owed = open<UndeliveredAlert>("owed", ["fingerprint", "labels", "startsAtMs", "endsAtMs"]);
   const firing = open<FiringAlert>("firing", ["labels", "annotations", "activeAtMs", "firedAtMs"]);
   const files = [silences, sent, deliveries, owed, firing];
   return {
     silences: new Silences(silences),
     sent: new SentLog(sent, log),
-    deliveries: new Deliveries(deliveries, log),
+    deliveries: new DeliveryLog(deliveries, log),
     owed,
-    firing: new FiringBook(firing, log),
+    firing: new FiringStore(firing, log),
     close: () => {
       for (const file of files) file.close();
     },

@@ -12,7 +12,7 @@ export class GpulseError extends Error {
 }
 
 /** What a thrown value says, whatever was thrown. */
-export function sayError(thrown: unknown): string {
+export function formatError(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -15,22 +15,22 @@ const largeHeapBytes = 256 * 2 ** 20;
  * 2,560 it saves about 20 MiB. To be called before it grows, and again when a thread has come up: each new heap sets it back
  * for all.
  */
-export function holdYoung(): void {
+export function limitYoungGeneration(): void {
   v8.setFlagsFromString(`--semi-space-growth-factor=${growth}`);
 }
 
 /** Lets it grow after all, for work that makes much and keeps little: 1,000 rules took a fifth more processor time without. */
-export function letYoungGrow(): void {
+export function growYoungGeneration(): void {
   growth = 2;
-  holdYoung();
+  limitYoungGeneration();
 }
 
 /**
  * Lets it grow where the heap has become large. The agents of 10,000 GPUs cost a hub twice the processor time without:
  * eighty small collections a second, and each looks at all that the old generation has written to since.
  */
-export function letYoungFollowHeap(): void {
-  if (growth === 1 && v8.getHeapStatistics().used_heap_size > largeHeapBytes) letYoungGrow();
+export function growYoungGenerationWithHeap(): void {
+  if (growth === 1 && v8.getHeapStatistics().used_heap_size > largeHeapBytes) growYoungGeneration();
 }
 
 /** A full collection now: 10 ms, and 12 with 400,000 series. */

@@ -2,7 +2,7 @@
 const linesOfKind = 5;
 const maxKinds = 1_000;
 
-export class FewLines {
+export class LogThrottle {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 

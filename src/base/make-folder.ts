@@ -5,7 +5,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import path from "node:path";
-import { GpulseError, sayError, systemCode } from "./error.ts";
+import { GpulseError, formatError, systemCode } from "./error.ts";
 
 export interface FolderOptions {
   /** The mode of every folder created; 0o777 less the umask otherwise. */
@@ -106,6 +106,6 @@ function reason(failed: string, thrown: unknown): string {
       return "no space is left on the disk. Free some, or choose another folder.";
     case undefined:
     default:
-      return `${sayError(thrown)}. Choose another folder.`;
+      return `${formatError(thrown)}. Choose another folder.`;
   }
 }

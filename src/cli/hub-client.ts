@@ -1,7 +1,7 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
 import type { ClientAccess } from "./command/client.ts";
-import { GpulseError, sayError } from "../base/error.ts";
-import type { HttpAnswer, RequestOptions } from "../net/http/request.ts";
+import { GpulseError, formatError } from "../base/error.ts";
+import type { HttpResponse, RequestOptions } from "../net/http/request.ts";
 import { HttpAgent, request } from "../net/http/request.ts";
 
 export const defaultHubUrl = "http://127.0.0.1:9410";
@@ -9,7 +9,7 @@ export const defaultHubUrl = "http://127.0.0.1:9410";
 const deadlineMs = 150_000;
 const maxAnswerBytes = 512 * 1024 * 1024;
 
-interface Answer {
+interface HubResponse {
   readonly status?: string;
   readonly data?: unknown;
   readonly error?: string;
@@ -45,7 +45,7 @@ export class HubClient {
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
     if (status === 204) return undefined;
-    const answer = readJson(url, body) as Answer;
+    const answer = readJson(url, body) as HubResponse;
     if (answer.status !== "success")
       throw new GpulseError(
         answer.errorType === "bad_data" ? "QUERY_INVALID" : "QUERY_FAILED",
@@ -93,7 +93,7 @@ export class HubClient {
   async #send(
     url: URL,
     options: Pick<RequestOptions, "method" | "body" | "headers">,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const { token, ca } = this.#access;
     const agent = new HttpAgent(ca === undefined ? {} : { ca });
     try {
@@ -129,7 +129,7 @@ function unreachable(url: URL, thrown: unknown): GpulseError {
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
   return new GpulseError(
     "AGENT_UNREACHABLE",
-    `No gpulse hub answers at ${url.origin} (${sayError(cause)}): start one with gpulse up, or name it with --url.`,
+    `No gpulse hub answers at ${url.origin} (${formatError(cause)}): start one with gpulse up, or name it with --url.`,
     { cause: thrown },
   );
 }

@@ -1,18 +1,18 @@
 /** The gpulse command. */
-import { sayCrashesShortly } from "./command/crash.ts";
+import { printCrashesBriefly } from "./command/crash.ts";
 import { parseToExit } from "./command/parse.ts";
 import { processIo } from "./command/process-io.ts";
 import { systemCode } from "../base/error.ts";
-import { holdYoung } from "../base/heap.ts";
+import { limitYoungGeneration } from "../base/heap.ts";
 import { buildProgram } from "./program.ts";
 
 // Before a command is loaded: what has grown once stays large.
-holdYoung();
+limitYoungGeneration();
 // A reader that has seen enough, such as head, is no trouble; what else is to be done goes on.
 process.stdout.on("error", (error) => {
   if (systemCode(error) !== "EPIPE") throw error;
 });
-sayCrashesShortly();
+printCrashesBriefly();
 const { program, exitCode } = buildProgram(processIo());
 const parsed = await parseToExit(program, process.argv.slice(2));
 const code = parsed === 0 ? exitCode() : parsed;

@@ -8,14 +8,14 @@ export interface Problem {
   readonly sentence: string;
 }
 
-export type Checked<Output> =
+export type CheckResult<Output> =
   | { readonly ok: true; readonly value: Output }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export function checkValue<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,
-): Checked<v.InferOutput<Schema>> {
+): CheckResult<v.InferOutput<Schema>> {
   const result = v.safeParse(schema, input);
   if (result.success) return { ok: true, value: result.output };
   return { ok: false, problems: result.issues.map((issue) => problemOf(schema, issue)) };
@@ -44,18 +44,18 @@ function problemOf(schema: v.GenericSchema, issue: v.BaseIssue<unknown>): Proble
   return {
     kind: "wrong-value",
     path,
-    sentence: `${at}must be ${issue.message}, not ${shown(issue)}.`,
+    sentence: `${at}must be ${issue.message}, not ${formatInput(issue)}.`,
   };
 }
 
 /** What was there instead, short; the caller hides it where the value came from a secret. */
-function shown(issue: v.BaseIssue<unknown>): string {
+function formatInput(issue: v.BaseIssue<unknown>): string {
   const deepest = issue.path?.at(-1)?.value ?? issue.input;
   const value = JSON.stringify(deepest) ?? "nothing";
   return value.length > 60 ? `${value.slice(0, 57)}…` : value;
 }
 
-interface Wrapped {
+interface SchemaParts {
   readonly entries?: Readonly<Record<string, v.GenericSchema>>;
   readonly item?: v.GenericSchema;
   /** Of a mapping with any keys: what each holds. */
@@ -67,7 +67,7 @@ interface Wrapped {
 
 /** The keys a schema knows at a path, looking through optional, pipe, list, record and union. */
 export function keysAt(schema: v.GenericSchema, path: readonly (string | number)[]): string[] {
-  const { entries, item, value, wrapped, pipe, options } = schema as Wrapped;
+  const { entries, item, value, wrapped, pipe, options } = schema as SchemaParts;
   if (wrapped !== undefined) return keysAt(wrapped, path);
   if (options !== undefined && entries === undefined)
     return options.flatMap((option) => (typeof option === "object" ? keysAt(option, path) : []));

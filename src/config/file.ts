@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
 import type { Document, LineCounter } from "yaml";
-import { GpulseError, sayError, systemCode } from "../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../base/error.ts";
 import type { Problem } from "./check.ts";
 import { checkValue } from "./check.ts";
 import { fillSecrets } from "./secrets.ts";
@@ -13,7 +13,7 @@ export interface FileProblem {
   readonly sentence: string;
 }
 
-export type FileChecked<Output> =
+export type FileCheckResult<Output> =
   | { readonly ok: true; readonly value: Output }
   | { readonly ok: false; readonly problems: readonly FileProblem[] };
 
@@ -24,7 +24,7 @@ export async function checkFile<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
   env: Readonly<Record<string, string | undefined>> | undefined,
-): Promise<FileChecked<v.InferOutput<Schema>>> {
+): Promise<FileCheckResult<v.InferOutput<Schema>>> {
   return checkText(readText(path), path, schema, env);
 }
 
@@ -34,7 +34,7 @@ export async function checkText<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
   env: Readonly<Record<string, string | undefined>> | undefined,
-): Promise<FileChecked<v.InferOutput<Schema>>> {
+): Promise<FileCheckResult<v.InferOutput<Schema>>> {
   try {
     return await checkWhole(text, path, schema, env);
   } catch (thrown) {
@@ -50,7 +50,7 @@ async function checkWhole<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
   env: Readonly<Record<string, string | undefined>> | undefined,
-): Promise<FileChecked<v.InferOutput<Schema>>> {
+): Promise<FileCheckResult<v.InferOutput<Schema>>> {
   const { LineCounter, parseDocument } = await import("./yaml.ts");
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -62,7 +62,7 @@ async function checkWhole<Schema extends v.GenericSchema>(
     const { line, col } = lines.linePos(error.pos[0]);
     return {
       code: "CONFIG_SYNTAX",
-      sentence: `${path}:${line}:${col}: not valid YAML: ${yamlTrouble(error.message)}`,
+      sentence: `${path}:${line}:${col}: not valid YAML: ${formatYamlError(error.message)}`,
     };
   });
   if (broken.length > 0) return { ok: false, problems: broken };
@@ -73,7 +73,7 @@ async function checkWhole<Schema extends v.GenericSchema>(
     // Aliases of aliases can blow a small file up to gigabytes; ours has no use for more than a few.
     parsed = document.toJS({ maxAliasCount: 50 }) ?? {};
   } catch (thrown) {
-    return refuse("CONFIG_SYNTAX", `not valid YAML: ${yamlTrouble(sayError(thrown))}`);
+    return refuse("CONFIG_SYNTAX", `not valid YAML: ${formatYamlError(formatError(thrown))}`);
   }
   if (typeof parsed !== "object" || Array.isArray(parsed))
     return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
@@ -148,11 +148,13 @@ function located(
   return { code, sentence: `${path}:${line}:${col}: ${sentence}` };
 }
 
-interface Ranged {
+interface NodeWithRange {
   readonly range?: readonly [number, number, number] | null;
 }
 interface Pairs {
-  readonly items?: readonly { readonly key?: (Ranged & { readonly value?: unknown }) | null }[];
+  readonly items?: readonly {
+    readonly key?: (NodeWithRange & { readonly value?: unknown }) | null;
+  }[];
 }
 
 /** Where the key stands, or its value in a list, or the nearest thing around it. */
@@ -162,7 +164,8 @@ function offsetOf(document: Document, { path }: Problem): number | undefined {
     const pair = parent?.items?.find(
       (item) => String(item?.key?.value) === String(path[depth - 1]),
     );
-    const node = pair?.key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
+    const node =
+      pair?.key ?? (document.getIn(path.slice(0, depth), true) as NodeWithRange | undefined);
     const offset = node?.range?.[0];
     if (offset !== undefined) return offset;
   }
@@ -170,7 +173,7 @@ function offsetOf(document: Document, { path }: Problem): number | undefined {
 }
 
 /** Without the alias it names: a password that begins with `*` reads as one. */
-export const yamlTrouble = (text: string): string =>
+export const formatYamlError = (text: string): string =>
   (text.split("\n", 1)[0] ?? "").replace(
     /^(Unresolved alias[^:]*):.*$/,
     "$1; quote text that begins with *",

@@ -1,7 +1,7 @@
 /** The file `address` in a data folder: the URL of the hub that holds the folder's lock, for commands on the same machine. */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { sayError, systemCode } from "../base/error.ts";
+import { formatError, systemCode } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { replaceFile } from "../base/state/atomic.ts";
 
@@ -16,7 +16,7 @@ export function publishAddress(dataDir: string, url: string, log: Log): { close(
     } catch (thrown) {
       log.warn("the address file cannot be changed: commands on this machine need --url", {
         file,
-        error: sayError(thrown),
+        error: formatError(thrown),
       });
     }
   };

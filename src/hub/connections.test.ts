@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
-import { boundAddresses, boundConnections, connectionsFor } from "./connections.ts";
+import { limitAddresses, limitConnections, maxConnectionsFor } from "./connections.ts";
 
 test.for([
   [1_048_576, 20_000],
@@ -12,13 +12,13 @@ test.for([
   [4_096, 3_096],
   [1_024, 500],
 ] as const)("of %i files %i may be connections", ([files, connections]) => {
-  expect(connectionsFor(files)).toBe(connections);
+  expect(maxConnectionsFor(files)).toBe(connections);
 });
 
 test("beyond the bound idle connections make room: everybody is served in the end", async () => {
   const server = createServer((_request, answer) => answer.end("ok"));
   let dropped = 0;
-  boundConnections(server, { most: 3, dropped: () => dropped++ });
+  limitConnections(server, { most: 3, dropped: () => dropped++ });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -41,7 +41,7 @@ test("an address beyond its share is turned away and told of once, others and th
   const server = createServer();
   const told: unknown[] = [];
   let [dropped, nowMs] = [0, 0];
-  boundAddresses(server, {
+  limitAddresses(server, {
     perAddress: 2,
     log: { ...silentLog, warn: (_sentence, about) => void told.push(about) },
     nowMs: () => nowMs,

@@ -11,19 +11,19 @@ import { isLoopback } from "./guard.ts";
 /** Agents by the thousand, each with one; pages and dashboards beside them. */
 const mostConnections = 20_000;
 /** For the store's files, what the hub itself asks others, and the page. */
-const keptFiles = 1_000;
+const reservedFiles = 1_000;
 const leastConnections = 500;
 /** Where nobody says how many files may be open. */
 const usualFiles = 4_096;
 const makeRoomEveryMs = 1_000;
 /** Of one address: more than a building of agents behind one router has, far less than all there are. */
-export const usualPerAddress = 2_000;
-const tellEveryMs = 60_000;
+export const defaultConnectionsPerAddress = 2_000;
+const logEveryMs = 60_000;
 
 /** @param dropped is told of each connection that found no room; its owner comes again */
-export function boundConnections(
+export function limitConnections(
   server: Server,
-  { most = connectionsFor(openFilesLimit()), dropped }: { most?: number; dropped: () => void },
+  { most = maxConnectionsFor(openFilesLimit()), dropped }: { most?: number; dropped: () => void },
 ): void {
   server.maxConnections = most;
   let madeRoomMs = Number.NEGATIVE_INFINITY;
@@ -35,8 +35,8 @@ export function boundConnections(
   });
 }
 
-export const connectionsFor = (files: number): number =>
-  Math.max(leastConnections, Math.min(mostConnections, files - keptFiles));
+export const maxConnectionsFor = (files: number): number =>
+  Math.max(leastConnections, Math.min(mostConnections, files - reservedFiles));
 
 /** Node raises the soft limit to the hard one as it starts. */
 function openFilesLimit(): number {
@@ -49,7 +49,7 @@ function openFilesLimit(): number {
   }
 }
 
-export interface AddressBound {
+export interface AddressLimitOptions {
   /** Infinity where everybody comes by a proxy: its address says nothing of who they are. */
   readonly perAddress?: number | undefined;
   readonly log: Log;
@@ -58,9 +58,9 @@ export interface AddressBound {
 }
 
 /** Ends connections beyond an address's share as they come. Who is on this machine is not held up. */
-export function boundAddresses(
+export function limitAddresses(
   server: Server,
-  { perAddress = usualPerAddress, log, nowMs, dropped }: AddressBound,
+  { perAddress = defaultConnectionsPerAddress, log, nowMs, dropped }: AddressLimitOptions,
 ): void {
   if (perAddress === Infinity) return;
   const held = new Map<string, number>();
@@ -72,7 +72,7 @@ export function boundAddresses(
     if (count >= perAddress) {
       socket.destroy();
       dropped();
-      if (nowMs() - toldMs < tellEveryMs) return;
+      if (nowMs() - toldMs < logEveryMs) return;
       toldMs = nowMs();
       log.warn(
         "an address has as many connections as one may have: more are ended. Agents behind one router need hub.limits.connections_per_address",

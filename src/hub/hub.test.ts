@@ -10,7 +10,7 @@ import { LatestFrames } from "../sinks/latest/latest.ts";
 import type { Hub, HubOptions } from "./hub.ts";
 import { buildHub, createHub } from "./hub.ts";
 import { delivery, first } from "../view/live/fixture.ts";
-import type { WireFleet, WireFrame } from "../view/live/protocol.ts";
+import type { WireFleet, LiveFrame } from "../view/live/protocol.ts";
 
 let webDir = "";
 const hubs: { close(): Promise<void> }[] = [];
@@ -177,7 +177,7 @@ test("the live stream starts with the fleet and goes on with frames", async () =
   latest.write(delivery("fast", Date.now(), [[first, gpu.power, 300]]));
   const frame = await reader.next();
   expect(frame.event).toBe("frame");
-  expect((frame.data as WireFrame).rows[0]?.values).toContain(300);
+  expect((frame.data as LiveFrame).rows[0]?.values).toContain(300);
   await reader.cancel();
 });
 

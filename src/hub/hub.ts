@@ -3,23 +3,23 @@ import type { RequestListener, Server } from "node:http";
 import { createServer } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
-import { sayError, systemCode } from "../base/error.ts";
-import type { WebDoor } from "../net/http/web-listener.ts";
+import { formatError, systemCode } from "../base/error.ts";
+import type { WebListener } from "../net/http/web-listener.ts";
 import { StoreError } from "../storage/embedded/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
 import { addApi } from "./api/api.ts";
-import { addRefusedLog } from "./audit/refusal-log.ts";
+import { addRefusalLog } from "./audit/refusal-log.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
-import { boundAddresses, boundConnections } from "./connections.ts";
+import { limitAddresses, limitConnections } from "./connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
-import { addAnswerLimits, answerLimits } from "./limits/responses.ts";
+import { addResponseLimits, responseLimits } from "./limits/responses.ts";
 import { addRates } from "./limits/rate.ts";
-import { listen } from "../net/http/listen-fastify.ts";
+import { listenFastify } from "../net/http/listen-fastify.ts";
 import { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
 import { servePage } from "./page.ts";
@@ -38,7 +38,7 @@ export interface Hub {
 export async function createHub(options: HubOptions): Promise<Hub> {
   const app = await buildHub(options);
   try {
-    const url = await listen(app, options.host, options.port);
+    const url = await listenFastify(app, options.host, options.port);
     return { url, close: () => app.close() };
   } catch (thrown) {
     await app.close();
@@ -59,8 +59,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     }),
   });
   const dropped = (): void => options.shedding?.shed("connections");
-  boundConnections(app.server, { dropped });
-  boundAddresses(app.server, { ...options, dropped, perAddress: options.connectionsPerAddress });
+  limitConnections(app.server, { dropped });
+  limitAddresses(app.server, { ...options, dropped, perAddress: options.connectionsPerAddress });
   const feed = new LiveFeed({
     latest: options.latest,
     nowMs: options.nowMs,
@@ -75,15 +75,15 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       options.log.warn("the page's curves begin empty", { trouble: thrown.message });
     });
   app.addHook("preClose", async () => feed.close());
-  addRefusedLog(app, options);
+  addRefusalLog(app, options);
   const { host, publicUrl } = options;
   addGuards(app, { host, publicUrl, headers: () => options.door?.headers ?? {} });
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
   addRates(app, options);
   const alertQuota = new AlertQuota(options.rates);
-  const pendingBytes = options.api?.budgets?.responsesBytes ?? answerLimits.pendingBytes;
-  addAnswerLimits(app, options.log, { ...answerLimits, pendingBytes });
+  const pendingBytes = options.api?.budgets?.responsesBytes ?? responseLimits.pendingBytes;
+  addResponseLimits(app, options.log, { ...responseLimits, pendingBytes });
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send({
       error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,
@@ -91,8 +91,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   );
   app.setErrorHandler(async (thrown, request, reply) => {
     const status = statusOf(thrown);
-    if (status < 500) return reply.code(status).send({ error: sayError(thrown) });
-    options.log.error("request failed", { path: pathOf(request.url), error: sayError(thrown) });
+    if (status < 500) return reply.code(status).send({ error: formatError(thrown) });
+    options.log.error("request failed", { path: pathOf(request.url), error: formatError(thrown) });
     return reply
       .code(500)
       .send({ error: "gpulse could not answer this request: its log says why." });
@@ -122,7 +122,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
 }
 
 /** Plain, or with TLS where the door has it; with the same bounds either way. */
-function createServerFor(door: WebDoor | undefined, handler: RequestListener): Server {
+function createServerFor(door: WebListener | undefined, handler: RequestListener): Server {
   const bounds = {
     headersTimeout: 10_000,
     // How often the times above and below are looked at; Node waits half a minute by itself.

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { createLog } from "../base/log.ts";
-import { Received } from "./receive/receiver-counts.ts";
-import { Shedding } from "./load-shedder.ts";
+import { ReceiverCounts } from "./receive/receiver-counts.ts";
+import { LoadShedder } from "./load-shedder.ts";
 
 function opened() {
   const lines: string[] = [];
-  const received = new Received();
+  const received = new ReceiverCounts();
   let nowMs = 0;
   const log = createLog({
     level: "info",
@@ -14,7 +14,7 @@ function opened() {
     nowMs: () => nowMs,
     write: (line) => lines.push(line),
   });
-  const shedding = new Shedding({ log, nowMs: () => nowMs, received, manual: true });
+  const shedding = new LoadShedder({ log, nowMs: () => nowMs, received, manual: true });
   const pass = (ms: number): void => {
     nowMs += ms;
     shedding.look();

@@ -8,18 +8,18 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Log } from "../base/log.ts";
-import type { Received } from "./receive/receiver-counts.ts";
-import { outcomesOfWays, ways } from "./receive/receiver-counts.ts";
+import type { ReceiverCounts } from "./receive/receiver-counts.ts";
+import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
 
 /** Requests that bring samples, queries, pages that watch, and connections of any kind. */
 export const shedKinds = ["requests", "queries", "pages", "connections"] as const;
 export type ShedKind = (typeof shedKinds)[number];
 
-export interface SheddingOptions {
+export interface LoadShedderOptions {
   readonly log: Log;
   readonly nowMs: () => number;
   /** Counts the requests that were told to come again. */
-  readonly received: Received;
+  readonly received: ReceiverCounts;
   /** No timer: whoever opens it calls `look` (tests). */
   readonly manual?: boolean;
 }
@@ -32,8 +32,8 @@ const builder = new LayoutBuilder();
 const slots = shedKinds.map((what) => builder.add(self.hubShed, labelSet({ what })));
 const layout = builder.build();
 
-export class Shedding {
-  readonly #options: SheddingOptions;
+export class LoadShedder {
+  readonly #options: LoadShedderOptions;
   readonly #counts = { queries: 0, pages: 0, connections: 0 };
   readonly #timer: NodeJS.Timeout | undefined;
   #seen: Readonly<Record<ShedKind, number>>;
@@ -41,7 +41,7 @@ export class Shedding {
   #before: Readonly<Record<ShedKind, number>> | undefined;
   #lastMs = 0;
 
-  constructor(options: SheddingOptions) {
+  constructor(options: LoadShedderOptions) {
     this.#options = options;
     this.#seen = this.counts;
     if (options.manual !== true) this.#timer = setInterval(() => this.look(), lookEveryMs).unref();
@@ -49,8 +49,8 @@ export class Shedding {
 
   get counts(): Readonly<Record<ShedKind, number>> {
     const { received } = this.#options;
-    const requests = ways
-      .filter((way) => outcomesOfWays[way].some((outcome) => outcome === "busy_request"))
+    const requests = receiverNames
+      .filter((way) => receiverOutcomes[way].some((outcome) => outcome === "busy_request"))
       .reduce((sum, way) => sum + received.count(way, "busy_request"), 0);
     return { requests, ...this.#counts };
   }

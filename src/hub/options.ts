@@ -1,8 +1,8 @@
 /** What the hub is given by whoever composes it. */
 import type { AuditLog } from "../access/audit.ts";
 import type { Log } from "../base/log.ts";
-import type { WebDoor } from "../net/http/web-listener.ts";
-import type { AnalyticsDesk } from "./analytics/queue.ts";
+import type { WebListener } from "../net/http/web-listener.ts";
+import type { AnalysisQueue } from "./analytics/queue.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/authenticator.ts";
 import type { Timeline } from "./events/timeline.ts";
@@ -10,8 +10,8 @@ import type { ImportUpload } from "./import/routes.ts";
 import type { RateLimits } from "./limits/rate.ts";
 import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
-import type { Shedding } from "./load-shedder.ts";
-import type { SnapshotShelf } from "./snapshots/store.ts";
+import type { LoadShedder } from "./load-shedder.ts";
+import type { SnapshotStore } from "./snapshots/store.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
@@ -44,19 +44,19 @@ export interface HubOptions {
   /** Takes a log file into the history; absent on a hub that keeps nothing. */
   readonly importUpload?: ImportUpload;
   /** Snapshots of this machine; absent on a hub that keeps nothing. */
-  readonly snapshots?: SnapshotShelf;
+  readonly snapshots?: SnapshotStore;
   /** Benchmark runs; absent on a hub that keeps nothing. */
   readonly runs?: RunStore;
   /** Pipes and replays that run with the hub; absent where none can be started. */
   readonly pipes?: Pipes;
   /** Analyses of the lake; absent on a hub that keeps none. */
-  readonly analytics?: AnalyticsDesk;
+  readonly analytics?: AnalysisQueue;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
   /** Where it is noted who changed what; absent where nothing is kept. */
   readonly audit?: AuditLog;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
-  readonly door?: WebDoor;
+  readonly door?: WebListener;
   /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */
   readonly reload?: () => Promise<void>;
   /** How often one client may ask, where the operator said it. */
@@ -66,5 +66,5 @@ export interface HubOptions {
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
   /** Hears of pages and connections that are turned away; absent where nobody tells it on. */
-  readonly shedding?: Shedding;
+  readonly shedding?: LoadShedder;
 }

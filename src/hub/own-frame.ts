@@ -6,13 +6,13 @@ import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
-import { outcomesOfWays, Received, ways } from "./receive/receiver-counts.ts";
+import { receiverOutcomes, ReceiverCounts, receiverNames } from "./receive/receiver-counts.ts";
 
-export const newReceived = (): Received => new Received();
+export const newReceiverCounts = (): ReceiverCounts => new ReceiverCounts();
 
 const builder = new LayoutBuilder();
-const receivedSlots = ways.flatMap((way) =>
-  outcomesOfWays[way].map((outcome) => ({
+const receivedSlots = receiverNames.flatMap((way) =>
+  receiverOutcomes[way].map((outcome) => ({
     way,
     outcome,
     slot: builder.add(self.received, labelSet({ way, outcome })),

@@ -1,9 +1,9 @@
 /** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import { guardHeaders } from "./guard.ts";
 import { clientOf } from "./limits/client.ts";
-import { inTurns } from "./stream-parts.ts";
+import { streamParts } from "./stream-parts.ts";
 import type { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
 
@@ -46,7 +46,7 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
     return reply
       .header("cache-control", "no-store")
       .header("content-type", contentType)
-      .send(typeof body === "string" ? body : inTurns(body));
+      .send(typeof body === "string" ? body : streamParts(body));
   });
 
   app.get("/stats", async (_request, reply) =>
@@ -65,7 +65,7 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
           return reply
             .code(500)
             .type("text/plain; charset=utf-8")
-            .send(`failed to reload config: ${sayError(thrown)}\n`);
+            .send(`failed to reload config: ${formatError(thrown)}\n`);
         }
       },
     });

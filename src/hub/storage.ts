@@ -3,12 +3,12 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
-import { hubFrame, newReceived } from "./own-frame.ts";
+import { hubFrame, newReceiverCounts } from "./own-frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
 import { residentBytes } from "../base/resident-bytes.ts";
-import { GpulseError, sayError, systemCode } from "../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../base/error.ts";
 import { StoreError } from "../storage/embedded/error.ts";
 import { createEngine } from "../query/engine.ts";
 import { QueryMemory } from "../query/memory.ts";
@@ -22,7 +22,7 @@ import { defaultLimits, type StoreLimits } from "../storage/embedded/options.ts"
 import type { Store } from "../storage/embedded/store.ts";
 import { openStore } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
-import { MetadataBook } from "./api/metadata.ts";
+import { MetadataRegistry } from "./api/metadata.ts";
 import type { MemoryBudgets } from "./limits/memory.ts";
 
 export interface StorageOptions {
@@ -90,8 +90,8 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     store,
     ...(memory !== undefined && { queryMemory: memory }),
     ...(budgets !== undefined && { budgets }),
-    metadata: new MetadataBook(),
-    received: newReceived(),
+    metadata: new MetadataRegistry(),
+    received: newReceiverCounts(),
     log,
     nowMs,
     version,
@@ -164,8 +164,8 @@ export async function openRemoteStorage(
   const history = await openRemoteHistory(address, log);
   const api: ApiContext = {
     history,
-    metadata: new MetadataBook(),
-    received: newReceived(),
+    metadata: new MetadataRegistry(),
+    received: newReceiverCounts(),
     log,
     nowMs,
     version,
@@ -200,7 +200,7 @@ function explain(thrown: unknown): never {
   if (code !== undefined)
     throw new GpulseError(
       "DATA_FOLDER",
-      `The data folder cannot be used (${sayError(thrown)}): choose another with --data.`,
+      `The data folder cannot be used (${formatError(thrown)}): choose another with --data.`,
       { cause: thrown },
     );
   throw thrown;

@@ -1,18 +1,18 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { inTurns } from "./stream-parts.ts";
+import { streamParts } from "./stream-parts.ts";
 
 test("one part goes out whole, none is an empty text", () => {
-  expect(inTurns(["all of it"])).toBe("all of it");
-  expect(inTurns([])).toBe("");
+  expect(streamParts(["all of it"])).toBe("all of it");
+  expect(streamParts([])).toBe("");
 });
 
 test("many parts come in their order, with turns for others between them", async () => {
   let turns = 0;
   const counting = setInterval(() => turns++, 0);
   const parts = Array.from({ length: 200 }, (_, at) => (at % 3 === 0 ? "" : `part ${at} é\n`));
-  const made = inTurns(
+  const made = streamParts(
     (function* () {
       for (const part of parts) {
         for (const until = performance.now() + 1; performance.now() < until;);
@@ -28,7 +28,7 @@ test("many parts come in their order, with turns for others between them", async
 
 test("whoever makes the parts is told when the reader has gone", async () => {
   let left = false;
-  const made = inTurns(
+  const made = streamParts(
     (function* () {
       try {
         for (;;) yield "more";

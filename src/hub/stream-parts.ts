@@ -8,7 +8,9 @@ const aheadBytes = 8 * 2 ** 20;
 /** A turn is as long as the wait for it was, and no shorter than this: where others take seconds, it would never be done. */
 const leastMs = 20;
 
-export function inTurns<Part extends string | Buffer>(parts: Iterable<Part>): Part | "" | Readable {
+export function streamParts<Part extends string | Buffer>(
+  parts: Iterable<Part>,
+): Part | "" | Readable {
   const iterator = parts[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return "";

@@ -1,5 +1,5 @@
 /** Which offsets of a log a table already has for a day, by the names of its files and the footers of merged ones. */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
@@ -60,7 +60,7 @@ export class Coverage {
       // Rows come twice rather than not at all: whoever reads takes each once.
       this.#log.warn("a merged file of the lake does not say what it holds", {
         file: path,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return [];
     }

@@ -15,7 +15,7 @@ import { checkChunk, maxGroupRows } from "./page-bounds.ts";
 import { tables } from "./schema.ts";
 import type { NumberColumn, Rows, TableName, TextColumn } from "./table.ts";
 
-export interface OpenedFile {
+export interface ParquetFile {
   readonly table: TableName;
   readonly rowCount: number;
   readonly metadata: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export async function openFile(
   path: string,
   bytes: number,
   signal?: AbortSignal,
-): Promise<OpenedFile> {
+): Promise<ParquetFile> {
   return openBuffer(
     {
       byteLength: bytes,
@@ -44,7 +44,7 @@ export async function openFile(
   );
 }
 
-export function openBytes(bytes: Uint8Array, name: string): Promise<OpenedFile> {
+export function openBytes(bytes: Uint8Array, name: string): Promise<ParquetFile> {
   const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   return openBuffer(
     {
@@ -55,7 +55,7 @@ export function openBytes(bytes: Uint8Array, name: string): Promise<OpenedFile> 
   );
 }
 
-async function openBuffer(file: AsyncBuffer, name: string): Promise<OpenedFile> {
+async function openBuffer(file: AsyncBuffer, name: string): Promise<ParquetFile> {
   const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
   const metadata = await parquetMetadataAsync(file).catch((thrown: unknown) => {
     throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
@@ -79,7 +79,7 @@ function understood(
   metadata: FileMetaData,
   parquetRead: typeof ParquetRead,
   damaged: (thrown: unknown) => never,
-): OpenedFile {
+): ParquetFile {
   const has = new Set(metadata.schema.slice(1).map((element) => element.name));
   const table: TableName | undefined =
     has.has("time") && has.has("uuid") && !has.has("value")

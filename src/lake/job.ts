@@ -13,12 +13,12 @@ export type LakeJob =
       readonly metadata: Readonly<Record<string, string>>;
     };
 
-export interface LakeJobDone {
+export interface LakeJobResult {
   readonly bytes: Uint8Array;
   readonly rowCount: number;
 }
 
-export async function runLakeJob(job: LakeJob): Promise<LakeJobDone> {
+export async function runLakeJob(job: LakeJob): Promise<LakeJobResult> {
   const metadata = job.kind === "merge" ? job.metadata : {};
   const rows = sortRows(job.kind === "merge" ? await mergedRows(job.files) : job.rows);
   const bytes = await encodeRows(rows, { version: job.version, metadata });

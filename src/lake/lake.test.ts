@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FolderFiles } from "../net/objects/folder.ts";
 import type { FileStore } from "../net/objects/store.ts";
-import { FileTrouble } from "../net/objects/store.ts";
+import { FileStoreError } from "../net/objects/store.ts";
 import { batchOf } from "../formats/samples/text-fixture.ts";
 import { createLog } from "../base/log.ts";
 import { gpu, gpuz, host } from "../model/catalogue/index.ts";
@@ -20,7 +20,7 @@ import { listLake } from "./files.ts";
 import { Lake } from "./lake.ts";
 import type { TableName } from "./table.ts";
 import { Upkeep } from "./upkeep.ts";
-import { openLakeWorkshop } from "./worker-pool.ts";
+import { openLakeWorkerPool } from "./worker-pool.ts";
 import type { LakeWriterOptions } from "./writer.ts";
 import { LakeWriter } from "./writer.ts";
 
@@ -35,7 +35,7 @@ const log = createLog({
   nowMs: () => 0,
   write: (line) => said.push(line),
 });
-const workshop = openLakeWorkshop();
+const workshop = openLakeWorkerPool();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "gpulse-lake-"));
@@ -266,7 +266,7 @@ test("a kill between the files of two days loses nothing: each day knows what it
     remove: (path) => files.remove(path),
     close: () => {},
     write: async (path, bytes) => {
-      if (path.includes("2026-01-15")) throw new FileTrouble("FILES_DENIED", "killed here");
+      if (path.includes("2026-01-15")) throw new FileStoreError("FILES_DENIED", "killed here");
       await files.write(path, bytes);
     },
   };
@@ -302,7 +302,7 @@ test("a disk that is full is waited for, and nothing is acknowledged before the 
     remove: (path) => files.remove(path),
     close: () => {},
     write: async (path, bytes) => {
-      if (full) throw new FileTrouble("FILES_FULL", "There is no space left.");
+      if (full) throw new FileStoreError("FILES_FULL", "There is no space left.");
       await files.write(path, bytes);
     },
   };
@@ -357,7 +357,7 @@ test.each([0, 1, 2, 3, 4])(
     }
     let left = steps;
     const step = (): void => {
-      if (left-- <= 0) throw new FileTrouble("FILES_DENIED", "killed here");
+      if (left-- <= 0) throw new FileStoreError("FILES_DENIED", "killed here");
     };
     const dying: FileStore = {
       name: "dying",
@@ -399,7 +399,7 @@ test.for([
     const ahead = (): number => nowMs() + 40 * 86_400_000;
     const lake = new Lake({
       files,
-      workshop: openLakeWorkshop(),
+      workshop: openLakeWorkerPool(),
       name: "h2",
       version: "0.0.0-test",
       log,

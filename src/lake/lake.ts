@@ -1,5 +1,5 @@
 /** A lake that is written to: rows in, files out, small ones merged and old ones forgotten on the way, a copy kept elsewhere. */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../base/log.ts";
@@ -10,8 +10,8 @@ import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
 import type { LakeRetention } from "./upkeep.ts";
 import { Upkeep } from "./upkeep.ts";
-import type { LakeWorkshop } from "./worker-pool.ts";
-import { openLakeWorkshop } from "./worker-pool.ts";
+import type { LakeWorkerPool } from "./worker-pool.ts";
+import { openLakeWorkerPool } from "./worker-pool.ts";
 import type { LakeCounts } from "./writer.ts";
 import { LakeWriter } from "./writer.ts";
 
@@ -32,7 +32,7 @@ export interface LakeOptions {
   readonly maxRows?: number;
   readonly maxBytes?: number;
   readonly series?: boolean;
-  readonly workshop?: LakeWorkshop;
+  readonly workshop?: LakeWorkerPool;
 }
 
 /** Files written since the last look after which another is worth it. */
@@ -43,7 +43,7 @@ export class Lake {
   readonly #options: LakeOptions;
   readonly #writer: LakeWriter;
   readonly #upkeep: Upkeep;
-  readonly #workshop: LakeWorkshop;
+  readonly #workshop: LakeWorkerPool;
   readonly #own = new Set<string>();
   #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
@@ -53,7 +53,7 @@ export class Lake {
   constructor(options: LakeOptions) {
     this.#options = options;
     this.files = options.files;
-    this.#workshop = options.workshop ?? openLakeWorkshop();
+    this.#workshop = options.workshop ?? openLakeWorkerPool();
     // Two pipes of one machine may begin in the same millisecond.
     const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
     const shared = { ...options, workshop: this.#workshop, id, ...this.#retention() };
@@ -139,7 +139,7 @@ export class Lake {
       if (!signal.aborted)
         log.warn("the lake could not be kept in shape", {
           place: this.files.name,
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
     }
   }

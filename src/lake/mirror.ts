@@ -7,7 +7,7 @@ import { listLake, notesFolder } from "./files.ts";
 import { parsePath } from "./names.ts";
 import { tableNames } from "./table.ts";
 
-export interface MirrorDone {
+export interface MirrorResult {
   readonly copied: number;
   readonly bytes: number;
   readonly removed: number;
@@ -17,7 +17,7 @@ export async function mirrorLake(
   from: FileStore,
   to: FileStore,
   signal: AbortSignal,
-): Promise<MirrorDone> {
+): Promise<MirrorResult> {
   let [copied, bytes, removed] = [0, 0, 0];
   for (const table of tableNames) {
     const ours = await listLake(from, table, {}, signal);

@@ -2,7 +2,7 @@
  * Keeps a lake in shape: merges small files of a day into one, and forgets days that are too old. A merge never leaves a
  * moment in which a row cannot be read: note, merged file, removal of what it stands for, end of the note.
  */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
 import { joinRanges } from "./coverage.ts";
@@ -15,11 +15,11 @@ import { dateOf, mergedName, parsePath, partitionFolder, plainName } from "./nam
 import { metadataKeys } from "./schema.ts";
 import type { TableName } from "./table.ts";
 import { tableNames } from "./table.ts";
-import type { LakeWorkshop } from "./worker-pool.ts";
+import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface UpkeepOptions {
   readonly files: FileStore;
-  readonly workshop: LakeWorkshop;
+  readonly workshop: LakeWorkerPool;
   readonly version: string;
   readonly id: string;
   readonly log: Log;
@@ -41,7 +41,7 @@ export interface LakeRetention {
   readonly trustedNowMs: () => number | Promise<number>;
 }
 
-export interface UpkeepDone {
+export interface UpkeepResult {
   readonly merged: number;
   readonly into: number;
   readonly removedDays: number;
@@ -60,7 +60,7 @@ export class Upkeep {
   }
 
   /** Ends what a killed process began, merges, forgets. One process at a time does this for a lake. */
-  async run(signal: AbortSignal): Promise<UpkeepDone> {
+  async run(signal: AbortSignal): Promise<UpkeepResult> {
     if (this.#options.only === undefined) await this.finish(signal);
     const done = { merged: 0, into: 0, removedDays: await this.#forget(signal) };
     for (const table of tableNames)
@@ -129,7 +129,7 @@ export class Upkeep {
     } catch (thrown) {
       this.#options.log.warn("a file of the lake cannot be read", {
         file: path,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return undefined;
     }
@@ -178,7 +178,7 @@ export class Upkeep {
       // Whatever was done so far is as good as before, or is ended by the next run.
       log.warn("files of the lake could not be merged", {
         day: first.date,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return false;
     }

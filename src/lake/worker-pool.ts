@@ -2,15 +2,15 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import type { LakeJob, LakeJobDone } from "./job.ts";
+import type { LakeJob, LakeJobResult } from "./job.ts";
 import { runLakeJob } from "./job.ts";
-import type { LakeAnswer } from "./thread.ts";
+import type { LakeWorkerReply } from "./thread.ts";
 
 /** A thread without work for so long is let go. */
 const idleMs = 5_000;
 
-export interface LakeWorkshop {
-  run(job: LakeJob): Promise<LakeJobDone>;
+export interface LakeWorkerPool {
+  run(job: LakeJob): Promise<LakeJobResult>;
   close(): Promise<void>;
 }
 
@@ -21,12 +21,12 @@ function findWorkerFile(): string | undefined {
     .find((file) => existsSync(file));
 }
 
-export function openLakeWorkshop(file = findWorkerFile()): LakeWorkshop {
-  return file === undefined ? { run: runLakeJob, close: async () => {} } : new ThreadWorkshop(file);
+export function openLakeWorkerPool(file = findWorkerFile()): LakeWorkerPool {
+  return file === undefined ? { run: runLakeJob, close: async () => {} } : new LakeThreadPool(file);
 }
 
 /** One job at a time, in the order they were asked for. */
-class ThreadWorkshop implements LakeWorkshop {
+class LakeThreadPool implements LakeWorkerPool {
   readonly #file: string;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ class ThreadWorkshop implements LakeWorkshop {
     this.#file = file;
   }
 
-  run(job: LakeJob): Promise<LakeJobDone> {
+  run(job: LakeJob): Promise<LakeJobResult> {
     const done = this.#last.then(() => this.#run(job));
     this.#last = done.catch(() => undefined);
     return done;
@@ -47,7 +47,7 @@ class ThreadWorkshop implements LakeWorkshop {
     await this.#dismiss();
   }
 
-  #run(job: LakeJob): Promise<LakeJobDone> {
+  #run(job: LakeJob): Promise<LakeJobResult> {
     clearTimeout(this.#idle);
     const worker = (this.#worker ??= new Worker(this.#file, { name: "lake" }));
     worker.ref();
@@ -58,7 +58,7 @@ class ThreadWorkshop implements LakeWorkshop {
         this.#idle = setTimeout(() => void this.#dismiss(), idleMs).unref();
         settle();
       };
-      const answered = ({ bytes, rowCount = 0, failed }: LakeAnswer): void =>
+      const answered = ({ bytes, rowCount = 0, failed }: LakeWorkerReply): void =>
         end(() => {
           if (bytes === undefined) reject(new Error(failed ?? "the lake's worker gave nothing"));
           else resolve({ bytes, rowCount });

@@ -2,7 +2,7 @@
  * Gathers rows by table and day, and writes each lot as a file. Nothing is held for longer than its bound in memory allows,
  * and flush() resolves only when everything taken is in files. Rows out of a log are written once, however often it is read.
  */
-import { patiently } from "../net/objects/retry.ts";
+import { retryUntilDone } from "../net/objects/retry.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../base/log.ts";
@@ -15,11 +15,11 @@ import type { OffsetRange } from "./names.ts";
 import { dateOf, partitionFolder, plainName, rangeName } from "./names.ts";
 import type { TableName } from "./table.ts";
 import { GrowingRows } from "./table.ts";
-import type { LakeWorkshop } from "./worker-pool.ts";
+import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface LakeWriterOptions {
   readonly files: FileStore;
-  readonly workshop: LakeWorkshop;
+  readonly workshop: LakeWorkerPool;
   /** Names the files of this writer: two that write at once must not have the same. */
   readonly id: string;
   readonly version: string;
@@ -44,14 +44,14 @@ interface Lot {
   range?: OffsetRange;
 }
 
-interface Sealed {
+interface SealedFile {
   readonly path: string;
   readonly rows: GrowingRows;
   encoded?: Uint8Array;
 }
 
 /** A partition of a log as far as it was read. */
-interface Reading {
+interface PartitionProgress {
   last: number;
   readonly dates: Set<string>;
 }
@@ -72,8 +72,8 @@ export class LakeWriter {
   readonly #gatherer = new Gatherer();
   readonly #coverage: Coverage;
   readonly #lots = new Map<string, Lot>();
-  readonly #readings = new Map<string, Reading>();
-  readonly #sealed: Sealed[] = [];
+  readonly #readings = new Map<string, PartitionProgress>();
+  readonly #sealed: SealedFile[] = [];
   readonly #startMs: number;
   #sequence = 0;
   #writing: Promise<void> | undefined;
@@ -144,7 +144,7 @@ export class LakeWriter {
       this.#readings.set(key, reading);
     }
     if (!reading.dates.has(date)) {
-      await patiently(this.#options, signal, async () => {
+      await retryUntilDone(this.#options, signal, async () => {
         await this.#coverage.load("gpu", date, signal);
         await this.#coverage.load("series", date, signal);
       });
@@ -220,7 +220,7 @@ export class LakeWriter {
         await workshop.run({ kind: "encode", rows: next.rows.finish(), version })
       ).bytes;
       const { path, encoded } = next;
-      await patiently(this.#options, signal, () =>
+      await retryUntilDone(this.#options, signal, () =>
         this.#options.files.write(path, encoded, signal),
       );
       this.#options.onWritten?.(next.path);

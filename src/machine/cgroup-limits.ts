@@ -3,7 +3,7 @@
  * not set is left out: the huge numbers kernels write for "none" never get out of here.
  */
 import { listDir, readText } from "./sysfs/read.ts";
-import type { Machine, Missing } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
 import { processOf } from "./machine.ts";
 
 export interface CgroupLimits {
@@ -17,7 +17,10 @@ export interface CgroupLimits {
 /** Version 1 writes the largest multiple of a page a long holds. */
 const noneBytes = 2 ** 62;
 
-export async function readCgroupLimits(machine: Machine, missing: Missing): Promise<CgroupLimits> {
+export async function readCgroupLimits(
+  machine: Machine,
+  missing: MissingFacts,
+): Promise<CgroupLimits> {
   const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.door);
   if (!text.ok) {
     // Without it every limit would look as if none were set.
@@ -57,7 +60,7 @@ async function readTwo(
   machine: Machine,
   root: string,
   path: string,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<CgroupLimits> {
   const least = (fact: string, file: string, parse: (text: string) => number | undefined) =>
     tightest(root, path, async (folder) => {
@@ -76,7 +79,7 @@ async function readOne(
   machine: Machine,
   root: string,
   paths: ReadonlyMap<string, string>,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<CgroupLimits> {
   const least = (controller: string, read: (folder: string) => Promise<number | undefined>) =>
     tightest(`${root}/${controller}`, paths.get(controller) ?? "/", read);

@@ -4,14 +4,14 @@ import { findPciDisplays } from "./sysfs/pci-devices.ts";
 import { listDir, readText } from "./sysfs/read.ts";
 import type { GpuFacts, SnapshotFacts } from "./snapshot.ts";
 import { readCgroupLimits } from "./cgroup-limits.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, processOf, rootOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, processOf, rootOf } from "./machine.ts";
 import { statusValue } from "./proc.ts";
 import { parseCpuList } from "./text.ts";
 
 type Container = SnapshotFacts["container"];
 
-export async function readContainer(machine: Machine, missing: Missing): Promise<Container> {
+export async function readContainer(machine: Machine, missing: MissingFacts): Promise<Container> {
   const [runtime, limits, status] = await Promise.all([
     readRuntime(machine),
     readCgroupLimits(machine, missing),
@@ -20,14 +20,14 @@ export async function readContainer(machine: Machine, missing: Missing): Promise
   const said = (name: string) => (status.ok ? statusValue(status.value, name) : undefined);
   return {
     inside: runtime !== undefined,
-    ...known("runtime", runtime),
-    ...known("cgroupVersion", limits.version),
-    ...known("memoryLimitBytes", limits.memoryBytes),
-    ...known("swapLimitBytes", limits.swapBytes),
-    ...known("cpuLimitCores", limits.cpuCores),
-    ...known("cpuSet", said("Cpus_allowed_list")),
-    ...known("memoryNodes", said("Mems_allowed_list")),
-    ...known("processLimit", limits.processes),
+    ...optionalFact("runtime", runtime),
+    ...optionalFact("cgroupVersion", limits.version),
+    ...optionalFact("memoryLimitBytes", limits.memoryBytes),
+    ...optionalFact("swapLimitBytes", limits.swapBytes),
+    ...optionalFact("cpuLimitCores", limits.cpuCores),
+    ...optionalFact("cpuSet", said("Cpus_allowed_list")),
+    ...optionalFact("memoryNodes", said("Mems_allowed_list")),
+    ...optionalFact("processLimit", limits.processes),
   };
 }
 

@@ -1,9 +1,9 @@
 /** Disks, network cards and the board they are on: models and sizes. Serial numbers and addresses are never read. */
 import { listDir, readLink, readNumber } from "./sysfs/read.ts";
-import { mapReading } from "./sysfs/read-result.ts";
+import { mapReadResult } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, lineOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, lineOf } from "./machine.ts";
 
 /** Made by software on top of others: a loop, a RAM disk, a mapping, an array. */
 const madeUp = /^(?:loop|ram|zram|dm-|md|nbd|sr|fd|drbd|zd)\d*/;
@@ -11,7 +11,7 @@ const mostDevices = 1_024;
 
 export async function readStorage(
   machine: Machine,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<SnapshotFacts["storage"]> {
   const { sysfs, door } = machine;
   const names = await listDir(`${sysfs}/block`, door);
@@ -30,13 +30,13 @@ export async function readStorage(
       ]);
       return {
         name,
-        ...known("model", missing.optional(`storage.${name}.model`, model)),
+        ...optionalFact("model", missing.optional(`storage.${name}.model`, model)),
         // A sector is 512 bytes here, whatever the disk's own.
-        ...known(
+        ...optionalFact(
           "sizeBytes",
           missing.optional(
             `storage.${name}.sizeBytes`,
-            mapReading(sectors, (count) => count * 512),
+            mapReadResult(sectors, (count) => count * 512),
           ),
         ),
         kind: kindOf(name, rotational.ok ? rotational.value : undefined),
@@ -55,7 +55,7 @@ function kindOf(name: string, rotational: number | undefined): string {
 /** Cards with a device behind them; bridges, tunnels and the ends of containers have none. */
 export async function readNetwork(
   machine: Machine,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<SnapshotFacts["network"]> {
   const { sysfs, door } = machine;
   const names = await listDir(`${sysfs}/class/net`, door);
@@ -78,15 +78,15 @@ export async function readNetwork(
         return [
           {
             name,
-            ...known(
+            ...optionalFact(
               "driver",
               missing.optional(
                 `network.${name}.driver`,
-                mapReading(driver, (target) => target.split("/").at(-1) ?? target),
+                mapReadResult(driver, (target) => target.split("/").at(-1) ?? target),
               ),
             ),
             // -1 while the link is down or the card does not know.
-            ...known(
+            ...optionalFact(
               "bitsPerSecond",
               megabits.ok && megabits.value > 0 ? megabits.value * 1e6 : undefined,
             ),
@@ -99,7 +99,7 @@ export async function readNetwork(
 
 export async function readBoard(
   machine: Machine,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<SnapshotFacts["board"]> {
   const folder = `${machine.sysfs}/class/dmi/id`;
   const [vendor, product, biosVersion] = await Promise.all([
@@ -108,8 +108,8 @@ export async function readBoard(
     lineOf(machine, `${folder}/bios_version`),
   ]);
   return {
-    ...known("vendor", missing.optional("board.vendor", vendor)),
-    ...known("product", missing.take("board.product", product)),
-    ...known("biosVersion", missing.take("board.biosVersion", biosVersion)),
+    ...optionalFact("vendor", missing.optional("board.vendor", vendor)),
+    ...optionalFact("product", missing.take("board.product", product)),
+    ...optionalFact("biosVersion", missing.take("board.biosVersion", biosVersion)),
   };
 }

@@ -2,24 +2,24 @@
 import type { Device } from "../model/device.ts";
 import { readSleepState } from "./sysfs/pci.ts";
 import { listDir, readNumber } from "./sysfs/read.ts";
-import { type Reading, asleep, mapReading, unsupported } from "./sysfs/read-result.ts";
+import { type ReadResult, asleep, mapReadResult, unsupported } from "./sysfs/read-result.ts";
 import type { GpuExtra } from "./snapshot-gpu.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, lineOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, lineOf } from "./machine.ts";
 
 export async function driverFiles(
   machine: Machine,
   device: Device,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<GpuExtra> {
   const { pciBusId, vendor } = device;
   // A simulated GPU has an address too, and somebody else may be there.
   if (device.simulated || pciBusId === undefined || !/^[0-9a-f:.]{1,20}$/.test(pciBusId)) return {};
   const folder = `${machine.sysfs}/bus/pci/devices/${pciBusId}`;
   const node = await readNumber(`${folder}/numa_node`, machine.door);
-  const numa = known("numaNode", node.ok && node.value >= 0 ? node.value : undefined);
+  const numa = optionalFact("numaNode", node.ok && node.value >= 0 ? node.value : undefined);
   if (vendor === "amd") {
-    const firmware = known(
+    const firmware = optionalFact(
       "firmware",
       await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
     );
@@ -29,7 +29,7 @@ export async function driverFiles(
       ? asleep
       : await lineOf(machine, `${folder}/power_dpm_force_performance_level`);
     const performanceLevel = missing.take(`gpus.${device.uuid}.clocks.performanceLevel`, level);
-    return { ...numa, ...firmware, ...known("performanceLevel", performanceLevel) };
+    return { ...numa, ...firmware, ...optionalFact("performanceLevel", performanceLevel) };
   }
   if (vendor === "intel")
     return { ...numa, ...(await intelFiles(machine, folder, device.uuid, missing)) };
@@ -40,7 +40,7 @@ async function amdFirmware(
   machine: Machine,
   folder: string,
   fact: string,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<Record<string, string> | undefined> {
   const names = missing.optional(fact, await listDir(`${folder}/fw_version`, machine.door)) ?? [];
   const firmware: Record<string, string> = {};
@@ -61,12 +61,12 @@ async function intelFiles(
   machine: Machine,
   folder: string,
   uuid: string,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<GpuExtra> {
   const cards = await listDir(`${folder}/drm`, machine.door);
   const card = (cards.ok ? cards.value : []).find((name) => /^card\d+$/.test(name));
   const hertz = async (fact: string, ...paths: readonly string[]): Promise<number | undefined> => {
-    let reading: Reading<number> = unsupported;
+    let reading: ReadResult<number> = unsupported;
     for (const path of paths) {
       const next = await readNumber(`${folder}/${path}`, machine.door);
       if (next.ok || next.reason !== "unsupported") reading = next;
@@ -74,16 +74,16 @@ async function intelFiles(
     }
     return missing.optional(
       `gpus.${uuid}.clocks.${fact}`,
-      mapReading(reading, (megahertz) => megahertz * 1e6),
+      mapReadResult(reading, (megahertz) => megahertz * 1e6),
     );
   };
   const i915 = `drm/${card ?? "card0"}`;
   return {
-    ...known(
+    ...optionalFact(
       "requestedMinHertz",
       await hertz("requestedMinHertz", `${i915}/gt_min_freq_mhz`, "tile0/gt0/freq0/min_freq"),
     ),
-    ...known(
+    ...optionalFact(
       "requestedMaxHertz",
       await hertz("requestedMaxHertz", `${i915}/gt_max_freq_mhz`, "tile0/gt0/freq0/max_freq"),
     ),

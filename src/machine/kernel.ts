@@ -1,10 +1,10 @@
 /** Kernel settings that move a benchmark: command line, sysctl, SMT, clock source, and the parameters of GPU drivers. */
 import { listDir, readText } from "./sysfs/read.ts";
-import { mapReading } from "./sysfs/read-result.ts";
+import { mapReadResult } from "./sysfs/read-result.ts";
 import type { KernelFacts } from "./snapshot.ts";
 import { maskCommandLine, maskValue } from "./command-line.ts";
-import { type Machine, type Missing, known } from "./machine.ts";
-import { chosen } from "./text.ts";
+import { type Machine, type MissingFacts, optionalFact } from "./machine.ts";
+import { parseBracketed } from "./text.ts";
 
 /** Settings only: counters, and values the kernel tunes by itself, would differ on an unchanged machine. */
 const sysctlNames = [
@@ -49,7 +49,7 @@ const gpuModules = [
 
 const mostParameters = 512;
 
-export async function readKernel(machine: Machine, missing: Missing): Promise<KernelFacts> {
+export async function readKernel(machine: Machine, missing: MissingFacts): Promise<KernelFacts> {
   const { procfs, sysfs, door } = machine;
   const line = async (fact: string, path: string): Promise<string | undefined> => {
     const text = missing.optional(`kernel.${fact}`, await readText(path, 8_192, door));
@@ -61,28 +61,31 @@ export async function readKernel(machine: Machine, missing: Missing): Promise<Ke
     `${sysfs}/kernel/mm/transparent_hugepage/defrag`,
   );
   return {
-    ...known(
+    ...optionalFact(
       "commandLine",
       missing.optional(
         "kernel.commandLine",
-        mapReading(commandLine, (text) => maskCommandLine(text).slice(0, 4_900)),
+        mapReadResult(commandLine, (text) => maskCommandLine(text).slice(0, 4_900)),
       ),
     ),
     sysctl: await readSysctl(machine, missing),
     modules: await readModules(machine, missing),
-    ...known("smt", await line("smt", `${sysfs}/devices/system/cpu/smt/control`)),
-    ...known(
+    ...optionalFact("smt", await line("smt", `${sysfs}/devices/system/cpu/smt/control`)),
+    ...optionalFact(
       "clocksource",
       await line(
         "clocksource",
         `${sysfs}/devices/system/clocksource/clocksource0/current_clocksource`,
       ),
     ),
-    ...known("transparentHugePagesDefrag", chosen(defrag ?? "")),
+    ...optionalFact("transparentHugePagesDefrag", parseBracketed(defrag ?? "")),
   };
 }
 
-async function readSysctl(machine: Machine, missing: Missing): Promise<Record<string, string>> {
+async function readSysctl(
+  machine: Machine,
+  missing: MissingFacts,
+): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const name of sysctlNames) {
     const path = `${machine.procfs}/sys/${name.replaceAll(".", "/")}`;
@@ -99,7 +102,7 @@ async function readSysctl(machine: Machine, missing: Missing): Promise<Record<st
 /** A module that is not loaded has no folder; one without parameters is there with none. */
 async function readModules(
   machine: Machine,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<Record<string, Record<string, string>>> {
   const modules: Record<string, Record<string, string>> = {};
   for (const module of gpuModules) {

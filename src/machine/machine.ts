@@ -1,14 +1,14 @@
 /** Where a machine's files are, and how facts are taken from them: a value, or a line in the list of what is missing. */
 import type { AbsenceReason } from "../model/presence.ts";
-import type { FileDoor } from "./sysfs/file-access.ts";
+import type { FileAccess } from "./sysfs/file-access.ts";
 import { readText } from "./sysfs/read.ts";
-import { type Reading, present, unsupported } from "./sysfs/read-result.ts";
+import { type ReadResult, present, unsupported } from "./sysfs/read-result.ts";
 import type { MissingFact } from "./snapshot.ts";
 
 export interface Machine {
   readonly procfs: string;
   readonly sysfs: string;
-  readonly door: FileDoor;
+  readonly door: FileAccess;
   /** The processor's instruction set as the system calls it. */
   readonly architecture: string;
   /** Only the variables that narrow which GPUs are seen are looked at. */
@@ -26,7 +26,7 @@ export const processOf = ({ procfs }: Machine): string =>
 /** Why a fact is absent: a reading's reason, or `not-read` where no reading had arrived when the snapshot was taken. */
 export type MissingReason = AbsenceReason | "not-read";
 
-export class Missing {
+export class MissingFacts {
   readonly #reasons = new Map<string, MissingReason>();
 
   list(): MissingFact[] {
@@ -36,14 +36,14 @@ export class Missing {
   }
 
   /** The value; where there is none, it is noted why. */
-  take<T>(fact: string, reading: Reading<T>): T | undefined {
+  take<T>(fact: string, reading: ReadResult<T>): T | undefined {
     if (reading.ok) return reading.value;
     this.note(fact, reading.reason);
     return undefined;
   }
 
   /** The same for a fact that many machines do not have: only a file that exists and cannot be read is noted. */
-  optional<T>(fact: string, reading: Reading<T>): T | undefined {
+  optional<T>(fact: string, reading: ReadResult<T>): T | undefined {
     if (reading.ok) return reading.value;
     if (reading.reason !== "unsupported") this.note(fact, reading.reason);
     return undefined;
@@ -56,7 +56,7 @@ export class Missing {
 }
 
 /** What is there, under its name; nothing where it is not. Spread into a fact. */
-export function known<Name extends string, Value>(
+export function optionalFact<Name extends string, Value>(
   name: Name,
   value: Value | undefined,
 ): { readonly [Key in Name]?: Value } {
@@ -65,7 +65,7 @@ export function known<Name extends string, Value>(
 }
 
 /** The first line of a file that is text for people; `unsupported` where it is empty or a placeholder. */
-export async function lineOf(machine: Machine, path: string): Promise<Reading<string>> {
+export async function lineOf(machine: Machine, path: string): Promise<ReadResult<string>> {
   const text = await readText(path, 1_024, machine.door);
   if (!text.ok) return text;
   const line = (text.value.split("\n", 1)[0] ?? "")

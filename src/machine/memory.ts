@@ -1,14 +1,14 @@
 /** Memory: what the kernel has of it, in huge pages and by NUMA node. What a container may use of it is told elsewhere. */
 import { listDir, readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, lineOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, lineOf } from "./machine.ts";
 import { parseMeminfo } from "./proc.ts";
-import { chosen } from "./text.ts";
+import { parseBracketed } from "./text.ts";
 
 type Memory = SnapshotFacts["memory"];
 
-export async function readMemory(machine: Machine, missing: Missing): Promise<Memory> {
+export async function readMemory(machine: Machine, missing: MissingFacts): Promise<Memory> {
   const { procfs, sysfs, door } = machine;
   const text = await readText(`${procfs}/meminfo`, 8_192, door);
   const sizes = text.ok ? parseMeminfo(text.value) : new Map<string, number>();
@@ -20,17 +20,17 @@ export async function readMemory(machine: Machine, missing: Missing): Promise<Me
   const numaNodes = await readNodes(machine);
   if (numaNodes.length === 0) missing.note("memory.numaNodes", "unsupported");
   return {
-    ...known("totalBytes", totalBytes),
-    ...known("swapTotalBytes", sizes.get("SwapTotal")),
-    ...known(
+    ...optionalFact("totalBytes", totalBytes),
+    ...optionalFact("swapTotalBytes", sizes.get("SwapTotal")),
+    ...optionalFact(
       "hugePages",
       count === undefined || sizeBytes === undefined ? undefined : { count, sizeBytes },
     ),
-    ...known(
+    ...optionalFact(
       "transparentHugePages",
-      chosen(missing.optional("memory.transparentHugePages", transparent) ?? ""),
+      parseBracketed(missing.optional("memory.transparentHugePages", transparent) ?? ""),
     ),
-    ...known("numaNodes", numaNodes.length === 0 ? undefined : numaNodes),
+    ...optionalFact("numaNodes", numaNodes.length === 0 ? undefined : numaNodes),
   };
 }
 

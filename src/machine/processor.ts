@@ -1,10 +1,10 @@
 /** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
 import { listDir, readNumber, readText } from "./sysfs/read.ts";
 import type { AbsenceReason } from "../model/presence.ts";
-import { type Reading, mapReading, present, unsupported } from "./sysfs/read-result.ts";
+import { type ReadResult, mapReadResult, present, unsupported } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, lineOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, lineOf } from "./machine.ts";
 import { type CpuInfo, parseCpuinfo } from "./proc.ts";
 import { parseCpuList, parseSize } from "./text.ts";
 
@@ -53,7 +53,7 @@ async function readTopology({
   };
 }
 
-export async function readProcessor(machine: Machine, missing: Missing): Promise<Processor> {
+export async function readProcessor(machine: Machine, missing: MissingFacts): Promise<Processor> {
   const { architecture } = machine;
   const cpu = await readProcessorCounts(machine);
   for (const fact of ["model", "sockets", "cores", "threads"] as const)
@@ -61,13 +61,13 @@ export async function readProcessor(machine: Machine, missing: Missing): Promise
   const caches = await readCaches(machine);
   if (caches.length === 0) missing.note("processor.caches", "unsupported");
   return {
-    ...known("model", cpu.model),
-    ...known("vendor", cpu.vendor),
+    ...optionalFact("model", cpu.model),
+    ...optionalFact("vendor", cpu.vendor),
     architecture,
-    ...known("sockets", cpu.sockets),
-    ...known("cores", cpu.cores),
-    ...known("threads", cpu.threads),
-    ...known("microcode", cpu.microcode),
+    ...optionalFact("sockets", cpu.sockets),
+    ...optionalFact("cores", cpu.cores),
+    ...optionalFact("threads", cpu.threads),
+    ...optionalFact("microcode", cpu.microcode),
     ...(caches.length === 0 ? {} : { caches }),
     frequency: await readFrequency(machine, missing),
   };
@@ -76,12 +76,15 @@ export async function readProcessor(machine: Machine, missing: Missing): Promise
 /** A machine with more processors than this has others of the same kind behind them. */
 const mostCpus = 4_096;
 
-async function readFrequency(machine: Machine, missing: Missing): Promise<Processor["frequency"]> {
+async function readFrequency(
+  machine: Machine,
+  missing: MissingFacts,
+): Promise<Processor["frequency"]> {
   const { sysfs, door } = machine;
   const folder = `${sysfs}/devices/system/cpu`;
   const names = await listDir(folder, door);
   const cpus = (names.ok ? names.value : []).filter((name) => /^cpu\d+$/.test(name));
-  const ofAllCpus = async (file: string): Promise<Reading<string>> => {
+  const ofAllCpus = async (file: string): Promise<ReadResult<string>> => {
     const each = await Promise.all(
       cpus.slice(0, mostCpus).map((cpu) => lineOf(machine, `${folder}/${cpu}/cpufreq/${file}`)),
     );
@@ -90,8 +93,8 @@ async function readFrequency(machine: Machine, missing: Missing): Promise<Proces
     if (all.length > 0) return present(all.join(", "));
     return each.find((one) => !one.ok && one.reason !== "unsupported") ?? unsupported;
   };
-  const hertz = async (file: string): Promise<Reading<number>> =>
-    mapReading(await readNumber(`${folder}/cpu0/cpufreq/${file}`, door), (khz) => khz * 1_000);
+  const hertz = async (file: string): Promise<ReadResult<number>> =>
+    mapReadResult(await readNumber(`${folder}/cpu0/cpufreq/${file}`, door), (khz) => khz * 1_000);
   const fact = (name: string): string => `processor.frequency.${name}`;
   const [driver, governor, energyPreference, minHertz, maxHertz, boost, noTurbo] =
     await Promise.all([
@@ -104,15 +107,18 @@ async function readFrequency(machine: Machine, missing: Missing): Promise<Proces
       readNumber(`${folder}/intel_pstate/no_turbo`, door),
     ]);
   const turbo = boost.ok
-    ? mapReading(boost, (on) => on === 1)
-    : mapReading(noTurbo, (off) => off === 0);
+    ? mapReadResult(boost, (on) => on === 1)
+    : mapReadResult(noTurbo, (off) => off === 0);
   return {
-    ...known("driver", missing.optional(fact("driver"), driver)),
-    ...known("governor", missing.take(fact("governor"), governor)),
-    ...known("energyPreference", missing.optional(fact("energyPreference"), energyPreference)),
-    ...known("boost", missing.optional(fact("boost"), turbo)),
-    ...known("minHertz", missing.optional(fact("minHertz"), minHertz)),
-    ...known("maxHertz", missing.take(fact("maxHertz"), maxHertz)),
+    ...optionalFact("driver", missing.optional(fact("driver"), driver)),
+    ...optionalFact("governor", missing.take(fact("governor"), governor)),
+    ...optionalFact(
+      "energyPreference",
+      missing.optional(fact("energyPreference"), energyPreference),
+    ),
+    ...optionalFact("boost", missing.optional(fact("boost"), turbo)),
+    ...optionalFact("minHertz", missing.optional(fact("minHertz"), minHertz)),
+    ...optionalFact("maxHertz", missing.take(fact("maxHertz"), maxHertz)),
   };
 }
 

@@ -5,8 +5,8 @@ import type { Device } from "../model/device.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelValue } from "../model/labels.ts";
 import type { AbsenceReason } from "../model/presence.ts";
-import { known } from "./machine.ts";
-import type { Missing, MissingReason } from "./machine.ts";
+import { optionalFact } from "./machine.ts";
+import type { MissingFacts, MissingReason } from "./machine.ts";
 import type { GpuFacts, GpuProcessReading, GpuReadings } from "./snapshot.ts";
 
 export interface GpuReading {
@@ -48,7 +48,7 @@ export function linkBytesPerSecond(generation: number, width: number): number | 
   return Math.round((rate * 1e9 * width * (generation <= 2 ? 0.8 : 128 / 130)) / 8);
 }
 
-export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuFacts {
+export function gpuFacts(view: GpuView, extra: GpuExtra, missing: MissingFacts): GpuFacts {
   const { device } = view;
   const fact = (name: string) => `gpus.${device.uuid}.${name}`;
   const number = (name: string, metric: MetricEntry): number | undefined => {
@@ -77,23 +77,29 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuF
     vendor: device.vendor,
     model: device.model,
     simulated: device.simulated,
-    ...known("parent", device.parent),
-    ...known("pciBusId", device.pciBusId),
-    ...known("driver", device.driver),
-    ...known("vbios", device.vbios),
-    ...known("firmware", extra.firmware),
-    ...known("memoryTotalBytes", number("memoryTotalBytes", gpu.memoryTotal)),
-    ...known("visibleMemoryTotalBytes", number("visibleMemoryTotalBytes", gpu.visibleMemoryTotal)),
-    ...known("powerLimitWatts", number("powerLimitWatts", gpu.powerLimit)),
-    ...known("powerLimitDefaultWatts", number("powerLimitDefaultWatts", gpu.powerLimitDefault)),
-    ...known("powerLimitMinWatts", number("powerLimitMinWatts", gpu.powerLimitMin)),
-    ...known("powerLimitMaxWatts", number("powerLimitMaxWatts", gpu.powerLimitMax)),
+    ...optionalFact("parent", device.parent),
+    ...optionalFact("pciBusId", device.pciBusId),
+    ...optionalFact("driver", device.driver),
+    ...optionalFact("vbios", device.vbios),
+    ...optionalFact("firmware", extra.firmware),
+    ...optionalFact("memoryTotalBytes", number("memoryTotalBytes", gpu.memoryTotal)),
+    ...optionalFact(
+      "visibleMemoryTotalBytes",
+      number("visibleMemoryTotalBytes", gpu.visibleMemoryTotal),
+    ),
+    ...optionalFact("powerLimitWatts", number("powerLimitWatts", gpu.powerLimit)),
+    ...optionalFact(
+      "powerLimitDefaultWatts",
+      number("powerLimitDefaultWatts", gpu.powerLimitDefault),
+    ),
+    ...optionalFact("powerLimitMinWatts", number("powerLimitMinWatts", gpu.powerLimitMin)),
+    ...optionalFact("powerLimitMaxWatts", number("powerLimitMaxWatts", gpu.powerLimitMax)),
     clocks: {
       maxHertz: byLabel("clocks.maxHertz", gpu.clockMax, "domain"),
-      ...known("applicationHertz", extra.applicationHertz),
-      ...known("performanceLevel", extra.performanceLevel),
-      ...known("requestedMinHertz", extra.requestedMinHertz),
-      ...known("requestedMaxHertz", extra.requestedMaxHertz),
+      ...optionalFact("applicationHertz", extra.applicationHertz),
+      ...optionalFact("performanceLevel", extra.performanceLevel),
+      ...optionalFact("requestedMinHertz", extra.requestedMinHertz),
+      ...optionalFact("requestedMaxHertz", extra.requestedMaxHertz),
     },
     pcie: pcieFacts(
       device,
@@ -101,11 +107,11 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuF
       number("pcie.widthMax", gpu.pcieLinkWidthMax),
       extra,
     ),
-    ...known("eccEnabled", state("eccEnabled", gpu.eccEnabled)),
-    ...known("persistenceEnabled", state("persistenceEnabled", gpu.persistenceEnabled)),
-    ...known("migEnabled", state("migEnabled", gpu.migEnabled)),
-    ...known("computeMode", mode === undefined ? undefined : computeModes[mode]),
-    ...known("partition", partitionOf(view, fact("partition"), missing)),
+    ...optionalFact("eccEnabled", state("eccEnabled", gpu.eccEnabled)),
+    ...optionalFact("persistenceEnabled", state("persistenceEnabled", gpu.persistenceEnabled)),
+    ...optionalFact("migEnabled", state("migEnabled", gpu.migEnabled)),
+    ...optionalFact("computeMode", mode === undefined ? undefined : computeModes[mode]),
+    ...optionalFact("partition", partitionOf(view, fact("partition"), missing)),
   };
 }
 
@@ -120,11 +126,11 @@ function pcieFacts(
       ? undefined
       : linkBytesPerSecond(generationMax, widthMax);
   return {
-    ...known("type", device.linkType),
-    ...known("generationMax", generationMax),
-    ...known("widthMax", widthMax),
-    ...known("bandwidthMaxBytesPerSecond", bandwidth),
-    ...known("numaNode", numaNode),
+    ...optionalFact("type", device.linkType),
+    ...optionalFact("generationMax", generationMax),
+    ...optionalFact("widthMax", widthMax),
+    ...optionalFact("bandwidthMaxBytesPerSecond", bandwidth),
+    ...optionalFact("numaNode", numaNode),
   };
 }
 
@@ -154,7 +160,7 @@ export function splitByLabel(view: GpuView, metric: MetricEntry, label: string):
   return { values, absent };
 }
 
-function partitionOf(view: GpuView, fact: string, missing: Missing): string | undefined {
+function partitionOf(view: GpuView, fact: string, missing: MissingFacts): string | undefined {
   const reading = view.readings.find(({ metric }) => metric === gpu.partitionInfo);
   if (reading === undefined) {
     const reason = reasonWithout(view, gpu.partitionInfo);
@@ -168,7 +174,7 @@ function partitionOf(view: GpuView, fact: string, missing: Missing): string | un
   return parts.filter((part) => part !== undefined).join("/");
 }
 
-export function peersOf(view: GpuView, missing: Missing): Record<string, boolean> {
+export function peersOf(view: GpuView, missing: MissingFacts): Record<string, boolean> {
   const { values, absent } = splitByLabel(view, gpu.p2pAccessible, "peer");
   const fact = `p2p.${view.device.uuid}`;
   for (const [peer, reason] of absent) missing.note(`${fact}.${peer}`, reason);
@@ -195,20 +201,20 @@ export function gpuReadings(view: GpuView): GpuReadings {
   return {
     uuid: device.uuid,
     index: device.index,
-    ...known("up", state(gpu.up)),
-    ...known("asleep", state(gpu.asleep)),
-    ...known("memoryUsedBytes", number(gpu.memoryUsed)),
-    ...known("powerWatts", powerWatts),
+    ...optionalFact("up", state(gpu.up)),
+    ...optionalFact("asleep", state(gpu.asleep)),
+    ...optionalFact("memoryUsedBytes", number(gpu.memoryUsed)),
+    ...optionalFact("powerWatts", powerWatts),
     ...(powerWatts === undefined ? {} : { powerKind: board === undefined ? "chip" : "board" }),
-    ...known("powerWindowSeconds", averagePower?.windowSeconds),
-    ...known("powerSamples", averagePower?.samples),
-    ...known("utilizationRatio", number(gpu.utilization)),
-    ...known("temperatureCelsius", temperatures["edge"] ?? Object.values(temperatures)[0]),
+    ...optionalFact("powerWindowSeconds", averagePower?.windowSeconds),
+    ...optionalFact("powerSamples", averagePower?.samples),
+    ...optionalFact("utilizationRatio", number(gpu.utilization)),
+    ...optionalFact("temperatureCelsius", temperatures["edge"] ?? Object.values(temperatures)[0]),
     ...(Object.keys(clocks).length === 0 ? {} : { clockHertz: clocks }),
-    ...known("performanceState", number(gpu.performanceState)),
-    ...known("pcieGeneration", number(gpu.pcieLinkGeneration)),
-    ...known("pcieWidth", number(gpu.pcieLinkWidth)),
-    ...known("processes", number(gpu.processes)),
+    ...optionalFact("performanceState", number(gpu.performanceState)),
+    ...optionalFact("pcieGeneration", number(gpu.pcieLinkGeneration)),
+    ...optionalFact("pcieWidth", number(gpu.pcieLinkWidth)),
+    ...optionalFact("processes", number(gpu.processes)),
   };
 }
 
@@ -222,13 +228,13 @@ export function processesOf(view: GpuView): GpuProcessReading[] {
       {
         uuid: view.device.uuid,
         pid,
-        ...known("name", labelValue(labels, "process")),
-        ...known("kind", labelValue(labels, "kind")),
-        ...known("memoryBytes", value),
-        ...known("container", labelValue(labels, "container")),
-        ...known("pod", labelValue(labels, "pod")),
-        ...known("namespace", labelValue(labels, "namespace")),
-        ...known("workload", labelValue(labels, "workload")),
+        ...optionalFact("name", labelValue(labels, "process")),
+        ...optionalFact("kind", labelValue(labels, "kind")),
+        ...optionalFact("memoryBytes", value),
+        ...optionalFact("container", labelValue(labels, "container")),
+        ...optionalFact("pod", labelValue(labels, "pod")),
+        ...optionalFact("namespace", labelValue(labels, "namespace")),
+        ...optionalFact("workload", labelValue(labels, "workload")),
       },
     ];
   });

@@ -1,11 +1,14 @@
 /** Kernel, system and the versions a GPU program stands on. Files alone are read: no program is started. */
 import { readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, Missing } from "./machine.ts";
-import { known, lineOf, rootOf } from "./machine.ts";
+import type { Machine, MissingFacts } from "./machine.ts";
+import { optionalFact, lineOf, rootOf } from "./machine.ts";
 import { parseOsRelease } from "./proc.ts";
 
-export async function readOs(machine: Machine, missing: Missing): Promise<SnapshotFacts["os"]> {
+export async function readOs(
+  machine: Machine,
+  missing: MissingFacts,
+): Promise<SnapshotFacts["os"]> {
   const { procfs, door } = machine;
   const [kernel, release] = await Promise.all([
     readText(`${procfs}/sys/kernel/osrelease`, 256, door),
@@ -13,7 +16,10 @@ export async function readOs(machine: Machine, missing: Missing): Promise<Snapsh
   ]);
   const name = release.ok ? parseOsRelease(release.value) : undefined;
   if (name === undefined) missing.note("os.name", release.ok ? "unsupported" : release.reason);
-  return { ...known("name", name), ...known("kernel", missing.take("os.kernel", kernel)) };
+  return {
+    ...optionalFact("name", name),
+    ...optionalFact("kernel", missing.take("os.kernel", kernel)),
+  };
 }
 
 /** By vendor the GPUs here are of, which version one would ask for; what is not there is then missing. */
@@ -26,7 +32,7 @@ export async function readSoftware(
   machine: Machine,
   vendors: ReadonlySet<string>,
   told: Readonly<Record<string, string>>,
-  missing: Missing,
+  missing: MissingFacts,
 ): Promise<SnapshotFacts["software"]> {
   const found = await readVersions(machine, missing);
   const versions = { ...found, ...told };
@@ -36,7 +42,10 @@ export async function readSoftware(
   return { versions };
 }
 
-async function readVersions(machine: Machine, missing: Missing): Promise<Record<string, string>> {
+async function readVersions(
+  machine: Machine,
+  missing: MissingFacts,
+): Promise<Record<string, string>> {
   const { procfs, sysfs, door } = machine;
   const root = rootOf(machine);
   const [nvidia, cuda, oldCuda, rocm, amdgpu] = await Promise.all([
@@ -50,10 +59,10 @@ async function readVersions(machine: Machine, missing: Missing): Promise<Record<
     (cuda.ok ? parseCudaVersion(cuda.value) : undefined) ??
     (oldCuda.ok ? /^CUDA Version (\d[\d.]{0,20})/.exec(oldCuda.value)?.[1] : undefined);
   return {
-    ...known("nvidia_driver", nvidia.ok ? parseDriverVersion(nvidia.value) : undefined),
-    ...known("cuda_toolkit", toolkit),
-    ...known("rocm", missing.optional("software.versions.rocm", rocm)),
-    ...known("amdgpu_driver", missing.optional("software.versions.amdgpu_driver", amdgpu)),
+    ...optionalFact("nvidia_driver", nvidia.ok ? parseDriverVersion(nvidia.value) : undefined),
+    ...optionalFact("cuda_toolkit", toolkit),
+    ...optionalFact("rocm", missing.optional("software.versions.rocm", rocm)),
+    ...optionalFact("amdgpu_driver", missing.optional("software.versions.amdgpu_driver", amdgpu)),
   };
 }
 

@@ -23,4 +23,5 @@ export function parseSize(text: string): number | undefined {
 }
 
 /** The word in brackets of `always [madvise] never`. */
-export const chosen = (text: string): string | undefined => /\[(\w{1,40})\]/.exec(text)?.[1];
+export const parseBracketed = (text: string): string | undefined =>
+  /\[(\w{1,40})\]/.exec(text)?.[1];

@@ -8,7 +8,7 @@ import type { LabelSet } from "./labels.ts";
 import { labelSet } from "./labels.ts";
 import type { Series } from "./layout.ts";
 
-export interface Column {
+export interface LakeColumn {
   readonly name: string;
   readonly metric: MetricEntry;
   /** What tells it from the metric's other columns; who and where (uuid, gpu, host) are columns of their own. */
@@ -50,7 +50,7 @@ const ofTheHost: readonly (readonly [metric: string, labels: Readonly<Record<str
 const who = new Set(["uuid", "gpu", "host"]);
 
 /** In the order of the catalogue; a new one may come anywhere, readers go by name. */
-export const columns: readonly Column[] = [
+export const columns: readonly LakeColumn[] = [
   ...catalogue.filter(isOfTheGpu).flatMap(columnsOf),
   ...ofTheHost.flatMap(([name, labels]) => {
     const metric = findMetric(name);
@@ -85,7 +85,7 @@ export function columnOf({ metric, suffix, labels }: Series): string | undefined
 }
 
 /** What a column holds, without saying of whom. */
-export function seriesOf(name: string): Column | undefined {
+export function seriesOf(name: string): LakeColumn | undefined {
   return byName.get(name);
 }
 
@@ -94,7 +94,7 @@ function isOfTheGpu({ subject, kind }: MetricEntry): boolean {
 }
 
 /** Every combination of the values its labels can have; none where one of them can have any. */
-function columnsOf(metric: MetricEntry): Column[] {
+function columnsOf(metric: MetricEntry): LakeColumn[] {
   let found: Readonly<Record<string, string>>[] = [{}];
   for (const spec of metric.labels)
     found = found.flatMap((labels) =>
@@ -107,7 +107,7 @@ function valuesOf({ name, values }: LabelSpec): readonly string[] {
   return values ?? knownValues[name] ?? [];
 }
 
-function column(metric: MetricEntry, labels: Readonly<Record<string, string>>): Column {
+function column(metric: MetricEntry, labels: Readonly<Record<string, string>>): LakeColumn {
   const values = metric.labels.flatMap(({ name }) => labels[name] ?? []);
   return {
     // Plain in every SQL dialect: letters, digits and underscores need no quotes.

@@ -12,7 +12,7 @@ export interface Matcher {
 }
 
 /** The samples of one series, oldest first, no time twice. All three have the same length. */
-export interface Column {
+export interface SampleColumn {
   /** Milliseconds since the epoch. Series scraped together share one array, so that equal instants are found by identity. */
   readonly times: Float64Array;
   readonly values: Float64Array;
@@ -24,9 +24,9 @@ export interface SelectedSeries {
   /** Sorted by name; the metric's name is the label `__name__`. */
   readonly labels: LabelSet;
   /** In memory of its own. May be decoded each time it is asked for: ask once. */
-  readonly column: Column;
+  readonly column: SampleColumn;
   /** The same for a moment: the values are gone with the next peek at any series, or when you wait for anything. */
-  peek?(): Column;
+  peek?(): SampleColumn;
 }
 
 /** What a selection found. `warnings`: a sentence for each part of the store that could not be read. */

@@ -2,7 +2,7 @@
  * The way to one sink: a bounded queue, one write at a time. Hardware does not wait, so a full queue loses its oldest
  * frame, counted; a stream can wait, and is asked to.
  */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Delivery, Sink } from "./sink.ts";
 
@@ -82,9 +82,12 @@ export class Outlet {
         this.#failing = false;
       } catch (thrown) {
         this.counts.failures++;
-        if (this.#log.isDebug === true) this.#logWrite(delivery, startMs, sayError(thrown));
+        if (this.#log.isDebug === true) this.#logWrite(delivery, startMs, formatError(thrown));
         if (!this.#failing)
-          this.#log.error("sink refused a frame", { sink: this.name, trouble: sayError(thrown) });
+          this.#log.error("sink refused a frame", {
+            sink: this.name,
+            trouble: formatError(thrown),
+          });
         this.#failing = true;
       }
       for (const resolve of this.#waiting.splice(0)) resolve();

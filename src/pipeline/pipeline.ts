@@ -6,7 +6,7 @@ import type { Source } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import { Outlet } from "./outlet.ts";
 import { Poller, refreshAll } from "./poller.ts";
-import { SilenceFrames } from "./source-down.ts";
+import { SourceDownFrames } from "./source-down.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import type { SourceState, TierName } from "./source-state.ts";
 import { newSourceState } from "./source-state.ts";
@@ -80,7 +80,7 @@ export class Pipeline {
           intervalsMs: this.#intervalsMs,
           deadlineMs,
           freshForMs: (tier) => freshFor(this.#intervalsMs[tier]),
-          silence: new SilenceFrames(this.#options.host),
+          silence: new SourceDownFrames(this.#options.host),
           clock,
           log,
           deliver,

@@ -2,18 +2,18 @@
  * Reads one polled source on its schedules. One read at a time: a read past its deadline marks the source hung, is never
  * doubled, and its late answer is thrown away. Trouble here never reaches another source.
  */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { tiers as tierOrder } from "../model/catalogue/index.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
-import type { SilenceFrames } from "./source-down.ts";
+import type { SourceDownFrames } from "./source-down.ts";
 import type { ReadOutcome, SourceState, TierState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
 import { startTicker } from "./ticker.ts";
-import { frameTrouble } from "./validate.ts";
+import { findFrameProblem } from "./validate.ts";
 
 export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;
@@ -21,7 +21,7 @@ export interface PollerOptions {
   readonly deadlineMs: number;
   /** How long a tier's newest frame stands for the present. */
   readonly freshForMs: (tier: Tier) => number;
-  readonly silence: SilenceFrames;
+  readonly silence: SourceDownFrames;
   readonly clock: Clock;
   readonly log: Log;
   /** `durationMs`: how long the read took. */
@@ -144,13 +144,13 @@ export class Poller {
     try {
       const frame: unknown = await this.#source.read(tier, timeMs, this.#abort.signal);
       if (late || this.#abort.signal.aborted) return;
-      const trouble = frameTrouble(frame);
+      const trouble = findFrameProblem(frame);
       if (trouble !== undefined) return this.#fail(tier, timeMs, "invalid", trouble);
       this.#succeed(tier, frame as Frame, clock.monotonicMs() - startMs);
       for (const refresh of refreshes) this.#finishTier(refresh, tier);
     } catch (thrown) {
       if (!late && !this.#abort.signal.aborted)
-        this.#fail(tier, timeMs, "failed", sayError(thrown));
+        this.#fail(tier, timeMs, "failed", formatError(thrown));
     } finally {
       cancelDeadline();
       const counts = tierState(this.#state, tier);

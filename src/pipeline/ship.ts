@@ -2,7 +2,7 @@
  * Sends what a spool holds, one lot at a time and in order, for as long as it takes: a receiver that is away is asked again with
  * growing, jittered pauses, one that refuses for good loses that lot, counted. What is acknowledged has been answered for.
  */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock } from "../base/clock.ts";
 import type { SpoolRecord } from "./spool/segment.ts";
@@ -138,7 +138,7 @@ export class Shipper {
     try {
       result = await send(records, this.#giveUp.signal);
     } catch (thrown) {
-      result = { outcome: "retry", trouble: sayError(thrown) };
+      result = { outcome: "retry", trouble: formatError(thrown) };
     }
     if (log.isDebug === true)
       log.debug("batch sent", {

@@ -49,12 +49,12 @@ export interface Sink {
   /** Nothing comes from this source any more: what was relayed of it ends. */
   relayEnd?(source: string, timeMs: number): void;
   /** What waits and what was sent, for sinks that send over a network. */
-  shipping?(): Shipping;
+  shipping?(): ShippingStats;
   /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
   close(): void | Promise<void>;
 }
 
-export interface Shipping {
+export interface ShippingStats {
   readonly ship: ShipStats;
   readonly spool: SpoolStats;
 }

@@ -7,7 +7,7 @@ import { FrameWriter } from "../model/frame.ts";
 import type { Layout } from "../model/layout.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 
-export class SilenceFrames {
+export class SourceDownFrames {
   readonly #host: string;
   #devices: readonly Device[] = [];
   #layout: Layout = { series: [] };

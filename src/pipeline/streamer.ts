@@ -1,12 +1,12 @@
 /** Runs one streaming source to its end, starting it again with growing pauses when it fails. */
-import { sayError } from "../base/error.ts";
+import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import type { SourceState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
-import { frameTrouble } from "./validate.ts";
+import { findFrameProblem } from "./validate.ts";
 
 export interface StreamerOptions {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export async function runStream(
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   const emit = async (frame: Frame): Promise<void> => {
-    const trouble = frameTrouble(frame);
+    const trouble = findFrameProblem(frame);
     counts.success = trouble === undefined;
     if (trouble !== undefined) {
       counts.reads.invalid++;
@@ -51,7 +51,7 @@ export async function runStream(
       if (signal.aborted) return;
       counts.reads.failed++;
       counts.success = false;
-      counts.trouble = sayError(thrown);
+      counts.trouble = formatError(thrown);
       if (!options.restart) throw thrown;
       const pauseMs = Math.min(longestPauseMs, 1_000 * 2 ** Math.min(attempt, 5));
       options.log.warn("stream failed, starting it again", {

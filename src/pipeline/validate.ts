@@ -3,7 +3,7 @@ import type { Frame } from "../model/frame.ts";
 import { presenceNames } from "../model/presence.ts";
 
 /** What is wrong with it, or undefined for a sound frame. */
-export function frameTrouble(candidate: unknown): string | undefined {
+export function findFrameProblem(candidate: unknown): string | undefined {
   if (typeof candidate !== "object" || candidate === null)
     return `it gave ${candidate === null ? "null" : typeof candidate}, not a frame`;
   const { timeMs, layout, values, presence } = candidate as Partial<Frame>;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
-import { Admission } from "./admission.ts";
+import { QueryAdmission } from "./admission.ts";
 import { createEngine } from "./engine.ts";
-import { QueryShed } from "./errors.ts";
+import { QueryShedError } from "./errors.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 const two = { maxConcurrent: 2, maxSamplesTogether: 100 };
@@ -10,7 +10,7 @@ const two = { maxConcurrent: 2, maxSamplesTogether: 100 };
 const page = (name: string) => ({ principal: name, address: name });
 
 test("so many queries run at once, the others wait their turn in order", async () => {
-  const admission = new Admission(two);
+  const admission = new QueryAdmission(two);
   const order: number[] = [];
   const queries = [1, 2, 3, 4].map(async (query) => {
     const leave = await admission.enter(10_000);
@@ -30,7 +30,7 @@ test("so many queries run at once, the others wait their turn in order", async (
 });
 
 test("clients wait behind the hub's own queries, in bounded number, and not for long", async () => {
-  const admission = new Admission({ ...two, maxConcurrent: 1, maxWaiting: 4 });
+  const admission = new QueryAdmission({ ...two, maxConcurrent: 1, maxWaiting: 4 });
   const order: string[] = [];
   const enter = async (name: string, waitMs = 10_000): Promise<() => void> => {
     const leave = await admission.enter(
@@ -45,7 +45,7 @@ test("clients wait behind the hub's own queries, in bounded number, and not for 
   const waiting = enter("page");
   const hasty = enter("hasty", 1);
   await expect(enter("one too many")).rejects.toMatchObject({ reason: "share" });
-  await expect(hasty).rejects.toBeInstanceOf(QueryShed);
+  await expect(hasty).rejects.toBeInstanceOf(QueryShedError);
   const rule = enter("rule");
   first();
   (await rule)();
@@ -54,7 +54,7 @@ test("clients wait behind the hub's own queries, in bounded number, and not for 
 });
 
 test("one client never has all slots, and a slot goes to who has had fewest", async () => {
-  const admission = new Admission({ ...two, maxConcurrent: 4 });
+  const admission = new QueryAdmission({ ...two, maxConcurrent: 4 });
   const order: string[] = [];
   const enter = async (name: string): Promise<() => void> => {
     const leave = await admission.enter(10_000, undefined, page(name));
@@ -73,7 +73,7 @@ test("one client never has all slots, and a slot goes to who has had fewest", as
 });
 
 test("who waits too long or is called off leaves the queue", async () => {
-  const admission = new Admission({ ...two, maxConcurrent: 1 });
+  const admission = new QueryAdmission({ ...two, maxConcurrent: 1 });
   const leave = await admission.enter(10);
   await expect(admission.enter(1)).rejects.toThrow("query timed out in query queue");
   const controller = new AbortController();
@@ -86,7 +86,7 @@ test("who waits too long or is called off leaves the queue", async () => {
 });
 
 test("samples of all running queries count together, and are given back", async () => {
-  const admission = new Admission(two);
+  const admission = new QueryAdmission(two);
   admission.hold(60);
   expect(() => admission.hold(60)).toThrow(/too many samples into memory together/);
   admission.release(120);

@@ -4,9 +4,9 @@
  */
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { FairSlots, NoSlotError } from "../base/fair/fair-slots.ts";
-import { failed, QueryError, QueryShed } from "./errors.ts";
+import { executionError, QueryError, QueryShedError } from "./errors.ts";
 
-export interface AdmissionOptions {
+export interface QueryAdmissionOptions {
   readonly maxConcurrent: number;
   readonly maxSamplesTogether: number;
   /** Queries of clients that may wait; 1,000 where absent. */
@@ -15,12 +15,12 @@ export interface AdmissionOptions {
 
 const defaultMaxWaiting = 1_000;
 
-export class Admission {
-  private readonly options: AdmissionOptions;
+export class QueryAdmission {
+  private readonly options: QueryAdmissionOptions;
   private readonly slots: FairSlots;
   private samples = 0;
 
-  constructor(options: AdmissionOptions) {
+  constructor(options: QueryAdmissionOptions) {
     this.options = options;
     this.slots = new FairSlots({
       slots: options.maxConcurrent,
@@ -44,15 +44,15 @@ export class Admission {
       if (thrown.reason === "aborted")
         throw new QueryError("canceled", "query was canceled in query queue");
       throw thrown.reason === "share"
-        ? new QueryShed("this client has as many queries waiting as one may have", "share")
-        : new QueryShed("query timed out in query queue", "timeout");
+        ? new QueryShedError("this client has as many queries waiting as one may have", "share")
+        : new QueryShedError("query timed out in query queue", "timeout");
     }
   }
 
   hold(samples: number): void {
     this.samples += samples;
     if (this.samples <= this.options.maxSamplesTogether) return;
-    throw failed(
+    throw executionError(
       "the queries now running would load too many samples into memory together; try again when others have finished",
     );
   }

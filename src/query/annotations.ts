@@ -4,7 +4,7 @@ import { position } from "./errors.ts";
 import { printShortest, printTwoDigits } from "./number.ts";
 import { quote } from "./quote.ts";
 
-interface Forced {
+interface ForcedMonotonicityInfo {
   fromMs: number;
   toMs: number;
   lowest: number;
@@ -15,7 +15,7 @@ interface Forced {
 
 export class Annotations {
   private readonly spans = new Map<string, Span>();
-  private readonly forced = new Map<string, Forced>();
+  private readonly forced = new Map<string, ForcedMonotonicityInfo>();
   /** What the store could not read; it belongs to no place in the query. */
   private readonly fromStore = new Set<string>();
 
@@ -40,7 +40,7 @@ export class Annotations {
     this.warn(sentence + forMetric(metric), span);
   }
 
-  forcedMonotonic(metric: string, span: Span, seen: Omit<Forced, "count">): void {
+  forcedMonotonic(metric: string, span: Span, seen: Omit<ForcedMonotonicityInfo, "count">): void {
     const docs =
       "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile";
     const sentence =
@@ -76,7 +76,7 @@ function forMetric(metric: string): string {
   return metric === "" ? "" : ` for metric name ${quote(metric)}`;
 }
 
-function describe(forced: Forced): string {
+function describe(forced: ForcedMonotonicityInfo): string {
   const buckets = `from buckets ${printShortest(forced.lowest)} to ${printShortest(forced.highest)}`;
   const diff = printTwoDigits(forced.largestDiff);
   const span = `from ${second(forced.fromMs)} to ${second(forced.toMs)}`;

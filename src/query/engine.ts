@@ -1,14 +1,14 @@
 /** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
 import { performance } from "node:perf_hooks";
 import type { ClientKey } from "../base/fair/client-key.ts";
-import { Admission } from "./admission.ts";
+import { QueryAdmission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
 import { typeOf } from "./check.ts";
-import { failed, QueryError } from "./errors.ts";
+import { executionError, QueryError } from "./errors.ts";
 import { evaluate } from "./eval/evaluate.ts";
 import { gridOf, timeAt } from "./eval/grid.ts";
 import { prepare } from "./eval/prepare.ts";
-import { Run, type RunOptions } from "./eval/run.ts";
+import { QueryRun, type QueryRunOptions } from "./eval/run.ts";
 import { selectAll } from "./eval/select.ts";
 import { parse } from "./parse/parse.ts";
 import { bytesOfPoints, QueryMemory, type Reservation } from "./memory.ts";
@@ -79,11 +79,11 @@ export function createEngine(options: EngineOptions = {}): Engine {
     options.memory ??
     new QueryMemory({ totalBytes: 1.8e9, perClientBytes: 1.8e9, perQueryBytes: 0.9e9 });
   const mostMs = options.timeoutMs ?? 2 * minute;
-  const admission = new Admission({
+  const admission = new QueryAdmission({
     maxConcurrent: options.maxConcurrent ?? 20,
     maxSamplesTogether: options.maxSamplesTogether ?? 2 * maxSamples,
   });
-  const settings = (own: QueryOptions): RunOptions => ({
+  const settings = (own: QueryOptions): QueryRunOptions => ({
     lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
     // A query may ask for less time, never for more.
     timeoutMs: Math.min(own.timeoutMs ?? mostMs, mostMs),
@@ -103,7 +103,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   return {
     async instant(query, timeMs, queryable, own = {}) {
       const expr = prepare(parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
-      const run = new Run(query, queryable, settings(own), 1, own.perStepStats ?? false);
+      const run = new QueryRun(query, queryable, settings(own), 1, own.perStepStats ?? false);
       return admitted(run, own, () => execute(run, expr, timeMs, timeMs, 0));
     },
     async range(query, startMs, endMs, stepMs, queryable, own = {}) {
@@ -130,14 +130,14 @@ export function createEngine(options: EngineOptions = {}): Engine {
       }
       const expr = prepare(parsed, { startMs, endMs, stepMs });
       const steps = gridOf(startMs, endMs, stepMs).count;
-      const run = new Run(query, queryable, settings(own), steps, own.perStepStats ?? false);
+      const run = new QueryRun(query, queryable, settings(own), steps, own.perStepStats ?? false);
       return admitted(run, own, () => execute(run, expr, startMs, endMs, stepMs));
     },
   };
 }
 
 async function admitted(
-  run: Run,
+  run: QueryRun,
   { reservation }: QueryOptions,
   work: () => Promise<QueryResult>,
 ): Promise<QueryResult> {
@@ -167,7 +167,7 @@ function bytesOfResult(data: QueryData): number {
 }
 
 async function execute(
-  run: Run,
+  run: QueryRun,
   expr: Expr,
   startMs: number,
   endMs: number,
@@ -176,7 +176,7 @@ async function execute(
   const { nowMs } = run.options;
   const began = nowMs();
   await run.breathe();
-  await ask(run, expr, startMs, endMs);
+  await selectForQuery(run, expr, startMs, endMs);
   const selectedAt = nowMs();
   const grid = gridOf(startMs, endMs, stepMs);
   const tally = (step: number, samples: number): void => run.tally(step, samples);
@@ -204,7 +204,12 @@ async function execute(
 }
 
 /** Trouble in the store is the query's trouble, told in its own words. */
-async function ask(run: Run, expr: Expr, startMs: number, endMs: number): Promise<void> {
+async function selectForQuery(
+  run: QueryRun,
+  expr: Expr,
+  startMs: number,
+  endMs: number,
+): Promise<void> {
   try {
     await selectAll(run, expr, startMs, endMs);
   } catch (thrown) {
@@ -215,6 +220,6 @@ async function ask(run: Run, expr: Expr, startMs: number, endMs: number): Promis
       });
     }
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw failed(`expanding series: ${why}`);
+    throw executionError(`expanding series: ${why}`);
   }
 }

@@ -15,12 +15,12 @@ export class QueryError extends Error {
 }
 
 /** The query was not begun and may be asked again later. `share`: its client already has as many queries as one may have. */
-export class QueryShed extends QueryError {
+export class QueryShedError extends QueryError {
   readonly reason: "share" | "timeout";
 
-  constructor(sentence: string, reason: QueryShed["reason"]) {
+  constructor(sentence: string, reason: QueryShedError["reason"]) {
     super("timeout", sentence);
-    this.name = "QueryShed";
+    this.name = "QueryShedError";
     this.reason = reason;
   }
 }
@@ -45,12 +45,14 @@ export function position(query: string, offset: number): string {
   return `${line}:${Buffer.byteLength(before.slice(lineStart)) + 1}`;
 }
 
-export function failed(sentence: string): QueryError {
+export function executionError(sentence: string): QueryError {
   return new QueryError("execution", sentence);
 }
 
 export const duplicateLabels = "vector cannot contain metrics with the same labelset";
 
 export function tooManySamples(): QueryError {
-  return failed("query processing would load too many samples into memory in query execution");
+  return executionError(
+    "query processing would load too many samples into memory in query execution",
+  );
 }

@@ -1,16 +1,16 @@
 /** Samples in plain arrays behind the same seam as the real store. For tests and small tools; it never forgets. */
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
-import type { Column, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
+import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
 import { compareLabels } from "./labels.ts";
 import { matchAll } from "./matcher.ts";
 
-interface Kept {
+interface StoredSeries {
   readonly labels: LabelSet;
   readonly samples: Map<number, { value: number; stale: boolean }>;
 }
 
 export class MemoryStore implements Queryable {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new Map<string, StoredSeries>();
 
   append(labels: LabelSet, timeMs: number, value: number, stale = false): void {
     const key = labelKey(labels);
@@ -63,7 +63,7 @@ export class MemoryStore implements Queryable {
       .map(({ labels }) => labels);
   }
 
-  private matching(sets: readonly (readonly Matcher[])[]): Kept[] {
+  private matching(sets: readonly (readonly Matcher[])[]): StoredSeries[] {
     const tests = sets.map((matchers) => matchAll(matchers));
     return [...this.kept.values()]
       .filter(({ labels }) => tests.some((test) => test(labels)))
@@ -71,7 +71,7 @@ export class MemoryStore implements Queryable {
   }
 }
 
-function columnOf({ samples }: Kept, fromMs: number, toMs: number): Column {
+function columnOf({ samples }: StoredSeries, fromMs: number, toMs: number): SampleColumn {
   const inside = [...samples]
     .filter(([timeMs]) => timeMs >= fromMs && timeMs <= toMs)
     .sort(([a], [b]) => a - b);

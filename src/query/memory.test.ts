@@ -24,11 +24,11 @@ test("one client's queries leave room for the others", () => {
   const memory = new QueryMemory(limits);
   memory.open("token a").take(50 * mebibyte);
   expect(() => memory.open("token a").take(20 * mebibyte)).toThrow(
-    expect.objectContaining({ name: "QueryShed", reason: "share" }),
+    expect.objectContaining({ name: "QueryShedError", reason: "share" }),
   );
   memory.open("token b").take(50 * mebibyte);
   expect(() => memory.open("token c").take(20 * mebibyte)).toThrow(
-    expect.objectContaining({ name: "QueryShed", reason: "timeout" }),
+    expect.objectContaining({ name: "QueryShedError", reason: "timeout" }),
   );
   // Rules are evaluated all the same.
   memory.open().take(20 * mebibyte);

@@ -3,7 +3,7 @@
  * too much for its client or for all of them together is refused for now. A reservation lasts until its response is sent.
  */
 import type { SelectBudget } from "../model/select.ts";
-import { failed, QueryShed } from "./errors.ts";
+import { executionError, QueryShedError } from "./errors.ts";
 
 export interface QueryMemoryLimits {
   /** All queries together. */
@@ -123,7 +123,7 @@ export class Reservation implements SelectBudget {
     return this.#bytes;
   }
 
-  /** Call it before the memory is allocated. @throws QueryError where the query needs too much, QueryShed where others have it. */
+  /** Call it before the memory is allocated. @throws QueryError where the query needs too much, QueryShedError where others have it. */
   take(bytes: number): void {
     this.#refuseTooLarge(bytes);
     const shortage = this.#memory.shortage(this.#client, bytes);
@@ -178,7 +178,7 @@ export class Reservation implements SelectBudget {
     const { perQueryBytes } = this.#memory.limits;
     if (this.#bytes + bytes <= perQueryBytes) return;
     this.#memory.refused.tooLarge++;
-    throw failed(
+    throw executionError(
       `query would need about ${mebibytes(this.#bytes + bytes)}, the limit for one query is ${mebibytes(perQueryBytes)}: ` +
         "narrow the selector, shorten the range or enlarge the step, or raise --memory",
     );
@@ -188,11 +188,11 @@ export class Reservation implements SelectBudget {
     this.#memory.refused.busy++;
     const { totalBytes, perClientBytes } = this.#memory.limits;
     throw shortage === "client"
-      ? new QueryShed(
+      ? new QueryShedError(
           `your queries together would need about ${mebibytes(this.#memory.bytesOf(this.#client) + bytes)}, the limit for one client is ${mebibytes(perClientBytes)}: wait for the others to finish`,
           "share",
         )
-      : new QueryShed(
+      : new QueryShedError(
           `the queries now running use ${mebibytes(this.#memory.bytes)} of ${mebibytes(totalBytes)}, and this one needs ${mebibytes(bytes)} more: try again later`,
           "timeout",
         );

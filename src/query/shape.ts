@@ -2,8 +2,8 @@
 import type { MatrixSelector, Subquery } from "./ast.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
 import { timeAt } from "./eval/grid.ts";
-import { rangedOf, windowsOf, type Samples } from "./eval/ranges.ts";
-import type { Scope } from "./eval/scope.ts";
+import { evalRangeVector, windowsOf, type RangeSamples } from "./eval/ranges.ts";
+import type { EvalScope } from "./eval/scope.ts";
 import {
   countPresent,
   isOneMetric,
@@ -18,7 +18,7 @@ import type { MatrixSeries, QueryData } from "./result.ts";
 /** Some milliseconds. */
 const sortedAtOnce = 2_000;
 
-function cleaned(series: readonly StepSeries[], scope: Scope): readonly StepSeries[] {
+function cleaned(series: readonly StepSeries[], scope: EvalScope): readonly StepSeries[] {
   const { mayHoldEqual, options } = scope.run;
   const losing = options.delayedNameRemoval && series.some((one) => one.dropName);
   const named = losing
@@ -29,7 +29,7 @@ function cleaned(series: readonly StepSeries[], scope: Scope): readonly StepSeri
   return cannotCollide ? named : mergeEqual(named);
 }
 
-export function vectorData(value: Value, timeMs: number, scope: Scope): QueryData {
+export function vectorData(value: Value, timeMs: number, scope: EvalScope): QueryData {
   if (value.type === "string") return { type: "string", timeMs, value: value.value };
   if (value.type === "scalar")
     return { type: "scalar", timeMs, value: value.values[0] ?? Number.NaN };
@@ -43,7 +43,7 @@ export function vectorData(value: Value, timeMs: number, scope: Scope): QueryDat
   };
 }
 
-export async function rangeData(value: Value, scope: Scope): Promise<QueryData> {
+export async function rangeData(value: Value, scope: EvalScope): Promise<QueryData> {
   const { grid } = scope;
   if (value.type === "string") throw new Error("BUG: a string has no range");
   const times = new Float64Array(grid.count).map((_, step) => timeAt(grid, step));
@@ -62,7 +62,7 @@ export async function rangeData(value: Value, scope: Scope): Promise<QueryData> 
 /** A merge sort that lets others run: 200,000 label sets take a second. */
 async function sortedByLabels(
   series: readonly MatrixSeries[],
-  { run }: Scope,
+  { run }: EvalScope,
 ): Promise<readonly MatrixSeries[]> {
   const byLabels = (a: MatrixSeries, b: MatrixSeries): number => compareLabels(a.labels, b.labels);
   let parts: MatrixSeries[][] = [];
@@ -99,7 +99,7 @@ function onlyPresent(
   one: StepSeries,
   all: Float64Array,
   count: number,
-  scope: Scope,
+  scope: EvalScope,
 ): MatrixSeries {
   const first = one.present.indexOf(1);
   const end = one.present.lastIndexOf(1) + 1;
@@ -123,8 +123,11 @@ function onlyPresent(
 }
 
 /** A range selector or subquery asked for by itself, at one instant. */
-export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): Promise<QueryData> {
-  const ranged = await rangedOf(expr, scope);
+export async function matrixOf(
+  expr: MatrixSelector | Subquery,
+  scope: EvalScope,
+): Promise<QueryData> {
+  const ranged = await evalRangeVector(expr, scope);
   const { lookbackMs, delayedNameRemoval } = scope.run.options;
   const out: MatrixSeries[] = [];
   for (const series of ranged.series) {
@@ -153,7 +156,7 @@ export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): P
 }
 
 function cut(
-  samples: Samples,
+  samples: RangeSamples,
   from: number,
   to: number,
   extended: "anchored" | "smoothed" | undefined,

@@ -16,7 +16,7 @@ import { peekAt } from "./eval/lookup.ts";
 const defaultMaxSamples = 4_000_000;
 const slabValues = 65_536;
 
-interface Kept {
+interface SharedSelection {
   /** The one metric it can be of; undefined where it may be of several. */
   readonly name: string | undefined;
   readonly series: Promise<Selection>;
@@ -24,7 +24,7 @@ interface Kept {
 
 export class SharedSelects {
   readonly #maxSamples: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, SharedSelection>();
   #samples = 0;
   #slab = new Float64Array(0);
   #slabUsed = 0;

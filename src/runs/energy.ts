@@ -1,5 +1,5 @@
 /** Energy between two instants of a trace: by the hardware's counter and by integrating power. Pure; nothing is made up over gaps. */
-import type { GpuTrace, PowerKind, RunEnergy, Span } from "./run.ts";
+import type { GpuTrace, PowerKind, RunEnergy, RunSpan } from "./run.ts";
 
 /** The power that follows the load at once comes first: an averaged one lags a second behind and misses the end of a load. */
 const powerColumns = [
@@ -16,7 +16,11 @@ export function powerKindOf(trace: GpuTrace | undefined): PowerKind {
   return hasValues(trace, "gpu_chip_power_watts") ? "chip" : "none";
 }
 
-export function energyOf(trace: GpuTrace | undefined, span: Span, samplingMs: number): RunEnergy {
+export function energyOf(
+  trace: GpuTrace | undefined,
+  span: RunSpan,
+  samplingMs: number,
+): RunEnergy {
   if (trace === undefined) return {};
   const column = powerColumns.find((name) => hasValues(trace, name));
   const power = column === undefined ? undefined : points(trace, column);
@@ -54,7 +58,7 @@ export function points(trace: GpuTrace, column: string): Point[] {
 /** By trapezoids, cut at the ends of the span; what lies between readings further apart than the gap is not covered. */
 export function integrate(
   power: readonly Point[],
-  [fromMs, toMs]: Span,
+  [fromMs, toMs]: RunSpan,
   gapMs: number,
 ): { readonly joules: number; readonly coveredMs: number } {
   let joules = 0;
@@ -78,7 +82,7 @@ export function integrate(
 function counted(
   counter: readonly Point[],
   power: readonly Point[],
-  span: Span,
+  span: RunSpan,
 ): number | undefined {
   const [start, end] = span.map((timeMs) => counterAt(counter, power, timeMs));
   if (start === undefined || end === undefined) return undefined;
@@ -103,7 +107,7 @@ function counterAt(
   if (nearest === undefined || Math.abs(nearest.timeMs - timeMs) > farMs) return undefined;
   const lengthMs = Math.abs(nearest.timeMs - timeMs);
   if (lengthMs === 0) return nearest.value;
-  const between: Span = [Math.min(nearest.timeMs, timeMs), Math.max(nearest.timeMs, timeMs)];
+  const between: RunSpan = [Math.min(nearest.timeMs, timeMs), Math.max(nearest.timeMs, timeMs)];
   const { joules, coveredMs } = integrate(power, between, farMs);
   if (coveredMs === 0) return undefined;
   const carried = joules * (lengthMs / coveredMs);

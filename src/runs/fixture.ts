@@ -1,7 +1,7 @@
 /** A small run for tests: one simulated GPU at 10 Hz with known power, work and energy. */
 import type { Run, RunFile, RunTrace } from "./run.ts";
 
-export interface FixtureOptions {
+export interface RunFixtureOptions {
   readonly id?: string;
   readonly label?: string;
   readonly uuid?: string;
@@ -21,7 +21,7 @@ export interface FixtureOptions {
 
 const baselineMs = 2_000;
 
-export function fixtureRun(options: FixtureOptions = {}): RunFile {
+export function fixtureRun(options: RunFixtureOptions = {}): RunFile {
   const uuid = options.uuid ?? "SIM-fixture-0";
   const startedMs = options.startedMs ?? Date.parse("2026-01-01T00:00:00Z");
   const seconds = options.seconds ?? 10;
@@ -91,7 +91,7 @@ function fixtureTrace(
   startedMs: number,
   endedMs: number,
   samplingMs: number,
-  options: FixtureOptions,
+  options: RunFixtureOptions,
 ): RunTrace {
   const rows = Math.round((endedMs - startedMs + 2 * baselineMs) / samplingMs) + 1;
   const timeMs = Float64Array.from(

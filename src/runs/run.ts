@@ -34,7 +34,7 @@ export interface Run {
   readonly visible: Visibility;
   /** Wanted time between two rows of one GPU. */
   readonly samplingMs: number;
-  readonly baselines: { readonly before?: Span; readonly after?: Span };
+  readonly baselines: { readonly before?: RunSpan; readonly after?: RunSpan };
   readonly overhead: RunOverhead;
   readonly verdict: RunVerdict;
   readonly hosts: readonly RunHost[];
@@ -44,7 +44,7 @@ export interface Run {
   readonly gpulse: string;
 }
 
-export type Span = readonly [fromMs: number, toMs: number];
+export type RunSpan = readonly [fromMs: number, toMs: number];
 
 export interface RunWork {
   readonly amount: number;

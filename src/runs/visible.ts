@@ -7,7 +7,7 @@ import type { Visibility } from "./run.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export interface Visible {
+export interface VisibleDevices {
   readonly devices: readonly Device[];
   readonly visibility: Visibility;
   readonly notes: readonly string[];
@@ -22,7 +22,7 @@ const variableNames = [
   "ZE_AFFINITY_MASK",
 ] as const;
 
-export function visibleDevices(all: readonly Device[], env: Env): Visible {
+export function visibleDevices(all: readonly Device[], env: Env): VisibleDevices {
   const notes: string[] = [];
   const of = (vendor: Device["vendor"]): Device[] =>
     all.filter((device) => device.vendor === vendor);
@@ -103,7 +103,7 @@ function pick(
   const picked: Device[] = [];
   for (const entry of list.split(",").map((text) => text.trim())) {
     if (entry === "" && list.trim() === "") return [];
-    const found = named(entry, whole, devices);
+    const found = resolveEntry(entry, whole, devices);
     if (found === undefined) {
       if (!/^(-1|NoDevFiles|none|void)?$/i.test(entry))
         notes.push(
@@ -128,7 +128,7 @@ function pick(
   return [...picked, ...parents, ...parts];
 }
 
-function named(
+function resolveEntry(
   entry: string,
   whole: readonly Device[],
   devices: readonly Device[],

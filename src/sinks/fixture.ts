@@ -7,27 +7,27 @@ import { identityOf } from "../model/identity.ts";
 import { systemClock } from "../base/clock.ts";
 import type { SinkContext } from "../pipeline/sink.ts";
 
-export interface Answer {
+export interface ReceiverResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface Request {
+export interface ReceivedRequest {
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 export interface Receiver {
   readonly url: string;
-  readonly requests: Request[];
+  readonly requests: ReceivedRequest[];
   /** Decides about every request; answers 204 unless told. */
-  answer: (request: Request) => Answer;
+  answer: (request: ReceivedRequest) => ReceiverResponse;
   close(): Promise<void>;
 }
 
 export async function startReceiver(port = 0): Promise<Receiver> {
-  const requests: Request[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = http.createServer((incoming, outgoing) => {
     const parts: Buffer[] = [];
     incoming.on("data", (part: Buffer) => parts.push(part));

@@ -2,12 +2,12 @@
 import { GpulseError } from "../base/error.ts";
 import type { HttpClientConfig } from "../net/http/auth-config.ts";
 import { HttpClient } from "../net/http/client.ts";
-import type { HttpAnswer } from "../net/http/request.ts";
-import { hideSent } from "../net/http/redact-credentials.ts";
-import { HttpTrouble, request, shown } from "../net/http/request.ts";
+import type { HttpResponse } from "../net/http/request.ts";
+import { redactCredentials } from "../net/http/redact-credentials.ts";
+import { HttpRequestError, request, formatUrl } from "../net/http/request.ts";
 import type { PostResult } from "./request-batch.ts";
 
-export interface PosterOptions {
+export interface SamplesPosterOptions {
   readonly url: string;
   readonly timeoutMs: number;
   readonly http: HttpClientConfig;
@@ -19,13 +19,13 @@ const maxAnswerBytes = 65_536;
 /** What is wrong with the request itself. A wrong address or password is for a person to mend: what waits is kept meanwhile. */
 const refusals = new Set([400, 409, 422]);
 
-export class Poster {
-  readonly #options: PosterOptions;
+export class SamplesPoster {
+  readonly #options: SamplesPosterOptions;
   readonly #client: HttpClient;
   /** As they were last sent: an answer may repeat them. */
   #sent: Readonly<Record<string, string>> = {};
 
-  constructor(options: PosterOptions) {
+  constructor(options: SamplesPosterOptions) {
     this.#options = options;
     this.#client = new HttpClient(options.http);
   }
@@ -35,7 +35,7 @@ export class Poster {
     body: Uint8Array,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ): Promise<HttpAnswer | PostResult> {
+  ): Promise<HttpResponse | PostResult> {
     const { url, timeoutMs, version } = this.#options;
     try {
       const { headers: own, ...rest } = await this.#client.options();
@@ -51,15 +51,15 @@ export class Poster {
       });
     } catch (thrown) {
       if (thrown instanceof GpulseError) return later(thrown.message, false);
-      if (!(thrown instanceof HttpTrouble)) throw thrown;
+      if (!(thrown instanceof HttpRequestError)) throw thrown;
       // An answer that cannot be read is an answer all the same; what it said is not known.
       return later(thrown.message, !isRefusedConnection(thrown));
     }
   }
 
-  meaning(answer: HttpAnswer): PostResult {
+  meaning(answer: HttpResponse): PostResult {
     const { status } = answer;
-    const trouble = `${shown(new URL(answer.url))} answers ${status}${said(answer, this.#sent)}`;
+    const trouble = `${formatUrl(new URL(answer.url))} answers ${status}${formatResponseText(answer, this.#sent)}`;
     if (status >= 200 && status < 300) return { outcome: "taken" };
     if (status === 413) return { outcome: "too-large", trouble };
     if (refusals.has(status)) return { outcome: "never", trouble };
@@ -75,13 +75,19 @@ export class Poster {
 const later = (trouble: string, maybeTaken: boolean) =>
   ({ outcome: "later", trouble, maybeTaken }) as const;
 
-const isRefusedConnection = (thrown: HttpTrouble): boolean =>
+const isRefusedConnection = (thrown: HttpRequestError): boolean =>
   thrown.kind === "connection" && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(thrown.message);
 
 /** The first words of what it says, on one line. */
-function said({ body }: HttpAnswer, sent: Readonly<Record<string, string>>): string {
+function formatResponseText(
+  { body }: HttpResponse,
+  sent: Readonly<Record<string, string>>,
+): string {
   // Hidden before it is cut: half a secret would not be known for one.
-  const text = hideSent(body.toString("utf8"), sent).replace(/\s+/g, " ").trim().slice(0, 200);
+  const text = redactCredentials(body.toString("utf8"), sent)
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 200);
   return text === "" ? "" : `: ${text}`;
 }
 

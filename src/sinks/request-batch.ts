@@ -33,7 +33,7 @@ interface Request {
 
 const mostHalvings = 32;
 
-export class Parcel {
+export class RequestBatch {
   readonly #lanes: Request[][];
   #refusedSamples = 0;
   #trouble: string | undefined;

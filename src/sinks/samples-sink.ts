@@ -8,17 +8,17 @@ import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { SendResult } from "../pipeline/ship.ts";
 import { Shipper } from "../pipeline/ship.ts";
-import type { Delivery, Shipping, Sink, SinkContext } from "../pipeline/sink.ts";
+import type { Delivery, ShippingStats, Sink, SinkContext } from "../pipeline/sink.ts";
 import { openSpool } from "../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";
 import type { Spool } from "../pipeline/spool/spool.ts";
 import type { RelabelRule } from "../formats/relabel/rule.ts";
 import { Families } from "./families.ts";
-import { dealLanes, packBatch } from "./shards.ts";
+import { shardRecords, packBatch } from "./shards.ts";
 import { OutgoingLabels } from "./outgoing-labels.ts";
 import type { Post } from "./request-batch.ts";
-import { Parcel } from "./request-batch.ts";
-import { spoolRefuses } from "./spool-error.ts";
+import { RequestBatch } from "./request-batch.ts";
+import { createSpoolError } from "./spool-error.ts";
 
 export interface SamplesSinkOptions {
   /** In logs and self-metrics; no secret in it. */
@@ -58,7 +58,7 @@ export class SamplesSink implements Sink {
   readonly #layouts = new LayoutMetadata();
   readonly #families = new Families();
   readonly #labels: OutgoingLabels;
-  #parcel: { readonly records: readonly SpoolRecord[]; readonly parcel: Parcel } | undefined;
+  #parcel: { readonly records: readonly SpoolRecord[]; readonly parcel: RequestBatch } | undefined;
   #isFirst: boolean;
 
   constructor(options: SamplesSinkOptions, sender: Sender, context: SinkContext) {
@@ -103,7 +103,7 @@ export class SamplesSink implements Sink {
     this.#keep(batch);
   }
 
-  shipping(): Shipping {
+  shipping(): ShippingStats {
     return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
   }
 
@@ -119,7 +119,7 @@ export class SamplesSink implements Sink {
   /** For whoever can wait: nothing is pushed out, and what cannot be kept is told. */
   async #keepAll(batch: SampleBatch): Promise<void> {
     await this.#spool.room(packBatch(batch).length);
-    if (!this.#keep(batch)) throw spoolRefuses(this.name, this.#options.spoolFolder);
+    if (!this.#keep(batch)) throw createSpoolError(this.name, this.#options.spoolFolder);
   }
 
   #keep(batch: SampleBatch): boolean {
@@ -134,9 +134,9 @@ export class SamplesSink implements Sink {
     return result;
   }
 
-  #pack(records: readonly SpoolRecord[]): Parcel {
+  #pack(records: readonly SpoolRecord[]): RequestBatch {
     const { shards, batchSamples } = this.#options;
-    const { lanes, metadata, unreadable } = dealLanes(records, shards, this.#labels);
+    const { lanes, metadata, unreadable } = shardRecords(records, shards, this.#labels);
     if (unreadable > 0)
       this.#context.log.error("samples of the spool cannot be read back", {
         to: this.name,
@@ -146,6 +146,6 @@ export class SamplesSink implements Sink {
     // What was under way when the process ended may have been taken.
     const uncertain = this.#isFirst;
     this.#isFirst = false;
-    return new Parcel(lanes, batchSamples, uncertain);
+    return new RequestBatch(lanes, batchSamples, uncertain);
   }
 }

@@ -22,18 +22,18 @@ export function packBatch(batch: SampleBatch): Buffer {
   return made;
 }
 
-export interface Lanes {
+export interface ShardedBatches {
   readonly lanes: readonly (readonly SampleBatch[])[];
   readonly metadata: readonly Metadata[];
   /** Samples of records that could not be read back. */
   readonly unreadable: number;
 }
 
-export function dealLanes(
+export function shardRecords(
   records: readonly SpoolRecord[],
   count: number,
   labels: OutgoingLabels,
-): Lanes {
+): ShardedBatches {
   const lanes: SampleBatch[][] = Array.from({ length: count }, () => []);
   const metadata: Metadata[] = [];
   let unreadable = 0;

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { frameReadings } from "../../test/captures/readings.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { SleepState } from "../machine/sysfs/pci.ts";
-import type { Reading } from "../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../machine/sysfs/read-result.ts";
 import { failed, present } from "../machine/sysfs/read-result.ts";
 import type { Card } from "./cards.ts";
 import { CardSource, oncePerTick } from "./cards.ts";
 
-function card(uuid: string, read: () => Reading<number> | Promise<Reading<number>>): Card {
+function card(uuid: string, read: () => ReadResult<number> | Promise<ReadResult<number>>): Card {
   return {
     key: uuid,
     device: { uuid, index: 0, vendor: "amd", model: "Test", simulated: false },
@@ -30,7 +30,7 @@ function open(...cards: readonly Card[]): Promise<CardSource> {
 test("a card that hangs is down, does not hold up the others, is not asked twice, and is read again when it answers", async () => {
   let asked = 0;
   let hangs = true;
-  const waiting: ((reading: Reading<number>) => void)[] = [];
+  const waiting: ((reading: ReadResult<number>) => void)[] = [];
   const hanging = card("A", () => {
     asked++;
     return hangs ? new Promise((resolve) => waiting.push(resolve)) : present(1);

@@ -12,18 +12,18 @@ import { FrameWriter } from "../model/frame.ts";
 import type { Layout } from "../model/layout.ts";
 import { LayoutBuilder, seriesKey } from "../model/layout.ts";
 import type { SleepState } from "../machine/sysfs/pci.ts";
-import type { Reading } from "../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../machine/sysfs/read-result.ts";
 import { asleep, failed, unsupported } from "../machine/sysfs/read-result.ts";
 import type { PolledSource } from "./source.ts";
 
-export interface Series {
+export interface CardSeries {
   readonly metric: MetricEntry;
   readonly labels?: Readonly<Record<string, string | undefined>>;
 }
 
 /** One reading of a card; the metric's tier says when it is made. */
-export interface Channel extends Series {
-  readonly read: (timeMs: number) => Reading<number> | Promise<Reading<number>>;
+export interface CardChannel extends CardSeries {
+  readonly read: (timeMs: number) => ReadResult<number> | Promise<ReadResult<number>>;
 }
 
 export interface Card {
@@ -33,11 +33,11 @@ export interface Card {
   /** Must not wake the card. */
   readonly sleepState: () => Promise<SleepState>;
   /** Looks what can be read; asked only while the card is awake. */
-  readonly findChannels: (timeMs: number) => Promise<readonly Channel[]>;
+  readonly findChannels: (timeMs: number) => Promise<readonly CardChannel[]>;
   /** Who is on it: slow readings whose series come and go. Asked only while the card is awake. */
-  readonly findUsers?: (timeMs: number) => Promise<readonly Channel[]>;
+  readonly findUsers?: (timeMs: number) => Promise<readonly CardChannel[]>;
   /** What is said to be absent while the card has slept since the start and its channels are not known. */
-  readonly expected: readonly Series[];
+  readonly expected: readonly CardSeries[];
 }
 
 export interface CardSourceOptions {
@@ -57,12 +57,12 @@ const usualCardDeadlineMs = 800;
 
 interface Entry {
   card: Card;
-  channels: readonly Channel[];
-  users: readonly Channel[];
+  channels: readonly CardChannel[];
+  users: readonly CardChannel[];
   /** Undefined until the channels were looked for. */
   foundAtMs: number | undefined;
   /** Left alone until the channels are looked for again. */
-  readonly unsupported: Set<Channel>;
+  readonly unsupported: Set<CardChannel>;
   /** A read that has passed its deadline; never doubled. */
   hung: boolean;
 }
@@ -71,9 +71,9 @@ interface Entry {
 type Outcome =
   | undefined
   | { readonly state: "asleep" | "gone" }
-  | { readonly state: "awake"; readonly readings: readonly Reading<number>[] };
+  | { readonly state: "awake"; readonly readings: readonly ReadResult<number>[] };
 
-interface Plan {
+interface CardSourcePlan {
   readonly layout: Layout;
   readonly cards: readonly CardPlan[];
 }
@@ -92,7 +92,7 @@ export class CardSource implements PolledSource {
   readonly #options: CardSourceOptions;
   readonly #cardDeadlineMs: number;
   readonly #entries: Entry[] = [];
-  readonly #plans = new Map<Tier, Plan>();
+  readonly #plans = new Map<Tier, CardSourcePlan>();
   #discoveredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: CardSourceOptions) {
@@ -170,7 +170,7 @@ export class CardSource implements PolledSource {
     });
   }
 
-  #planFor(tier: Tier): Plan {
+  #planFor(tier: Tier): CardSourcePlan {
     const known = this.#plans.get(tier);
     if (known !== undefined) return known;
     const builder = new LayoutBuilder();
@@ -196,18 +196,18 @@ function planCard(builder: LayoutBuilder, entry: Entry, tier: Tier, host: string
   };
 }
 
-function channelsOf(entry: Entry, tier: Tier): readonly Channel[] {
+function channelsOf(entry: Entry, tier: Tier): readonly CardChannel[] {
   const own = entry.channels.filter(({ metric }) => metric.tier === tier);
   return tier === "slow" ? [...own, ...entry.users] : own;
 }
 
-function isSame(some: readonly Series[], others: readonly Series[]): boolean {
+function isSame(some: readonly CardSeries[], others: readonly CardSeries[]): boolean {
   return (
     some.length === others.length && some.map(channelKey).join() === others.map(channelKey).join()
   );
 }
 
-function channelKey({ metric, labels }: Series): string {
+function channelKey({ metric, labels }: CardSeries): string {
   return seriesKey({
     metric,
     suffix: "",
@@ -251,9 +251,9 @@ async function readCard(entry: Entry, tier: Tier, timeMs: number): Promise<Outco
 
 async function readChannel(
   entry: Entry,
-  channel: Channel,
+  channel: CardChannel,
   timeMs: number,
-): Promise<Reading<number>> {
+): Promise<ReadResult<number>> {
   if (entry.unsupported.has(channel)) return unsupported;
   const reading = await channel.read(timeMs);
   if (!reading.ok && reading.reason === "unsupported") entry.unsupported.add(channel);
@@ -280,7 +280,7 @@ function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
 }
 
 /** A card whose every reading fails has fallen off the bus, though its folder is still there. */
-function answers(readings: readonly Reading<number>[]): boolean {
+function answers(readings: readonly ReadResult<number>[]): boolean {
   return (
     readings.length < 3 || readings.some((reading) => reading.ok || reading.reason !== "failed")
   );

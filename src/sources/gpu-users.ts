@@ -4,9 +4,9 @@ import type { Owner } from "../machine/owners/attribution.ts";
 import type { GpuProcess } from "../machine/owners/gpu-owners.ts";
 import { ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
 import type { OwnerResolver } from "../machine/owners/resolver.ts";
-import type { Reading } from "../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../machine/sysfs/read-result.ts";
 import { denied, failed, present } from "../machine/sysfs/read-result.ts";
-import type { Channel } from "./cards.ts";
+import type { CardChannel } from "./cards.ts";
 
 export interface GpuUsers {
   readonly uuid: string;
@@ -19,42 +19,42 @@ export async function userChannels(
   users: GpuUsers,
   resolver: OwnerResolver,
   withProcesses: boolean,
-): Promise<readonly Channel[]> {
+): Promise<readonly CardChannel[]> {
   const { uuid, processes, isWhole } = users;
   const resolved = await Promise.all(processes.map(({ pid }) => resolver.resolve(pid)));
   // Its answer is for the next time: a slow kubelet must not hold the readings up.
   void resolver.refresh();
   const owners = new Map<number, Owner>(resolved.map((owner) => [owner.pid, owner]));
   const use = { processes, holders: resolver.podOfDevice(uuid) };
-  const channels: Channel[] = [
+  const channels: CardChannel[] = [
     constant(gpu.processes, undefined, isWhole ? present(processes.length) : denied),
   ];
   for (const { labels, memoryBytes, utilizationRatio } of ownersOfGpu(use, owners).owners) {
     channels.push(
       constant(gpu.ownerInfo, labels, present(1)),
-      constant(gpu.ownerMemory, labels, known(memoryBytes)),
-      constant(gpu.ownerUtilization, labels, known(utilizationRatio)),
+      constant(gpu.ownerMemory, labels, toReadResult(memoryBytes)),
+      constant(gpu.ownerUtilization, labels, toReadResult(utilizationRatio)),
     );
   }
   if (!withProcesses) return channels;
   for (const { labels, memoryBytes, utilizationRatio } of topProcesses(use, owners).processes) {
     channels.push(
       constant(gpu.processInfo, labels, present(1)),
-      constant(gpu.processMemory, labels, known(memoryBytes)),
-      constant(gpu.processUtilization, labels, known(utilizationRatio)),
+      constant(gpu.processMemory, labels, toReadResult(memoryBytes)),
+      constant(gpu.processUtilization, labels, toReadResult(utilizationRatio)),
     );
   }
   return channels;
 }
 
-const known = (value: number | undefined): Reading<number> =>
+const toReadResult = (value: number | undefined): ReadResult<number> =>
   value === undefined ? failed : present(value);
 
 function constant(
-  metric: Channel["metric"],
-  labels: Channel["labels"],
-  reading: Reading<number>,
-): Channel {
+  metric: CardChannel["metric"],
+  labels: CardChannel["labels"],
+  reading: ReadResult<number>,
+): CardChannel {
   return { metric, ...(labels === undefined ? {} : { labels }), read: () => reading };
 }
 

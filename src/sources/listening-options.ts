@@ -36,7 +36,7 @@ export const listeningOptions = {
 
 const schema = v.strictObject(listeningOptions);
 
-export function listeningOf(
+export function resolveListeningOptions(
   name: string,
   options: v.InferOutput<typeof schema>,
   defaultPort: number,

@@ -10,7 +10,7 @@ import { labelSet } from "../model/labels.ts";
 import { presence } from "../model/presence.ts";
 import type { ListeningSource } from "./listening.ts";
 import { openSources } from "./open.ts";
-import type { Emitted } from "./source.ts";
+import type { StreamFrameInfo } from "./source.ts";
 
 const context = {
   host: "here",
@@ -61,7 +61,7 @@ const post = (
 
 interface Seen {
   readonly frame: Frame;
-  readonly about: Emitted | undefined;
+  readonly about: StreamFrameInfo | undefined;
 }
 
 function run(source: ListeningSource): {

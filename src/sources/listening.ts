@@ -23,14 +23,14 @@ export interface HttpReply {
 }
 
 /** What a way of sending makes of a request. */
-export interface Understood {
+export interface ReceivedBatch {
   readonly batch: SampleBatch;
   /** What the sender hears once it is kept. */
   readonly answer: HttpReply;
 }
 
 /** A request that will never be taken, with what to tell its sender. */
-export class RequestRefused extends Error {
+export class RequestRejectedError extends Error {
   readonly status: number;
 
   constructor(status: number, sentence: string) {
@@ -49,8 +49,8 @@ export interface ListeningOptions {
   /** Of requests that wait for their answer, as frames. */
   readonly maxHeldBytes: number;
   readonly log: Log;
-  /** @throws RequestRefused */
-  readonly understand: (body: Buffer, headers: http.IncomingHttpHeaders) => Understood;
+  /** @throws RequestRejectedError */
+  readonly understand: (body: Buffer, headers: http.IncomingHttpHeaders) => ReceivedBatch;
   /** How a way of sending tells that something is wrong. */
   readonly refusal?: (
     status: number,
@@ -59,7 +59,7 @@ export interface ListeningOptions {
   ) => HttpReply;
 }
 
-interface Held {
+interface HeldRequest {
   readonly frames: readonly Frame[];
   readonly bytes: number;
   readonly answer: () => void;
@@ -77,9 +77,9 @@ export class ListeningSource implements StreamingSource {
   readonly #options: ListeningOptions;
   readonly #server: http.Server;
   readonly #samples = new SampleFrames();
-  readonly #waiting: Held[] = [];
+  readonly #waiting: HeldRequest[] = [];
   /** Handed on, and not yet said to be kept. */
-  readonly #emitted: Held[] = [];
+  readonly #emitted: HeldRequest[] = [];
   #heldBytes = 0;
   #isOpen = true;
   #wake: () => void = () => {};
@@ -102,7 +102,7 @@ export class ListeningSource implements StreamingSource {
     const source = new ListeningSource(options);
     const { host, port, log, name } = options;
     await new Promise<void>((resolve, reject) => {
-      source.#server.once("error", (error) => reject(listenTrouble(error, host, port)));
+      source.#server.once("error", (error) => reject(toListenError(error, host, port)));
       source.#server.listen(port, host, resolve);
     });
     log.info("listening", { source: name, url: `http://${host}:${source.port}` });
@@ -184,7 +184,7 @@ export class ListeningSource implements StreamingSource {
         () => tell(this.#comeAgain(request)),
       );
     } catch (thrown) {
-      if (!(thrown instanceof RequestRefused)) {
+      if (!(thrown instanceof RequestRejectedError)) {
         // The sender has gone in the middle of it, or we are wrong: it may come again either way.
         if (!request.destroyed) this.#options.log.error(`BUG: ${String(thrown)}`);
         return tell({ status: 500 });
@@ -205,7 +205,7 @@ export class ListeningSource implements StreamingSource {
       !this.#isOpen ||
       (this.#heldBytes > 0 && this.#heldBytes + bytes > this.#options.maxHeldBytes)
     )
-      throw new RequestRefused(503, "");
+      throw new RequestRejectedError(503, "");
     this.#heldBytes += bytes;
     this.#waiting.push({ frames, bytes, answer, giveUp });
     this.#wake();
@@ -214,18 +214,18 @@ export class ListeningSource implements StreamingSource {
   #check({ method, url = "", headers }: http.IncomingMessage): void {
     const { paths, token } = this.#options;
     if (token !== undefined && !isSame(headers.authorization ?? "", `Bearer ${token.reveal()}`))
-      throw new RequestRefused(401, "a bearer token is needed");
+      throw new RequestRejectedError(401, "a bearer token is needed");
     if (!paths.includes(url.split("?", 1)[0] ?? ""))
-      throw new RequestRefused(404, `send to ${paths[0]}`);
-    if (method !== "POST") throw new RequestRefused(405, "send by POST");
+      throw new RequestRejectedError(404, `send to ${paths[0]}`);
+    if (method !== "POST") throw new RequestRejectedError(405, "send by POST");
     if (!this.#isOpen || this.#heldBytes >= this.#options.maxHeldBytes)
-      throw new RequestRefused(503, "");
+      throw new RequestRejectedError(503, "");
   }
 
   async #body(request: http.IncomingMessage): Promise<Buffer> {
     const { maxBodyBytes } = this.#options;
-    const tooLarge = (): RequestRefused =>
-      new RequestRefused(413, `a request may have ${maxBodyBytes} bytes: send smaller ones`);
+    const tooLarge = (): RequestRejectedError =>
+      new RequestRejectedError(413, `a request may have ${maxBodyBytes} bytes: send smaller ones`);
     if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
     const parts: Buffer[] = [];
     let length = 0;
@@ -240,7 +240,7 @@ export class ListeningSource implements StreamingSource {
       return gunzipSync(body, { maxOutputLength: maxBodyBytes });
     } catch (thrown) {
       if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
-      throw new RequestRefused(400, "the body says it is gzip and is not");
+      throw new RequestRejectedError(400, "the body says it is gzip and is not");
     }
   }
 
@@ -260,7 +260,7 @@ function isSame(given: string, wanted: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-function listenTrouble(error: Error, host: string, port: number): Error {
+function toListenError(error: Error, host: string, port: number): Error {
   const code = systemCode(error);
   if (code === "EADDRINUSE")
     return new GpulseError(

@@ -2,7 +2,7 @@
  * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, whoever
  * collected it; any other is kept as a plain number under its own labels. The end of a series is an end, never a value.
  */
-import { metricNamed } from "../formats/message/metric.ts";
+import { resolveMetric } from "../formats/message/metric.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { wordsOf } from "../formats/samples/by-series.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
@@ -25,9 +25,9 @@ export interface ReceivedFrames {
 
 const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
 /** Remembered series, layouts and GPUs; a sender that changes them all the time makes it start again. */
-const maxKept = 100_000;
+const maxCachedSeries = 100_000;
 
-interface Reading {
+interface SeriesValue {
   readonly key: string;
   readonly series: Series;
   readonly value: number;
@@ -50,13 +50,13 @@ export class SampleFrames {
     const known = Array.from({ length: batch.seriesCount }, (_, series) =>
       this.#seriesAt(batch, series, text),
     );
-    const instants = new Map<number, Map<string, Reading>>();
+    const instants = new Map<number, Map<string, SeriesValue>>();
     for (let at = 0; at < batch.sampleCount; at++) {
       const found = known[batch.sampleSeries[at] as number];
       if (found === undefined || found === null) continue;
       const timeMs = batch.times[at] as number;
       let readings = instants.get(timeMs);
-      if (readings === undefined) instants.set(timeMs, (readings = new Map<string, Reading>()));
+      if (readings === undefined) instants.set(timeMs, (readings = new Map<string, SeriesValue>()));
       const value = batch.values[at] as number;
       const state = isStale(words, at)
         ? presence.ended
@@ -71,14 +71,14 @@ export class SampleFrames {
     return { frames, badSeries: known.filter((one) => one === null).length };
   }
 
-  #frame(timeMs: number, readings: readonly Reading[]): Frame {
+  #frame(timeMs: number, readings: readonly SeriesValue[]): Frame {
     const key = readings.map((reading) => reading.key).join("\u0000");
     let layout = this.#layouts.get(key);
     if (layout === undefined) {
       const builder = new LayoutBuilder();
       for (const { series } of readings) builder.add(series.metric, series.labels, series.suffix);
       layout = builder.build();
-      if (this.#layouts.size >= maxKept / 100) this.#layouts.clear();
+      if (this.#layouts.size >= maxCachedSeries / 100) this.#layouts.clear();
       this.#layouts.set(key, layout);
     }
     return {
@@ -97,7 +97,7 @@ export class SampleFrames {
     const known = this.#series.get(block);
     if (known !== undefined) return known;
     const made = this.#make(batch.bytes, start, end);
-    if (this.#series.size >= maxKept) this.#series.clear();
+    if (this.#series.size >= maxCachedSeries) this.#series.clear();
     this.#series.set(block, made);
     return made;
   }
@@ -111,7 +111,7 @@ export class SampleFrames {
     }
     const name = labelValue(labels, "__name__");
     if (name === undefined) return null;
-    const { metric, suffix } = metricNamed(name, this.#plain);
+    const { metric, suffix } = resolveMetric(name, this.#plain);
     const isOurs = findMetric(metric.name) !== undefined;
     const own = labels.filter(
       ([label]) => label !== "__name__" && !(isOurs && (label === "job" || label === "instance")),
@@ -125,7 +125,7 @@ export class SampleFrames {
     const of = Object.fromEntries(labels);
     const { uuid, vendor, model, driver, vbios, pci_bus_id: pciBusId, parent } = of;
     if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
-    if (this.#devices.size >= maxKept) this.#devices.clear();
+    if (this.#devices.size >= maxCachedSeries) this.#devices.clear();
     const index = Number(of["gpu"] ?? 0);
     this.#devices.set(uuid, {
       uuid,

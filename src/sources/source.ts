@@ -6,7 +6,7 @@ import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import type { DeadLetter, Origin } from "../model/origin.ts";
-import type { FileDoor } from "../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../machine/sysfs/file-access.ts";
 
 export interface SourceContext {
   readonly host: string;
@@ -18,13 +18,13 @@ export interface SourceContext {
   readonly sysfs: string;
   readonly procfs: string;
   /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
-  readonly door?: FileDoor;
+  readonly door?: FileAccess;
   /** Takes what can never become a frame; resolves when it is kept. Where absent it is counted and logged alone. */
   readonly reject?: (letter: DeadLetter) => Promise<void>;
 }
 
 /** What a stream knows of a frame beyond the frame. */
-export interface Emitted {
+export interface StreamFrameInfo {
   readonly origin?: Origin;
   /** The machine it was read on, where that is not this one. */
   readonly host?: string;
@@ -34,7 +34,7 @@ export interface Emitted {
   readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
 
-export type Emit = (frame: Frame, about?: Emitted) => Promise<void>;
+export type Emit = (frame: Frame, about?: StreamFrameInfo) => Promise<void>;
 
 /** A process of its own that a source reads through, so that a crash in a driver's library is not ours. */
 export interface SourceProcess {

@@ -1,21 +1,21 @@
 /** The running screen: takes what feeds tell and what is typed, draws when one of them changed. Knows no terminal and no source. */
 import type { Painter } from "./colour/paint.ts";
 import type { Picture } from "./model/picture.ts";
-import type { Screen, Size } from "./screen/screen.ts";
+import type { Screen, ScreenSize } from "./screen/screen.ts";
 import { drawScreen } from "./screen/screen.ts";
 import type { TerminalEvent } from "./terminal/input.ts";
-import type { LineWriter } from "./terminal/writer.ts";
+import type { ScreenWriter } from "./terminal/writer.ts";
 import type { Glyphs } from "./text/glyphs.ts";
 import type { Effect } from "./view/react.ts";
 import { react } from "./view/react.ts";
-import type { Question, View } from "./view/view.ts";
+import type { SignalPrompt, View } from "./view/view.ts";
 import { firstView } from "./view/view.ts";
 
 export interface AppOptions {
   readonly picture: () => Picture;
-  readonly size: () => Size;
+  readonly size: () => ScreenSize;
   readonly glyphs: Glyphs;
-  readonly writer: LineWriter;
+  readonly writer: ScreenWriter;
   readonly whyNoSignals: string | undefined;
   readonly view?: Partial<View>;
   effect(effect: Effect): void;
@@ -60,7 +60,7 @@ export class App {
   }
 
   /** Something to say, or to ask, that no key brought about. */
-  tell(notice: string | undefined, question?: Question): void {
+  tell(notice: string | undefined, question?: SignalPrompt): void {
     this.#view = { ...this.#view, notice, ...(question === undefined ? {} : { question }) };
     this.draw();
   }

@@ -1,13 +1,13 @@
 /** Made-up GPUs for tests of the screen: as many as wanted, some lost, hot, asleep or telling nothing. Never shipped. */
 import type { ColumnKey, WireDevice, WireRow, WireValue } from "../view/live/protocol.ts";
 import { columnKeys, factKeys } from "../view/live/protocol.ts";
-import { Board } from "./model/feed-state.ts";
+import { FeedState } from "./model/feed-state.ts";
 import type { Picture } from "./model/picture.ts";
 import type { GpuTask } from "./model/process.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-export interface FixtureOptions {
+export interface TopFixtureOptions {
   readonly gpus: number;
   readonly perHost?: number;
   readonly model?: string;
@@ -16,7 +16,7 @@ export interface FixtureOptions {
   readonly origin?: Picture["origin"];
 }
 
-export function deviceOf(at: number, options: FixtureOptions): WireDevice {
+export function deviceOf(at: number, options: TopFixtureOptions): WireDevice {
   const perHost = options.perHost ?? options.gpus;
   const facts = Object.fromEntries(
     factKeys.map((key): [string, WireValue] => [key, "unsupported"]),
@@ -72,8 +72,12 @@ export function rowAt(at: number): WireRow {
   );
 }
 
-export function boardOf(options: FixtureOptions): Board {
-  const board = new Board({ from: "node1", origin: options.origin ?? "local", intervalMs: 1_000 });
+export function feedStateOf(options: TopFixtureOptions): FeedState {
+  const board = new FeedState({
+    from: "node1",
+    origin: options.origin ?? "local",
+    intervalMs: 1_000,
+  });
   const places = Array.from({ length: options.gpus }, (_, at) => at);
   const devices = places.map((at) => deviceOf(at, options));
   for (let second = 120; second >= 0; second -= 1) {
@@ -93,7 +97,8 @@ export function boardOf(options: FixtureOptions): Board {
   return board;
 }
 
-export const pictureOf = (options: FixtureOptions): Picture => boardOf(options).picture(NOW_MS);
+export const pictureOf = (options: TopFixtureOptions): Picture =>
+  feedStateOf(options).picture(NOW_MS);
 
 export function taskOf(pid: number, more: Partial<GpuTask> = {}): GpuTask {
   return {

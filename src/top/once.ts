@@ -99,8 +99,8 @@ export function onceCsv(picture: Picture): string {
     device.model,
     device.simulated,
     state,
-    ...columnKeys.map((key) => told(readColumn(row, key))),
-    told(device.facts.memoryTotal),
+    ...columnKeys.map((key) => numberOrEmpty(readColumn(row, key))),
+    numberOrEmpty(device.facts.memoryTotal),
     typeof row.throttle === "string" ? "" : row.throttle.join(" "),
     row.job ?? "",
     row.user ?? "",
@@ -108,7 +108,7 @@ export function onceCsv(picture: Picture): string {
   return [head, ...lines].map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
 }
 
-const told = (value: WireValue): number | "" => (typeof value === "number" ? value : "");
+const numberOrEmpty = (value: WireValue): number | "" => (typeof value === "number" ? value : "");
 
 const quoted = (cell: string | number | boolean): string => {
   // A text that a spreadsheet would take for a formula stays a text; a number below 0 stays a number.

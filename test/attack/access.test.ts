@@ -11,14 +11,14 @@ import { closeAccess, openAccess } from "../../src/access/open.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import { BasicUsers } from "../../src/net/http/basic-users.ts";
 import type { HubAccess } from "../../src/hub/auth/authenticator.ts";
-import { RefusedCounts } from "../../src/hub/auth/own-frame.ts";
+import { RefusalCounts } from "../../src/hub/auth/own-frame.ts";
 import { buildHub } from "../../src/hub/hub.ts";
 import { pipeProgram } from "../../src/hub/pipes/fixture.ts";
 import { Pipes } from "../../src/hub/pipes/pipes.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { alertOf, notificationOf, startMs } from "../../src/alerting/channels/fixture.ts";
 import { messageOf } from "../../src/alerting/channels/message.ts";
-import { Templates } from "../../src/alerting/channels/templates.ts";
+import { NotificationTemplates } from "../../src/alerting/channels/templates.ts";
 import { LatestFrames } from "../../src/sinks/latest/latest.ts";
 
 const nowMs = Date.parse("2026-11-15T12:00:00Z");
@@ -69,7 +69,7 @@ async function openHub(changes: Partial<HubAccess> = {}): Promise<FastifyInstanc
       openWithoutTokens: true,
       secure: false,
       random: randomBytes,
-      refused: new RefusedCounts(),
+      refused: new RefusalCounts(),
       ...changes,
     },
     audit,
@@ -261,6 +261,6 @@ test.each([
 ])("a runbook that is no web address is no link in %s", (name) => {
   const hostile = { ...alertOf({ alertname: "A" }, { runbook_url: "javascript:alert(1)" }) };
   const notification = notificationOf([{ ...hostile, generatorUrl: "javascript:alert(2)" }]);
-  const text = new Templates(() => startMs).text(`{{ template "${name}" . }}`);
+  const text = new NotificationTemplates(() => startMs).text(`{{ template "${name}" . }}`);
   expect(text(messageOf(notification))).not.toContain("javascript:");
 });

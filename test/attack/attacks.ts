@@ -1,13 +1,13 @@
 /** The attacks that are one request each: what is sent, and the status that refuses it. */
 import { gzipSync } from "node:zlib";
-import type { Lab } from "./lab.ts";
-import type { RawAnswer } from "./raw.ts";
+import type { AttackLab } from "./lab.ts";
+import type { RawResponse } from "./raw.ts";
 import { get, raw, send } from "./raw.ts";
 import { traceBomb, zipBomb, zipOf } from "./run-bombs.ts";
 
 /** Set before any attack is made; the rows are there before it is. */
-let lab: Lab;
-export function attack(opened: Lab): void {
+let lab: AttackLab;
+export function attack(opened: AttackLab): void {
   lab = opened;
 }
 
@@ -31,7 +31,7 @@ const nested = (times: number, wrap: (text: string) => string, text: string): st
 
 export type Attack = readonly [
   name: string,
-  attack: () => Promise<RawAnswer>,
+  attack: () => Promise<RawResponse>,
   status: number | readonly number[],
   says?: string,
 ];
@@ -180,7 +180,7 @@ const paths: Attack[] = [
   ],
 ];
 
-const sendRun = (bytes: Buffer): Promise<RawAnswer> =>
+const sendRun = (bytes: Buffer): Promise<RawResponse> =>
   hubSend("POST", "/api/runs", bytes, [...as("push"), "Content-Type: application/zip"]);
 
 const sizes: Attack[] = [
@@ -400,7 +400,7 @@ const protocol: Attack[] = [
 ];
 
 let pipes = 0;
-const outbound = (to: string): Promise<RawAnswer> =>
+const outbound = (to: string): Promise<RawResponse> =>
   send(
     lab.open.port,
     "POST",

@@ -9,10 +9,10 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../../engines/wait.ts";
 import { as, attack, everyAttack, forged, hubGet } from "./attacks.ts";
-import type { Lab } from "./lab.ts";
-import { gpulse, openLab } from "./lab.ts";
+import type { AttackLab } from "./lab.ts";
+import { gpulse, openAttackLab } from "./lab.ts";
 
-let lab: Lab;
+let lab: AttackLab;
 let trickled: Promise<void> | undefined;
 let attacks = 0;
 let refused = 0;
@@ -20,7 +20,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "gpulse-attack-config-"));
 const config = path.join(folder, "gpulse.yaml");
 writeFileSync(config, "hub: { limits: { heavy_per_second: 1 } }\n");
 beforeAll(async () => {
-  lab = await openLab(config);
+  lab = await openAttackLab(config);
   attack(lab);
   // Its end takes a while: the other attacks are made meanwhile.
   trickled = trickle(lab.hub.port);

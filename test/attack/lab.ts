@@ -17,7 +17,7 @@ export interface AttackedHub {
   readonly tokens: Readonly<Record<"push" | "read" | "admin", string>>;
 }
 
-export interface Lab {
+export interface AttackLab {
   readonly folder: string;
   /** On loopback, asking everybody for a token. */
   readonly hub: AttackedHub;
@@ -32,7 +32,7 @@ export interface Lab {
 export const gpulse = (args: readonly string[]) =>
   runProcess(process.execPath, [hubProgram, ...args], { timeoutMs: 60_000 });
 
-export async function openLab(config: string): Promise<Lab> {
+export async function openAttackLab(config: string): Promise<AttackLab> {
   await ensureBuild();
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-attack-"));
   const ends: (() => Promise<unknown> | void)[] = [

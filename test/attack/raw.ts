@@ -1,7 +1,7 @@
 /** Requests byte for byte, as no well-behaved client sends them. */
 import { connect } from "node:net";
 
-export interface RawAnswer {
+export interface RawResponse {
   /** 0 where the connection was ended without an answer. */
   readonly status: number;
   readonly head: string;
@@ -13,7 +13,7 @@ export interface RawAnswer {
 const waitMs = 20_000;
 
 /** Sends the text and reads until the other side ends the connection; a request should ask for that with connection: close. */
-export function raw(port: number, text: string): Promise<RawAnswer> {
+export function raw(port: number, text: string): Promise<RawResponse> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     const socket = connect(port, "127.0.0.1");
@@ -29,7 +29,7 @@ export function raw(port: number, text: string): Promise<RawAnswer> {
   });
 }
 
-function parse(text: string): RawAnswer {
+function parse(text: string): RawResponse {
   const [head = "", ...rest] = text.split("\r\n\r\n");
   return {
     status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0),
@@ -45,7 +45,7 @@ export const get = (
   target: string,
   headers: readonly string[] = [],
   method = "GET",
-): Promise<RawAnswer> =>
+): Promise<RawResponse> =>
   raw(
     port,
     [
@@ -65,7 +65,7 @@ export function send(
   target: string,
   body: Buffer | string,
   headers: readonly string[] = [],
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const bytes = Buffer.from(body);
   const head = [
     `${method} ${target} HTTP/1.1`,

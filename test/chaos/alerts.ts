@@ -36,7 +36,7 @@ export interface AlertsOptions {
   readonly kinds?: readonly string[];
 }
 
-interface Bench {
+interface AlertChaosContext {
   readonly chaos: Chaos;
   hub: RunningHub;
   readonly start: () => Promise<void>;
@@ -48,10 +48,10 @@ interface Bench {
 }
 
 /** `change` has the alert begin to fire, or end; it resolves when the hub has acknowledged what that follows from. */
-type Trouble = (bench: Bench, change: () => Promise<void>) => Promise<void>;
+type AlertFault = (bench: AlertChaosContext, change: () => Promise<void>) => Promise<void>;
 
 /** What is broken while the alert fires, and again while it ends; each heals itself. */
-const troubles: Readonly<Record<string, Trouble>> = {
+const alertFaults: Readonly<Record<string, AlertFault>> = {
   "webhook down": async ({ webhook, chaos }, change) => {
     void change();
     await webhook.down();
@@ -131,7 +131,7 @@ async function run(
   stops.push(() => relay.stop());
   const mailPort = await freePort();
   const mails: MailServer[] = [];
-  const bench: Bench = {
+  const bench: AlertChaosContext = {
     chaos,
     hub: undefined as unknown as RunningHub,
     webhook,
@@ -208,25 +208,30 @@ receivers:
   void gauge.set(0, 0);
   await told(0, "resolved");
   const before = levelOf(bench.hub.process.pid);
-  const kinds = options.kinds ?? Object.keys(troubles);
+  const kinds = options.kinds ?? Object.keys(alertFaults);
   for (let alert = 1; alert <= options.rounds; alert++) {
     for (const [status, value] of [
       ["firing", 1],
       ["resolved", 0],
     ] as const) {
       const kind = kinds[(alert - 1) % kinds.length] ?? "";
-      await troubles[kind]?.(bench, () => gauge.set(alert, value));
+      await alertFaults[kind]?.(bench, () => gauge.set(alert, value));
       chaos.fault(kind);
       await told(alert, status);
     }
   }
   await backToLevel("the hub", bench.hub.process.pid, before);
   for (const [channel, notes] of Object.entries({ webhook: hooks(), mail: letters() }))
-    judge(chaos, channel, notes, options.rounds + 1);
+    verifyDeliveries(chaos, channel, notes, options.rounds + 1);
 }
 
 /** Each once; again only under the same key, which is how a receiver knows that it is the same. */
-function judge(chaos: Chaos, channel: string, notes: readonly Note[], alerts: number): void {
+function verifyDeliveries(
+  chaos: Chaos,
+  channel: string,
+  notes: readonly Note[],
+  alerts: number,
+): void {
   const keys = new Map<string, Set<string>>();
   for (const { alert, status, key } of notes) {
     const name = `${alert} ${status}`;

@@ -15,9 +15,9 @@ import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { clockIn } from "./clock.ts";
 import type { Chaos } from "./counts.ts";
-import { openLab } from "./fleet.ts";
-import type { Lab, LabAgent } from "./fleet.ts";
-import { judgeAll } from "./storm.ts";
+import { openChaosLab } from "./fleet.ts";
+import type { ChaosLab, LabAgent } from "./fleet.ts";
+import { verifyAll } from "./storm.ts";
 
 const PATIENCE_MS = 90_000;
 const MINUTE_MS = 60_000;
@@ -35,13 +35,13 @@ const metricOf = async (agent: LabAgent, name: string): Promise<number> => {
 const timesLogged = ({ running }: LabAgent, sentence: string): number =>
   running.process.output().split(sentence).length - 1;
 
-async function inLab(agents: number, faults: (lab: Lab) => Promise<void>, chaos: Chaos) {
-  const lab = await openLab({ agents });
+async function inLab(agents: number, faults: (lab: ChaosLab) => Promise<void>, chaos: Chaos) {
+  const lab = await openChaosLab({ agents });
   try {
     await lab.flowing();
     await faults(lab);
     await lab.calm();
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     await lab.close();
   }

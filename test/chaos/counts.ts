@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import { seededRandom } from "../fuzz/mutate.ts";
 
 /** A set of samples held against a reader's answers. */
-export interface Judged {
+export interface SampleVerdict {
   readonly acknowledged: number;
   /** Acknowledged, and not there. */
   readonly lost: number;
@@ -18,7 +18,7 @@ export interface Judged {
   readonly unexplained: number;
 }
 
-export interface Told {
+export interface AlertCounts {
   readonly owed: number;
   readonly delivered: number;
   /** Told again under the same key. */
@@ -27,21 +27,21 @@ export interface Told {
 
 export interface Counts {
   readonly faults: Record<string, number>;
-  samples: Judged;
-  alerts: Told;
+  samples: SampleVerdict;
+  alerts: AlertCounts;
 }
 
-export const noSamples: Judged = {
+export const noSamples: SampleVerdict = {
   acknowledged: 0,
   lost: 0,
   duplicated: 0,
   wrong: 0,
   unexplained: 0,
 };
-const noAlerts: Told = { owed: 0, delivered: 0, repeated: 0 };
+const noAlerts: AlertCounts = { owed: 0, delivered: 0, repeated: 0 };
 
 /** A digest of the sets judged: what has to be nothing, for a test to hold against `flawless`. */
-export const flaws = ({ lost, duplicated, wrong, unexplained }: Judged) => ({
+export const flaws = ({ lost, duplicated, wrong, unexplained }: SampleVerdict) => ({
   lost,
   duplicated,
   wrong,
@@ -88,12 +88,12 @@ export class Chaos {
     return item;
   }
 
-  judged(samples: Judged): Judged {
+  judged(samples: SampleVerdict): SampleVerdict {
     this.counts.samples = sum(this.counts.samples, samples);
     return samples;
   }
 
-  told(alerts: Told): Told {
+  told(alerts: AlertCounts): AlertCounts {
     this.counts.alerts = sum(this.counts.alerts, alerts);
     return alerts;
   }

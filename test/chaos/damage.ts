@@ -8,10 +8,10 @@ import { expect } from "vitest";
 import { hubProgram } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Chaos, Judged } from "./counts.ts";
+import type { Chaos, SampleVerdict } from "./counts.ts";
 import { flawless, flaws } from "./counts.ts";
-import { openLab } from "./fleet.ts";
-import type { Lab } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
+import type { ChaosLab } from "./fleet.ts";
 
 const PATIENCE_MS = 120_000;
 
@@ -46,14 +46,19 @@ const cutTail = (file: string, chaos: Chaos): void =>
 const harms = { "bit flipped": flipBit, "tail zeroed": zeroTail, "tail cut": cutTail };
 
 /** Takes what was harmed out of the count: it is named, not promised. */
-const besidesHarmed = (judged: Judged): Judged => ({
+const besidesHarmed = (judged: SampleVerdict): SampleVerdict => ({
   ...judged,
   acknowledged: judged.acknowledged - judged.lost,
   lost: 0,
 });
 
 /** The hub's log or a block of it, while the hub is down. */
-async function harmHub(lab: Lab, chaos: Chaos, where: "wal" | "blocks", how: keyof typeof harms) {
+async function harmHub(
+  lab: ChaosLab,
+  chaos: Chaos,
+  where: "wal" | "blocks",
+  how: keyof typeof harms,
+) {
   await lab.flowing();
   if (where === "blocks") {
     // A snapshot seals first.
@@ -71,7 +76,7 @@ async function harmHub(lab: Lab, chaos: Chaos, where: "wal" | "blocks", how: key
 }
 
 /** What waits in a spool while hub and agent are down. Whatever of it is lost is told by its number. */
-async function harmSpool(lab: Lab, chaos: Chaos): Promise<void> {
+async function harmSpool(lab: ChaosLab, chaos: Chaos): Promise<void> {
   const [agent] = lab.agents;
   if (agent === undefined) throw new Error("BUG: no agent");
   await lab.calm();
@@ -95,7 +100,7 @@ const spoolSizes = (folder: string): Map<string, number> =>
   new Map(filesUnder(folder, /\d\.spool$/).map((file) => [file, statSync(file).size]));
 
 /** A spool without its cursor sends again what the hub has: under another name, and still nothing is there twice. */
-async function harmCursor(lab: Lab, chaos: Chaos): Promise<void> {
+async function harmCursor(lab: ChaosLab, chaos: Chaos): Promise<void> {
   const [agent] = lab.agents;
   if (agent === undefined) throw new Error("BUG: no agent");
   await agent.running.kill();
@@ -106,7 +111,7 @@ async function harmCursor(lab: Lab, chaos: Chaos): Promise<void> {
 }
 
 /** A configuration that cannot be read is refused with its name and no stack, and nothing of the data is touched. */
-async function harmConfig(lab: Lab, chaos: Chaos): Promise<void> {
+async function harmConfig(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.hub.kill();
   const file = path.join(lab.folder, "gpulse.yaml");
   for (const text of ["hub:\n  retention: [1\n", "hub: \u0000\u0001", "hub:\n  retentoin: 30d\n"]) {
@@ -130,8 +135,8 @@ const hubHarms = [
   ["blocks", "tail cut"],
 ] as const;
 
-export async function harmFiles(chaos: Chaos, rounds = 1): Promise<void> {
-  const lab = await openLab({ agents: 1 });
+export async function damageFiles(chaos: Chaos, rounds = 1): Promise<void> {
+  const lab = await openChaosLab({ agents: 1 });
   try {
     await lab.flowing();
     await harmCursor(lab, chaos);

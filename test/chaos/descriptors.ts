@@ -8,9 +8,9 @@ import { expect } from "vitest";
 
 import { runProcess } from "../../engines/process.ts";
 import type { Chaos } from "./counts.ts";
-import { openLab } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
-import { judgeAll } from "./storm.ts";
+import { verifyAll } from "./storm.ts";
 
 const DESCRIPTORS = 128;
 
@@ -22,7 +22,7 @@ export async function descriptorsGone(
   const limited = ["prlimit", `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`, "--"];
   const tried = await runProcess("prlimit", ["--version"]).catch(() => undefined);
   if (tried?.code !== 0) return context.skip("needs prlimit, which comes with Linux");
-  const lab = await openLab({ agents: 1, under: limited });
+  const lab = await openChaosLab({ agents: 1, under: limited });
   const idle: Socket[] = [];
   try {
     await lab.flowing();
@@ -45,7 +45,7 @@ export async function descriptorsGone(
       await lab.calm();
     }
     await backToLevel("the hub", lab.hub.process.pid, before);
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     for (const socket of idle) socket.destroy();
     await lab.close();

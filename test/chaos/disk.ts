@@ -10,9 +10,9 @@ import { hubProgram } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { Chaos } from "./counts.ts";
-import { openLab } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
-import { judgeAll } from "./storm.ts";
+import { verifyAll } from "./storm.ts";
 
 const PATIENCE_MS = 120_000;
 const DISK_MB = 48;
@@ -48,14 +48,14 @@ function fillUp(file: string): void {
   }
 }
 
-export async function diskTrouble(
+export async function runDiskFaults(
   chaos: Chaos,
   context: { skip(note: string): never },
   rounds: number,
 ): Promise<void> {
   const disk = await mountDisk();
   if (disk === undefined) return context.skip("needs root on Linux: a small disk is mounted");
-  const lab = await openLab({ agents: 1, dataDir: path.join(disk.folder, "data") }).catch(
+  const lab = await openChaosLab({ agents: 1, dataDir: path.join(disk.folder, "data") }).catch(
     async (error: unknown) => {
       await disk.stop();
       throw error;
@@ -91,7 +91,7 @@ export async function diskTrouble(
       await lab.calm();
     }
     await backToLevel("the hub", lab.hub.process.pid, before);
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     await lab.close();
     await disk.stop();

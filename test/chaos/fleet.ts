@@ -11,9 +11,9 @@ import { launchHub } from "../../engines/hub.ts";
 import type { RunningHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { agentsOf, startPushAgent } from "../../engines/push.ts";
-import type { HubPlace, Killable } from "../../engines/push.ts";
+import type { HubLocation, Killable } from "../../engines/push.ts";
 import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
-import type { Delivery, RepeatingRelay } from "../../engines/repeating-relay.ts";
+import type { RelayBehaviour, RepeatingRelay } from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { clockIn } from "./clock.ts";
 import type { SetClock } from "./clock.ts";
@@ -32,16 +32,16 @@ export interface LabAgent {
   start(): Promise<void>;
 }
 
-export interface Lab {
+export interface ChaosLab {
   readonly folder: string;
-  readonly place: HubPlace;
+  readonly place: HubLocation;
   readonly hubUrl: string;
   hub: RunningHub;
   readonly hubClock: SetClock;
   readonly proxy: FlakyProxy;
   readonly relay: RepeatingRelay;
   /** How requests are delivered from now on. */
-  deliver: () => Delivery;
+  deliver: () => RelayBehaviour;
   readonly ledger: FrameLedger;
   readonly agents: readonly LabAgent[];
   readonly writer: Writer;
@@ -56,7 +56,7 @@ export interface Lab {
   close(): Promise<void>;
 }
 
-export interface LabOptions {
+export interface ChaosLabOptions {
   readonly agents: number;
   /** Of its agents; a simulated GPU each where absent. */
   readonly source?: string;
@@ -69,7 +69,7 @@ export interface LabOptions {
   readonly patienceMs?: number;
 }
 
-export async function openLab(options: LabOptions): Promise<Lab> {
+export async function openChaosLab(options: ChaosLabOptions): Promise<ChaosLab> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-"));
   const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
@@ -80,11 +80,15 @@ export async function openLab(options: LabOptions): Promise<Lab> {
   }
 }
 
-async function build(folder: string, stops: (() => unknown)[], options: LabOptions): Promise<Lab> {
+async function build(
+  folder: string,
+  stops: (() => unknown)[],
+  options: ChaosLabOptions,
+): Promise<ChaosLab> {
   const { patienceMs = 90_000 } = options;
   const port = await freePort();
   const dataDir = options.dataDir ?? path.join(folder, "data");
-  const place: HubPlace = { dataDir, port };
+  const place: HubLocation = { dataDir, port };
   const ledger = openFrameLedger();
   const relay = await startRepeatingRelay({
     targetPort: port,
@@ -107,7 +111,7 @@ async function build(folder: string, stops: (() => unknown)[], options: LabOptio
     return lab.hub;
   };
   const agents: LabAgent[] = [];
-  const lab: Lab = {
+  const lab: ChaosLab = {
     folder,
     place,
     hubUrl: `http://127.0.0.1:${port}`,
@@ -169,7 +173,7 @@ async function build(folder: string, stops: (() => unknown)[], options: LabOptio
   return lab;
 }
 
-async function sequences(place: HubPlace): Promise<Record<string, number>> {
+async function sequences(place: HubLocation): Promise<Record<string, number>> {
   const told = await agentsOf(place);
   return Object.fromEntries(told.map(({ id, sequence }) => [id.split(":")[0] ?? "", sequence]));
 }
@@ -178,7 +182,7 @@ async function openAgent(
   folder: string,
   at: number,
   push: string,
-  options: LabOptions,
+  options: ChaosLabOptions,
   stops: (() => unknown)[],
 ): Promise<LabAgent> {
   const hostName = `node-${at}`;

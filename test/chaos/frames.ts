@@ -5,14 +5,14 @@
 import { gunzipSync } from "node:zlib";
 
 import { queryHub } from "../../engines/push.ts";
-import type { HubPlace } from "../../engines/push.ts";
-import type { Relayed } from "../../engines/repeating-relay.ts";
-import type { WireFrame } from "../../src/formats/frames/frame.ts";
+import type { HubLocation } from "../../engines/push.ts";
+import type { RelayedRequest } from "../../engines/repeating-relay.ts";
+import type { PushFrame } from "../../src/formats/frames/frame.ts";
 import type { LayoutDefinition } from "../../src/formats/frames/layout.ts";
 import { contentType, readRequest } from "../../src/formats/frames/request.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { presence } from "../../src/model/presence.ts";
-import type { Judged } from "./counts.ts";
+import type { SampleVerdict } from "./counts.ts";
 
 /** What src/pipeline/spool/open.ts adds to the last position at a start. */
 const restartLeap = 2 ** 20;
@@ -21,10 +21,10 @@ interface Sent {
   readonly instance: string;
   readonly job: string;
   /** By sequence, of one spool. */
-  readonly frames: Map<number, WireFrame>;
+  readonly frames: Map<number, PushFrame>;
 }
 
-export interface Missing {
+export interface MissingFrames {
   /** The first of what is lost, for whoever has to find out why. */
   readonly missing: readonly string[];
   /** Frames that were never sent, or of which something is not there. */
@@ -32,12 +32,12 @@ export interface Missing {
 }
 
 export interface FrameLedger {
-  note(request: Relayed): void;
+  note(request: RelayedRequest): void;
   /** Frames that were sent more than once. */
   readonly repeats: () => number;
   readonly frames: () => number;
   /** Agents whose clock was changed may have two readings for one instant: then either is right. */
-  judge(place: HubPlace): Promise<Judged & Missing>;
+  judge(place: HubLocation): Promise<SampleVerdict & MissingFrames>;
 }
 
 type Expected = Map<string, Map<number, Set<number>>>;
@@ -81,9 +81,9 @@ export function openFrameLedger(): FrameLedger {
         for (const frame of sent.frames.values()) expect(expected, frame, sent, layouts);
       }
       for (const [instance, expected] of byInstance) {
-        const found = await kept(place, instance);
+        const found = await readStoredSamples(place, instance);
         const one = hold(expected, found);
-        for (const key of Object.keys(total) as (keyof Judged)[]) total[key] += one[key];
+        for (const key of Object.keys(total) as (keyof SampleVerdict)[]) total[key] += one[key];
         if (one.lost === 0) continue;
         const lost = missingOf(expected, found);
         for (const { key, timeMs } of lost.slice(0, 20))
@@ -133,7 +133,7 @@ function gapsOf({ instance, frames }: Sent): { says: string; frames: number }[] 
 
 function expect(
   expected: Expected,
-  frame: WireFrame,
+  frame: PushFrame,
   { job, instance }: Sent,
   layouts: ReadonlyMap<string, LayoutDefinition>,
 ): void {
@@ -153,13 +153,13 @@ function expect(
 const keyOf = (labels: Readonly<Record<string, string>>): string =>
   JSON.stringify(labelSet(labels));
 
-type Kept = readonly {
+type StoredSamples = readonly {
   readonly key: string;
   readonly samples: readonly (readonly [number, number])[];
 }[];
 
 /** Every raw sample of an agent, an hour before its first to an hour from now: clocks may have been wrong. */
-async function kept(place: HubPlace, instance: string): Promise<Kept> {
+async function readStoredSamples(place: HubLocation, instance: string): Promise<StoredSamples> {
   const nowMs = Date.now();
   const names = await queryHub(
     place,
@@ -183,7 +183,7 @@ interface Sample {
   readonly timeMs: number;
 }
 
-function missingOf(expected: Expected, found: Kept): Sample[] {
+function missingOf(expected: Expected, found: StoredSamples): Sample[] {
   const there = new Map(found.map(({ key, samples }) => [key, new Set(samples.map(([at]) => at))]));
   return [...expected].flatMap(([key, times]) =>
     [...times.keys()]
@@ -192,7 +192,7 @@ function missingOf(expected: Expected, found: Kept): Sample[] {
   );
 }
 
-function hold(expected: Expected, found: Kept): Judged {
+function hold(expected: Expected, found: StoredSamples): SampleVerdict {
   let [acknowledged, duplicated, wrong, unexplained, right] = [0, 0, 0, 0, 0];
   for (const times of expected.values()) acknowledged += times.size;
   for (const { key, samples } of found) {

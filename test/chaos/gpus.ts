@@ -11,10 +11,10 @@ import { queryHub } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { Stub } from "../nvml-stub/stub.ts";
 import type { Chaos } from "./counts.ts";
-import { openLab } from "./fleet.ts";
-import type { Lab } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
+import type { ChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
-import { judgeAll } from "./storm.ts";
+import { verifyAll } from "./storm.ts";
 
 const PATIENCE_MS = 120_000;
 const capture = fileURLToPath(
@@ -27,23 +27,23 @@ const lost = ["utilization", "power", "memory", "memory_v1", "temperature", "fie
 );
 
 /** The newest value of `gpu_up` at the hub, by GPU. */
-async function up(lab: Lab): Promise<Record<string, string>> {
+async function up(lab: ChaosLab): Promise<Record<string, string>> {
   const found = await queryHub(lab.place, "gpu_up");
   return Object.fromEntries(
     found.map(({ metric, value }) => [metric["gpu"] ?? "", value?.[1] ?? ""]),
   );
 }
 
-const until = (lab: Lab, what: string, holds: (up: Record<string, string>) => boolean) =>
+const until = (lab: ChaosLab, what: string, holds: (up: Record<string, string>) => boolean) =>
   waitUntil({ what, timeoutMs: PATIENCE_MS }, async () => {
     const now = await up(lab);
     if (holds(now)) return true;
     throw new Error(JSON.stringify(now));
   });
 
-export async function driverTrouble(chaos: Chaos, stub: Stub, rounds: number): Promise<void> {
+export async function runDriverFaults(chaos: Chaos, stub: Stub, rounds: number): Promise<void> {
   stub.script("gpus 2");
-  const lab = await openLab({ agents: 1, source: `nvidia:?library=${stub.library}` });
+  const lab = await openChaosLab({ agents: 1, source: `nvidia:?library=${stub.library}` });
   try {
     await until(lab, "both GPUs", (now) => now["0"] === "1" && now["1"] === "1");
     const pid = lab.agents[0]?.running.process.pid ?? 0;
@@ -66,7 +66,7 @@ export async function driverTrouble(chaos: Chaos, stub: Stub, rounds: number): P
     }
     await lab.calm();
     await backToLevel("the agent", pid, before);
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     stub.script("gpus 2");
     await lab.close();
@@ -84,7 +84,7 @@ export async function smiHangs(chaos: Chaos): Promise<void> {
   );
   chmodSync(smi, 0o755);
   const source = `nvidia:?library=${folder}/none.so&smi=${smi}`;
-  const lab = await openLab({ agents: 1, source, interval: "1s" });
+  const lab = await openChaosLab({ agents: 1, source, interval: "1s" });
   try {
     await until(lab, "the GPU", (now) => Object.values(now).includes("1"));
     const pid = lab.agents[0]?.running.process.pid ?? 0;
@@ -99,7 +99,7 @@ export async function smiHangs(chaos: Chaos): Promise<void> {
     await until(lab, "the GPU to be back", (now) => Object.values(now).includes("1"));
     await lab.calm();
     await backToLevel("the agent", pid, before);
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     await lab.close();
     rmSync(folder, { recursive: true, force: true });

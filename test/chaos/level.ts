@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from "node:fs";
 
 import { waitUntil } from "../../engines/wait.ts";
 
-export interface Level {
+export interface ResourceLevel {
   readonly residentBytes: number;
   readonly handles: number;
 }
 
 /** Undefined where the system does not tell (anything but Linux). */
-export function levelOf(pid: number): Level | undefined {
+export function levelOf(pid: number): ResourceLevel | undefined {
   if (process.platform !== "linux") return undefined;
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN);
@@ -27,7 +27,7 @@ const residentMore = 96 * 2 ** 20;
 export async function backToLevel(
   name: string,
   pid: number,
-  before: Level | undefined,
+  before: ResourceLevel | undefined,
 ): Promise<void> {
   if (before === undefined) return;
   const residentMost = before.residentBytes * residentTimes + residentMore;

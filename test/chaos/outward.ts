@@ -6,23 +6,23 @@ import { expect } from "vitest";
 import type { RunningVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { batchMs } from "../store/batches.ts";
-import type { Chaos, Judged } from "./counts.ts";
+import type { Chaos, SampleVerdict } from "./counts.ts";
 import { flawless, flaws } from "./counts.ts";
-import { openLab } from "./fleet.ts";
-import type { Lab } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
+import type { ChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
-import { judgeAll } from "./storm.ts";
+import { verifyAll } from "./storm.ts";
 import { SERIES, valueOf } from "./writer.ts";
 
 const PATIENCE_MS = 120_000;
 
-export async function storeAway(
+export async function runStoreOutage(
   chaos: Chaos,
   store: RunningVictoriaMetrics,
   rounds: number,
 ): Promise<void> {
   const to = `--to=remote-write+${store.url}/api/v1/write`;
-  const lab = await openLab({ agents: 1, hubArgs: [to] });
+  const lab = await openChaosLab({ agents: 1, hubArgs: [to] });
   try {
     await lab.flowing();
     const before = levelOf(lab.hub.process.pid);
@@ -40,12 +40,12 @@ export async function storeAway(
     }
     await lab.calm();
     await backToLevel("the hub", lab.hub.process.pid, before);
-    await judgeAll(lab, chaos);
-    let there: Judged | undefined;
+    await verifyAll(lab, chaos);
+    let there: SampleVerdict | undefined;
     await waitUntil(
       { what: "everything in the store elsewhere", timeoutMs: PATIENCE_MS },
       async () => {
-        there = await judgeStore(store.url, lab);
+        there = await verifyRemoteStore(store.url, lab);
         if (there.lost === 0) return true;
         throw new Error(`${there.lost} samples are not there`);
       },
@@ -67,7 +67,7 @@ interface Exported {
 }
 
 /** Its raw samples, as it exports them. */
-async function judgeStore(url: string, { writer }: Lab): Promise<Judged> {
+async function verifyRemoteStore(url: string, { writer }: ChaosLab): Promise<SampleVerdict> {
   const query = new URLSearchParams({ "match[]": "chaos_written", start: "0" });
   const answer = await fetch(`${url}/api/v1/export?${query.toString()}`);
   const lines = (await answer.text()).split("\n").filter((line) => line !== "");

@@ -11,11 +11,11 @@ import { hubProgram, startHub } from "../../engines/hub.ts";
 import { startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { queryHub } from "../../engines/push.ts";
-import type { HubPlace } from "../../engines/push.ts";
+import type { HubLocation } from "../../engines/push.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { logStartMs, offsetsOf, wattsAt, writeLog } from "../engines/stream-lab.ts";
-import type { Chaos, Judged } from "./counts.ts";
+import type { Chaos, SampleVerdict } from "./counts.ts";
 import { flawless, flaws } from "./counts.ts";
 
 const PATIENCE_MS = 180_000;
@@ -65,7 +65,7 @@ function restarting(args: readonly string[]): Restarting {
 
 export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-pipes-"));
-  const place: HubPlace = { dataDir: path.join(folder, "data"), port: await freePort() };
+  const place: HubLocation = { dataDir: path.join(folder, "data"), port: await freePort() };
   const pipes: Restarting[] = [];
   const pipe = (name: string, from: string, to: string): Restarting => {
     const data = path.join(folder, name);
@@ -119,9 +119,9 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
       await doIt?.();
       chaos.fault(kind);
     }
-    let judged: Judged | undefined;
+    let judged: SampleVerdict | undefined;
     await waitUntil({ what: "every row at the hub", timeoutMs: PATIENCE_MS }, async () => {
-      judged = await judge(place, options.rows);
+      judged = await verifyRows(place, options.rows);
       if (judged.lost === 0) return true;
       // A log that is through is through; who could not go on is started again, as a supervisor would.
       for (const one of pipes) if (one.exited()) one.start();
@@ -135,7 +135,7 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
   }
 }
 
-async function judge(place: HubPlace, rows: number): Promise<Judged> {
+async function verifyRows(place: HubLocation, rows: number): Promise<SampleVerdict> {
   const endMs = logStartMs + rows * 1_000;
   const query = `gpu_power_watts{uuid="${UUID}"}[${rows + 60}s]`;
   const seen = new Set<number>();

@@ -6,11 +6,11 @@ import { expect } from "vitest";
 
 import type { Chaos } from "./counts.ts";
 import { flawless, flaws } from "./counts.ts";
-import { openLab } from "./fleet.ts";
-import type { Lab, LabOptions } from "./fleet.ts";
+import { openChaosLab } from "./fleet.ts";
+import type { ChaosLab, ChaosLabOptions } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
 
-type Fault = (lab: Lab, chaos: Chaos) => Promise<void>;
+type Fault = (lab: ChaosLab, chaos: Chaos) => Promise<void>;
 
 /**
  * Hours apart and each visited once, so that two readings hardly ever have one instant. What is days ahead is held and gets its right
@@ -31,7 +31,7 @@ const delivering =
   };
 
 const weather =
-  (kind: string, weatherOf: (chaos: Chaos) => Lab["proxy"]["weather"]): Fault =>
+  (kind: string, weatherOf: (chaos: Chaos) => ChaosLab["proxy"]["weather"]): Fault =>
   async (lab, chaos) => {
     lab.proxy.weather = weatherOf(chaos);
     await sleep(chaos.between(500, 1_500));
@@ -114,14 +114,14 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-export interface StormOptions extends LabOptions {
+export interface StormOptions extends ChaosLabOptions {
   /** Every kind of fault comes at least once where this is as many as there are kinds. */
   readonly faults: number;
   readonly kinds?: readonly string[];
 }
 
 export async function storm(chaos: Chaos, options: StormOptions): Promise<void> {
-  const lab = await openLab(options);
+  const lab = await openChaosLab(options);
   try {
     await lab.flowing();
     const hubBefore = levelOf(lab.hub.process.pid);
@@ -140,14 +140,14 @@ export async function storm(chaos: Chaos, options: StormOptions): Promise<void> 
     await backToLevel("the hub", lab.hub.process.pid, hubBefore);
     for (const [at, agent] of lab.agents.entries())
       await backToLevel(agent.hostName, agent.running.process.pid, agentsBefore[at]);
-    await judgeAll(lab, chaos);
+    await verifyAll(lab, chaos);
   } finally {
     await lab.close();
   }
 }
 
 /** Agents have stopped and the network is well: everything is asked for. */
-export async function judgeAll(lab: Lab, chaos: Chaos): Promise<void> {
+export async function verifyAll(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.writer.stop();
   for (const { running } of lab.agents) await running.stop();
   const written = chaos.judged(await lab.writer.judge(lab.hubUrl));
@@ -158,7 +158,7 @@ export async function judgeAll(lab: Lab, chaos: Chaos): Promise<void> {
   expect([flaws(written), flaws(framed)]).toEqual([flawless, flawless]);
 }
 
-const storyOf = ({ hub, agents }: Lab, { story }: Chaos): string =>
+const storyOf = ({ hub, agents }: ChaosLab, { story }: Chaos): string =>
   [
     ...story,
     hub.process.output(),

@@ -7,7 +7,7 @@ import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { select } from "../engines/select-all.ts";
 import { batchMs } from "../store/batches.ts";
-import type { Judged } from "./counts.ts";
+import type { SampleVerdict } from "./counts.ts";
 
 export const SERIES = 25;
 /** Where nothing answers this long, the batch is sent again. */
@@ -25,7 +25,7 @@ export interface Writer {
   /** Ends after the batch that is under way is acknowledged: the hub has to be there. */
   stop(): Promise<void>;
   /** Asked of the hub itself, not through what was between. */
-  judge(hubUrl: string): Promise<Judged>;
+  judge(hubUrl: string): Promise<SampleVerdict>;
 }
 
 export function startWriter(

@@ -16,7 +16,7 @@ import type { Killable } from "../../engines/push.ts";
 import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { clockIn } from "../chaos/clock.ts";
-import type { Judged } from "../chaos/counts.ts";
+import type { SampleVerdict } from "../chaos/counts.ts";
 import { noSamples } from "../chaos/counts.ts";
 import { openFrameLedger } from "../chaos/frames.ts";
 import { seededRandom } from "../fuzz/mutate.ts";
@@ -76,7 +76,7 @@ class CrashLab {
   readonly #running = new Set<RunningHub>();
   #senders: readonly Sender[] = [];
   #agent: Killable | undefined;
-  #samples: Judged = noSamples;
+  #samples: SampleVerdict = noSamples;
   /** Samples that the hub reported as lost, and the senders miss. */
   #excused = 0;
   /** Samples that it reported as lost beyond those: frames of the agent. */
@@ -357,7 +357,7 @@ class CrashLab {
     await this.#agent?.stop();
   }
 
-  async #judgeSenders(): Promise<Judged> {
+  async #judgeSenders(): Promise<SampleVerdict> {
     let total = noSamples;
     for (const sender of this.#senders) {
       const expectation = sender.expectation();
@@ -369,7 +369,7 @@ class CrashLab {
     return total;
   }
 
-  async #judgeFrames(): Promise<Judged> {
+  async #judgeFrames(): Promise<SampleVerdict> {
     const place = { dataDir: this.#dataDir, port: this.#port };
     const { missing, lostFrames: _, ...judged } = await this.#ledger.judge(place);
     this.#story.push(`frames: ${JSON.stringify(judged)}`);
@@ -420,9 +420,11 @@ class CrashLab {
   }
 }
 
-function addUp(left: Judged, right: Judged): Judged {
-  const keys = Object.keys(noSamples) as (keyof Judged)[];
-  return Object.fromEntries(keys.map((key) => [key, left[key] + right[key]])) as unknown as Judged;
+function addUp(left: SampleVerdict, right: SampleVerdict): SampleVerdict {
+  const keys = Object.keys(noSamples) as (keyof SampleVerdict)[];
+  return Object.fromEntries(
+    keys.map((key) => [key, left[key] + right[key]]),
+  ) as unknown as SampleVerdict;
 }
 
 const isListening = (hub: RunningHub): boolean => / is up/.test(hub.process.output());

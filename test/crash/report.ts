@@ -1,6 +1,6 @@
 // What a run of the crash lab has to show.
 
-import type { Judged } from "../chaos/counts.ts";
+import type { SampleVerdict } from "../chaos/counts.ts";
 
 export interface CrashReport {
   readonly seed: number;
@@ -12,7 +12,7 @@ export interface CrashReport {
   readonly faults: Readonly<Record<string, number>>;
   /** Starts that a fault ended; the hub named it and exited. */
   readonly failedStarts: Readonly<Record<string, number>>;
-  readonly samples: Judged;
+  readonly samples: SampleVerdict;
   /** Of those lost: reported by the hub, after damage to its log. */
   readonly reportedLost: number;
   readonly answers: Readonly<Record<string, number>>;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { WriteRequests } from "../../bench/remote-write.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { Judged } from "../chaos/counts.ts";
+import type { SampleVerdict } from "../chaos/counts.ts";
 
 const series = 20;
 /** A part of the series gets a new name every so many batches. */
@@ -88,14 +88,14 @@ export interface FoundSeries {
 export interface Expectation {
   readonly fromMs: number;
   readonly untilMs: number;
-  judge(found: readonly FoundSeries[]): Judged;
+  judge(found: readonly FoundSeries[]): SampleVerdict;
 }
 
 function compare(
   expected: ReadonlyMap<string, number>,
   found: readonly FoundSeries[],
   untilMs: number,
-): Judged {
+): SampleVerdict {
   let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];
   const seen = new Set<string>();
   for (const { metric, values } of found)

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import {
   blocksIn,
-  declared,
+  declaredBlocks,
   moduleNames,
   moduleText,
   nested,
@@ -96,7 +96,7 @@ test.for(["aws-ec2", "gcp"])("on %s packages, images and mail go out by default"
 
 test("the whole Internet is named only on the way out", () => {
   const named = moduleNames.flatMap((name) =>
-    [...declared(moduleOf(name))]
+    [...declaredBlocks(moduleOf(name))]
       .filter(({ block }) => /0\.0\.0\.0\/0|::\/0/.test(JSON.stringify(block)))
       .map(({ type, name: own }) => `${type}.${own}`),
   );
@@ -171,7 +171,9 @@ test("what is denied to everybody is denied for want of TLS", () => {
 });
 
 test("no policy is attached that is written elsewhere", () => {
-  const types = moduleNames.flatMap((name) => declared(moduleOf(name)).map(({ type }) => type));
+  const types = moduleNames.flatMap((name) =>
+    declaredBlocks(moduleOf(name)).map(({ type }) => type),
+  );
   expect(
     types.filter((type) => /policy_attachment|project_iam|user|access_key/.test(type)),
   ).toEqual([]);
@@ -275,7 +277,7 @@ test("logs end, alarms reach somebody, and spending is watched", () => {
 
 test("Terraform reads no secret, since its state would hold it", () => {
   const read = moduleNames.flatMap((name) =>
-    declared(moduleOf(name)).filter(
+    declaredBlocks(moduleOf(name)).filter(
       ({ kind, type }) =>
         (kind === "data" && /secret|ssm_parameter/.test(type)) ||
         (kind === "resource" && /secret_version|ssm_parameter$|password/.test(type)),

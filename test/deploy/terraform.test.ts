@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import {
   blocksIn,
   brokenReferences,
-  declared,
+  declaredBlocks,
   moduleNames,
   moduleText,
   parseModule,
@@ -27,7 +27,7 @@ test.for(moduleNames)("%s pins Terraform and every provider it uses", async (nam
   const [terraformBlock = {}] = module.terraform ?? [];
   expect(terraformBlock["required_version"]).toMatch(/^>= 1\.\d+\.\d+, < 2\.0\.0$/);
   const [required = {}] = blocksIn(terraformBlock["required_providers"]);
-  const used = new Set(declared(module).map(({ type }) => type.split("_")[0]));
+  const used = new Set(declaredBlocks(module).map(({ type }) => type.split("_")[0]));
   expect(new Set(Object.keys(required))).toEqual(used);
   for (const [provider, { version, source } = {}] of Object.entries(
     required as Record<string, { version?: string; source?: string }>,
@@ -42,8 +42,8 @@ test.for(moduleNames)("%s pins Terraform and every provider it uses", async (nam
 
 test.for(moduleNames)("%s gives each resource the arguments its type takes", async (name) => {
   const module = await parseModule(moduleText(name));
-  expect(declared(module).length).toBeGreaterThan(10);
-  expect(declared(module).flatMap(wrongArguments)).toEqual([]);
+  expect(declaredBlocks(module).length).toBeGreaterThan(10);
+  expect(declaredBlocks(module).flatMap(wrongArguments)).toEqual([]);
 });
 
 test.for(moduleNames)("%s refers only to what is declared", async (name) => {
@@ -67,7 +67,7 @@ test("arguments and references that are wrong are found", async () => {
       }
     }
   `);
-  expect(declared(module).flatMap(wrongArguments).toSorted()).toEqual([
+  expect(declaredBlocks(module).flatMap(wrongArguments).toSorted()).toEqual([
     "aws_lambda_function_event_invoke_config.b needs function_name",
     "aws_lambda_function_event_invoke_config.b.destination_config.on_failure needs destination",
     "aws_lambda_function_event_invoke_config.b.destination_config.on_failure takes no place",

@@ -28,14 +28,17 @@ export async function fastPass(
 ) {
   const settings = JSON.stringify({ libraries: [libraryFile], sysfs: "/sys" });
   const worker = fork(workerFile, [settings], { serialization: "advanced" });
-  const ask = (/** @type {import("../../src/sources/nvidia/protocol.ts").Request} */ request) =>
+  const ask = (
+    /** @type {import("../../src/sources/nvidia/protocol.ts").WorkerRequest} */ request,
+  ) =>
     new Promise(
       (
-        /** @type {(answer: import("../../src/sources/nvidia/protocol.ts").Answer) => void} */ resolve,
+        /** @type {(answer: import("../../src/sources/nvidia/protocol.ts").WorkerResponse) => void} */ resolve,
       ) => {
         worker.once("message", (/** @type {import("node:child_process").Serializable} */ message) =>
           resolve(
-            /** @type {import("../../src/sources/nvidia/protocol.ts").Answered} */ (message).answer,
+            /** @type {import("../../src/sources/nvidia/protocol.ts").ResponseEnvelope} */ (message)
+              .answer,
           ),
         );
         worker.send({ id: 1, request });

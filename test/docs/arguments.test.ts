@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { parse as parsePromql } from "../../src/query/parse/parse.ts";
 import { parseSink } from "../../src/sinks/open.ts";
 import { parseSource } from "../../src/sources/open.ts";
-import { shownCommands } from "./commands.ts";
+import { findCommands } from "./commands.ts";
 import { pages } from "./pages.ts";
 
 const parsers: Readonly<Record<string, (url: string) => unknown>> = {
@@ -19,7 +19,7 @@ const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/.test(text);
 test("every source and sink URL shown in the documentation is understood", () => {
   let count = 0;
   const wrong = pages().flatMap(({ file, text }) =>
-    shownCommands(text).gpulse.flatMap((args) =>
+    findCommands(text).gpulse.flatMap((args) =>
       args.flatMap((arg, at) => {
         const [flag = "", inline] = arg.split(/=(.*)/s);
         const value = inline ?? args[at + 1] ?? "";
@@ -41,7 +41,7 @@ test("every source and sink URL shown in the documentation is understood", () =>
 
 test("every expression of gpulse query shown in the documentation is PromQL", () => {
   const expressions = pages().flatMap(({ file, text }) =>
-    shownCommands(text).gpulse.flatMap(([command, expression = ""]) =>
+    findCommands(text).gpulse.flatMap(([command, expression = ""]) =>
       command === "query" && /^[^-[<]/.test(expression) ? [{ file, expression }] : [],
     ),
   );

@@ -36,7 +36,7 @@ function npmScript(words: readonly string[]): string | undefined {
   return words[0] === "npm" && words[1] === "run" ? words[2] : undefined;
 }
 
-function shownLines(text: string): string[] {
+function commandLines(text: string): string[] {
   const blocks = codeBlocks(text).filter(({ language }) => SHELLS.has(language));
   const lines = blocks.flatMap(({ code }) => {
     const joined = code.replace(/\\\n\s*/g, " ").split("\n");
@@ -47,15 +47,15 @@ function shownLines(text: string): string[] {
   return [...lines, ...quoted.filter((code) => !PRINTED.test(code))];
 }
 
-export interface Shown {
+export interface DocumentedCommands {
   /** Arguments of every gpulse command shown. */
   readonly gpulse: readonly (readonly string[])[];
   /** Names of every npm script shown. */
   readonly npmScripts: readonly string[];
 }
 
-export function shownCommands(text: string): Shown {
-  const commands = shownLines(text).flatMap(shellWords);
+export function findCommands(text: string): DocumentedCommands {
+  const commands = commandLines(text).flatMap(shellWords);
   return {
     gpulse: commands.map(gpulseArgs).filter((args) => args !== undefined),
     npmScripts: commands.map(npmScript).filter((name) => name !== undefined),

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { repository } from "../../engines/program.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { processIo } from "../../src/cli/command/process-io.ts";
-import { complaint, shellWords, shownCommands } from "./commands.ts";
+import { complaint, shellWords, findCommands } from "./commands.ts";
 import { brokenLinks } from "./links.ts";
 import { pages, readPage } from "./pages.ts";
 
@@ -18,7 +18,7 @@ test("every relative link in the documentation resolves, with its anchor", () =>
 
 test("every gpulse command shown in the documentation exists with its flags", () => {
   const wrong = pages().flatMap(({ file, text }) =>
-    shownCommands(text).gpulse.flatMap((args) => {
+    findCommands(text).gpulse.flatMap((args) => {
       const reason = complaint(program, args);
       return reason === undefined ? [] : [`${file}: gpulse ${args.join(" ")}: ${reason}`];
     }),
@@ -33,7 +33,7 @@ test("every guide and start page is in the index", () => {
 });
 
 test("the documentation shows gpulse commands at all", () => {
-  expect(pages().flatMap(({ text }) => shownCommands(text).gpulse).length).toBeGreaterThan(3);
+  expect(pages().flatMap(({ text }) => findCommands(text).gpulse).length).toBeGreaterThan(3);
 });
 
 // Nothing is published: a package of that name on the registry would be somebody else's.
@@ -49,7 +49,7 @@ test("every npm script shown in the documentation exists", () => {
   const manifest = readFileSync(path.join(repository, "package.json"), "utf8");
   const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };
   const wrong = pages().flatMap(({ file, text }) =>
-    shownCommands(text)
+    findCommands(text)
       .npmScripts.filter((name) => !(name in scripts))
       .map((name) => `${file}: npm run ${name}`),
   );
@@ -83,7 +83,7 @@ test("commands are found in blocks, behind pipes and prompts, and in inline code
     "npm start -- --no-open && npm run check",
     "```",
   ].join("\n");
-  expect(shownCommands(text)).toEqual({
+  expect(findCommands(text)).toEqual({
     gpulse: [["agent", "--port", "9500"], ["up", "--no-open"], ["doctor"]],
     npmScripts: ["check"],
   });

@@ -5,7 +5,7 @@ import path from "node:path";
 
 import { repository } from "../../engines/program.ts";
 import { anchors, readPage, withoutCodeBlocks } from "./pages.ts";
-import type { Page } from "./pages.ts";
+import type { DocPage } from "./pages.ts";
 
 const LINK = /!?\[(?:[^\]\\]|\\.)*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$/gm;
@@ -20,7 +20,7 @@ function targets(text: string): string[] {
 }
 
 /** Every link of a page that does not resolve, each as one sentence. */
-export function brokenLinks(page: Page): string[] {
+export function brokenLinks(page: DocPage): string[] {
   return targets(page.text).flatMap((target) => {
     if (/^[a-z][a-z+.-]*:/i.test(target)) return [];
     const [link = "", anchor] = target.split("#");

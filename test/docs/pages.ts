@@ -7,7 +7,7 @@ import { repository } from "../../engines/program.ts";
 
 const TOP_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-export interface Page {
+export interface DocPage {
   readonly file: string;
   readonly text: string;
 }
@@ -22,12 +22,12 @@ function markdownUnder(folder: string): string[] {
   });
 }
 
-export function readPage(file: string): Page {
+export function readPage(file: string): DocPage {
   return { file, text: readFileSync(path.join(repository, file), "utf8") };
 }
 
 /** Every page there is; the four at the top must be. */
-export function pages(): Page[] {
+export function pages(): DocPage[] {
   return [...TOP_PAGES, ...markdownUnder("docs"), ...markdownUnder("deploy")].map(readPage);
 }
 

@@ -30,7 +30,7 @@ interface Delivery {
   readonly idempotencyKey?: string;
 }
 
-interface Bench {
+interface OutageLab {
   readonly webhook: RunningWebhook;
   mail: MailServer | undefined;
   hub: RunningHub;
@@ -41,7 +41,7 @@ interface Bench {
   deliveries(): Promise<readonly Delivery[]>;
 }
 
-async function openBench(): Promise<Bench> {
+async function openOutageLab(): Promise<OutageLab> {
   await ensureBuild();
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-outage-"));
   stops.push(() => rmSync(dir, { recursive: true, force: true }));
@@ -71,7 +71,7 @@ receivers:
 `,
   );
   const port = await freePort();
-  const bench: Bench = {
+  const bench: OutageLab = {
     webhook,
     mail: undefined,
     hub: undefined as unknown as RunningHub,
@@ -130,12 +130,12 @@ const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<t
   waitUntil({ what, timeoutMs: 90_000 }, async () => ((await holds()) ? true : undefined));
 
 /** `Hot firing KEY`, in the order they came. */
-const hooks = ({ webhook }: Bench): string[] =>
+const hooks = ({ webhook }: OutageLab): string[] =>
   webhook.received.map(
     ({ headers, payload }) =>
       `${payload.groupLabels["alertname"]} ${payload.status} ${String(headers["idempotency-key"])}`,
   );
-function mails({ mail }: Bench): string[] {
+function mails({ mail }: OutageLab): string[] {
   return (mail?.mails ?? []).map(({ text, secure, user }) => {
     const header = (name: string): string =>
       new RegExp(`^${name}: (.*)$`, "im").exec(text)?.[1]?.trim() ?? "";
@@ -155,7 +155,7 @@ const keys = (deliveries: readonly Delivery[], channel: string): string[] =>
     .map((one) => `${one.group["alertname"]} ${one.status} ${one.idempotencyKey}`);
 
 test("what fired before the hub was killed is told after it is back, with the key it had, and then its end, each once", async () => {
-  const bench = await openBench();
+  const bench = await openOutageLab();
   bench.rules(["Hot"]);
   await bench.start();
   // Of this one nobody will tell again.
@@ -191,7 +191,7 @@ test("what fired before the hub was killed is told after it is back, with the ke
 });
 
 test("after an outage of both, each group is told once by each; a killed hub that had told all tells nothing again", async () => {
-  const bench = await openBench();
+  const bench = await openOutageLab();
   bench.rules(["Hot", "Slow"]);
   await bench.start();
   await until("a second round to fail", async () => {

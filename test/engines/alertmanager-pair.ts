@@ -81,7 +81,7 @@ export function plain(text: string): string {
     .replace(/\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?( ?UTC|Z)/g, "TIME");
 }
 
-export interface Ran {
+export interface ToolResult {
   readonly code: number | null;
   readonly out: string;
 }
@@ -92,7 +92,7 @@ export async function amtoolOn(
   pair: AlertmanagerPair,
   side: Side,
   args: readonly string[],
-): Promise<Ran & { readonly raw: string }> {
+): Promise<ToolResult & { readonly raw: string }> {
   const { code, stdout, stderr } = await amtool(program, pair.url(side), args);
   return { code, raw: stdout, out: plain(`${stdout}${stderr}`) };
 }

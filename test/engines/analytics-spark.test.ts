@@ -10,8 +10,8 @@ import type { AnalysisResult } from "../../src/lake/analyses/analysis.ts";
 import { eventfulRows, writeLake } from "../../src/lake/analyses/fixture.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
-import { answer } from "../../src/cli/analyze/run-analyses.ts";
-import type { AnswerOptions } from "../../src/cli/analyze/run-analyses.ts";
+import { runAnalyses } from "../../src/cli/analyze/run-analyses.ts";
+import type { RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";
 import { StepProgress } from "../../src/cli/analyze/progress.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
 
@@ -45,10 +45,10 @@ test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on H
       flags: { cache: path.join(dir, "cache"), master: "local[2]" },
       signal: new AbortController().signal,
       progress: new StepProgress(process.stderr, () => 0),
-    } satisfies Partial<AnswerOptions>;
-    const own = await answer({ ...options, engine: "duckdb", lake: place, env: {} });
+    } satisfies Partial<RunAnalysesOptions>;
+    const own = await runAnalyses({ ...options, engine: "duckdb", lake: place, env: {} });
     const env = { ...process.env, ...spark.env, HADOOP_USER_NAME: hdfs.user };
-    const other = await answer({ ...options, engine: "spark", lake: `${hdfs.url}/lake`, env });
+    const other = await runAnalyses({ ...options, engine: "spark", lake: `${hdfs.url}/lake`, env });
 
     expect(own.map(({ name }) => name)).toEqual(other.map(({ name }) => name));
     for (const [at, result] of own.entries()) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { Chaos, rounds } from "../chaos/counts.ts";
-import { driverTrouble, smiHangs } from "../chaos/gpus.ts";
+import { runDriverFaults, smiHangs } from "../chaos/gpus.ts";
 import { buildStub } from "../nvml-stub/stub.ts";
 
 const chaos = new Chaos("GPUs");
@@ -20,7 +20,7 @@ test(
     toolOrSkip(context, "gcc");
     const stub = await buildStub();
     try {
-      await driverTrouble(chaos, stub, rounds(1));
+      await runDriverFaults(chaos, stub, rounds(1));
     } finally {
       stub.remove();
     }

@@ -8,7 +8,7 @@ import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { Chaos, rounds } from "../chaos/counts.ts";
-import { storeAway } from "../chaos/outward.ts";
+import { runStoreOutage } from "../chaos/outward.ts";
 import { pipesUnderFire } from "../chaos/pipes.ts";
 
 const chaos = new Chaos("Kafka, pipes and a store elsewhere");
@@ -36,7 +36,7 @@ test("a store elsewhere that is away has everything when it is back", careful, a
   const program = toolOrSkip(context, "victoria-metrics");
   const store = await startVictoriaMetrics(program, ["-dedup.minScrapeInterval=1ms"]);
   try {
-    await storeAway(chaos, store, rounds(1));
+    await runStoreOutage(chaos, store, rounds(1));
   } finally {
     await store.stop();
   }

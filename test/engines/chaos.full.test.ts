@@ -7,9 +7,9 @@ import { afterAll, beforeAll, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { alertsUnderFire } from "../chaos/alerts.ts";
 import { Chaos, rounds } from "../chaos/counts.ts";
-import { openLab } from "../chaos/fleet.ts";
+import { openChaosLab } from "../chaos/fleet.ts";
 import { backToLevel, levelOf } from "../chaos/level.ts";
-import { judgeAll, storm } from "../chaos/storm.ts";
+import { verifyAll, storm } from "../chaos/storm.ts";
 
 const outageMinutes = Number(process.env["CHAOS_OUTAGE_MINUTES"] ?? 30);
 const chaos = new Chaos("long form");
@@ -21,7 +21,7 @@ test(
   "a hub that is away for half an hour has every frame and every sample when it is back",
   careful,
   async () => {
-    const lab = await openLab({ agents: 3, interval: "1s", patienceMs: 600_000 });
+    const lab = await openChaosLab({ agents: 3, interval: "1s", patienceMs: 600_000 });
     try {
       await lab.flowing();
       const before = lab.agents.map(({ running }) => levelOf(running.process.pid));
@@ -38,7 +38,7 @@ test(
       await lab.calm();
       for (const [at, { hostName, running }] of lab.agents.entries())
         await backToLevel(hostName, running.process.pid, before[at]);
-      await judgeAll(lab, chaos);
+      await verifyAll(lab, chaos);
     } finally {
       await lab.close();
     }

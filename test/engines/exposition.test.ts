@@ -44,7 +44,7 @@ function ours({ page, format }: PageExample): string[] | undefined {
   try {
     parsePage(Buffer.from(page), format, new SeriesMemory<LabelSet>(), {
       open: (labels) => labels,
-      sample: (labels, value) => seen.push(shown(Object.fromEntries(labels), value)),
+      sample: (labels, value) => seen.push(formatSample(Object.fromEntries(labels), value)),
     });
   } catch {
     return undefined;
@@ -52,7 +52,7 @@ function ours({ page, format }: PageExample): string[] | undefined {
   return seen.sort();
 }
 
-function shown(labels: Readonly<Record<string, string>>, value: number): string {
+function formatSample(labels: Readonly<Record<string, string>>, value: number): string {
   const pairs = Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1));
   return `${JSON.stringify(pairs)} ${value}`;
 }
@@ -96,7 +96,7 @@ test("a real Prometheus reads every page as we do", { timeout: 120_000 }, async 
       return stored
         .filter(({ metric }) => metric["page"] === String(index))
         .map(({ metric: { page: _page, job: _job, instance: _instance, ...labels }, value }) =>
-          shown(labels, numberOf(value[1])),
+          formatSample(labels, numberOf(value[1])),
         )
         .sort();
     });

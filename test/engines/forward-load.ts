@@ -11,7 +11,7 @@ import { labelSet } from "../../src/model/labels.ts";
 /** `series time value`, one for every sample. */
 export type Samples = string[];
 
-export interface Load {
+export interface ForwardLoad {
   /** Everything that was acknowledged, in order. */
   readonly acknowledged: Samples;
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export interface Load {
 export const metric = "forward_test";
 const series = 40;
 
-export function startLoad(hubUrl: string, everyMs: number): Load {
+export function startForwardLoad(hubUrl: string, everyMs: number): ForwardLoad {
   const acknowledged: Samples = [];
   const end = new AbortController();
   const run = async (): Promise<void> => {

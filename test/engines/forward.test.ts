@@ -15,8 +15,8 @@ import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Load } from "./forward-load.ts";
-import { heldByApi, heldByExport, startLoad } from "./forward-load.ts";
+import type { ForwardLoad } from "./forward-load.ts";
+import { heldByApi, heldByExport, startForwardLoad } from "./forward-load.ts";
 
 const awayMs = 2_000;
 const stops: (() => Promise<void>)[] = [];
@@ -62,7 +62,7 @@ async function hubTo(name: string, url: string): Promise<{ hub: RunningHub; kept
 }
 
 /** Ends the load and waits until everything is where it should be. */
-async function settle(load: Load, hub: RunningHub): Promise<void> {
+async function settle(load: ForwardLoad, hub: RunningHub): Promise<void> {
   await sleep(1_000);
   await load.stop();
   await handedOn(hub);
@@ -81,7 +81,7 @@ test(
     );
     let { hub } = made;
     stops.unshift(() => hub.stop());
-    const load = startLoad(hub.url, 20);
+    const load = startForwardLoad(hub.url, 20);
     await sleep(1_000);
     await prometheus.whileAway(() => sleep(awayMs));
     await sleep(1_000);
@@ -109,7 +109,7 @@ test(
     const made = await hubTo("to-victoria", `remote-write+${victoria.url}/api/v1/write?shards=3`);
     let { hub } = made;
     stops.unshift(() => hub.stop());
-    const load = startLoad(hub.url, 20);
+    const load = startForwardLoad(hub.url, 20);
     await sleep(1_000);
     await victoria.whileAway(() => sleep(awayMs));
     await sleep(1_000);
@@ -119,7 +119,7 @@ test(
     expect(sorted(once)).toEqual(sorted(load.acknowledged));
 
     // It keeps what is sent twice as two: what was under way when a hub is killed, and nothing but that, may be.
-    const more = startLoad(hub.url, 20);
+    const more = startForwardLoad(hub.url, 20);
     await sleep(1_000);
     hub = await restart(hub, made.kept, "kill");
     await settle(more, hub);
@@ -140,7 +140,7 @@ test(
     const made = await hubTo("below", `remote-write+${above.url}/api/v1/write?version=2`);
     let { hub } = made;
     stops.unshift(() => hub.stop());
-    const load = startLoad(hub.url, 20);
+    const load = startForwardLoad(hub.url, 20);
     await sleep(1_000);
     for (const how of ["stop", "kill"] as const) {
       above = await restart(above, keptAbove, how);

@@ -16,7 +16,7 @@ import {
   startRedisExporter,
 } from "../../engines/exporters.ts";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/cache.ts";
+import { requiredTool } from "../../engines/cache.ts";
 import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
@@ -24,7 +24,7 @@ import { startPrometheus } from "../../engines/prometheus.ts";
 import { machineTree, writeTree } from "../../src/sources/host/fixture.ts";
 import { serveVllmPage } from "./vllm-page.ts";
 
-export interface Lab {
+export interface GrafanaLab {
   readonly prometheusUrl: string;
   readonly hubUrl: string;
   stop(): Promise<void>;
@@ -90,7 +90,7 @@ function writeRules(folder: string): string {
   return path.join(rules, "*.yml");
 }
 
-export async function startLab(): Promise<Lab> {
+export async function startGrafanaLab(): Promise<GrafanaLab> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-grafana-"));
   const stops: (() => Promise<void>)[] = [];
   const keep = <T extends { stop(): Promise<void> }>(started: T): T => {
@@ -105,13 +105,13 @@ export async function startLab(): Promise<Lab> {
     await ensureBuild();
     const machine = path.join(folder, "machine");
     await writeTree(machine, machineTree);
-    const both = (server: Parameters<typeof neededTool>[0], exporter: typeof server) => ({
-      server: neededTool(server),
-      exporter: neededTool(exporter),
+    const both = (server: Parameters<typeof requiredTool>[0], exporter: typeof server) => ({
+      server: requiredTool(server),
+      exporter: requiredTool(exporter),
     });
     const alertmanager = keep(
       await startAlertmanager(
-        neededTool("alertmanager"),
+        requiredTool("alertmanager"),
         JSON.stringify({ route: { receiver: "none" }, receivers: [{ name: "none" }] }),
       ),
     );
@@ -127,7 +127,7 @@ export async function startLab(): Promise<Lab> {
       startAgent(["--source", "sim:?scenario=stress&speed=64", "--host-name", "bench"]),
     ]);
     agents.forEach(keep);
-    const node = keep(await startNodeExporter(neededTool("node-exporter")));
+    const node = keep(await startNodeExporter(requiredTool("node-exporter")));
     const redis = keep(await startRedisExporter(both("redis-server", "redis-exporter")));
     const postgres = keep(await startPostgresExporter(both("postgresql", "postgres-exporter")));
     const nginx = keep(await startNginxExporter(both("nginx", "nginx-exporter")));
@@ -166,7 +166,7 @@ export async function startLab(): Promise<Lab> {
       ],
     };
     const prometheus = keep(
-      await startPrometheus({ path: neededTool("prometheus"), config, logLevel: "warn" }),
+      await startPrometheus({ path: requiredTool("prometheus"), config, logLevel: "warn" }),
     );
     writeFileSync(itself, JSON.stringify([{ targets: [at(prometheus.url)] }]));
     const file = path.join(folder, "prometheus.yml");

@@ -8,21 +8,21 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/cache.ts";
+import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { runPanels } from "../../scripts/grafana/live.ts";
 import type { PanelAnswer } from "../../scripts/grafana/live.ts";
 import { logStartMs, pipeLog, writeLog } from "./influxdb-lab.ts";
-import { startLab } from "./grafana-lab.ts";
-import type { Lab } from "./grafana-lab.ts";
+import { startGrafanaLab } from "./grafana-lab.ts";
+import type { GrafanaLab } from "./grafana-lab.ts";
 
-let lab: Lab;
+let lab: GrafanaLab;
 let missing: string | undefined;
 
 beforeAll(async () => {
   try {
-    lab = await startLab();
+    lab = await startGrafanaLab();
   } catch (error) {
-    if (!(error instanceof EngineMissing)) throw error;
+    if (!(error instanceof EngineMissingError)) throw error;
     missing = error.message;
   }
 });

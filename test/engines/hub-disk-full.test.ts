@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import type { Answer } from "../../bench/remote-write.ts";
+import type { WriteResponse } from "../../bench/remote-write.ts";
 import { startHub } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -59,7 +59,7 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
   const client = new WriteClient(hub.url);
 
   let batch = 0;
-  const fillUp = async (): Promise<Answer> => {
+  const fillUp = async (): Promise<WriteResponse> => {
     for (; batch < MOST_BATCHES; batch++) {
       const answer = await client.send(bodyOf(batch));
       if (answer.status !== 204) return answer;
@@ -79,7 +79,7 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
   expect(Number(refusal.retryAfter)).toBeGreaterThan(0);
   expect(batch).toBeGreaterThan(10);
 
-  expect(await judge(hub.url, batch)).toBe(batch * SERIES);
+  expect(await verifyBatches(hub.url, batch)).toBe(batch * SERIES);
   expect((await client.send(bodyOf(batch))).status).toBe(503);
 
   rmSync(ballast);
@@ -89,17 +89,17 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
   batch++;
   const more = batch + 200;
   for (; batch < more; batch++) expect((await client.send(bodyOf(batch))).status).toBe(204);
-  expect(await judge(hub.url, batch)).toBe(batch * SERIES);
+  expect(await verifyBatches(hub.url, batch)).toBe(batch * SERIES);
 
   client.close();
   await hub.kill();
   hub = await startHub({ dataDir });
   expect(hub.process.output()).not.toMatch(/lost/);
-  expect(await judge(hub.url, batch)).toBe(batch * SERIES);
+  expect(await verifyBatches(hub.url, batch)).toBe(batch * SERIES);
 });
 
 /** Counts what is there; what was refused may not be, and everything has its exact value. */
-async function judge(url: string, batches: number): Promise<number> {
+async function verifyBatches(url: string, batches: number): Promise<number> {
   let [count, wrong] = [0, 0];
   for (const { metric, values } of await select(url, "kept[100y]")) {
     for (const [timeS, value] of values) {

@@ -10,7 +10,7 @@ import { startProcess } from "../../engines/process.ts";
 import { ensureBuild, repository, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import { startService } from "../../src/alerting/channels/fixture.ts";
+import { startFakeService } from "../../src/alerting/channels/fixture.ts";
 import type { Payload } from "../../src/alerting/channels/payload.ts";
 import { firstIdle, idleAlerts, openIdleLab } from "./idle-lab.ts";
 
@@ -31,7 +31,7 @@ test(
   { timeout: 180_000 },
   async () => {
     const lab = await kept(openIdleLab("30s"));
-    const service = await kept(startService());
+    const service = await kept(startFakeService());
     const authority = makeAuthority("test CA");
     const mail = await kept(
       startMailServer({

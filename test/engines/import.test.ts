@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningHub } from "../../engines/hub.ts";
 import { hubProgram, startHub } from "../../engines/hub.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
-import type { Finished } from "../../engines/process.ts";
+import type { FinishedProcess } from "../../engines/process.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -37,7 +37,8 @@ afterAll(async () => {
 });
 
 const args = (...more: string[]): string[] => [hubProgram, "import", ...more];
-const run = (...more: string[]): Promise<Finished> => runProcess(process.execPath, args(...more));
+const run = (...more: string[]): Promise<FinishedProcess> =>
+  runProcess(process.execPath, args(...more));
 
 async function value(query: string, timeMs: number): Promise<string | undefined> {
   const form = new URLSearchParams({ query, time: String(timeMs / 1_000) });

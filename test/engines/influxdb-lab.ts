@@ -10,7 +10,7 @@ import {
 } from "../../src/formats/gpuz/fixture.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { Pipe } from "../../src/pipeline/stream/pipe.ts";
-import { processingOf, streamSchema } from "../../src/pipeline/tags/options.ts";
+import { createProcessing, streamSchema } from "../../src/pipeline/tags/options.ts";
 import { lines, sinkTo } from "./kafka-lab.ts";
 import { openSources } from "../../src/sources/open.ts";
 
@@ -50,7 +50,7 @@ export async function pipeAll(from: string, to: string): Promise<void> {
   });
   const pipe = new Pipe({
     sources,
-    ...processingOf(v.parse(streamSchema, {})),
+    ...createProcessing(v.parse(streamSchema, {})),
     sinks: [await sinkTo(to)],
     intervalMs: 1_000,
     host: "desk",

@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningInfluxDb } from "../../engines/influxdb.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/cache.ts";
+import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   try {
     influx = await startInfluxDb();
   } catch (error) {
-    if (!(error instanceof EngineMissing)) throw error;
+    if (!(error instanceof EngineMissingError)) throw error;
     missing = error.message;
   }
 });

@@ -96,7 +96,7 @@ export async function write(
   await sink.close();
 }
 
-export interface Read {
+export interface ConsumedFrame {
   readonly uuid: string;
   readonly timeMs: number;
   readonly value: number;
@@ -107,8 +107,8 @@ export interface Read {
 }
 
 /** A reader that keeps what it is given and commits after every so many, as a pipe does. */
-export class Reading {
-  readonly seen: Read[] = [];
+export class ConsumerSession {
+  readonly seen: ConsumedFrame[] = [];
   readonly source: StreamingSource;
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
@@ -136,7 +136,7 @@ export class Reading {
   }
 
   /** Waits for its own end, commits and closes. */
-  async end(): Promise<Read[]> {
+  async end(): Promise<ConsumedFrame[]> {
     await this.#done;
     await this.source.commit?.();
     await this.source.close();
@@ -144,7 +144,7 @@ export class Reading {
   }
 
   /** Commits what was handed on, unless it is to look like a crash, and closes. */
-  async stop(commit = true): Promise<Read[]> {
+  async stop(commit = true): Promise<ConsumedFrame[]> {
     this.#stop.abort();
     await this.#done;
     if (commit) await this.source.commit?.();
@@ -156,16 +156,16 @@ export class Reading {
 const powerOf = ({ layout, values }: Frame): number =>
   values[layout.series.findIndex(({ metric }) => metric === gpu.power)] ?? Number.NaN;
 
-export async function readAll(url: string, log?: Log): Promise<Read[]> {
-  return new Reading(
+export async function readAll(url: string, log?: Log): Promise<ConsumedFrame[]> {
+  return new ConsumerSession(
     await sourceFrom(`${url}${url.includes("?") ? "&" : "?"}until=end`, log),
   ).end();
 }
 
-export const keyOf = ({ uuid, timeMs }: Read): string => `${uuid} ${timeMs}`;
+export const keyOf = ({ uuid, timeMs }: ConsumedFrame): string => `${uuid} ${timeMs}`;
 
 /** Whether each GPU's frames came in the order of time. */
-export function inOrder(read: readonly Read[]): boolean {
+export function inOrder(read: readonly ConsumedFrame[]): boolean {
   const last = new Map<string, number>();
   return read.every(({ uuid, timeMs }) => {
     const before = last.get(uuid) ?? 0;

@@ -5,11 +5,11 @@ import { loadClient } from "../../src/net/kafka/client.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningKafka } from "../../engines/kafka.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { EngineMissing } from "../../engines/cache.ts";
+import { EngineMissingError } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import {
-  Reading,
+  ConsumerSession,
   frames,
   gpus,
   inOrder,
@@ -41,7 +41,7 @@ beforeAll(async () => {
       },
     });
   } catch (error) {
-    if (!(error instanceof EngineMissing)) throw error;
+    if (!(error instanceof EngineMissingError)) throw error;
     missing = error.message;
   }
 }, 300_000);
@@ -227,7 +227,7 @@ test("what is no message goes to the dead letters with why, and nothing else is 
   expect(code).toBe(0);
   await write(url("poison"), 10, gpus(1));
   const source = await sourceFrom(url("poison", "?until=end"));
-  const reading = new Reading(source);
+  const reading = new ConsumerSession(source);
   const read = await reading.end();
   expect(read).toHaveLength(20);
   expect(source.lettersKept?.()).toBe(2);
@@ -246,12 +246,12 @@ test("a second reader takes over a share, and all of it when the first is gone w
   const devices = gpus(12);
   await write(url("shared", "?create=true&partitions=6"), count, devices);
   const options = "?group=shared&session=2s";
-  const first = new Reading(await sourceFrom(url("shared", options)), 100);
+  const first = new ConsumerSession(await sourceFrom(url("shared", options)), 100);
   await waitUntil(
     { what: "the first reader", timeoutMs: 20_000 },
     async () => first.seen.length > 500 || undefined,
   );
-  const second = new Reading(await sourceFrom(url("shared", options)), 100);
+  const second = new ConsumerSession(await sourceFrom(url("shared", options)), 100);
   const make = frames(devices);
   const sink = await sinkTo(url("shared"));
   for (let at = count; at < 2 * count; at++) await sink.write(make(at));
@@ -278,7 +278,7 @@ test("a broker killed in the middle loses nothing, and the writer and the reader
   const { log, said } = lines();
   const topic = "killed";
   const sink = await sinkTo(url(topic, "?create=true&partitions=3&linger=5ms"), log);
-  const reading = new Reading(await sourceFrom(url(topic, "?session=6s"), log), 50);
+  const reading = new ConsumerSession(await sourceFrom(url(topic, "?session=6s"), log), 50);
   const make = frames(devices);
   for (let at = 0; at < count; at++) {
     await sink.write(make(at));

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startHub } from "../../engines/hub.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/cache.ts";
+import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
 import type { RunningS3 } from "../../engines/s3.ts";
 import { startS3 } from "../../engines/s3.ts";
@@ -46,7 +46,7 @@ beforeAll(async () => {
   try {
     s3 = await startS3();
   } catch (error) {
-    if (!(error instanceof EngineMissing)) throw error;
+    if (!(error instanceof EngineMissingError)) throw error;
     missing = error.message;
     return;
   }

@@ -18,13 +18,13 @@ import { openAlertState } from "../../src/alerting/state.ts";
 import { silentLog } from "../../src/base/log.ts";
 import type { MailServer } from "../../src/alerting/channels/email/fixture.ts";
 import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import type { Service } from "../../src/alerting/channels/fixture.ts";
-import { startService } from "../../src/alerting/channels/fixture.ts";
+import type { FakeService } from "../../src/alerting/channels/fixture.ts";
+import { startFakeService } from "../../src/alerting/channels/fixture.ts";
 import { openReceivers } from "../../src/alerting/channels/open.ts";
 import type { Payload } from "../../src/alerting/channels/payload.ts";
 import { systemClock } from "../../src/base/clock.ts";
 
-interface Told {
+interface ReceivedNotification {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly startsAt: string;
@@ -33,13 +33,13 @@ interface Told {
 }
 
 let dir: string;
-let service: Service;
+let service: FakeService;
 let mail: MailServer;
 const running: RunningProcess[] = [];
 
 beforeEach(async () => {
   dir = mkdtempSync(path.join(tmpdir(), "gpulse-notify-"));
-  service = await startService();
+  service = await startFakeService();
   mail = await startMailServer({ disabledCommands: ["STARTTLS", "AUTH"] });
 });
 afterEach(async () => {
@@ -74,8 +74,8 @@ const baseMs = Math.floor(Date.now() / 1_000) * 1_000;
 const alert = (
   labels: Record<string, string>,
   annotations: Record<string, string> = {},
-  more: Partial<Told> = {},
-): Told => ({
+  more: Partial<ReceivedNotification> = {},
+): ReceivedNotification => ({
   labels,
   annotations,
   startsAt: begun(0),
@@ -83,7 +83,7 @@ const alert = (
   ...more,
 });
 
-const firing: readonly Told[] = [
+const firing: readonly ReceivedNotification[] = [
   alert(
     { alertname: "GpuHot", host: "b", gpu: "10", severity: "critical" },
     { summary: "hot", same: "yes" },
@@ -118,7 +118,7 @@ const ended = firing
   .map((told) => ({ ...told, endsAt: begun(-1) }));
 
 /** What is not ours to make equal: where it came from, and fractions of times. */
-function comparable(requests: Service["requests"]): unknown[] {
+function comparable(requests: FakeService["requests"]): unknown[] {
   return requests
     .map(({ text, headers }) => {
       const payload = JSON.parse(text) as Payload;
@@ -189,7 +189,7 @@ async function throughAlertmanager(program: string, expected: readonly number[])
   ]);
   running.push(alertmanager);
   await alertmanager.waitForUrl(`http://${address}/-/ready`);
-  const tell = (alerts: readonly Told[]) => async () => {
+  const tell = (alerts: readonly ReceivedNotification[]) => async () => {
     const answer = await fetch(`http://${address}/api/v2/alerts`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -218,7 +218,7 @@ async function throughUs(expected: readonly number[]): Promise<Round[]> {
     random: () => 0.5,
     log: silentLog,
   });
-  const tell = (alerts: readonly Told[]) => async () => {
+  const tell = (alerts: readonly ReceivedNotification[]) => async () => {
     const told = alerts.map(({ labels, annotations, startsAt, endsAt, generatorURL }) => ({
       // Alertmanager forgets labels without a value as they come in, and so does our API.
       labels: new Map(Object.entries(labels).filter(([, value]) => value !== "")),

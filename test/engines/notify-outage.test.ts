@@ -13,7 +13,7 @@ import { Router } from "../../src/alerting/route/router.ts";
 import { openAlertState } from "../../src/alerting/state.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import { startService } from "../../src/alerting/channels/fixture.ts";
+import { startFakeService } from "../../src/alerting/channels/fixture.ts";
 import { openReceivers } from "../../src/alerting/channels/open.ts";
 import { systemClock } from "../../src/base/clock.ts";
 
@@ -22,7 +22,7 @@ const messageIds = (texts: readonly string[]): string[] =>
 
 test("mail waits for its server, the webhook waits for nobody, and nothing comes twice", async () => {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-outage-"));
-  const service = await startService();
+  const service = await startFakeService();
   const port = await freePort();
   const source = `
 route: { receiver: both, group_by: [alertname], group_wait: 0s, group_interval: 60s }

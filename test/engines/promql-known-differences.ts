@@ -3,7 +3,7 @@
 
 import type { Difference } from "./promql-remote.ts";
 
-export interface Known {
+export interface KnownDifference {
   /** As the page says it. */
   readonly sentence: string;
   readonly fits: (difference: Difference) => boolean;
@@ -19,7 +19,7 @@ const problem =
     pattern.test(difference.problem ?? "");
 
 /** In order: the first that fits explains a case. */
-export const prometheus242: readonly Known[] = [
+export const prometheus242: readonly KnownDifference[] = [
   {
     sentence: "Functions, modifiers and notations newer than it are refused with a parse error.",
     fits: problem(/parse error/),
@@ -49,7 +49,7 @@ export const prometheus242: readonly Known[] = [
   },
 ];
 
-export const victoriaMetrics179: readonly Known[] = [
+export const victoriaMetrics179: readonly KnownDifference[] = [
   {
     sentence: "Functions, modifiers and notations it does not know are refused.",
     fits: problem(

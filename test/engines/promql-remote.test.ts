@@ -9,7 +9,7 @@ import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import type { Difference } from "./promql-remote.ts";
 import { differences } from "./promql-remote.ts";
-import type { Known } from "./promql-known-differences.ts";
+import type { KnownDifference } from "./promql-known-differences.ts";
 import { deadly, prometheus242, victoriaMetrics179 } from "./promql-known-differences.ts";
 
 const page = readFileSync(
@@ -18,8 +18,11 @@ const page = readFileSync(
 ).replaceAll(/\s+/g, " ");
 
 /** What nothing on the list explains, and what on the list explains nothing. */
-function unexplained(different: readonly Difference[], known: readonly Known[]): string[] {
-  const used = new Set<Known>();
+function unexplained(
+  different: readonly Difference[],
+  known: readonly KnownDifference[],
+): string[] {
+  const used = new Set<KnownDifference>();
   const strange = different.flatMap((one) => {
     const reason = known.find(({ fits }) => fits(one));
     if (reason !== undefined) used.add(reason);

@@ -86,18 +86,18 @@ function engineOver(history: RemoteHistory, server: ScratchEngine, except: RegEx
     instant: async (query, timeMs, queryable, options) => {
       if (except.test(query)) throw new Error("not asked");
       await bring(queryable);
-      return toldFromZero(await history.instant(query, timeMs + beginMs, options));
+      return rebaseTimes(await history.instant(query, timeMs + beginMs, options));
     },
     range: async (query, startMs, endMs, stepMs, queryable, options) => {
       if (except.test(query)) throw new Error("not asked");
       await bring(queryable);
       const [from, to] = [startMs + beginMs, endMs + beginMs];
-      return toldFromZero(await history.range(query, from, to, stepMs, options));
+      return rebaseTimes(await history.range(query, from, to, stepMs, options));
     },
   };
 }
 
-function toldFromZero(result: QueryResult): QueryResult {
+function rebaseTimes(result: QueryResult): QueryResult {
   const { data } = result;
   if (data.type === "vector") {
     const samples = data.samples.map((one) => ({ ...one, timeMs: one.timeMs - beginMs }));

@@ -16,7 +16,7 @@ import {
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubPlace, Killable, PushAgentOptions } from "../../engines/push.ts";
+import type { HubLocation, Killable, PushAgentOptions } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
@@ -45,8 +45,8 @@ export async function runOutage(outageSeconds: number): Promise<OutageReport> {
     writeCertificate(folder, "hub", ca.issue({ commonName: "hub", names: ["127.0.0.1"] }));
     await writeFile(path.join(folder, "ca.pem"), ca.cert);
     const file = (name: string): string => path.join(folder, name);
-    const steady: HubPlace = { dataDir: file("steady"), port: await freePort() };
-    const away: HubPlace = {
+    const steady: HubLocation = { dataDir: file("steady"), port: await freePort() };
+    const away: HubLocation = {
       dataDir: file("away"),
       port: await freePort(),
       tls: { cert: file("hub.pem"), key: file("hub.key"), ca: ca.cert },
@@ -116,14 +116,14 @@ export async function runOutage(outageSeconds: number): Promise<OutageReport> {
 type Samples = ReadonlyMap<string, readonly (readonly [number, string])[]>;
 
 /** Everything of a hub but `up` and the agents' own numbers, which each hub or each push has its own of. */
-async function everything(place: HubPlace, atMs: number): Promise<Samples> {
+async function everything(place: HubLocation, atMs: number): Promise<Samples> {
   const found = await queryHub(place, '{__name__=~"(gpu|host|ml)_.*",job="gpulse"}[1h]', atMs);
   return new Map(
     found.map(({ metric, values }) => [JSON.stringify(labelSet(metric)), values ?? []]),
   );
 }
 
-async function compare(steady: HubPlace, away: HubPlace) {
+async function compare(steady: HubLocation, away: HubLocation) {
   const atMs = Date.now();
   const truth = await everything(steady, atMs);
   const kept = await everything(away, atMs);

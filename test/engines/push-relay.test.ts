@@ -17,13 +17,13 @@ import {
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubPlace, Killable } from "../../engines/push.ts";
+import type { HubLocation, Killable } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
 const stops: (() => Promise<void>)[] = [];
-let above: HubPlace;
-let site: HubPlace;
+let above: HubLocation;
+let site: HubLocation;
 let agent: Killable & { readonly port: number };
 
 beforeAll(async () => {
@@ -57,13 +57,13 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-async function seen(place: HubPlace, gpus: number): Promise<void> {
+async function seen(place: HubLocation, gpus: number): Promise<void> {
   await waitUntil({ what: `${gpus} GPUs`, timeoutMs: 30_000 }, async () =>
     (await queryHub(place, "gpu_power_watts")).length === gpus ? true : undefined,
   );
 }
 
-const pageOf = async (place: HubPlace): Promise<readonly string[]> =>
+const pageOf = async (place: HubLocation): Promise<readonly string[]> =>
   (await askHub(place, "/metrics")).body
     .split("\n")
     .filter((line) => line.startsWith("gpu_power_watts{"))
@@ -85,7 +85,7 @@ test("the hub above has every sample of the site's, and shows the same GPUs unde
   );
   expect(await queryHub(above, "gpu_power_watts")).toEqual([]);
   const atMs = Date.now();
-  const everything = async (place: HubPlace) =>
+  const everything = async (place: HubLocation) =>
     (await queryHub(place, '{job="gpulse"}[1h]', atMs))
       .map(({ metric, values }) => `${JSON.stringify(labelSet(metric))} ${JSON.stringify(values)}`)
       .sort();

@@ -21,7 +21,7 @@ import {
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubPlace, Killable } from "../../engines/push.ts";
+import type { HubLocation, Killable } from "../../engines/push.ts";
 import { hubProgram } from "../../engines/hub.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -38,8 +38,8 @@ const found = findTool("prometheus");
 const ca = makeAuthority("gpulse test CA");
 const stops: (() => Promise<void>)[] = [];
 let folder = "";
-let hub: HubPlace;
-let guarded: HubPlace;
+let hub: HubLocation;
+let guarded: HubLocation;
 let first: Killable & { readonly port: number };
 let second: Killable & { readonly port: number };
 let prometheus: RunningPrometheus;

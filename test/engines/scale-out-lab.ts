@@ -208,14 +208,14 @@ async function acknowledge(
   await sink.flush?.(new AbortController().signal);
 }
 
-export interface Found {
+export interface StoredResult {
   readonly samples: string[];
   /** As a counting query says, which would count a sample twice that is answered twice. */
   readonly counted: number;
 }
 
 /** Through the hub that keeps nothing: what anybody who asks it sees of the hosts whose names match. */
-export async function readThroughHub(hubUrl: string, hosts: string): Promise<Found> {
+export async function readThroughHub(hubUrl: string, hosts: string): Promise<StoredResult> {
   const samples: string[] = [];
   let counted = 0;
   for (const { name } of metrics) {

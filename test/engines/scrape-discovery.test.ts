@@ -13,12 +13,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Pair, Targets } from "./scrape-pair.ts";
-import { differenceOf, startPair } from "./scrape-pair.ts";
+import type { ScrapePair, TargetLists } from "./scrape-pair.ts";
+import { differenceOf, startScrapePair } from "./scrape-pair.ts";
 
 const found = findTool("prometheus");
 const stops: (() => Promise<void>)[] = [];
-let pair: Pair;
+let pair: ScrapePair;
 let folder: string;
 let page = "m 1\ngoes 1\n";
 
@@ -93,7 +93,7 @@ beforeAll(async () => {
     path.join(folder, "b.yml"),
     `- targets: [${JSON.stringify(exporter)}]\n  labels: {file: b, n: "1"}\n- targets: ['127.1.0.7:1']\n`,
   );
-  pair = await startPair(found.path, {
+  pair = await startScrapePair(found.path, {
     global: { scrape_interval: "1s", scrape_timeout: "1s" },
     scrape_configs: [
       ...Object.entries(relabelExamples).map(([name, rules]) => ({
@@ -129,7 +129,7 @@ const inOrder = (labels: Readonly<Record<string, string>>): string =>
   JSON.stringify(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)));
 
 /** Of these Prometheus 2.42 shows as discovered what the rules made of it. */
-const shownRelabelled = [
+const jobsShownRelabelled = [
   "replace-scheme",
   "metrics-path",
   "labeldrop",
@@ -138,7 +138,7 @@ const shownRelabelled = [
   "own-interval",
 ];
 
-function shown({ activeTargets, droppedTargets }: Targets, job: string) {
+function summarizeTargets({ activeTargets, droppedTargets }: TargetLists, job: string) {
   return {
     active: activeTargets
       .filter(({ scrapePool }) => scrapePool === job)
@@ -146,7 +146,7 @@ function shown({ activeTargets, droppedTargets }: Targets, job: string) {
         [
           scrapeUrl,
           inOrder(labels),
-          shownRelabelled.includes(job) ? "" : inOrder(discoveredLabels),
+          jobsShownRelabelled.includes(job) ? "" : inOrder(discoveredLabels),
           scrapeInterval,
           scrapeTimeout,
         ].join(" "),
@@ -165,8 +165,8 @@ async function agreedTargets(job: string) {
   return waitUntil(
     { what: `both to agree on the targets of ${job}`, timeoutMs: 30_000 },
     async () => {
-      const [theirs, ours] = await pair.ask<Targets>(`/api/v1/targets?scrapePool=${job}`);
-      const [prometheus, hub] = [shown(theirs, job), shown(ours, job)];
+      const [theirs, ours] = await pair.ask<TargetLists>(`/api/v1/targets?scrapePool=${job}`);
+      const [prometheus, hub] = [summarizeTargets(theirs, job), summarizeTargets(ours, job)];
       for (const kind of ["active", "dropped"] as const) {
         const difference = differenceOf(prometheus[kind], hub[kind]);
         if (difference !== "") throw new Error(`${kind}: ${difference}`);
@@ -187,7 +187,7 @@ test.for(
 test("targets that cannot be scraped are no targets in either", async (context) => {
   toolOrSkip(context, "prometheus");
   await agreedTargets("keep");
-  const [theirs, ours] = await pair.ask<Targets>("/api/v1/targets");
+  const [theirs, ours] = await pair.ask<TargetLists>("/api/v1/targets");
   for (const { activeTargets } of [theirs, ours])
     expect(
       activeTargets.filter(({ scrapePool }) => ["bad-interval", "with-slash"].includes(scrapePool)),
@@ -202,7 +202,9 @@ test.for(["files", "http"])("discovery: %s", async (job, context) => {
 
 test("what was discovered is shown as it was, whatever the rules made of it", async (context) => {
   toolOrSkip(context, "prometheus");
-  const [, { activeTargets }] = await pair.ask<Targets>("/api/v1/targets?scrapePool=own-interval");
+  const [, { activeTargets }] = await pair.ask<TargetLists>(
+    "/api/v1/targets?scrapePool=own-interval",
+  );
   expect(
     activeTargets.map(({ discoveredLabels }) => discoveredLabels["__scrape_interval__"]),
   ).toEqual(activeTargets.map(() => "1s"));

@@ -16,7 +16,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import type { ApiServer } from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
 import { startApiServer } from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
 import { clusterObjects } from "./scrape-cluster.ts";
-import type { Targets } from "./scrape-pair.ts";
+import type { TargetLists } from "./scrape-pair.ts";
 import { differenceOf } from "./scrape-pair.ts";
 
 const found = findTool("victoria-metrics");
@@ -95,7 +95,7 @@ const oursAlone =
   /_pod_container_(id|image|init)$|_service_(port_number|loadbalancer_ip)$|_endpointslice_endpoint_(zone|node_name|conditions_.*)$|_endpointslice_(label|labelpresent)_/;
 
 async function targetsOf(url: string, job: string): Promise<readonly string[]> {
-  const body = (await (await fetch(`${url}/api/v1/targets`)).json()) as { data: Targets };
+  const body = (await (await fetch(`${url}/api/v1/targets`)).json()) as { data: TargetLists };
   return body.data.activeTargets
     .filter(({ scrapePool }) => scrapePool === job)
     .map(({ discoveredLabels, labels }) => {

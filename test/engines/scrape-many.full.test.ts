@@ -14,7 +14,7 @@ import type { RunningHub } from "../../engines/hub.ts";
 import { startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Answer } from "./scrape-pair.ts";
+import type { InstantVectorSample } from "./scrape-pair.ts";
 
 const TARGETS = 1_000;
 const SERIES = 100;
@@ -66,7 +66,9 @@ afterAll(async () => {
 
 async function vectorOf(expression: string): Promise<readonly number[]> {
   const url = `${hub.url}/api/v1/query?query=${encodeURIComponent(expression)}`;
-  const body = (await (await fetch(url)).json()) as { data: { result: readonly Answer[] } };
+  const body = (await (await fetch(url)).json()) as {
+    data: { result: readonly InstantVectorSample[] };
+  };
   return body.data.result.map(({ value }) => Number(value[1]));
 }
 const valueOf = async (expression: string): Promise<number> => (await vectorOf(expression))[0] ?? 0;

@@ -11,8 +11,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Pair } from "./scrape-pair.ts";
-import { differenceOf, startPair } from "./scrape-pair.ts";
+import type { ScrapePair } from "./scrape-pair.ts";
+import { differenceOf, startScrapePair } from "./scrape-pair.ts";
 
 interface Row {
   readonly job: string;
@@ -199,7 +199,7 @@ const ROWS: readonly Row[] = [
 
 const found = findTool("prometheus");
 const stops: (() => Promise<void>)[] = [];
-let pair: Pair;
+let pair: ScrapePair;
 
 async function servePage({ page, type = "text/plain; version=0.0.4" }: Row): Promise<string> {
   const server = createServer((request, reply) => {
@@ -246,7 +246,7 @@ beforeAll(async () => {
       };
     }),
   );
-  pair = await startPair(found.path, {
+  pair = await startScrapePair(found.path, {
     global: { scrape_interval: "1s", scrape_timeout: "1s" },
     scrape_configs: jobs,
   });

@@ -10,7 +10,7 @@ import { startPrometheus } from "../../engines/prometheus.ts";
 import type { RunningPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
-export interface Answer {
+export interface InstantVectorSample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
 }
@@ -26,12 +26,12 @@ export interface ActiveTarget {
   readonly scrapeTimeout: string;
 }
 
-export interface Targets {
+export interface TargetLists {
   readonly activeTargets: readonly ActiveTarget[];
   readonly droppedTargets: readonly Pick<ActiveTarget, "discoveredLabels">[];
 }
 
-export interface Pair {
+export interface ScrapePair {
   readonly hub: RunningHub;
   readonly prometheus: RunningPrometheus;
   /** The file both read; the hub may be told to read it again. */
@@ -48,10 +48,10 @@ export interface Pair {
   stop(): Promise<void>;
 }
 
-export async function startPair(
+export async function startScrapePair(
   program: string,
   config: Readonly<Record<string, unknown>>,
-): Promise<Pair> {
+): Promise<ScrapePair> {
   const folder = await mkdtemp(path.join(tmpdir(), "gpulse-scrape-"));
   const configFile = path.join(folder, "prometheus.yml");
   await writeFile(configFile, JSON.stringify(config));
@@ -75,7 +75,7 @@ export async function startPair(
   const query = async (
     expression: string,
   ): Promise<readonly [readonly string[], readonly string[]]> => {
-    const [theirs, ours] = await ask<{ result: readonly Answer[] }>(
+    const [theirs, ours] = await ask<{ result: readonly InstantVectorSample[] }>(
       `/api/v1/query?query=${encodeURIComponent(expression)}`,
     );
     return [theirs.result.map(line).sort(), ours.result.map(line).sort()];
@@ -102,7 +102,7 @@ export async function startPair(
 }
 
 /** Labels in order, and the value. */
-export function line({ metric, value }: Answer): string {
+export function line({ metric, value }: InstantVectorSample): string {
   const labels = Object.entries(metric)
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, text]) => `${name}=${JSON.stringify(text)}`);

@@ -13,7 +13,7 @@ import type { RunningHub } from "../../engines/hub.ts";
 import { startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Answer, Targets } from "./scrape-pair.ts";
+import type { InstantVectorSample, TargetLists } from "./scrape-pair.ts";
 
 const stops: (() => Promise<void>)[] = [];
 let hub: RunningHub;
@@ -83,7 +83,7 @@ const reload = (): Promise<Response> => fetch(`${hub.url}/-/reload`, { method: "
 
 async function isUp(name: string, of = hub): Promise<void> {
   await waitUntil({ what: `${name} to be up`, timeoutMs: 20_000 }, async () => {
-    const { activeTargets } = await ask<Targets>("/api/v1/targets", of);
+    const { activeTargets } = await ask<TargetLists>("/api/v1/targets", of);
     return activeTargets.some(({ scrapePool, health }) => scrapePool === name && health === "up")
       ? true
       : undefined;
@@ -103,7 +103,7 @@ test("a new job is taken up, and the old one goes on without an end or a new ser
   expect((await reload()).status).toBe(200);
   expect(await pools()).toEqual(["one", "two"]);
   await isUp("two");
-  const added = await ask<{ result: readonly Answer[] }>(
+  const added = await ask<{ result: readonly InstantVectorSample[] }>(
     `/api/v1/query?query=${encodeURIComponent('sum_over_time(scrape_series_added{job="one"}[1m])')}`,
   );
   expect(added.result.map(({ value }) => value[1])).toEqual(["1"]);
@@ -128,7 +128,9 @@ test("a hang-up signal reads the file again, and a job that is gone ends", async
     (await pools()).join() === "two" ? true : undefined,
   );
   await waitUntil({ what: "its series to end", timeoutMs: 20_000 }, async () => {
-    const { result } = await ask<{ result: readonly Answer[] }>("/api/v1/query?query=up");
+    const { result } = await ask<{ result: readonly InstantVectorSample[] }>(
+      "/api/v1/query?query=up",
+    );
     return result.length === 1 && result[0]?.metric["job"] === "two" ? true : undefined;
   });
   const info = await ask<{ reloadConfigSuccess: boolean }>("/api/v1/status/runtimeinfo");
@@ -137,6 +139,9 @@ test("a hang-up signal reads the file again, and a job that is gone ends", async
 
 test("gpulse.yaml says what is scraped in the same words", async () => {
   await isUp("own", own);
-  const { result } = await ask<{ result: readonly Answer[] }>("/api/v1/query?query=m", own);
+  const { result } = await ask<{ result: readonly InstantVectorSample[] }>(
+    "/api/v1/query?query=m",
+    own,
+  );
   expect(result.map(({ metric }) => metric["short"])).toEqual(["a"]);
 });

@@ -14,8 +14,8 @@ import { ensureBuild, startAgent } from "../../engines/program.ts";
 import type { ToolName } from "../../engines/tools.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Pair, Targets } from "./scrape-pair.ts";
-import { differenceOf, startPair } from "./scrape-pair.ts";
+import type { ScrapePair, TargetLists } from "./scrape-pair.ts";
+import { differenceOf, startScrapePair } from "./scrape-pair.ts";
 
 const wanted: readonly ToolName[] = [
   "prometheus",
@@ -35,7 +35,7 @@ const programOf = (name: ToolName): string => {
 };
 const stops: (() => Promise<void>)[] = [];
 const JOBS = ["gpulse", "nginx", "node", "postgres", "redis"] as const;
-let pair: Pair;
+let pair: ScrapePair;
 let nginx: RunningExporter;
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ beforeAll(async () => {
     postgres: postgres.address,
     nginx: web.address,
   };
-  pair = await startPair(programOf("prometheus"), {
+  pair = await startScrapePair(programOf("prometheus"), {
     global: { scrape_interval: "1s", scrape_timeout: "1s" },
     scrape_configs: JOBS.map((job) => ({
       job_name: job,
@@ -86,7 +86,7 @@ test("every target is up in both, with the same labels and addresses", async (co
     "up",
     (lines) => lines.length === 5 && lines.every((line) => line.endsWith(" 1")),
   );
-  const shown = ({ activeTargets }: Targets): unknown =>
+  const shown = ({ activeTargets }: TargetLists): unknown =>
     activeTargets
       .map(({ discoveredLabels, labels, scrapePool, scrapeUrl, health, ...rest }) => ({
         discoveredLabels,
@@ -99,7 +99,7 @@ test("every target is up in both, with the same labels and addresses", async (co
         error: rest.lastError,
       }))
       .sort((left, right) => (left.scrapePool < right.scrapePool ? -1 : 1));
-  const [theirs, ours] = await pair.ask<Targets>("/api/v1/targets");
+  const [theirs, ours] = await pair.ask<TargetLists>("/api/v1/targets");
   expect(shown(ours)).toEqual(shown(theirs));
 });
 

@@ -17,7 +17,7 @@ import { allTargetsUp } from "../../deploy/stack/report.ts";
 import type { Row } from "../../deploy/stack/table.ts";
 import { familyOf, processTree } from "../../deploy/stack/usage.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
-import type { Finished, RunningProcess } from "../../engines/process.ts";
+import type { FinishedProcess, RunningProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import type { ToolName } from "../../engines/tools.ts";
@@ -47,7 +47,7 @@ let program: RunningProcess | undefined;
 let state: StackState;
 
 /** Another command of the stack, against the one that runs. */
-const stackCommand = (args: readonly string[]): Promise<Finished> =>
+const stackCommand = (args: readonly string[]): Promise<FinishedProcess> =>
   runProcess(process.execPath, [...command, ...args, "--data", dataDir], { timeoutMs: 390_000 });
 const rowOf = async (name: string): Promise<Row | undefined> =>
   (await remoteControl(state).rows()).find((row) => row.name === name);

@@ -23,7 +23,7 @@ import { parseStoreAddress } from "../../src/storage/remote/address.ts";
 import { openRemoteHistory } from "../../src/storage/remote/remote.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { Kept } from "../history/suite.ts";
+import type { OpenedHistory } from "../history/suite.ts";
 import { historySuite } from "../history/suite.ts";
 
 const prometheus = findTool("prometheus");
@@ -33,7 +33,7 @@ async function openAt(
   url: string,
   stop: () => Promise<void>,
   settle: () => Promise<void>,
-): Promise<Kept> {
+): Promise<OpenedHistory> {
   const history = await openRemoteHistory(parseStoreAddress(url), silentLog);
   return {
     history,

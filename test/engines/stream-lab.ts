@@ -109,7 +109,7 @@ export async function offsetsOf(bootstrap: string, topic: string, group: string)
 }
 
 /** Rows by GPU and time: how many came more than once, and how many are not what the log says. */
-export interface Arrived {
+export interface ArrivedRows {
   readonly times: ReadonlyMap<string, ReadonlySet<number>>;
   readonly again: number;
   readonly wrong: number;
@@ -117,7 +117,7 @@ export interface Arrived {
 
 type Row = readonly [uuid: string, timeMs: number, watts: unknown, celsius: unknown];
 
-function arrivedOf(rows: readonly Row[]): Arrived {
+function arrivedOf(rows: readonly Row[]): ArrivedRows {
   const times = new Map<string, Set<number>>();
   let wrong = 0;
   for (const [uuid, timeMs, watts, celsius] of rows) {
@@ -128,7 +128,7 @@ function arrivedOf(rows: readonly Row[]): Arrived {
   return { times, again: rows.length - unique, wrong };
 }
 
-export async function readLake(address: string): Promise<Arrived> {
+export async function readLake(address: string): Promise<ArrivedRows> {
   const files = await openFiles(address, process.env);
   const rows: Row[] = [];
   try {
@@ -152,7 +152,7 @@ export async function readLake(address: string): Promise<Arrived> {
   return arrivedOf(rows);
 }
 
-export async function readInflux(influx: RunningInfluxDb, database: string): Promise<Arrived> {
+export async function readInflux(influx: RunningInfluxDb, database: string): Promise<ArrivedRows> {
   const series = await influx.query(
     "SELECT board_power, gpu_temperature FROM gpu_metrics GROUP BY uuid",
     database,
@@ -169,13 +169,13 @@ export async function readInflux(influx: RunningInfluxDb, database: string): Pro
   );
 }
 
-export interface Letter {
+export interface DeadLetterMessage {
   readonly headers: string;
   readonly content: string;
 }
 
 /** Lines of Kafka's own consumer with `print.headers=true`. */
-export const lettersOf = (stdout: string): Letter[] =>
+export const lettersOf = (stdout: string): DeadLetterMessage[] =>
   stdout
     .split("\n")
     .filter((line) => line.includes("\t"))

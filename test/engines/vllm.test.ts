@@ -11,8 +11,8 @@ import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
 import type { RunningAgent } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { startPair } from "./scrape-pair.ts";
-import type { Pair } from "./scrape-pair.ts";
+import { startScrapePair } from "./scrape-pair.ts";
+import type { ScrapePair } from "./scrape-pair.ts";
 import { serveVllmPage } from "./vllm-page.ts";
 import type { VllmServer } from "./vllm-page.ts";
 
@@ -23,7 +23,7 @@ const missing = "missing" in found ? found.missing : undefined;
 let folder: string;
 let vllm: VllmServer;
 let agent: RunningAgent;
-let pair: Pair;
+let pair: ScrapePair;
 
 /** The shipped rules; only how often they are looked at, how far back, and how long they wait is shorter. */
 function quickRules(): string {
@@ -46,7 +46,7 @@ beforeAll(async () => {
     job_name: job,
     static_configs: [{ targets: [address], labels }],
   });
-  pair = await startPair(found.path, {
+  pair = await startScrapePair(found.path, {
     global: { scrape_interval: "1s", scrape_timeout: "1s" },
     rule_files: [rules],
     scrape_configs: [

@@ -10,7 +10,7 @@ const bitOf = Uint8Array.from({ length: 256 }, (_, count) => {
   return count < 128 ? 64 : 128;
 });
 
-export class Reached {
+export class BranchCoverage {
   readonly #counters: Uint8Array;
   readonly #words: BigUint64Array;
   #seen: Uint8Array;

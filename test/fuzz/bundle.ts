@@ -10,7 +10,7 @@ import type { Plugin } from "esbuild";
 import { repository } from "../../engines/program.ts";
 import { instrument } from "./instrument.ts";
 
-export interface Bundled {
+export interface FuzzBundle {
   readonly file: string;
   readonly words: readonly string[];
   readonly counters: number;
@@ -54,7 +54,7 @@ function save(name: string, code: string): string {
   return file;
 }
 
-export async function bundleGroup(group: string): Promise<Bundled> {
+export async function bundleGroup(group: string): Promise<FuzzBundle> {
   const entry = `export { targets } from "./targets/${group}.ts";\nexport { isRefusal } from "./contract.ts";`;
   const { code, words, counters } = instrument(await bundle(entry));
   return { file: pathToFileURL(save(`${group}.mjs`, code)).href, words, counters };

@@ -18,7 +18,7 @@ export interface FuzzTarget {
 }
 
 /** Runs one input: undefined where the target kept its word, else what it did. */
-export async function trouble(target: FuzzTarget, bytes: Buffer): Promise<unknown> {
+export async function findContractBreach(target: FuzzTarget, bytes: Buffer): Promise<unknown> {
   try {
     await target.parse(bytes);
   } catch (thrown) {

@@ -6,26 +6,26 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("corpus", import.meta.url));
-const keptFile = "kept.txt";
+const corpusFile = "kept.txt";
 
 /** So that the whole stays under a megabyte in the repository. */
 const largestInputBytes = 2_048;
 const largestTargetBytes = 8_192;
 
 const linesOf = (target: string): Buffer[] => {
-  const file = path.join(folder, target, keptFile);
+  const file = path.join(folder, target, corpusFile);
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, "utf8").split("\n").slice(1, -1);
   return lines.map((line) => Buffer.from(line, "base64url"));
 };
 
 /** Every input kept for a target, with the name of its file. */
-export function keptInputs(target: string): readonly { name: string; bytes: Buffer }[] {
+export function readCorpus(target: string): readonly { name: string; bytes: Buffer }[] {
   const own = path.join(folder, target);
   const broken = existsSync(own) ? readdirSync(own).filter((name) => name.endsWith(".bin")) : [];
   return [
     ...broken.sort().map((name) => ({ name, bytes: readFileSync(path.join(own, name)) })),
-    ...linesOf(target).map((bytes, index) => ({ name: `${keptFile}:${index + 2}`, bytes })),
+    ...linesOf(target).map((bytes, index) => ({ name: `${corpusFile}:${index + 2}`, bytes })),
   ];
 }
 
@@ -39,7 +39,7 @@ export function saveFinding(target: string, bytes: Uint8Array): string {
 }
 
 /** Smallest first, for as long as there is room: many small inputs reach more than one large. */
-export function saveKept(target: string, corpus: readonly Uint8Array[]): void {
+export function saveCorpus(target: string, corpus: readonly Uint8Array[]): void {
   const sorted = [...corpus].sort((left, right) => left.length - right.length);
   const lines: string[] = [];
   let bytes = 0;
@@ -53,7 +53,7 @@ export function saveKept(target: string, corpus: readonly Uint8Array[]): void {
   if (lines.length === 0) return;
   mkdirSync(path.join(folder, target), { recursive: true });
   const head = "base64url, an input a line, written by npm run fuzz -- --keep";
-  writeFileSync(path.join(folder, target, keptFile), `${[head, ...lines].join("\n")}\n`);
+  writeFileSync(path.join(folder, target, corpusFile), `${[head, ...lines].join("\n")}\n`);
 }
 
 /** Folders of the corpus, to find those whose target is gone. */

@@ -7,7 +7,7 @@ type Node = { readonly type: string; readonly start: number; readonly end: numbe
   Record<string, unknown>
 >;
 
-export interface Instrumented {
+export interface InstrumentedCode {
   readonly code: string;
   readonly counters: number;
   /** The short texts the code compares with: what a fuzzer's dictionary is made of. */
@@ -21,7 +21,7 @@ const statements = new Set(["IfStatement", "ForStatement", "ForInStatement", "Fo
 for (const kind of ["WhileStatement", "DoWhileStatement"]) statements.add(kind);
 
 /** `code` is a whole module; the counters end up in `globalThis.fuzzCounters`. */
-export function instrument(code: string): Instrumented {
+export function instrument(code: string): InstrumentedCode {
   const puts: { at: number; order: number; text: string }[] = [];
   const words = new Set<string>();
   let counters = 0;

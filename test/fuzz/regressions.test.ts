@@ -9,7 +9,7 @@ import { checkText } from "../../src/config/file.ts";
 import { GpulseError } from "../../src/base/error.ts";
 import { readPartialSuccess } from "../../src/formats/otlp/encode/partial-success.ts";
 import { wordsOf } from "../../src/storage/remote/connection.ts";
-import { targetOf } from "../../src/hub/alerts/alertmanager-targets.ts";
+import { parseAlertmanagerTarget } from "../../src/hub/alerts/alertmanager-targets.ts";
 import { ParseError } from "../../src/query/errors.ts";
 import { parse } from "../../src/query/parse/parse.ts";
 import { readDocument } from "../../src/config/yaml/document.ts";
@@ -17,7 +17,7 @@ import { parseComputeApps } from "../../src/sources/nvidia/smi/compute-apps.ts";
 import { parseSource } from "../../src/sources/open.ts";
 import { parseScenario } from "../../src/sources/sim/scenario/load.ts";
 import { parseDirectory } from "../../src/storage/embedded/blocks/directory.ts";
-import { BlockDamage } from "../../src/storage/embedded/blocks/format.ts";
+import { BlockDamagedError } from "../../src/storage/embedded/blocks/format.ts";
 import type { Footer } from "../../src/storage/embedded/blocks/format.ts";
 import { writeVarint } from "../../src/storage/embedded/codec/varint.ts";
 
@@ -66,7 +66,7 @@ test("an engine's words between quotes that are no JSON are shown as they stand"
 });
 
 test.each(["", "http://%zz@127.0.0.1:9093"])("the Alertmanager address %o is refused", (given) => {
-  expect(() => targetOf(given)).toThrow(GpulseError);
+  expect(() => parseAlertmanagerTarget(given)).toThrow(GpulseError);
 });
 
 test("a client that has gone has no network, and breaks nothing", () => {
@@ -78,7 +78,7 @@ test("a block whose directory names a series beyond all numbers is damaged", () 
   let end = writeVarint(bytes, 0, 1);
   for (const value of [2 ** 50, 0, 1]) end = writeVarint(bytes, end, value);
   const footer = { series: 1, pages: 1, timebases: 0 } as unknown as Footer;
-  expect(() => parseDirectory(bytes.subarray(0, end), footer)).toThrow(BlockDamage);
+  expect(() => parseDirectory(bytes.subarray(0, end), footer)).toThrow(BlockDamagedError);
 });
 
 test("a block with far gaps between its series is sorted all the same", () => {

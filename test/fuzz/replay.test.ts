@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 
-import { trouble } from "./contract.ts";
-import { keptInputs } from "./corpus.ts";
+import { findContractBreach } from "./contract.ts";
+import { readCorpus } from "./corpus.ts";
 import { mutate, seededRandom } from "./mutate.ts";
 import { groups } from "./targets.ts";
 
@@ -15,16 +15,16 @@ test.each(targets.map((target) => [target.name, target] as const))(
   "%s keeps its word on what is kept of it",
   { timeout: 120_000 },
   async (name, target) => {
-    const kept = keptInputs(name);
+    const kept = readCorpus(name);
     for (const { name: file, bytes } of kept)
-      expect(await trouble(target, bytes), `${name}/${file}`).toBeUndefined();
+      expect(await findContractBreach(target, bytes), `${name}/${file}`).toBeUndefined();
     const samples = [...target.seeds, ...kept.map(({ bytes }) => bytes)].map((seed) =>
       Buffer.from(seed as Uint8Array),
     );
     const random = seededRandom(17);
     for (let count = 0; count < few / (target.cost ?? 1); count++) {
       const bytes = mutate(samples, random).subarray(0, target.maxBytes);
-      expect(await trouble(target, bytes), bytes.toString("base64url")).toBeUndefined();
+      expect(await findContractBreach(target, bytes), bytes.toString("base64url")).toBeUndefined();
     }
   },
 );

@@ -3,8 +3,8 @@
 import { parseArgs } from "node:util";
 
 import { bundleGroup, bundleWorker } from "./bundle.ts";
-import type { Bundled } from "./bundle.ts";
-import { keptInputs, saveFinding, saveKept } from "./corpus.ts";
+import type { FuzzBundle } from "./bundle.ts";
+import { readCorpus, saveFinding, saveCorpus } from "./corpus.ts";
 import { groups } from "./targets.ts";
 import { formatTable } from "./table.ts";
 import type { Row } from "./table.ts";
@@ -39,7 +39,7 @@ for (const [group, targets] of Object.entries(groups)) {
     if (wanted(name)) waiting.push(() => fuzzOne(name, cost, bundled));
 }
 
-async function fuzzOne(name: string, cost: number, bundled: Bundled): Promise<void> {
+async function fuzzOne(name: string, cost: number, bundled: FuzzBundle): Promise<void> {
   const seconds = values.seconds === undefined ? 600 : Number(values.seconds);
   const fallback = values.seconds === undefined ? usual / cost : 1e9;
   const inputs = Math.ceil(values.inputs === undefined ? fallback : Number(values.inputs));
@@ -48,7 +48,7 @@ async function fuzzOne(name: string, cost: number, bundled: Bundled): Promise<vo
     bundle: bundled.file,
     target: name,
     words: bundled.words,
-    kept: keptInputs(name).map(({ bytes }) => bytes),
+    kept: readCorpus(name).map(({ bytes }) => bytes),
     seed: Number(values.seed),
     inputs,
     seconds,
@@ -58,7 +58,7 @@ async function fuzzOne(name: string, cost: number, bundled: Bundled): Promise<vo
     process.stderr.write(`✗ ${name}: ${kind}, ${bytes.length} bytes in ${file}\n${says}\n\n`);
   });
   const { outcome } = watched;
-  if (values.keep && outcome.corpus.length > 0) saveKept(name, outcome.corpus);
+  if (values.keep && outcome.corpus.length > 0) saveCorpus(name, outcome.corpus);
   rows.push({
     target: name,
     inputs: outcome.inputs,

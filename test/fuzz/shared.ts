@@ -1,6 +1,6 @@
 // What the thread that fuzzes and the one that watches it tell each other.
 
-export interface Work {
+export interface FuzzJob {
   readonly bundle: string;
   readonly target: string;
   readonly words: readonly string[];
@@ -11,11 +11,11 @@ export interface Work {
   readonly shared: SharedArrayBuffer;
 }
 
-export type Report =
+export type FuzzReport =
   | { readonly kind: "finding"; readonly says: string; readonly bytes: Uint8Array }
-  | { readonly kind: "done"; readonly outcome: Outcome };
+  | { readonly kind: "done"; readonly outcome: FuzzOutcome };
 
-export interface Outcome {
+export interface FuzzOutcome {
   readonly inputs: number;
   readonly reached: number;
   readonly newlyReached: number;

@@ -3,7 +3,7 @@
 import { Worker } from "node:worker_threads";
 
 import { sharedHeadBytes } from "./shared.ts";
-import type { Outcome, Report, Work } from "./shared.ts";
+import type { FuzzOutcome, FuzzReport, FuzzJob } from "./shared.ts";
 
 /** Of processor time, so that a busy machine is no hang; it is shared by the threads that run beside it. */
 const hangCpuMs = 60_000;
@@ -14,28 +14,28 @@ const heapLimitMegabytes = 768;
 const inputBytes = 1 << 18;
 const mostDeaths = 3;
 
-export interface Watched {
-  readonly outcome: Outcome;
+export interface FuzzWatchResult {
+  readonly outcome: FuzzOutcome;
   readonly crashes: number;
   readonly hangs: number;
 }
 
-export interface Finding {
+export interface FuzzFinding {
   readonly kind: "crash" | "hang";
   readonly says: string;
   readonly bytes: Uint8Array;
 }
 
-type Ending = { readonly outcome: Outcome } | { readonly kind: "crash" | "hang"; says: string };
+type Ending = { readonly outcome: FuzzOutcome } | { readonly kind: "crash" | "hang"; says: string };
 
 /** `found` is told each finding as it comes. */
 export async function watch(
   workerFile: string,
-  given: Omit<Work, "shared">,
-  found: (finding: Finding) => void,
-): Promise<Watched> {
+  given: Omit<FuzzJob, "shared">,
+  found: (finding: FuzzFinding) => void,
+): Promise<FuzzWatchResult> {
   const sum = { inputs: 0, crashes: 0, hangs: 0 };
-  const tell = (finding: Finding): void => {
+  const tell = (finding: FuzzFinding): void => {
     sum[finding.kind === "hang" || finding.says.includes("slow:") ? "hangs" : "crashes"]++;
     found(finding);
   };
@@ -60,9 +60,9 @@ export async function watch(
 
 function runWorker(
   file: string,
-  work: Work,
+  work: FuzzJob,
   head: Int32Array,
-  tell: (finding: Finding) => void,
+  tell: (finding: FuzzFinding) => void,
 ): Promise<Ending> {
   return new Promise((resolve) => {
     const worker = new Worker(file, {
@@ -84,7 +84,7 @@ function runWorker(
       else if (now > 0 && (workedMs > hangCpuMs || waitedMs > hangMs))
         end({ kind: "hang", says: `no answer within ${Math.round(waitedMs / 1_000)} s` });
     }, lookEveryMs);
-    worker.on("message", (report: Report) => {
+    worker.on("message", (report: FuzzReport) => {
       // Making a finding small takes its time too.
       [sinceMs, sinceCpuMs] = [performance.now(), usedMs()];
       if (report.kind === "done") end({ outcome: report.outcome });

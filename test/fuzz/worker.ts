@@ -8,9 +8,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { FuzzTarget } from "./contract.ts";
 import { keyOf, shrink } from "./findings.ts";
 import { mutate, seededRandom } from "./mutate.ts";
-import { Reached } from "./branch-coverage.ts";
+import { BranchCoverage } from "./branch-coverage.ts";
 import { sharedHeadBytes } from "./shared.ts";
-import type { Outcome, Report, Work } from "./shared.ts";
+import type { FuzzOutcome, FuzzReport, FuzzJob } from "./shared.ts";
 
 const largestKeptBytes = 16_384;
 const largestCorpus = 1_500;
@@ -26,11 +26,11 @@ interface Bundle {
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-async function work(given: Work): Promise<Outcome> {
+async function work(given: FuzzJob): Promise<FuzzOutcome> {
   const bundle = (await import(given.bundle)) as Bundle;
   const target = bundle.targets.find(({ name }) => name === given.target);
   if (target === undefined) throw new Error(`BUG: no target ${given.target}`);
-  const reached = new Reached((globalThis as { fuzzCounters?: Uint8Array }).fuzzCounters);
+  const reached = new BranchCoverage((globalThis as { fuzzCounters?: Uint8Array }).fuzzCounters);
   const words = given.words.map((word) => Buffer.from(word));
   const random = seededRandom(given.seed);
   const head = new Int32Array(given.shared, 0, 2);
@@ -67,7 +67,7 @@ async function work(given: Work): Promise<Outcome> {
       ? bytes
       : await shrink(bytes, async (less) => keyOf(await runOnce(less)) === key);
     const says = thrown instanceof Error ? (thrown.stack ?? String(thrown)) : String(thrown);
-    parentPort?.postMessage({ kind: "finding", says, bytes: small } satisfies Report);
+    parentPort?.postMessage({ kind: "finding", says, bytes: small } satisfies FuzzReport);
   };
   const feed = async (bytes: Buffer): Promise<boolean> => {
     place.set(bytes.subarray(0, place.length));
@@ -122,5 +122,5 @@ async function work(given: Work): Promise<Outcome> {
   };
 }
 
-const outcome = await work(workerData as Work);
-parentPort?.postMessage({ kind: "done", outcome } satisfies Report);
+const outcome = await work(workerData as FuzzJob);
+parentPort?.postMessage({ kind: "done", outcome } satisfies FuzzReport);

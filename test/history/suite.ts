@@ -15,7 +15,7 @@ import { QueryError } from "../../src/query/errors.ts";
 import type { AppendResult } from "../../src/storage/embedded/options.ts";
 import type { Matcher } from "../../src/model/select.ts";
 
-export interface Kept {
+export interface OpenedHistory {
   readonly history: History;
   /** What was written can be read. */
   settle(): Promise<void>;
@@ -41,13 +41,13 @@ const refusedBy = (result: AppendResult): number =>
   result.refusedConflicts + result.refusedTooOld + result.refusedByLimit;
 
 export interface SuiteOptions {
-  readonly open: () => Promise<Kept>;
+  readonly open: () => Promise<OpenedHistory>;
   /** By the name of a case: why this kind of history cannot pass it. */
   readonly cannot?: Readonly<Record<string, string>>;
 }
 
 export function historySuite({ open, cannot = {} }: SuiteOptions): void {
-  let kept: Kept;
+  let kept: OpenedHistory;
   let history: History;
   // Near enough that every engine takes it, whole minutes so that grids are plain.
   const t0 = Math.floor(Date.now() / 60_000) * 60_000 - 20 * 60_000;

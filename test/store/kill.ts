@@ -45,7 +45,7 @@ export async function killInALoop(kills: number, seed: number): Promise<void> {
       }
     }
     expect(runsThatWrote).toBeGreaterThanOrEqual(Math.floor(kills / 2));
-    await judge(dir, acknowledged);
+    await verifyStore(dir, acknowledged);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -75,7 +75,7 @@ function runAndKill(args: string[], afterMs: number, fromStart: boolean): Promis
   });
 }
 
-async function judge(dir: string, acknowledged: number): Promise<void> {
+async function verifyStore(dir: string, acknowledged: number): Promise<void> {
   const store = await openStore({
     dir,
     retentionMs: 1e15,

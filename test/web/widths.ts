@@ -6,7 +6,7 @@ import { openPage } from "./browser.ts";
 export const widths = [390, 1280, 2560] as const;
 export const schemes = ["dark", "light"] as const;
 
-export interface Looked {
+export interface WidthReport {
   readonly complaints: readonly string[];
   /** Requests to another origin. */
   readonly strangers: readonly string[];
@@ -22,7 +22,7 @@ export async function look(
   url: string,
   options: { width: number; colorScheme: "dark" | "light"; ready: string },
   then: (page: Page) => Promise<void> = async () => undefined,
-): Promise<Looked> {
+): Promise<WidthReport> {
   const { width, colorScheme, ready } = options;
   const { page, complaints, strangers } = await openPage(
     browser,

@@ -5,18 +5,18 @@ import { Shell } from "./app/shell.tsx";
 import { startShortcuts } from "./app/shortcuts.ts";
 import { startTitle } from "./app/title.ts";
 import { startLive } from "./live/feed.ts";
-import { askMe } from "./query/me.ts";
+import { loadMe } from "./query/me.ts";
 import { startAddress } from "./view-state/address.ts";
-import { startTastes } from "./view-state/preferences.ts";
+import { startPreferences } from "./view-state/preferences.ts";
 import { startTime } from "./view-state/time.ts";
 
 startAddress();
-startTastes();
+startPreferences();
 startTitle();
 startKeys();
 startShortcuts();
 startLive("api/live");
-void askMe();
+void loadMe();
 startTime();
 
 const root = document.querySelector("#app");

@@ -1,6 +1,6 @@
 /** What is wrong, since when, who was told, and whether the alerting itself works. */
 import { gpu, self } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";
@@ -41,7 +41,7 @@ export const alerts: Board = {
           ],
           width: 4,
         },
-        shows(gpu.anomalyActive, {
+        metricPanel(gpu.anomalyActive, {
           title: "Count of anomalies",
           kind: "stat",
           targets: [
@@ -79,7 +79,7 @@ export const alerts: Board = {
           needs: "an alert that fired",
           width: 12,
         },
-        shows(gpu.throttleActive, {
+        metricPanel(gpu.throttleActive, {
           title: "GPUs held back by heat",
           kind: "timeseries",
           targets: [
@@ -96,7 +96,7 @@ export const alerts: Board = {
     {
       title: "Telling of them",
       panels: [
-        shows(self.ruleAlerts, {
+        metricPanel(self.ruleAlerts, {
           title: "Alerts of the hub's rules",
           kind: "timeseries",
           targets: [ask("sum by (state) (gpulse_rule_alerts)", "{{state}}")],
@@ -104,7 +104,7 @@ export const alerts: Board = {
           needs: hub,
           width: 8,
         }),
-        shows(self.silences, {
+        metricPanel(self.silences, {
           title: "Silences",
           kind: "timeseries",
           todo: "Of the hub, else of Alertmanager. An active one that nobody remembers hides what is wrong.",
@@ -118,7 +118,7 @@ export const alerts: Board = {
           needs: "a hub that routes alerts, or Alertmanager",
           width: 8,
         }),
-        shows(self.ruleFailures, {
+        metricPanel(self.ruleFailures, {
           title: "Rules that could not be evaluated",
           todo: "More than none: an alert may be blind. The program's log names the rule.",
           rate: true,

@@ -1,7 +1,7 @@
 /** Two GPUs side by side over the same time, and what sets them apart. */
 import type { MetricEntry } from "../../../src/model/catalogue/index.ts";
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import type { Board, Panel, Variable } from "../shape.ts";
 import { ask, limit, needsWork, perWatt } from "./ask.ts";
 
@@ -19,7 +19,7 @@ const both = 'uuid=~"$a|$b"';
 const named = "{{host}} GPU {{gpu}}";
 
 const beside = (entry: MetricEntry, more = "", legend = named): Panel =>
-  shows(entry, {
+  metricPanel(entry, {
     kind: "timeseries",
     targets: [ask(`${entry.name}{${both}${more}}`, legend)],
     width: 12,
@@ -32,7 +32,7 @@ const apart = (entry: MetricEntry, title: string, more = ""): Panel => {
   return {
     title,
     kind: "stat",
-    unit: shows(entry, { kind: "stat", targets: [], width: 1 }).unit,
+    unit: metricPanel(entry, { kind: "stat", targets: [], width: 1 }).unit,
     about: `${entry.help} The first GPU's mean less the second's: negative where the first has less.`,
     targets: [ask(`${mean("$a")} - ${mean("$b")}`, "first less second")],
     width: 6,
@@ -52,7 +52,7 @@ export const compare: Board = {
     {
       title: "What sets them apart",
       panels: [
-        shows(gpu.info, {
+        metricPanel(gpu.info, {
           title: "The two",
           todo: "Where simulated is true the numbers come from a model, not from hardware.",
           kind: "table",
@@ -63,14 +63,14 @@ export const compare: Board = {
         apart(gpu.utilization, "Difference in utilisation"),
         apart(gpu.temperature, "Difference in temperature", ',sensor="edge"'),
         apart(gpu.power, "Difference in power"),
-        shows(gpu.energyIntegrated, {
+        metricPanel(gpu.energyIntegrated, {
           title: "Energy in the chosen time",
           kind: "stat",
           targets: [ask(`increase(gpu_energy_integrated_joules_total{${both}}[$__range])`, named)],
           width: 6,
           height: 5,
         }),
-        shows(gpu.work, {
+        metricPanel(gpu.work, {
           title: "Work per joule in the chosen time",
           todo: "The same as performance per watt, over the whole time.",
           kind: "stat",
@@ -91,7 +91,7 @@ export const compare: Board = {
       title: "Side by side",
       panels: [
         beside(gpu.utilization),
-        shows(gpu.temperature, {
+        metricPanel(gpu.temperature, {
           kind: "timeseries",
           todo: "Dashed is each one's own limit.",
           targets: [
@@ -100,7 +100,7 @@ export const compare: Board = {
           ],
           width: 12,
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           kind: "timeseries",
           targets: [
             ask(`gpu_power_watts{${both}}`, named),
@@ -111,7 +111,7 @@ export const compare: Board = {
         }),
         beside(gpu.clock, ',domain=~"graphics|memory"', `${named} {{domain}}`),
         beside(gpu.memoryUsed),
-        shows(gpu.work, {
+        metricPanel(gpu.work, {
           title: "Performance per watt",
           todo: "Work per second over watts: higher is better. For work of your own use gpulse compare with --work-query.",
           kind: "timeseries",
@@ -130,7 +130,7 @@ export const compare: Board = {
           targets: [ask(`100 * gpu_utilization_ratio{${both}} / gpu_power_watts{${both}}`, named)],
           width: 12,
         },
-        shows(gpu.throttleSeconds, {
+        metricPanel(gpu.throttleSeconds, {
           title: "Share of time held back",
           kind: "timeseries",
           rate: true,

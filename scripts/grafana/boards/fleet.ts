@@ -1,6 +1,6 @@
 /** Every GPU at a glance: what is there, what is wrong, who is hot, who is idle. Asks sums that rules record wherever it looks back. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { falling, none, rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, gpuName, hosts, models, window } from "./ask.ts";
@@ -24,7 +24,7 @@ export const fleet: Board = {
     {
       title: "System overview",
       panels: [
-        shows(gpu.up, {
+        metricPanel(gpu.up, {
           title: "GPUs",
           todo: "Counted here are all that were ever seen.",
           kind: "stat",
@@ -32,7 +32,7 @@ export const fleet: Board = {
           width: 3,
           height: 5,
         }),
-        shows(gpu.up, {
+        metricPanel(gpu.up, {
           title: "GPUs that do not answer",
           todo: "More than none: look for an XID error or a lost device in the kernel's log, then reset or drain the machine.",
           kind: "stat",
@@ -41,7 +41,7 @@ export const fleet: Board = {
           width: 3,
           height: 5,
         }),
-        shows(gpu.info, {
+        metricPanel(gpu.info, {
           title: "Simulated GPUs",
           todo: "These numbers come from a model, not from hardware.",
           kind: "stat",
@@ -58,14 +58,14 @@ export const fleet: Board = {
           width: 3,
           height: 5,
         }),
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           kind: "gauge",
           targets: [ask(`avg(${once("gpu_utilization_ratio")} ${ofModel})`, "mean")],
           steps: falling(0.2, 0.4),
           width: 4,
           height: 5,
         }),
-        shows(gpu.memoryUsedRatio, {
+        metricPanel(gpu.memoryUsedRatio, {
           title: "GPU memory used",
           kind: "gauge",
           targets: [
@@ -78,7 +78,7 @@ export const fleet: Board = {
           width: 4,
           height: 5,
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           kind: "stat",
           targets: [ask(`sum(${once("gpu_power_watts")} ${ofModel})`, "all GPUs")],
           width: 4,
@@ -122,7 +122,7 @@ export const fleet: Board = {
     {
       title: "GPUs by use",
       panels: [
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "GPU utilisation per device",
           todo: "The 40 busiest. Many idle ones beside a queue: look at the ML workload dashboard.",
           kind: "bargauge",
@@ -132,7 +132,7 @@ export const fleet: Board = {
           width: 12,
           height: 12,
         }),
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "Least used GPUs",
           todo: "Mean of the last ten minutes, the twenty lowest: what new work could have.",
           kind: "table",
@@ -146,13 +146,13 @@ export const fleet: Board = {
           width: 12,
           height: 12,
         }),
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "GPU utilisation by host",
           kind: "timeseries",
           targets: [ask(`topk(20, host:gpu_utilization_ratio:avg${at})`, "{{host}}")],
           width: 12,
         }),
-        shows(gpu.memoryUsed, {
+        metricPanel(gpu.memoryUsed, {
           title: "GPU memory used by host",
           kind: "timeseries",
           targets: [ask(`topk(20, host:gpu_memory_used_bytes:sum${at})`, "{{host}}")],
@@ -164,28 +164,28 @@ export const fleet: Board = {
     {
       title: "Heat and power",
       panels: [
-        shows(gpu.temperature, {
+        metricPanel(gpu.temperature, {
           title: "GPU temperature by host, hottest GPU",
           todo: "Limits differ by model: the table beside tells who is near its own.",
           kind: "timeseries",
           targets: [ask(`topk(20, host:gpu_temperature_celsius:max${at})`, "{{host}}")],
           width: 12,
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           title: "GPU power by host",
           kind: "timeseries",
           targets: [ask(`topk(20, host:gpu_power_watts:sum${at})`, "{{host}}")],
           range: [0, undefined],
           width: 12,
         }),
-        shows(gpu.temperature, {
+        metricPanel(gpu.temperature, {
           title: "Hottest GPUs",
           kind: "bargauge",
           targets: [ask(`topk(10, gpu_temperature_celsius${edges})`, `${gpuName} {{sensor}}`)],
           leadsTo: toGpu,
           width: 8,
         }),
-        shows(gpu.temperatureMargin, {
+        metricPanel(gpu.temperatureMargin, {
           title: "Nearest to slowing down",
           todo: "Below 5 °C: more air, cleaner filters, or a lower power limit.",
           kind: "bargauge",
@@ -194,7 +194,7 @@ export const fleet: Board = {
           leadsTo: toGpu,
           width: 8,
         }),
-        shows(gpu.throttleActive, {
+        metricPanel(gpu.throttleActive, {
           title: "GPUs held back, by reason",
           todo: "Heat is to be mended; a power cap is a choice.",
           kind: "bargauge",
@@ -207,7 +207,7 @@ export const fleet: Board = {
     {
       title: "Health",
       panels: [
-        shows(gpu.eccErrors, {
+        metricPanel(gpu.eccErrors, {
           title: "GPU error rate",
           todo: "The ten GPUs with most. Growing: plan for the board to be replaced; uncorrected: drain it now.",
           kind: "timeseries",
@@ -221,7 +221,7 @@ export const fleet: Board = {
           range: [0, undefined],
           width: 12,
         }),
-        shows(gpu.anomalyActive, {
+        metricPanel(gpu.anomalyActive, {
           title: "Count of anomalies",
           kind: "timeseries",
           targets: [

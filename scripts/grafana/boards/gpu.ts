@@ -1,6 +1,6 @@
 /** Everything one GPU, or a few chosen ones, tell: most important first. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { falling, rising, up, yesNo } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, gpuName, gpus, hosts, limit, needsWork, perWatt, some, window } from "./ask.ts";
@@ -19,7 +19,7 @@ export const gpuDetail: Board = {
     {
       title: "Now",
       panels: [
-        shows(gpu.info, {
+        metricPanel(gpu.info, {
           title: "Identity",
           todo: "Where simulated is true the numbers come from a model, not from hardware.",
           kind: "table",
@@ -27,7 +27,7 @@ export const gpuDetail: Board = {
           width: 24,
           height: 5,
         }),
-        shows(gpu.up, {
+        metricPanel(gpu.up, {
           title: "GPU health",
           todo: "Down: look for an XID error below and in the kernel's log.",
           kind: "stat",
@@ -36,14 +36,14 @@ export const gpuDetail: Board = {
           width: 6,
           height: 6,
         }),
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           kind: "gauge",
           targets: [ask(`gpu_utilization_ratio${at}`, gpuName)],
           steps: falling(0.1, 0.4),
           width: 6,
           height: 6,
         }),
-        shows(gpu.temperatureMargin, {
+        metricPanel(gpu.temperatureMargin, {
           kind: "gauge",
           todo: "Below 5 °C: more air or a lower power limit.",
           targets: [ask(`gpu_temperature_margin_celsius${at}`, gpuName)],
@@ -52,7 +52,7 @@ export const gpuDetail: Board = {
           width: 6,
           height: 6,
         }),
-        shows(gpu.memoryUsedRatio, {
+        metricPanel(gpu.memoryUsedRatio, {
           kind: "gauge",
           targets: [ask(`gpu_memory_used_ratio${at}`, gpuName)],
           steps: rising(0.9, 0.97),
@@ -64,13 +64,13 @@ export const gpuDetail: Board = {
     {
       title: "Over time",
       panels: [
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "GPU utilisation per device",
           kind: "timeseries",
           targets: [ask(`gpu_utilization_ratio${at}`, gpuName)],
           width: 12,
         }),
-        shows(gpu.temperature, {
+        metricPanel(gpu.temperature, {
           todo: "Dashed is the device's own limit, where it slows down.",
           kind: "timeseries",
           targets: [
@@ -82,7 +82,7 @@ export const gpuDetail: Board = {
           ],
           width: 12,
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           todo: "Dashed is the limit the board is held to: at the limit, clocks give way.",
           kind: "timeseries",
           targets: [
@@ -92,7 +92,7 @@ export const gpuDetail: Board = {
           range: [0, undefined],
           width: 12,
         }),
-        shows(gpu.memoryUsed, {
+        metricPanel(gpu.memoryUsed, {
           title: "GPU memory used and free",
           kind: "timeseries",
           targets: [
@@ -102,7 +102,7 @@ export const gpuDetail: Board = {
           range: [0, undefined],
           width: 12,
         }),
-        shows(gpu.clock, {
+        metricPanel(gpu.clock, {
           title: "GPU clocks",
           todo: "Low under load: see what holds it back.",
           kind: "timeseries",
@@ -110,7 +110,7 @@ export const gpuDetail: Board = {
           range: [0, undefined],
           width: 12,
         }),
-        shows(gpu.work, {
+        metricPanel(gpu.work, {
           title: "Performance per watt",
           todo: "Work per second over watts: higher is better. For work of your own use gpulse compare with --work-query.",
           kind: "timeseries",
@@ -120,7 +120,7 @@ export const gpuDetail: Board = {
           needs: needsWork,
           width: 12,
         }),
-        shows(gpu.smActivity, {
+        metricPanel(gpu.smActivity, {
           title: "Activity of the units",
           todo: "Busy with low activity is work that does not fill the GPU: larger batches, or share it.",
           kind: "timeseries",
@@ -137,7 +137,7 @@ export const gpuDetail: Board = {
     {
       title: "Held back",
       panels: [
-        shows(gpu.throttleActive, {
+        metricPanel(gpu.throttleActive, {
           title: "Thermal throttling",
           todo: "It slows itself to stay alive: check fans, filters, paste and the room.",
           kind: "state-timeline",
@@ -150,7 +150,7 @@ export const gpuDetail: Board = {
           words: yesNo,
           width: 12,
         }),
-        shows(gpu.throttleSeconds, {
+        metricPanel(gpu.throttleSeconds, {
           title: "Share of time held back, by reason",
           kind: "timeseries",
           rate: true,
@@ -168,7 +168,7 @@ export const gpuDetail: Board = {
     {
       title: "Errors",
       panels: [
-        shows(gpu.eccErrors, {
+        metricPanel(gpu.eccErrors, {
           title: "GPU error rate",
           todo: "Corrected ones now and then are normal; growing or uncorrected ones are not.",
           kind: "timeseries",
@@ -182,7 +182,7 @@ export const gpuDetail: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(gpu.xidErrors, {
+        metricPanel(gpu.xidErrors, {
           title: "XID errors",
           todo: "The runbook says what each number asks for.",
           kind: "table",
@@ -193,7 +193,7 @@ export const gpuDetail: Board = {
           needs: "an NVIDIA GPU that has had one",
           width: 8,
         }),
-        shows(gpu.pcieReplays, {
+        metricPanel(gpu.pcieReplays, {
           kind: "timeseries",
           rate: true,
           targets: [ask(`rate(gpu_pcie_replays_total${at}[${window}])`, gpuName)],
@@ -205,13 +205,13 @@ export const gpuDetail: Board = {
     {
       title: "Bus, fans and energy",
       panels: [
-        shows(gpu.pcieThroughput, {
+        metricPanel(gpu.pcieThroughput, {
           kind: "timeseries",
           targets: [ask(`gpu_pcie_throughput_bytes_per_second${at}`, `${gpuName} {{direction}}`)],
           range: [0, undefined],
           width: 8,
         }),
-        shows(gpu.pcieLinkWidth, {
+        metricPanel(gpu.pcieLinkWidth, {
           title: "PCIe link in use of its best",
           todo: "Below 1 under load: seat the card anew, check riser and slot.",
           kind: "timeseries",
@@ -225,19 +225,19 @@ export const gpuDetail: Board = {
           range: [0, 1],
           width: 8,
         }),
-        shows(gpu.fanSpeed, {
+        metricPanel(gpu.fanSpeed, {
           kind: "timeseries",
           targets: [ask(`gpu_fan_speed_ratio${at}`, `${gpuName} fan {{fan}}`)],
           needs: "a card with fans of its own",
           width: 8,
         }),
-        shows(gpu.energyIntegrated, {
+        metricPanel(gpu.energyIntegrated, {
           title: "Energy in the chosen time",
           kind: "stat",
           targets: [ask(`increase(gpu_energy_integrated_joules_total${at}[$__range])`, gpuName)],
           width: 12,
         }),
-        shows(gpu.ownerInfo, {
+        metricPanel(gpu.ownerInfo, {
           title: "Who uses it",
           kind: "table",
           targets: [ask(`gpu_owner_info${at}`, "present")],

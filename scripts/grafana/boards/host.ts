@@ -1,6 +1,6 @@
 /** The machines and their containers: gpulse's own readings first, those of node exporter and cAdvisor beside them. */
 import { host } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, all, some, window } from "./ask.ts";
@@ -43,7 +43,7 @@ export const hostAndContainers: Board = {
     {
       title: "Host",
       panels: [
-        shows(host.cpuSeconds, {
+        metricPanel(host.cpuSeconds, {
           title: "CPU",
           todo: "Share of all processors. Full while GPUs idle: the input pipeline holds them up.",
           rate: true,
@@ -58,7 +58,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.load1, {
+        metricPanel(host.load1, {
           title: "Load",
           todo: "Dashed is the number of hardware threads.",
           kind: "timeseries",
@@ -70,7 +70,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.memoryUsed, {
+        metricPanel(host.memoryUsed, {
           title: "System memory",
           todo: "Dashed is all there is.",
           kind: "timeseries",
@@ -82,7 +82,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.diskBytes, {
+        metricPanel(host.diskBytes, {
           title: "Disk I/O",
           rate: true,
           kind: "timeseries",
@@ -92,7 +92,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.diskBusySeconds, {
+        metricPanel(host.diskBusySeconds, {
           title: "Disks busy",
           rate: true,
           kind: "timeseries",
@@ -100,7 +100,7 @@ export const hostAndContainers: Board = {
           range: [0, 1],
           width: 8,
         }),
-        shows(host.filesystemAvailable, {
+        metricPanel(host.filesystemAvailable, {
           title: "Storage used",
           todo: "Above 90 %: make room before programs fail to write.",
           kind: "bargauge",
@@ -115,7 +115,7 @@ export const hostAndContainers: Board = {
           steps: rising(0.8, 0.9),
           width: 8,
         }),
-        shows(host.networkBytes, {
+        metricPanel(host.networkBytes, {
           title: "Network throughput",
           rate: true,
           kind: "timeseries",
@@ -128,7 +128,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.networkErrors, {
+        metricPanel(host.networkErrors, {
           title: "Network errors and drops",
           todo: "More than none for long: cable, port or driver; drops: a buffer too small.",
           rate: true,
@@ -146,7 +146,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.pressureWaiting, {
+        metricPanel(host.pressureWaiting, {
           title: "Time spent waiting, by resource",
           todo: "Which resource is short.",
           rate: true,
@@ -160,7 +160,7 @@ export const hostAndContainers: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(host.cpuTemperature, {
+        metricPanel(host.cpuTemperature, {
           title: "CPU temperature",
           kind: "timeseries",
           targets: [
@@ -175,13 +175,13 @@ export const hostAndContainers: Board = {
     {
       title: "Containers",
       panels: [
-        shows(host.containers, {
+        metricPanel(host.containers, {
           title: "Containers that run",
           kind: "stat",
           targets: [ask(`host_containers${at}`, "{{host}}")],
           width: 4,
         }),
-        shows(host.containerStarts, {
+        metricPanel(host.containerStarts, {
           title: "Container lifecycle",
           todo: "Starts and ends in the chosen time. Both rising together: something crashes and is started anew.",
           kind: "stat",
@@ -198,7 +198,7 @@ export const hostAndContainers: Board = {
           decimals: 0,
           width: 4,
         }),
-        shows(host.containerCpuSeconds, {
+        metricPanel(host.containerCpuSeconds, {
           title: "Container CPU",
           rate: true,
           kind: "timeseries",
@@ -207,7 +207,7 @@ export const hostAndContainers: Board = {
           needs: containers,
           width: 8,
         }),
-        shows(host.containerMemoryWorkingSet, {
+        metricPanel(host.containerMemoryWorkingSet, {
           title: "Container memory",
           kind: "timeseries",
           targets: [ask(`topk(20, host_container_memory_working_set_bytes${at})`, container)],
@@ -215,7 +215,7 @@ export const hostAndContainers: Board = {
           needs: containers,
           width: 8,
         }),
-        shows(host.containerNetworkBytes, {
+        metricPanel(host.containerNetworkBytes, {
           title: "Container network",
           rate: true,
           kind: "timeseries",
@@ -229,7 +229,7 @@ export const hostAndContainers: Board = {
           needs: containers,
           width: 8,
         }),
-        shows(host.containerDiskBytes, {
+        metricPanel(host.containerDiskBytes, {
           title: "Container filesystem I/O",
           rate: true,
           kind: "timeseries",
@@ -243,7 +243,7 @@ export const hostAndContainers: Board = {
           needs: containers,
           width: 8,
         }),
-        shows(host.containerStartTime, {
+        metricPanel(host.containerStartTime, {
           title: "Container age",
           todo: "Young again and again: it crashes.",
           kind: "table",

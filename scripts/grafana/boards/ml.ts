@@ -1,6 +1,6 @@
 /** What the GPUs work on: jobs and queues of the simulator or a scheduler, and those of the demonstration application beside them. */
 import { gpu, ml } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, hosts, quantile, window } from "./ask.ts";
@@ -45,7 +45,7 @@ export const mlWorkload: Board = {
           needs: app,
           width: 8,
         },
-        shows(ml.queueDepth, {
+        metricPanel(ml.queueDepth, {
           title: "Jobs that wait for a GPU",
           kind: "timeseries",
           targets: [ask(`ml_queue_depth${at}`, "{{host}}")],
@@ -97,7 +97,7 @@ export const mlWorkload: Board = {
           needs: app,
           width: 8,
         },
-        shows(ml.jobsRunning, {
+        metricPanel(ml.jobsRunning, {
           kind: "timeseries",
           targets: [ask(`ml_jobs_running${at}`, "{{host}} {{kind}}")],
           stacked: true,
@@ -105,7 +105,7 @@ export const mlWorkload: Board = {
           needs: jobs,
           width: 8,
         }),
-        shows(ml.tokens, {
+        metricPanel(ml.tokens, {
           title: "Tokens per second",
           rate: true,
           kind: "timeseries",
@@ -114,7 +114,7 @@ export const mlWorkload: Board = {
           needs: jobs,
           width: 8,
         }),
-        shows(ml.requestDuration, {
+        metricPanel(ml.requestDuration, {
           title: "Inference requests, p95 and p99",
           todo: "Of jobs on the GPUs, and of vLLM servers.",
           kind: "timeseries",
@@ -130,7 +130,7 @@ export const mlWorkload: Board = {
     {
       title: "What the GPUs make of it",
       panels: [
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "GPU utilisation by host",
           kind: "timeseries",
           targets: [ask(`avg by (host) (gpu_utilization_ratio${at})`, "{{host}}")],
@@ -147,7 +147,7 @@ export const mlWorkload: Board = {
           needs: app,
           width: 8,
         },
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           title: "Idle GPUs",
           todo: "Below 5 % over ten minutes: room for batch work.",
           kind: "stat",
@@ -189,7 +189,7 @@ export const mlWorkload: Board = {
           needs: app,
           width: 8,
         },
-        shows(gpu.ownerInfo, {
+        metricPanel(gpu.ownerInfo, {
           title: "Who uses which GPU",
           kind: "table",
           targets: [ask(`topk(100, gpu_owner_info${at})`, "present")],
@@ -197,7 +197,7 @@ export const mlWorkload: Board = {
           needs: "processes, pods or simulated jobs on the GPUs",
           width: 8,
         }),
-        shows(ml.tokens, {
+        metricPanel(ml.tokens, {
           title: "Tokens per joule by host",
           todo: "Tokens per second over the watts of the host's GPUs, which is performance per watt: higher is better.",
           kind: "timeseries",
@@ -212,7 +212,7 @@ export const mlWorkload: Board = {
           needs: jobs,
           width: 12,
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           title: "Energy a token",
           todo: "All power over all tokens, those of jobs or else those that vLLM generated: what an answer costs.",
           kind: "timeseries",

@@ -1,6 +1,6 @@
 /** Whether everything that should run does: targets, the servers behind the exporters, and gpulse itself. */
 import { self } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { falling, none, up } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";
@@ -54,7 +54,7 @@ export const services: Board = {
         server("Redis", "redis_up"),
         server("PostgreSQL", "pg_up"),
         server("nginx", "nginx_up"),
-        shows(self.sourceUp, {
+        metricPanel(self.sourceUp, {
           title: "Sources of agents",
           todo: "Share of the sources whose last read was good.",
           kind: "gauge",
@@ -110,7 +110,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         },
-        shows(self.residentMemory, {
+        metricPanel(self.residentMemory, {
           title: "Memory by process",
           todo: "Growing for days: a leak.",
           kind: "timeseries",
@@ -118,7 +118,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.cpu, {
+        metricPanel(self.cpu, {
           title: "Processor time by process",
           rate: true,
           kind: "timeseries",
@@ -131,14 +131,14 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.openFiles, {
+        metricPanel(self.openFiles, {
           title: "Open files by process",
           kind: "timeseries",
           targets: [ask(`topk(20, process_open_fds${job})`, "{{job}} {{instance}}")],
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.lagP99, {
+        metricPanel(self.lagP99, {
           title: "Event-loop delay (p99)",
           todo: "Above 0.25 s every request waits: look for expensive queries, rules and ingestion.",
           kind: "timeseries",
@@ -148,7 +148,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.heapUsed, {
+        metricPanel(self.heapUsed, {
           title: "Heap in use",
           todo: "Close to its limit (nodejs_heap_size_limit_bytes) the process ends.",
           kind: "timeseries",
@@ -170,7 +170,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         },
-        shows(self.startTime, {
+        metricPanel(self.startTime, {
           title: "Time since the start",
           kind: "table",
           targets: [ask(`sort(time() - process_start_time_seconds${job})`, "running for")],
@@ -182,7 +182,7 @@ export const services: Board = {
     {
       title: "gpulse",
       panels: [
-        shows(self.sourceDuration, {
+        metricPanel(self.sourceDuration, {
           title: "Reading a source takes",
           kind: "timeseries",
           targets: [
@@ -194,7 +194,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.frameAge, {
+        metricPanel(self.frameAge, {
           title: "Age of readings",
           todo: "Older than a few intervals: the source hangs.",
           kind: "timeseries",
@@ -202,7 +202,7 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
-        shows(self.received, {
+        metricPanel(self.received, {
           title: "Samples the hub took in",
           rate: true,
           kind: "timeseries",
@@ -217,7 +217,7 @@ export const services: Board = {
           needs: "a hub that is asked or scraped",
           width: 8,
         }),
-        shows(self.storeSeries, {
+        metricPanel(self.storeSeries, {
           title: "Series in the stores",
           kind: "timeseries",
           targets: [
@@ -228,7 +228,7 @@ export const services: Board = {
           needs: "a hub and a Prometheus that are scraped",
           width: 12,
         }),
-        shows(self.storeBytes, {
+        metricPanel(self.storeBytes, {
           title: "The hub's store on disk",
           kind: "timeseries",
           targets: [ask("gpulse_store_bytes", "{{instance}}")],

@@ -1,6 +1,6 @@
 /** A vLLM server beside the GPUs it runs on: tokens, waiting, cache, and what a token costs in energy. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../metric-panel.ts";
+import { metricPanel } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, gpus, hosts, all, quantile, some, window } from "./ask.ts";
@@ -66,7 +66,7 @@ export const vllm: Board = {
             ),
           ],
         }),
-        shows(gpu.power, {
+        metricPanel(gpu.power, {
           title: "Power of the chosen GPUs",
           kind: "timeseries",
           targets: [ask(power, "all chosen")],
@@ -179,14 +179,14 @@ export const vllm: Board = {
     {
       title: "The GPUs under it",
       panels: [
-        shows(gpu.utilization, {
+        metricPanel(gpu.utilization, {
           kind: "timeseries",
           targets: [
             ask('gpu_utilization_ratio{host=~"$host",gpu=~"$gpu"}', "{{host}} GPU {{gpu}}"),
           ],
           width: 12,
         }),
-        shows(gpu.memoryUsedRatio, {
+        metricPanel(gpu.memoryUsedRatio, {
           kind: "timeseries",
           todo: "vLLM takes what it may at the start: see the KV cache for what is really in use.",
           targets: [

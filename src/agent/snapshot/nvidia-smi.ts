@@ -1,34 +1,34 @@
 /** What NVML's readings leave out and `nvidia-smi -q -x` tells: CUDA version, firmware, clocks asked for, processes. Pure. */
 import { find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import type { Element } from "../../sources/nvidia/smi/xml.ts";
-import { known } from "../../machine/machine.ts";
+import { optionalFact } from "../../machine/machine.ts";
 import type { GpuExtra } from "../../machine/snapshot-gpu.ts";
 import type { GpuProcessReading } from "../../machine/snapshot.ts";
-import type { ToldByDriver } from "../../runs/snapshot/take.ts";
+import type { DriverFacts } from "../../runs/snapshot/take.ts";
 
-export function parseSmiFacts(xml: string): ToldByDriver {
+export function parseSmiFacts(xml: string): DriverFacts {
   const log = find(parseXml(xml), "nvidia_smi_log");
   const gpus = new Map<string, GpuExtra>();
   const processes: GpuProcessReading[] = [];
   for (const gpu of log?.children.filter(({ name }) => name === "gpu") ?? []) {
-    const uuid = said(textAt(gpu, "uuid"));
+    const uuid = knownText(textAt(gpu, "uuid"));
     if (uuid === undefined) continue;
     gpus.set(uuid, extraOf(gpu));
     for (const one of find(gpu, "processes")?.children ?? [])
       processes.push(...processOf(uuid, one));
   }
-  const cuda = log === undefined ? undefined : said(textAt(log, "cuda_version"));
+  const cuda = log === undefined ? undefined : knownText(textAt(log, "cuda_version"));
   return { versions: cuda === undefined ? {} : { cuda_driver: cuda }, gpus, processes };
 }
 
 function extraOf(gpu: Element): GpuExtra {
   const firmware = {
-    ...known("gsp", said(textAt(gpu, "gsp_firmware_version"))),
-    ...known("inforom", said(textAt(gpu, "inforom_version/img_version"))),
+    ...optionalFact("gsp", knownText(textAt(gpu, "gsp_firmware_version"))),
+    ...optionalFact("inforom", knownText(textAt(gpu, "inforom_version/img_version"))),
   };
   const clocks = {
-    ...known("graphics", megahertz(textAt(gpu, "applications_clocks/graphics_clock"))),
-    ...known("memory", megahertz(textAt(gpu, "applications_clocks/mem_clock"))),
+    ...optionalFact("graphics", megahertz(textAt(gpu, "applications_clocks/graphics_clock"))),
+    ...optionalFact("memory", megahertz(textAt(gpu, "applications_clocks/mem_clock"))),
   };
   return {
     ...(Object.keys(firmware).length === 0 ? {} : { firmware }),
@@ -48,19 +48,22 @@ function processOf(uuid: string, element: Element): GpuProcessReading[] {
   const kind = kinds[textAt(element, "type") ?? ""];
   const mebibytes = /^(\d{1,9}) MiB$/.exec(textAt(element, "used_memory") ?? "")?.[1];
   // A path, or a whole command line: the program's own name is enough, and an argument may be a secret.
-  const name = said(textAt(element, "process_name"))?.split(" ", 1)[0]?.split("/").at(-1);
+  const name = knownText(textAt(element, "process_name"))?.split(" ", 1)[0]?.split("/").at(-1);
   return [
     {
       uuid,
       pid,
-      ...known("name", name === "" ? undefined : name?.slice(0, 64)),
-      ...known("kind", kind),
-      ...known("memoryBytes", mebibytes === undefined ? undefined : Number(mebibytes) * 2 ** 20),
+      ...optionalFact("name", name === "" ? undefined : name?.slice(0, 64)),
+      ...optionalFact("kind", kind),
+      ...optionalFact(
+        "memoryBytes",
+        mebibytes === undefined ? undefined : Number(mebibytes) * 2 ** 20,
+      ),
     },
   ];
 }
 
-const said = (text: string | undefined): string | undefined =>
+const knownText = (text: string | undefined): string | undefined =>
   text === undefined || /^(?:|N\/A|\[.*\]|Unknown.*|Requested functionality.*)$/i.test(text)
     ? undefined
     : text.slice(0, 200);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import type { GpuView } from "../../machine/snapshot-gpu.ts";
 import { parseSmiFacts } from "./nvidia-smi.ts";
-import { snapshotTaker } from "./take.ts";
+import { createSnapshotTaker } from "./take.ts";
 
 const capture = (name: string): string =>
   readFileSync(new URL(`../../sources/nvidia/smi/captures/${name}`, import.meta.url), "utf8");
@@ -36,7 +36,7 @@ test("no tool, no answer and half an answer leave a snapshot without what it wou
     device: { uuid: "G", index: 0, vendor: "nvidia", model: "H200", simulated: false },
     readings: [],
   };
-  const take = snapshotTaker(() => [view], {
+  const take = createSnapshotTaker(() => [view], {
     hostName: "h",
     procfs: "/proc",
     sysfs: "/sys",

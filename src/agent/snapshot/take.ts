@@ -1,13 +1,13 @@
 /** Snapshots of this machine from a running collector: its newest readings, the kernel's files, and the driver's own tool. */
 import { machine as architecture } from "node:os";
 import type { Log } from "../../base/log.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { SmiRunner } from "../../sources/nvidia/smi/run.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { GpuView } from "../../machine/snapshot-gpu.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
-import type { ToldByDriver } from "../../runs/snapshot/take.ts";
+import type { DriverFacts } from "../../runs/snapshot/take.ts";
 import { takeSnapshot } from "../../runs/snapshot/take.ts";
 import { parseSmiFacts } from "./nvidia-smi.ts";
 
@@ -19,7 +19,7 @@ export interface SnapshotSettings {
   readonly version: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  readonly door?: FileDoor;
+  readonly door?: FileAccess;
   /** What is run for NVIDIA GPUs; ended after `smiDeadlineMs`. */
   readonly smi?: string;
 }
@@ -30,11 +30,11 @@ export type TakeSnapshot = () => Promise<Snapshot>;
 const smiDeadlineMs = 10_000;
 
 /** `views` is asked when a snapshot is taken. Whoever asks while one is being taken gets that one. */
-export function snapshotTaker(
+export function createSnapshotTaker(
   views: () => readonly GpuView[],
   settings: SnapshotSettings,
 ): TakeSnapshot {
-  const { hostName: host, procfs, sysfs, env, version, nowMs, door = hostDoor } = settings;
+  const { hostName: host, procfs, sysfs, env, version, nowMs, door = hostFileAccess } = settings;
   const runner = new SmiRunner({
     command: settings.smi ?? "nvidia-smi",
     deadlineMs: smiDeadlineMs,
@@ -63,12 +63,12 @@ export function snapshotTaker(
   };
 }
 
-async function askSmi(runner: SmiRunner, log: Log): Promise<ToldByDriver | undefined> {
+async function askSmi(runner: SmiRunner, log: Log): Promise<DriverFacts | undefined> {
   try {
     return parseSmiFacts(await runner.run(["-q", "-x"]));
   } catch (thrown) {
     log.warn("nvidia-smi did not answer: the snapshot is without CUDA version and firmware", {
-      trouble: sayError(thrown),
+      trouble: formatError(thrown),
     });
     return undefined;
   }

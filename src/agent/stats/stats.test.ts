@@ -7,7 +7,7 @@ import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { RecentPower } from "../../sinks/recent/power.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { unsupported } from "../../machine/sysfs/read-result.ts";
 import { HostReader } from "../host.ts";
 import { statsSchema } from "./schema.ts";
@@ -29,7 +29,7 @@ function hostOf(
     ...Object.fromEntries(Object.entries(proc).map(([name, text]) => [`proc/${name}`, text])),
     ...Object.fromEntries(Object.entries(sys).map(([name, text]) => [`sys/${name}`, text])),
   });
-  const machine = { door: hostDoor, architecture: "x64", env: {} };
+  const machine = { door: hostFileAccess, architecture: "x64", env: {} };
   return new HostReader("box", {
     ...machine,
     procfs: `${root}/proc`,
@@ -92,7 +92,7 @@ test.each<[string, Record<string, string>, Record<string, string>, number | null
 });
 
 test("without /proc the machine still has a name and this process its threads", async () => {
-  const machine = { procfs: temporaryFolder(), sysfs: temporaryFolder(), door: hostDoor };
+  const machine = { procfs: temporaryFolder(), sysfs: temporaryFolder(), door: hostFileAccess };
   const facts = await new HostReader("box", { ...machine, architecture: "x64", env: {} }).read();
   expect(statsOf(facts).host).toMatchObject({ name: "box", processor_cores: { value: null } });
 });

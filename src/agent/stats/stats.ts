@@ -6,7 +6,7 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import { findReading, viewDevices } from "../../sinks/latest/devices.ts";
 import type { DeviceView } from "../../sinks/latest/devices.ts";
 import type { AveragePower, RecentPower } from "../../sinks/recent/power.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";
 import type { GpuStats, NumberField, Stats } from "./schema.ts";
 
@@ -20,7 +20,7 @@ export interface HostFacts {
   readonly availableThreads: number;
   readonly memoryBytes: number;
   /** `unsupported` where no limit is set. */
-  readonly memoryLimitBytes: Reading<number>;
+  readonly memoryLimitBytes: ReadResult<number>;
 }
 
 export interface StatsInput {

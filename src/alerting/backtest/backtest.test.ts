@@ -5,7 +5,7 @@ import type { AlertingRule } from "../rules/types.ts";
 import { MemoryHistory } from "../unit-tests/history.ts";
 import { readMetric } from "../unit-tests/metric.ts";
 import { readPoints } from "../unit-tests/points.ts";
-import type { BacktestResult, Past } from "./backtest.ts";
+import type { BacktestResult, RangeQuerySource } from "./backtest.ts";
 import { backtest } from "./backtest.ts";
 
 const minute = 60_000;
@@ -19,7 +19,7 @@ beforeEach(() => {
   ranges = 0;
 });
 
-const past: Past = {
+const past: RangeQuerySource = {
   range: async (query, fromMs, toMs, stepMs) => {
     ranges++;
     const { data } = await history.range(query, fromMs, toMs, stepMs);

@@ -3,14 +3,14 @@
  * step through the same states a running rule has. Writes nothing and sends nothing.
  */
 import type { MatrixSeries, VectorSample } from "../../query/result.ts";
-import type { AskQuery } from "../../formats/template/alert.ts";
+import type { RunQuery } from "../../formats/template/alert.ts";
 import { AlertingState } from "../rules/alerting.ts";
 import type { AlertingRule } from "../rules/types.ts";
-import { FiringBook } from "./firings.ts";
-import type { Firing } from "./firings.ts";
+import { FiringRecorder } from "./firings.ts";
+import type { FiringPeriod } from "./firings.ts";
 import { isBelow } from "./direction.ts";
 
-export interface Past {
+export interface RangeQuerySource {
   /** A range query; series in any order. */
   range(
     query: string,
@@ -20,7 +20,7 @@ export interface Past {
     signal?: AbortSignal,
   ): Promise<readonly MatrixSeries[]>;
   /** An instant query, for templates that ask one. */
-  ask(query: string, timeMs: number): ReturnType<AskQuery>;
+  ask(query: string, timeMs: number): ReturnType<RunQuery>;
 }
 
 export interface BacktestOptions {
@@ -39,7 +39,7 @@ export interface BacktestResult {
   readonly endMs: number;
   readonly stepMs: number;
   /** In order of their start. The first so many, where there are more. */
-  readonly firings: readonly Firing[];
+  readonly firings: readonly FiringPeriod[];
   readonly totals: {
     readonly firings: number;
     /** Label sets that fired. */
@@ -58,7 +58,7 @@ export const maxFirings = 10_000;
 
 export async function backtest(
   rule: AlertingRule,
-  past: Past,
+  past: RangeQuerySource,
   options: BacktestOptions,
 ): Promise<BacktestResult> {
   const { endMs, stepMs, signal, progress } = options;
@@ -66,7 +66,7 @@ export async function backtest(
   // What was active for long when the range begins fires at its beginning.
   const warmMs = Math.ceil((rule.forMs + rule.keepFiringForMs) / stepMs) * stepMs;
   const state = new AlertingState(rule);
-  const book = new FiringBook(startMs, isBelow(rule.expr), maxFirings);
+  const book = new FiringRecorder(startMs, isBelow(rule.expr), maxFirings);
   let lastMs = startMs - warmMs - stepMs;
   while (lastMs + stepMs <= endMs) {
     signal?.throwIfAborted();
@@ -85,18 +85,18 @@ export async function backtest(
 
 async function walk(
   state: AlertingState,
-  book: FiringBook,
+  book: FiringRecorder,
   at: ReadonlyMap<number, readonly VectorSample[]>,
   fromMs: number,
   toMs: number,
-  past: Past,
+  past: RangeQuerySource,
   { stepMs, externalLabels, externalUrl }: BacktestOptions,
 ): Promise<void> {
   for (let timeMs = fromMs; timeMs <= toMs; timeMs += stepMs) {
     const samples = at.get(timeMs) ?? [];
     // Nothing there and nothing before: most steps of most rules.
     if (samples.length === 0 && book.isQuiet) continue;
-    const ask: AskQuery = (query) => past.ask(query, timeMs);
+    const ask: RunQuery = (query) => past.ask(query, timeMs);
     await state.evaluate(samples, timeMs, 0, { externalLabels, externalUrl, ask });
     book.look(state.active, timeMs);
   }

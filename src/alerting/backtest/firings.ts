@@ -4,7 +4,7 @@ import { labelKey } from "../../model/labels.ts";
 import type { Alert } from "../rules/types.ts";
 import type { BacktestResult } from "./backtest.ts";
 
-export interface Firing {
+export interface FiringPeriod {
   readonly labels: LabelSet;
   readonly annotations: Readonly<Record<string, string>>;
   /** When its condition became true. */
@@ -17,7 +17,7 @@ export interface Firing {
   readonly peak: number;
 }
 
-interface Open {
+interface OpenFiring {
   readonly alert: Alert;
   readonly labels: LabelSet;
   readonly key: string;
@@ -25,12 +25,12 @@ interface Open {
   peak: number;
 }
 
-export class FiringBook {
+export class FiringRecorder {
   readonly #fromMs: number;
   readonly #below: boolean;
   readonly #most: number;
-  readonly #open = new Map<Alert, Open>();
-  readonly #firings: Firing[] = [];
+  readonly #open = new Map<Alert, OpenFiring>();
+  readonly #firings: FiringPeriod[] = [];
   readonly #sets = new Set<string>();
   #count = 0;
   #pendingOnly = 0;
@@ -77,11 +77,11 @@ export class FiringBook {
     };
   }
 
-  #openOf(alert: Alert): Open {
+  #openOf(alert: Alert): OpenFiring {
     const known = this.#open.get(alert);
     if (known !== undefined) return known;
     const labels = [...alert.labels];
-    const open: Open = {
+    const open: OpenFiring = {
       alert,
       labels,
       key: labelKey(labels),
@@ -92,7 +92,7 @@ export class FiringBook {
     return open;
   }
 
-  #close(open: Open, timeMs: number, stillFires = false): void {
+  #close(open: OpenFiring, timeMs: number, stillFires = false): void {
     this.#open.delete(open.alert);
     // What ended before the range begins was only walked to know the state at its beginning.
     if (timeMs < this.#fromMs) return;

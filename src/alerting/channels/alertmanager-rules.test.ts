@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accepted, refused } from "../../../test/compat/alertmanager-rules.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { openEntries } from "./fixture.ts";
 
 const refusedRows = refused.map(
@@ -9,7 +9,7 @@ const refusedRows = refused.map(
 test.each(refusedRows)("%s with global %s is refused", async (entries, global, says) => {
   const outcome = await openEntries(entries, { global }).then(
     () => "accepted",
-    (thrown: unknown) => sayError(thrown),
+    (thrown: unknown) => formatError(thrown),
   );
   expect(outcome).toMatch(says);
   expect(outcome).not.toContain("hunter2");

@@ -10,18 +10,18 @@ import type { NotificationData } from "../../formats/template/functions/alertman
 import type { GoObject } from "../../formats/template/value.ts";
 import type { Environment } from "./environment.ts";
 import type { Global } from "./global.ts";
-import type { Hidden } from "./secret-redactor.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
 import type { SecretText } from "./secret-text.ts";
 
 /** A notification as channels see it. */
-export interface Message {
+export interface ChannelMessage {
   readonly notification: Notification;
   readonly data: NotificationData;
   /** The data as templates see it. */
   readonly value: GoObject;
 }
 
-export type Render = (message: Message) => string;
+export type Render = (message: ChannelMessage) => string;
 
 /** Keys of the global section whose value is an address. */
 export type AddressKey = "smtp_smarthost" | "smtp_from" | "smtp_auth_username";
@@ -33,7 +33,7 @@ export interface SecretOrFile {
 }
 
 /** While the file is read: what stands around an entry. */
-export interface Setting {
+export interface EntryContext {
   readonly global: Global;
   /** A mistake; the file is refused with all of them. */
   readonly wrong: (key: string, sentence: string) => void;
@@ -78,7 +78,7 @@ export interface Setting {
 /** While a channel is opened. */
 export interface ChannelContext {
   readonly receiver: string;
-  readonly hidden: Hidden;
+  readonly hidden: SecretRedactor;
   readonly log: Log;
   readonly nowMs: () => number;
   /** Checked now, printed later. @throws TemplateError */
@@ -87,8 +87,8 @@ export interface ChannelContext {
 }
 
 export interface OpenChannel {
-  /** Resolves when the other side has taken it. @throws NotifyTrouble */
-  send(message: Message, signal: AbortSignal): Promise<void>;
+  /** Resolves when the other side has taken it. @throws NotifyError */
+  send(message: ChannelMessage, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -114,7 +114,7 @@ export interface ChannelDefinition<
   /** What is told stays open on the other side until its end is told. */
   readonly staysOpen?: true;
   /** Puts in what the global section says; mistakes go to the setting. */
-  prepare(options: v.InferOutput<Schema>, setting: Setting): Ready | undefined;
+  prepare(options: v.InferOutput<Schema>, setting: EntryContext): Ready | undefined;
   open(ready: Ready, context: ChannelContext): Promise<OpenChannel>;
 }
 
@@ -130,7 +130,7 @@ export interface Channel {
   readonly rate: Rate;
   readonly staysOpen: boolean;
   /** The entry has passed `options`. */
-  prepare(entry: unknown, setting: Setting): Opener | undefined;
+  prepare(entry: unknown, setting: EntryContext): Opener | undefined;
 }
 
 export function defineChannel<Schema extends v.GenericSchema, Ready>(

@@ -2,21 +2,21 @@ import { createHmac } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Service } from "./fixture.ts";
+import type { FakeService } from "./fixture.ts";
 import {
   alertOf,
   notificationOf,
   openEntries,
   sendBy,
-  startService,
+  startFakeService,
   twoAlerts,
 } from "./fixture.ts";
 import { formOf } from "./form.ts";
 import { channels } from "./list.ts";
 
-let service: Service;
+let service: FakeService;
 beforeEach(async () => {
-  service = await startService();
+  service = await startFakeService();
 });
 afterEach(() => service.close());
 
@@ -118,7 +118,7 @@ const entries: readonly (readonly [name: string, entry: string])[] = [
 ];
 
 /** A response that each service could have given: one text, since they read different fields of it. */
-const answerAll: Service["answer"] = ({ path }) => ({
+const answerAll: FakeService["answer"] = ({ path }) => ({
   status: 200,
   body: JSON.stringify({
     ...(path.startsWith("/services") || path === "/" ? {} : { ok: true }),

@@ -4,26 +4,26 @@ import type { TlsConfig } from "../../net/http/tls-config.ts";
 import type { ConfigDocument } from "../../config/yaml/document.ts";
 import type { HttpRaw } from "../../sources/scrape/config/http-section.ts";
 import { readHttp } from "../../sources/scrape/config/http-section.ts";
-import type { ConfigPath, Reading } from "../../config/yaml/diagnostics.ts";
-import type { Setting } from "./channel.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../config/yaml/diagnostics.ts";
+import type { EntryContext } from "./channel.ts";
 import type { Environment } from "./environment.ts";
 import { expandAddress, expandSecret } from "./environment.ts";
 import type { Global } from "./global.ts";
-import type { Hidden } from "./secret-redactor.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
 import { SecretText } from "./secret-text.ts";
 
-export interface Around {
+export interface EntrySource {
   readonly global: Global;
-  readonly reading: Reading;
+  readonly reading: ConfigDiagnostics;
   readonly path: ConfigPath;
   readonly env: Environment;
-  readonly hidden: Hidden;
+  readonly hidden: SecretRedactor;
   readonly document: ConfigDocument;
   /** Receives the keys of the entry that were expanded as addresses. */
   readonly addresses: Set<string>;
 }
 
-export function settingFor(around: Around): Setting {
+export function createEntryContext(around: EntrySource): EntryContext {
   const { global, reading, path, env, hidden, document, addresses } = around;
   const expand = (at: ConfigPath, text: string, from = expandSecret): string => {
     const expanded = from(text, env);
@@ -122,7 +122,7 @@ export const isWritten = (value: unknown): boolean =>
 /** At most one of a value and its file may be given, in an entry as in the global section. */
 export function refusePairs(
   section: Readonly<Record<string, unknown>>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): void {
   for (const [key, value] of Object.entries(section))
@@ -146,7 +146,7 @@ const plainHttp: HttpRaw = {
 function tlsOf(
   key: string,
   given: HttpRaw["tls_config"],
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): TlsConfig {
   if (given === undefined) return { insecureSkipVerify: false };

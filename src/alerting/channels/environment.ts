@@ -5,7 +5,7 @@
  */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Expanded =
+export type ExpansionResult =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly why: string };
 
@@ -13,7 +13,7 @@ const whole = /^\$([A-Z_][A-Z0-9_]*)$/;
 const braced = /\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** `$$NAME` and `$${NAME}` stand for a secret that begins with a dollar. */
-export function expandSecret(text: string, env: Environment): Expanded {
+export function expandSecret(text: string, env: Environment): ExpansionResult {
   const missing: string[] = [];
   const valueOf = (name: string): string => {
     const value = env[name] ?? "";
@@ -44,7 +44,7 @@ const inAddress = new RegExp(
 );
 
 /** A variable that is set to nothing is a value here: a mail server without a login has an empty user name. */
-export function expandAddress(text: string, env: Environment): Expanded {
+export function expandAddress(text: string, env: Environment): ExpansionResult {
   const missing: string[] = [];
   const expanded = text.replace(
     inAddress,

@@ -7,16 +7,16 @@ import { Secret } from "../../net/http/secret.ts";
 import {
   count,
   duration,
-  filled,
+  nonEmptyScalar,
   goDuration,
   list,
   mappingOf,
   scalar,
-  truth,
+  yamlBoolean,
 } from "../../config/yaml/fields.ts";
 import { httpEntries } from "../../sources/scrape/config/http-section.ts";
 
-export type FieldKind =
+export type ChannelFieldKind =
   | "text"
   | "template"
   | "secret"
@@ -28,24 +28,24 @@ export type FieldKind =
   | "templates"
   | "advanced";
 
-const shown = <Schema extends v.GenericSchema>(
+const withField = <Schema extends v.GenericSchema>(
   schema: Schema,
-  field: FieldKind,
+  field: ChannelFieldKind,
   description: string,
 ) => v.pipe(schema, v.description(description), v.metadata({ field }));
 
-export const words = (description: string) => shown(scalar(), "text", description);
+export const words = (description: string) => withField(scalar(), "text", description);
 
 /** Text with `{{ … }}` in it. */
-export const template = (description: string) => shown(scalar(), "template", description);
+export const template = (description: string) => withField(scalar(), "template", description);
 
 /** A template that may not be empty. */
 export const filledTemplate = (description: string) =>
-  shown(filled("text"), "template", description);
+  withField(nonEmptyScalar("text"), "template", description);
 
 /** Comes out hidden; may name a variable of the environment (see environment.ts). */
 export const secret = (description: string) =>
-  shown(
+  withField(
     v.pipe(
       scalar(),
       v.transform((text) => new Secret(text)),
@@ -54,30 +54,31 @@ export const secret = (description: string) =>
     description,
   );
 
-export const secretFile = (description: string) => shown(scalar("a path"), "file", description);
+export const secretFile = (description: string) => withField(scalar("a path"), "file", description);
 
-export const yesOrNo = (description: string) => shown(truth(), "flag", description);
+export const yesOrNo = (description: string) => withField(yamlBoolean(), "flag", description);
 
-export const number = (description: string, min = 0) => shown(count(min), "number", description);
+export const number = (description: string, min = 0) =>
+  withField(count(min), "number", description);
 
-export const time = (description: string) => shown(duration(), "duration", description);
+export const time = (description: string) => withField(duration(), "duration", description);
 
 /** As Go writes it, which has parts of a unit and no days: 1.5h. */
-export const goTime = (description: string) => shown(goDuration(), "duration", description);
+export const goTime = (description: string) => withField(goDuration(), "duration", description);
 
 export const choice = <const Options extends readonly string[]>(
   options: Options,
   description: string,
 ) => {
   const takes = `one of ${options.map((one) => (one === "" ? '""' : one)).join(", ")}`;
-  return shown(v.picklist(options, takes), "choice", description);
+  return withField(v.picklist(options, takes), "choice", description);
 };
 
 export const templateMap = (description: string) =>
-  shown(mappingOf(scalar()), "templates", description);
+  withField(mappingOf(scalar()), "templates", description);
 
 export const advanced = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  shown(schema, "advanced", description);
+  withField(schema, "advanced", description);
 
 export const items = list;
 

@@ -4,28 +4,28 @@ import type { AddressInfo } from "node:net";
 import { fingerprintOf } from "../route/fingerprint.ts";
 import { parseRouting } from "../route/config.ts";
 import type { Notification, NotifiedAlert } from "../route/notification.ts";
-import { NotifyTrouble } from "../route/notification.ts";
+import { NotifyError } from "../route/notification.ts";
 import type { Log } from "../../base/log.ts";
 import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import type { Environment } from "./environment.ts";
-import type { Receivers } from "./open.ts";
+import type { ReceiverSet } from "./open.ts";
 import { openReceivers } from "./open.ts";
 
 export const startMs = 1_700_000_000_000;
 
-export interface Recorded {
+export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly text: string;
 }
 
-export interface Service {
+export interface FakeService {
   readonly url: string;
   readonly port: number;
-  readonly requests: Recorded[];
-  answer: (request: Recorded) => {
+  readonly requests: RecordedRequest[];
+  answer: (request: RecordedRequest) => {
     readonly status: number;
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string;
@@ -33,7 +33,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export async function startService(port = 0): Promise<Service> {
+export async function startFakeService(port = 0): Promise<FakeService> {
   const server = http.createServer((incoming, outgoing) => {
     const parts: Buffer[] = [];
     incoming.on("data", (part: Buffer) => parts.push(part));
@@ -47,7 +47,7 @@ export async function startService(port = 0): Promise<Service> {
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const listening = (server.address() as AddressInfo).port;
-  const service: Service = {
+  const service: FakeService = {
     url: `http://127.0.0.1:${listening}`,
     port: listening,
     requests: [],
@@ -123,7 +123,7 @@ export async function openEntries(
     readonly clock?: FakeClock;
     readonly templates?: string;
   } = {},
-): Promise<Receivers> {
+): Promise<ReceiverSet> {
   const source = `global: ${options.global ?? "{}"}
 templates: ${options.templates ?? "[]"}
 route: { receiver: ops.team }
@@ -141,15 +141,15 @@ ${entries.replace(/^(?=.)/gm, "    ")}`;
 
 /** Sends by the first way of the receiver; gives what went wrong, or undefined. */
 export async function sendBy(
-  receivers: Receivers,
+  receivers: ReceiverSet,
   notification: Notification = twoAlerts,
   signal: AbortSignal = AbortSignal.timeout(9_000),
-): Promise<NotifyTrouble | undefined> {
+): Promise<NotifyError | undefined> {
   try {
     await receivers.integrations("ops.team")[0]?.send(notification, signal);
     return undefined;
   } catch (thrown) {
-    if (thrown instanceof NotifyTrouble) return thrown;
+    if (thrown instanceof NotifyError) return thrown;
     throw thrown;
   }
 }

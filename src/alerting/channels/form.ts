@@ -1,7 +1,7 @@
 /** What a form for a channel needs, as JSON Schema: `format: password` and `writeOnly` for a secret, `x-field` for the input. */
 import * as v from "valibot";
 import type { Channel } from "./channel.ts";
-import type { FieldKind } from "./fields.ts";
+import type { ChannelFieldKind } from "./fields.ts";
 
 export interface ChannelForm {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface FormField {
   readonly type: string;
   readonly description: string;
   /** Which input to show; `advanced` is edited as text. */
-  readonly "x-field": FieldKind;
+  readonly "x-field": ChannelFieldKind;
   readonly default?: unknown;
   readonly format?: "password";
   readonly writeOnly?: true;
@@ -36,18 +36,19 @@ interface Entry {
   readonly options?: readonly unknown[];
 }
 
-const types: Readonly<Record<FieldKind, Pick<FormField, "type" | "format" | "writeOnly">>> = {
-  text: { type: "string" },
-  template: { type: "string" },
-  secret: { type: "string", format: "password", writeOnly: true },
-  file: { type: "string" },
-  flag: { type: "boolean" },
-  number: { type: "integer" },
-  duration: { type: "string" },
-  choice: { type: "string" },
-  templates: { type: "object" },
-  advanced: { type: "object" },
-};
+const types: Readonly<Record<ChannelFieldKind, Pick<FormField, "type" | "format" | "writeOnly">>> =
+  {
+    text: { type: "string" },
+    template: { type: "string" },
+    secret: { type: "string", format: "password", writeOnly: true },
+    file: { type: "string" },
+    flag: { type: "boolean" },
+    number: { type: "integer" },
+    duration: { type: "string" },
+    choice: { type: "string" },
+    templates: { type: "object" },
+    advanced: { type: "object" },
+  };
 
 export function formOf({ name, title, summary, example, options }: Channel): ChannelForm {
   const { entries = {} } = options as {
@@ -72,7 +73,7 @@ export function formOf({ name, title, summary, example, options }: Channel): Cha
 function fieldOf(schema: v.GenericSchema): FormField {
   const outer = schema as Entry;
   const inner = "pipe" in schema ? schema : (outer.wrapped ?? schema);
-  const field = v.getMetadata(inner)["field"] as FieldKind;
+  const field = v.getMetadata(inner)["field"] as ChannelFieldKind;
   const { options } = inner as Entry;
   return {
     ...types[field],

@@ -3,15 +3,15 @@ import type { Notification } from "../route/notification.ts";
 import type { NotificationData } from "../../formats/template/functions/alertmanager.ts";
 import { notificationValue } from "../../formats/template/functions/alertmanager.ts";
 import { zeroTimeMs } from "../../formats/template/time.ts";
-import type { Message, Render } from "./channel.ts";
+import type { ChannelMessage, Render } from "./channel.ts";
 
 /** @param compile for the templates of the route's labels, which see all but those labels */
 export function messageOf(
   notification: Notification,
   compile: (source: string) => Render = (source) => () => source,
-): Message {
+): ChannelMessage {
   const data = dataOf(notification);
-  const plain: Message = { notification, data, value: notificationValue(data) };
+  const plain: ChannelMessage = { notification, data, value: notificationValue(data) };
   const templates = Object.entries(notification.routeLabels ?? {});
   if (templates.length === 0) return plain;
   const routeLabels = Object.fromEntries(

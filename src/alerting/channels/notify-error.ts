@@ -1,36 +1,36 @@
 /** What went wrong while sending, as the router wants to know it: whether to try again, and when. Its words hold no secret. */
-import { sayError } from "../../base/error.ts";
-import { NotifyTrouble } from "../route/notification.ts";
-import { HttpTrouble } from "../../net/http/request.ts";
+import { formatError } from "../../base/error.ts";
+import { NotifyError } from "../route/notification.ts";
+import { HttpRequestError } from "../../net/http/request.ts";
 import { TemplateError } from "../../formats/template/lex.ts";
-import type { Hidden } from "./secret-redactor.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
 
 /**
  * No cause goes along: it may hold the address, which may be a secret. What is none of ours is tried again, since a
  * notification told twice is better than one not told.
  */
-export function hiddenTrouble(thrown: unknown, hidden: Hidden): NotifyTrouble {
-  const sentence = plain(hidden.hide(sayError(thrown)));
-  if (thrown instanceof NotifyTrouble) {
+export function toNotifyError(thrown: unknown, hidden: SecretRedactor): NotifyError {
+  const sentence = toSingleLine(hidden.hide(formatError(thrown)));
+  if (thrown instanceof NotifyError) {
     const { retryable, retryAfterMs } = thrown;
-    return new NotifyTrouble(sentence, {
+    return new NotifyError(sentence, {
       retryable,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   }
   if (thrown instanceof TemplateError)
-    return new NotifyTrouble(`a template could not be filled in: ${sentence}`, {
+    return new NotifyError(`a template could not be filled in: ${sentence}`, {
       retryable: false,
     });
-  if (thrown instanceof HttpTrouble)
-    return new NotifyTrouble(sentence, {
+  if (thrown instanceof HttpRequestError)
+    return new NotifyError(sentence, {
       retryable: !["too-large", "encoding", "redirect"].includes(thrown.kind),
     });
-  return new NotifyTrouble(sentence, { retryable: true });
+  return new NotifyError(sentence, { retryable: true });
 }
 
 /** One line of ordinary characters, not too long. */
-export const plain = (text: string, longest = 400): string => {
+export const toSingleLine = (text: string, longest = 400): string => {
   const line = text.replace(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 };

@@ -3,25 +3,25 @@ import path from "node:path";
 import type { Route } from "../route/config.ts";
 import type { Integration } from "../route/notification.ts";
 import { everyRoute } from "../route/tree.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import { TemplateError } from "../../formats/template/lex.ts";
 import type { ChannelContext, OpenChannel } from "./channel.ts";
-import type { Hidden } from "./secret-redactor.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
 import { messageOf } from "./message.ts";
 import { RateLimit } from "./rate.ts";
-import type { ReadEntry, ReadOptions, ReceiversConfig, RoutingFile } from "./read.ts";
+import type { ReceiverEntry, ReadReceiversOptions, ReceiversConfig, RoutingFile } from "./read.ts";
 import { readReceivers } from "./read.ts";
-import { Templates } from "./templates.ts";
-import { hiddenTrouble } from "./notify-error.ts";
+import { NotificationTemplates } from "./templates.ts";
+import { toNotifyError } from "./notify-error.ts";
 
-export interface OpenOptions extends ReadOptions {
+export interface OpenReceiversOptions extends ReadReceiversOptions {
   readonly log: Log;
   readonly clock: Clock;
 }
 
-export interface Receivers {
+export interface ReceiverSet {
   readonly names: readonly string[];
   /** What loads and does nothing, a sentence each: for the log, the status page and `gpulse config check`. */
   readonly warnings: readonly string[];
@@ -40,8 +40,8 @@ export interface OpenIntegration extends Integration {
 /** @throws GpulseError ALERT_CONFIG with every mistake; nothing is open then. */
 export async function openReceivers(
   routing: RoutingFile,
-  options: OpenOptions,
-): Promise<Receivers> {
+  options: OpenReceiversOptions,
+): Promise<ReceiverSet> {
   const config = await readReceivers(routing, options);
   const { hidden, warnings } = config;
   const mistakes: string[] = [];
@@ -81,7 +81,7 @@ export async function openReceivers(
   };
 }
 
-function routeLabelMistakes(root: Route, templates: Templates, file: string): string[] {
+function routeLabelMistakes(root: Route, templates: NotificationTemplates, file: string): string[] {
   const sources = new Set(everyRoute(root).flatMap(({ labels }) => Object.values(labels)));
   return [...sources].flatMap((source) => {
     try {
@@ -96,10 +96,10 @@ function routeLabelMistakes(root: Route, templates: Templates, file: string): st
 
 function readTemplates(
   { templates, file }: ReceiversConfig,
-  { clock }: OpenOptions,
+  { clock }: OpenReceiversOptions,
   mistakes: string[],
-): Templates {
-  const set = new Templates(() => clock.nowMs());
+): NotificationTemplates {
+  const set = new NotificationTemplates(() => clock.nowMs());
   const folder = path.dirname(path.resolve(file));
   for (const pattern of templates)
     mistakes.push(...set.addFiles(pattern, folder).map((sentence) => `${file}: ${sentence}`));
@@ -108,9 +108,9 @@ function readTemplates(
 
 function contextFor(
   receiver: string,
-  hidden: Hidden,
-  templates: Templates,
-  { log, clock }: OpenOptions,
+  hidden: SecretRedactor,
+  templates: NotificationTemplates,
+  { log, clock }: OpenReceiversOptions,
 ): ChannelContext {
   return {
     receiver,
@@ -124,7 +124,7 @@ function contextFor(
 
 function integrationOf(
   receiver: string,
-  { channel, index, sendResolved }: ReadEntry,
+  { channel, index, sendResolved }: ReceiverEntry,
   open: OpenChannel,
   context: ChannelContext,
   clock: Clock,
@@ -144,7 +144,7 @@ function integrationOf(
           signal,
         );
       } catch (thrown) {
-        throw hiddenTrouble(thrown, context.hidden);
+        throw toNotifyError(thrown, context.hidden);
       }
     },
   };
@@ -153,7 +153,7 @@ function integrationOf(
 /** Whether a file's receivers could be opened: its mistakes, or its warnings. For `gpulse config check`. */
 export async function checkReceivers(
   routing: RoutingFile,
-  options: OpenOptions,
+  options: OpenReceiversOptions,
 ): Promise<{ readonly mistakes: readonly string[]; readonly warnings: readonly string[] }> {
   try {
     const receivers = await openReceivers(routing, options);
@@ -161,6 +161,6 @@ export async function checkReceivers(
     return { mistakes: [], warnings: receivers.warnings };
   } catch (thrown) {
     if (!(thrown instanceof GpulseError)) throw thrown;
-    return { mistakes: sayError(thrown).split("\n"), warnings: [] };
+    return { mistakes: formatError(thrown).split("\n"), warnings: [] };
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { TemplateAlert } from "../../formats/template/functions/alertmanager.ts";
 import { formatTime } from "../../formats/template/time.ts";
-import type { Message } from "./channel.ts";
+import type { ChannelMessage } from "./channel.ts";
 
 export interface PayloadAlert {
   readonly status: "firing" | "resolved";
@@ -31,7 +31,7 @@ export interface Payload {
 }
 
 /** 0 alerts at most means all of them. */
-export function payloadOf({ data, notification }: Message, maxAlerts: number): Payload {
+export function payloadOf({ data, notification }: ChannelMessage, maxAlerts: number): Payload {
   const shown = maxAlerts === 0 ? data.alerts : data.alerts.slice(0, maxAlerts);
   return {
     receiver: data.receiver,

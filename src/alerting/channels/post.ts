@@ -2,13 +2,13 @@
  * One request to a service and what its response means: accepted, retry (and when), or refused for good. Error messages
  * show only the host of an address, since the rest may be a secret.
  */
-import { NotifyTrouble } from "../route/notification.ts";
+import { NotifyError } from "../route/notification.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
-import { HttpTrouble, request } from "../../net/http/request.ts";
-import type { Hidden } from "./secret-redactor.ts";
-import { plain } from "./notify-error.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
+import { HttpRequestError, request } from "../../net/http/request.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
+import { toSingleLine } from "./notify-error.ts";
 
 export interface NotifyRequest {
   /** POST unless given. */
@@ -30,36 +30,41 @@ const longestTimeoutMs = 25_000;
 const maxAnswerBytes = 1024 * 1024;
 const longestRetryAfterMs = 3_600_000;
 
-export class Poster {
+export class NotificationPoster {
   readonly #service: string;
   readonly #client: HttpClient;
-  readonly #hidden: Hidden;
+  readonly #hidden: SecretRedactor;
   readonly #nowMs: () => number;
 
-  constructor(service: string, http: HttpClientConfig, hidden: Hidden, nowMs: () => number) {
+  constructor(
+    service: string,
+    http: HttpClientConfig,
+    hidden: SecretRedactor,
+    nowMs: () => number,
+  ) {
     this.#service = service;
     this.#client = new HttpClient(http);
     this.#hidden = hidden;
     this.#nowMs = nowMs;
   }
 
-  /** @throws NotifyTrouble unless the response is a success. */
-  async post(sent: NotifyRequest): Promise<HttpAnswer> {
+  /** @throws NotifyError unless the response is a success. */
+  async post(sent: NotifyRequest): Promise<HttpResponse> {
     const answer = await this.exchange(sent);
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw this.refused(answer, `answered ${answer.status}`);
   }
 
   /** The error with the words of the response. */
-  refused(answer: HttpAnswer, what: string): NotifyTrouble {
+  refused(answer: HttpResponse, what: string): NotifyError {
     const { status } = answer;
     const redirected = status >= 300 && status < 400;
     // Hidden before it is cut: half a secret would not be known for one.
-    const said = plain(this.#hidden.hide(answer.body.toString("utf8")), 200);
+    const said = toSingleLine(this.#hidden.hide(answer.body.toString("utf8")), 200);
     const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
     const retryable = [408, 425, 429].includes(status) || status >= 500;
     const retryAfterMs = retryable ? retryAfterOf(answer, this.#nowMs()) : undefined;
-    return new NotifyTrouble(
+    return new NotifyError(
       `${this.#service} ${what}${next}${said === "" || redirected ? "" : `: ${said}`}`,
       { retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     );
@@ -69,8 +74,8 @@ export class Poster {
     this.#client.close();
   }
 
-  /** Any response, whatever its status. @throws HttpTrouble where there is none. */
-  async exchange(sent: NotifyRequest): Promise<HttpAnswer> {
+  /** Any response, whatever its status. @throws HttpRequestError where there is none. */
+  async exchange(sent: NotifyRequest): Promise<HttpResponse> {
     const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = sent;
     const options = await this.#client.options();
     this.#hideCredentials(options.headers["authorization"]);
@@ -94,10 +99,10 @@ export class Poster {
         ...(followsRedirects === true && maxRedirects !== undefined ? { maxRedirects } : {}),
       });
     } catch (thrown) {
-      if (!(thrown instanceof HttpTrouble)) throw thrown;
+      if (!(thrown instanceof HttpRequestError)) throw thrown;
       const { origin, pathname } = new URL(url);
       const sentence = thrown.message.replaceAll(`${origin}${pathname}`, origin);
-      throw new HttpTrouble(thrown.kind, `${this.#service}: ${sentence}`);
+      throw new HttpRequestError(thrown.kind, `${this.#service}: ${sentence}`);
     }
   }
 
@@ -111,7 +116,7 @@ export class Poster {
 }
 
 /** The header's seconds or date, or what Discord and Telegram say in the answer. */
-function retryAfterOf({ headers, body }: HttpAnswer, nowMs: number): number | undefined {
+function retryAfterOf({ headers, body }: HttpResponse, nowMs: number): number | undefined {
   const header = headers["retry-after"];
   const afterMs =
     header === undefined

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NotifyTrouble } from "../route/notification.ts";
+import { NotifyError } from "../route/notification.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { RateLimit } from "./rate.ts";
 
@@ -24,7 +24,7 @@ test("who would wait too long is told when to come back, and takes nobody's plac
   const rate = new RateLimit({ burst: 1, perMinute: 1 }, clock);
   await rate.take(never);
   const refused = await rate.take(never).catch((thrown: unknown) => thrown);
-  expect(refused).toBeInstanceOf(NotifyTrouble);
+  expect(refused).toBeInstanceOf(NotifyError);
   expect(refused).toMatchObject({ retryable: true, retryAfterMs: 60_000 });
   await clock.advance(60_000);
   await expect(rate.take(never)).resolves.toBeUndefined();

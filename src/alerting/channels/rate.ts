@@ -1,5 +1,5 @@
 /** How often a channel may send: a bucket of tokens that fills with time. Waits a little, and says when to come back otherwise. */
-import { NotifyTrouble } from "../route/notification.ts";
+import { NotifyError } from "../route/notification.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Rate } from "./channel.ts";
 
@@ -19,12 +19,12 @@ export class RateLimit {
     this.#seenMs = clock.monotonicMs();
   }
 
-  /** @throws NotifyTrouble where the wait is too long or was given up. */
+  /** @throws NotifyError where the wait is too long or was given up. */
   async take(signal: AbortSignal): Promise<void> {
     this.#fill();
     const waitMs = Math.max(0, ((1 - this.#tokens) * 60_000) / this.#rate.perMinute);
     if (waitMs > longestWaitMs)
-      throw new NotifyTrouble("too many notifications at once: this one waits its turn", {
+      throw new NotifyError("too many notifications at once: this one waits its turn", {
         retryable: true,
         retryAfterMs: Math.ceil(waitMs),
       });
@@ -33,7 +33,7 @@ export class RateLimit {
     const given = await this.#wait(waitMs, signal);
     if (given) return;
     this.#tokens++;
-    throw new NotifyTrouble("given up while waiting its turn", { retryable: true });
+    throw new NotifyError("given up while waiting its turn", { retryable: true });
   }
 
   #fill(): void {

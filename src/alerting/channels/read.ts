@@ -8,18 +8,18 @@ import type { RoutingConfig } from "../route/config.ts";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
 import { readDocument } from "../../config/yaml/document.ts";
-import { Reading, shownPath } from "../../config/yaml/diagnostics.ts";
+import { ConfigDiagnostics, formatConfigPath } from "../../config/yaml/diagnostics.ts";
 import type { ConfigPath } from "../../config/yaml/diagnostics.ts";
 import type { Channel, Opener } from "./channel.ts";
 import type { Environment } from "./environment.ts";
 import { looksLikeVariable } from "./environment.ts";
 import type { Global } from "./global.ts";
 import { globalSchema } from "./global.ts";
-import { Hidden } from "./secret-redactor.ts";
+import { SecretRedactor } from "./secret-redactor.ts";
 import { channels } from "./list.ts";
-import { isWritten, refusePairs, settingFor } from "./entry-context.ts";
+import { isWritten, refusePairs, createEntryContext } from "./entry-context.ts";
 
-export interface ReadEntry {
+export interface ReceiverEntry {
   readonly channel: Channel;
   /** Which of the receiver's entries of that channel. */
   readonly index: number;
@@ -30,19 +30,19 @@ export interface ReadEntry {
 }
 
 export interface ReceiversConfig {
-  readonly receivers: ReadonlyMap<string, readonly ReadEntry[]>;
+  readonly receivers: ReadonlyMap<string, readonly ReceiverEntry[]>;
   readonly templates: readonly string[];
   readonly file: string;
   /** What loads and does nothing, a sentence each. */
   readonly warnings: readonly string[];
-  readonly hidden: Hidden;
+  readonly hidden: SecretRedactor;
 }
 
 /** Of what the routes were read from, the parts that channels need. */
 export type RoutingFile = Pick<RoutingConfig, "source" | "templates"> &
   Partial<Pick<RoutingConfig, "route">>;
 
-export interface ReadOptions {
+export interface ReadReceiversOptions {
   /** The file's path: for sentences, and where relative paths start. */
   readonly file: string;
   readonly env: Environment;
@@ -65,7 +65,7 @@ const fileSchema = v.looseObject({
 /** @throws GpulseError ALERT_CONFIG with every mistake, a line each. */
 export async function readReceivers(
   routing: RoutingFile,
-  { file, env }: ReadOptions,
+  { file, env }: ReadReceiversOptions,
 ): Promise<ReceiversConfig> {
   const document = await readDocument(routing.source, file);
   const checked = checkValue(fileSchema, document.value);
@@ -76,10 +76,10 @@ export async function readReceivers(
       ),
     );
   const { global, receivers } = checked.value;
-  const hidden = new Hidden();
-  const reading = new Reading(path.dirname(path.resolve(file)));
+  const hidden = new SecretRedactor();
+  const reading = new ConfigDiagnostics(path.dirname(path.resolve(file)));
   checkGlobal(global, reading);
-  const found = new Map<string, readonly ReadEntry[]>();
+  const found = new Map<string, readonly ReceiverEntry[]>();
   receivers.forEach((receiver, at) => {
     const here = ["receivers", at];
     const given = receiver as Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ export async function readReceivers(
         (entry, index) => {
           const where: ConfigPath = [...here, key, index];
           const addresses = new Set<string>();
-          const setting = settingFor({
+          const setting = createEntryContext({
             global,
             reading,
             path: where,
@@ -111,7 +111,7 @@ export async function readReceivers(
               channel,
               index,
               sendResolved,
-              where: `${document.at(where)}: ${shownPath(where)}`,
+              where: `${document.at(where)}: ${formatConfigPath(where)}`,
               open,
             },
           ];
@@ -140,7 +140,7 @@ function refuse(sentences: readonly string[]): never {
 const withoutValue = (sentence: string): string => sentence.replace(/, not .*\.$/s, ".");
 
 /** Mistakes of the global section count even where no receiver uses what they are about. */
-function checkGlobal(global: Global, reading: Reading): void {
+function checkGlobal(global: Global, reading: ConfigDiagnostics): void {
   refusePairs(global, reading, ["global"]);
   const { slack_api_url: url, slack_app_url: appUrl } = global;
   const hasUrl = isWritten(url) || isWritten(global.slack_api_url_file);
@@ -154,7 +154,7 @@ function checkGlobal(global: Global, reading: Reading): void {
 function warnOfVariables(
   entry: Readonly<Record<string, unknown>>,
   addresses: ReadonlySet<string>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   where: ConfigPath,
 ): void {
   for (const [key, value] of Object.entries(entry))

@@ -1,6 +1,6 @@
 /** Templates of a channel's entry, compiled when it is opened and printed for each notification. */
 import { createHash } from "node:crypto";
-import type { ChannelContext, Message, Render } from "./channel.ts";
+import type { ChannelContext, ChannelMessage, Render } from "./channel.ts";
 import type { SecretText } from "./secret-text.ts";
 
 export type Renders<Name extends string = string> = Readonly<Record<Name, Render>>;
@@ -19,7 +19,7 @@ export function compileAll<Name extends string>(
 
 export const printAll = <Name extends string>(
   renders: Renders<Name>,
-  message: Message,
+  message: ChannelMessage,
 ): Record<Name, string> =>
   Object.fromEntries(
     Object.entries<Render>(renders).map(([name, render]) => [name, render(message)]),
@@ -37,7 +37,7 @@ export const withoutEmpty = (
 /** A key that may be chosen by the alerts' labels: `{{ .CommonLabels.team_key }}`. */
 export async function readSecret(
   secret: SecretText,
-  message: Message,
+  message: ChannelMessage,
   context: ChannelContext,
 ): Promise<string> {
   const text = await secret.read();
@@ -48,7 +48,7 @@ export async function readSecret(
 }
 
 /** One incident per group of alerts, by the same key as Alertmanager's. */
-export const groupKeyHash = ({ notification }: Message): string =>
+export const groupKeyHash = ({ notification }: ChannelMessage): string =>
   createHash("sha256").update(notification.groupKey).digest("hex");
 
 /** The address of an API with a path below it, whether or not the address ends with a slash. */

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseRouting } from "../route/config.ts";
 import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { Service } from "./fixture.ts";
-import { sendBy, startMs, startService, twoAlerts } from "./fixture.ts";
+import type { FakeService } from "./fixture.ts";
+import { sendBy, startMs, startFakeService, twoAlerts } from "./fixture.ts";
 import { openReceivers } from "./open.ts";
 
-let service: Service;
+let service: FakeService;
 beforeEach(async () => {
-  service = await startService();
+  service = await startFakeService();
 });
 afterEach(() => service.close());
 

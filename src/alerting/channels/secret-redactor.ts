@@ -7,7 +7,7 @@ import { inspect } from "node:util";
 /** Shorter ones would blank out ordinary words; no service hands out any that short. */
 const shortest = 4;
 
-export class Hidden {
+export class SecretRedactor {
   readonly #texts = new Set<string>();
 
   /** Also in the shapes it travels in: %-escaped, and as base64. */

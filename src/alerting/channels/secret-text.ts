@@ -1,25 +1,25 @@
 /** A secret that is known, or that stands in a file which may change while we run. Shows itself to nobody but who sends it. */
-import { sayError } from "../../base/error.ts";
-import { NotifyTrouble } from "../route/notification.ts";
-import { FollowedFile } from "../../net/http/reloading-file.ts";
+import { formatError } from "../../base/error.ts";
+import { NotifyError } from "../route/notification.ts";
+import { ReloadingFile } from "../../net/http/reloading-file.ts";
 import type { Secret } from "../../net/http/secret.ts";
-import type { Hidden } from "./secret-redactor.ts";
+import type { SecretRedactor } from "./secret-redactor.ts";
 
 export class SecretText {
   readonly #value: Secret | undefined;
-  readonly #file: FollowedFile | undefined;
+  readonly #file: ReloadingFile | undefined;
   readonly #what: string;
-  readonly #hidden: Hidden;
+  readonly #hidden: SecretRedactor;
 
   /** `what` is said where it cannot be read: "the password". */
-  constructor(from: Secret | { readonly file: string }, what: string, hidden: Hidden) {
+  constructor(from: Secret | { readonly file: string }, what: string, hidden: SecretRedactor) {
     this.#value = "file" in from ? undefined : from;
-    this.#file = "file" in from ? new FollowedFile(from.file, what) : undefined;
+    this.#file = "file" in from ? new ReloadingFile(from.file, what) : undefined;
     this.#what = what;
     this.#hidden = hidden;
   }
 
-  /** @throws NotifyTrouble, to be tried again: a file that is being replaced comes back. */
+  /** @throws NotifyError, to be tried again: a file that is being replaced comes back. */
   async read(): Promise<string> {
     const text = this.#value === undefined ? await this.#readFile() : this.#value.reveal();
     this.#hidden.add(text);
@@ -31,7 +31,7 @@ export class SecretText {
     const text = await this.read();
     this.#hidden.addUrl(text);
     if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-      throw new NotifyTrouble(`${this.#what} is no URL that begins with http:// or https://`, {
+      throw new NotifyError(`${this.#what} is no URL that begins with http:// or https://`, {
         retryable: this.#file !== undefined,
       });
     return text;
@@ -42,10 +42,10 @@ export class SecretText {
     try {
       text = ((await this.#file?.text()) ?? "").trim();
     } catch (thrown) {
-      throw new NotifyTrouble(sayError(thrown), { retryable: true });
+      throw new NotifyError(formatError(thrown), { retryable: true });
     }
     if (text === "")
-      throw new NotifyTrouble(`the file ${this.#file?.path ?? ""} with ${this.#what} is empty`, {
+      throw new NotifyError(`the file ${this.#file?.path ?? ""} with ${this.#what} is empty`, {
         retryable: true,
       });
     return text;

@@ -9,8 +9,8 @@ import { createLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import type { MailServer } from "./email/fixture.ts";
 import { startMailServer } from "./email/fixture.ts";
-import type { Service } from "./fixture.ts";
-import { startMs, startService, twoAlerts } from "./fixture.ts";
+import type { FakeService } from "./fixture.ts";
+import { startMs, startFakeService, twoAlerts } from "./fixture.ts";
 import { openReceivers } from "./open.ts";
 import { redactConfig } from "./redact.ts";
 import { testReceiver } from "./test-receiver.ts";
@@ -21,11 +21,11 @@ const certificate = makeAuthority("test CA").issue({ commonName: "mail" });
 const mark = "hunter2";
 
 let dir: string;
-let service: Service;
+let service: FakeService;
 let mail: MailServer;
 beforeEach(async () => {
   dir = mkdtempSync(path.join(tmpdir(), "gpulse-secrets-"));
-  service = await startService();
+  service = await startFakeService();
   mail = await startMailServer({
     ...certificate,
     user: "u",

@@ -9,20 +9,20 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../engines/certificates.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { Service } from "./fixture.ts";
+import type { FakeService } from "./fixture.ts";
 import {
   alertOf,
   notificationOf,
   openEntries,
   sendBy,
   startMs,
-  startService,
+  startFakeService,
   twoAlerts,
 } from "./fixture.ts";
 
-let service: Service;
+let service: FakeService;
 beforeEach(async () => {
-  service = await startService();
+  service = await startFakeService();
 });
 afterEach(() => service.close());
 

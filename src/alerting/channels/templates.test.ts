@@ -8,13 +8,13 @@ import {
   openEntries,
   sendBy,
   startMs,
-  startService,
+  startFakeService,
   twoAlerts,
 } from "./fixture.ts";
 import { messageOf } from "./message.ts";
-import { Templates } from "./templates.ts";
+import { NotificationTemplates } from "./templates.ts";
 
-const templates = new Templates(() => startMs);
+const templates = new NotificationTemplates(() => startMs);
 const printed = (name: string, notification = twoAlerts): string =>
   templates.text(`{{ template "${name}" . }}`)(messageOf(notification));
 
@@ -122,7 +122,7 @@ test("an alert without any annotation is still named", () => {
 
 test("files of the user's define templates, also over ours", async () => {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-templates-"));
-  const service = await startService();
+  const service = await startFakeService();
   writeFileSync(path.join(dir, "a.tmpl"), '{{ define "mine" }}mine {{ .Status }}{{ end }}');
   writeFileSync(path.join(dir, "b.tmpl"), '{{ define "__subject" }}ours no more{{ end }}');
   const entry = `slack_configs: [{ api_url: '${service.url}', text: '{{ template "mine" . }}' }]`;

@@ -1,8 +1,8 @@
 /** The templates of a configuration: ours, and over them those of the files it names. Reads files once, when it is opened. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { sayError } from "../../base/error.ts";
-import { filesOf } from "../../config/yaml/glob.ts";
+import { formatError } from "../../base/error.ts";
+import { expandGlob } from "../../config/yaml/glob.ts";
 import { TemplateSet } from "../../formats/template/exec.ts";
 import {
   alertmanagerFunctions,
@@ -17,7 +17,7 @@ import { defaultTemplates } from "./default-templates.ts";
 const own = "\u0000";
 const maxFileBytes = 1024 * 1024;
 
-export class Templates {
+export class NotificationTemplates {
   readonly #text: TemplateSet;
   readonly #html: TemplateSet;
 
@@ -49,7 +49,7 @@ export class Templates {
     const full = path.resolve(folder, pattern);
     if (/[*?[]/.test(path.dirname(full)))
       return [`templates: ${pattern}: wildcards may stand in the last part of a path only.`];
-    const files = filesOf(full);
+    const files = expandGlob(full);
     if (files.length === 0 && !/[*?[]/.test(path.basename(full)))
       return [`templates: the file ${full} does not exist.`];
     return files.flatMap((file) => {
@@ -59,7 +59,7 @@ export class Templates {
         this.add(bytes.toString("utf8"));
         return [];
       } catch (thrown) {
-        return [`templates: ${file}: ${sayError(thrown)}`];
+        return [`templates: ${file}: ${formatError(thrown)}`];
       }
     });
   }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { Service } from "./fixture.ts";
-import { openEntries, startMs, startService } from "./fixture.ts";
+import type { FakeService } from "./fixture.ts";
+import { openEntries, startMs, startFakeService } from "./fixture.ts";
 import { testReceiver } from "./test-receiver.ts";
 
-let service: Service;
+let service: FakeService;
 beforeEach(async () => {
-  service = await startService();
+  service = await startFakeService();
 });
 afterEach(() => service.close());
 

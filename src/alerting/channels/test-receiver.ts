@@ -1,13 +1,13 @@
 /** Sends one notification, marked as a test, by every way of a receiver, and tells for each what came of it. */
 import { fingerprintOf } from "../route/fingerprint.ts";
 import type { Notification } from "../route/notification.ts";
-import { NotifyTrouble } from "../route/notification.ts";
+import { NotifyError } from "../route/notification.ts";
 import { didYouMean } from "../../config/closest.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { OpenIntegration, Receivers } from "./open.ts";
+import type { OpenIntegration, ReceiverSet } from "./open.ts";
 
-export interface TestOutcome {
+export interface ReceiverTestOutcome {
   readonly channel: string;
   readonly index: number;
   readonly ok: boolean;
@@ -28,10 +28,10 @@ export interface TestOptions {
 
 /** In the order the receiver has them. @throws GpulseError where there is no such receiver, or it sends nowhere. */
 export async function testReceiver(
-  receivers: Receivers,
+  receivers: ReceiverSet,
   receiver: string,
   options: TestOptions,
-): Promise<readonly TestOutcome[]> {
+): Promise<readonly ReceiverTestOutcome[]> {
   if (!receivers.names.includes(receiver))
     throw new GpulseError(
       "ALERT_CONFIG",
@@ -46,7 +46,10 @@ export async function testReceiver(
   return Promise.all(integrations.map((one) => outcomeOf(one, options)));
 }
 
-async function outcomeOf(integration: OpenIntegration, options: TestOptions): Promise<TestOutcome> {
+async function outcomeOf(
+  integration: OpenIntegration,
+  options: TestOptions,
+): Promise<ReceiverTestOutcome> {
   const { clock, timeoutMs = 30_000 } = options;
   const { channel, index } = integration;
   const startMs = clock.monotonicMs();
@@ -59,8 +62,8 @@ async function outcomeOf(integration: OpenIntegration, options: TestOptions): Pr
       await integration.send(testNotification(integration.receiver, "resolved", options), limit);
     return { channel, index, ok: true, tookMs: took() };
   } catch (thrown) {
-    const retryable = thrown instanceof NotifyTrouble && thrown.retryable;
-    return { channel, index, ok: false, tookMs: took(), why: sayError(thrown), retryable };
+    const retryable = thrown instanceof NotifyError && thrown.retryable;
+    return { channel, index, ok: false, tookMs: took(), why: formatError(thrown), retryable };
   }
 }
 

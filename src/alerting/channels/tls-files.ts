@@ -1,8 +1,8 @@
 /** TLS options of a connection that is no HTTP, read from their files anew for each one, so that a renewed certificate counts. */
 import type { ConnectionOptions } from "node:tls";
-import { sayError } from "../../base/error.ts";
-import { NotifyTrouble } from "../route/notification.ts";
-import { FollowedFile } from "../../net/http/reloading-file.ts";
+import { formatError } from "../../base/error.ts";
+import { NotifyError } from "../route/notification.ts";
+import { ReloadingFile } from "../../net/http/reloading-file.ts";
 import type { TlsConfig } from "../../net/http/tls-config.ts";
 
 export async function tlsOptions(tls: TlsConfig): Promise<ConnectionOptions> {
@@ -29,8 +29,8 @@ async function textOf(
 ): Promise<string | undefined> {
   if (text !== undefined || file === undefined) return text;
   try {
-    return await new FollowedFile(file, what).text();
+    return await new ReloadingFile(file, what).text();
   } catch (thrown) {
-    throw new NotifyTrouble(sayError(thrown), { retryable: true });
+    throw new NotifyError(formatError(thrown), { retryable: true });
   }
 }

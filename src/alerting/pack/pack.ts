@@ -4,7 +4,7 @@ import type { Rule, RuleGroup } from "../rules/types.ts";
 import { packRuleFiles } from "./files.ts";
 
 /** Where a rule of the pack comes from, as the API shows it. */
-export const packPlace = "gpulse";
+export const packOrigin = "gpulse";
 
 const runbookInDocs = "docs/runbook/README.md#";
 /** The hub serves its own runbook, so that the link in a message leads there. */
@@ -15,7 +15,7 @@ export async function packGroups(own: readonly RuleGroup[] = []): Promise<readon
   const groups: RuleGroup[] = [];
   for (const { name, text } of packRuleFiles()) {
     const linked = text.replaceAll(runbookInDocs, runbookOnHub);
-    for (const group of await parseRuleFile(linked, `${packPlace}/${name}`)) {
+    for (const group of await parseRuleFile(linked, `${packOrigin}/${name}`)) {
       const rules = group.rules.filter((rule: Rule) => !replaced.has(rule.name));
       if (rules.length > 0) groups.push({ ...group, rules });
     }

@@ -10,7 +10,7 @@ import { createEngine } from "../../query/engine.ts";
 import { openSources } from "../../sources/open.ts";
 import { openStore } from "../../storage/embedded/store.ts";
 import type { RuleContext } from "../rules/context.ts";
-import { Group } from "../rules/group.ts";
+import { RuleGroupRunner } from "../rules/group.ts";
 import type { RuleGroup } from "../rules/types.ts";
 
 export interface FiredAlert {
@@ -22,13 +22,13 @@ export interface FiredAlert {
   lastMs: number;
 }
 
-export interface Simulated {
+export interface SimulationResult {
   readonly fired: readonly FiredAlert[];
   /** Rules that could not be evaluated, and why. */
   readonly failed: ReadonlySet<string>;
 }
 
-export interface Simulation {
+export interface SimulationOptions {
   /** Of the simulator, without speed, start, interval and duration. */
   readonly source: string;
   readonly minutes: number;
@@ -39,7 +39,7 @@ export interface Simulation {
 export const startMs = Date.UTC(2026, 0, 1);
 const shortestMs = 5_000;
 
-export async function simulate(given: Simulation): Promise<Simulated> {
+export async function simulate(given: SimulationOptions): Promise<SimulationResult> {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-pack-"));
   let nowMs = startMs;
   const store = await openStore({
@@ -63,8 +63,8 @@ export async function simulate(given: Simulation): Promise<Simulated> {
     queryOffsetMs: 0,
     log: silentLog,
   };
-  const groups = given.groups.map((group) => new Group(group, 15_000, false));
-  const book = new Fired();
+  const groups = given.groups.map((group) => new RuleGroupRunner(group, 15_000, false));
+  const book = new FiredAlerts();
   try {
     const url = `${given.source}${given.source.includes("?") ? "&" : "?"}speed=max&start=${new Date(startMs).toISOString()}&interval=${given.intervalSeconds}s&duration=${given.minutes}m`;
     const [opened] = await openSources([url], {
@@ -110,7 +110,7 @@ export async function simulate(given: Simulation): Promise<Simulated> {
   }
 }
 
-class Fired implements Simulated {
+class FiredAlerts implements SimulationResult {
   readonly failed = new Set<string>();
   readonly #open = new Map<string, FiredAlert>();
   readonly #all: FiredAlert[] = [];
@@ -119,7 +119,7 @@ class Fired implements Simulated {
     return this.#all;
   }
 
-  take(group: Group, timeMs: number): void {
+  take(group: RuleGroupRunner, timeMs: number): void {
     for (const { rule, alerting, lastError } of group.runs) {
       if (lastError !== "") this.failed.add(`${rule.name}: ${lastError}`);
       const firing = new Set<string>();

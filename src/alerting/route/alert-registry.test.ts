@@ -1,10 +1,10 @@
 /** Ends of alerts while the clock is set: what ended has ended, and is not waited for. */
 import { expect, test } from "vitest";
-import { AlertBook, isResolved } from "./alert-registry.ts";
+import { AlertRegistry, isResolved } from "./alert-registry.ts";
 
 const labels = new Map([["alertname", "Hot"]]);
 const aheadMs = 200_000;
-const book = (): AlertBook => new AlertBook(() => 300_000);
+const book = (): AlertRegistry => new AlertRegistry(() => 300_000);
 
 test("an alert that ended while the clock was ahead stays ended when it is set back", () => {
   const alerts = book();

@@ -16,7 +16,7 @@ export interface RoutedAlert {
 }
 
 /** An alert as it is told: what is missing is filled in. */
-export interface ToldAlert {
+export interface IncomingAlert {
   readonly labels: ReadonlyMap<string, string>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly startsAtMs?: number | undefined;
@@ -30,7 +30,7 @@ export const isResolved = ({ endsAtMs, updatedAtMs }: RoutedAlert, nowMs: number
 
 export const maxAlerts = 100_000;
 
-export class AlertBook {
+export class AlertRegistry {
   readonly #alerts = new Map<string, RoutedAlert>();
   readonly #resolveTimeoutMs: () => number;
 
@@ -51,7 +51,7 @@ export class AlertBook {
   }
 
   /** Returns it as it now stands; undefined where there is no room for another. */
-  put(told: ToldAlert, nowMs: number): RoutedAlert | undefined {
+  put(told: IncomingAlert, nowMs: number): RoutedAlert | undefined {
     const fingerprint = fingerprintOf(told.labels);
     const before = this.#alerts.get(fingerprint);
     if (before === undefined && this.#alerts.size >= maxAlerts) return undefined;
@@ -74,7 +74,7 @@ export class AlertBook {
     return forgotten;
   }
 
-  #fill(told: ToldAlert, fingerprint: string, nowMs: number): RoutedAlert {
+  #fill(told: IncomingAlert, fingerprint: string, nowMs: number): RoutedAlert {
     const endsAtMs = told.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
     const startsAtMs = told.startsAtMs ?? told.endsAtMs ?? nowMs;
     return {

@@ -1,7 +1,7 @@
 /** What Alertmanager's own packages say of the same inputs: see testdata/README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { parseRouting } from "./config.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { labelsText } from "./label-order.ts";
@@ -40,7 +40,7 @@ test.each(data.matchers)("matchers $input", ({ input, all = [], error }) => {
   try {
     found = parseMatchers(input).map(plain);
   } catch (thrown) {
-    found = sayError(thrown);
+    found = formatError(thrown);
   }
   expect(found).toEqual(error ?? all);
 });

@@ -1,6 +1,6 @@
 /** The shape of `alertmanager.yml`, as far as routing needs it. Receivers and the global section are read by src/alerting/channels. */
 import * as v from "valibot";
-import { duration, labelMap, scalar, truth } from "../../config/yaml/fields.ts";
+import { duration, labelMap, scalar, yamlBoolean } from "../../config/yaml/fields.ts";
 import { timeIntervalSchema } from "./time-interval.ts";
 
 const texts = () => v.optional(v.array(scalar(), "a list"));
@@ -36,7 +36,7 @@ export interface RawRoute {
 const routeSchema: v.GenericSchema<unknown, RawRoute> = v.strictObject({
   receiver: v.optional(scalar()),
   group_by: texts(),
-  continue: v.optional(truth()),
+  continue: v.optional(yamlBoolean()),
   matchers: texts(),
   match: labelMap(),
   match_re: labelMap(),

@@ -131,12 +131,12 @@ function check(
   for (const child of route.routes) check(child, receivers, timeIntervals);
 }
 
-type Inherited = Pick<
+type InheritedRoute = Pick<
   Route,
   "key" | "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs" | "labels"
 >;
 
-const rootDefaults: Inherited = {
+const rootDefaults: InheritedRoute = {
   key: "",
   receiver: "",
   groupBy: new Set<string>(),
@@ -146,11 +146,15 @@ const rootDefaults: Inherited = {
   labels: {},
 };
 
-function routeOf(raw: RawRoute, parent: Inherited | undefined, seen: Map<string, number>): Route {
+function routeOf(
+  raw: RawRoute,
+  parent: InheritedRoute | undefined,
+  seen: Map<string, number>,
+): Route {
   const above = parent ?? rootDefaults;
   const matchers = matchersOf(raw.matchers, raw.match, raw.match_re);
   const text = matchersText(matchers);
-  const own: Inherited = {
+  const own: InheritedRoute = {
     key: parent === undefined ? text : `${parent.key}/${text}`,
     receiver: raw.receiver === undefined || raw.receiver === "" ? above.receiver : raw.receiver,
     groupBy: groupByOf(raw.group_by ?? [], above.groupBy),

@@ -1,9 +1,9 @@
 /** What became of notifications: sent, failed or suppressed and by what. Bounded, kept across restarts. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 
-export interface Delivery {
+export interface NotificationDelivery {
   readonly timeMs: number;
   readonly receiver: string;
   /** Absent where nothing was to be sent. */
@@ -18,54 +18,54 @@ export interface Delivery {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface Total {
+export interface DeliveryTotal {
   /** Empty where nothing was to be sent. */
   readonly channel: string;
-  readonly outcome: Delivery["outcome"];
+  readonly outcome: NotificationDelivery["outcome"];
   readonly count: number;
 }
 
-const kept = 2_000;
+const maxStoredDeliveries = 2_000;
 
-export class Deliveries {
-  readonly #state: StateMap<Delivery>;
+export class DeliveryLog {
+  readonly #state: StateMap<NotificationDelivery>;
   readonly #log: Log;
-  readonly #totals = new Map<string, Total>();
+  readonly #totals = new Map<string, DeliveryTotal>();
   #next: number;
 
-  constructor(state: StateMap<Delivery>, log: Log) {
+  constructor(state: StateMap<NotificationDelivery>, log: Log) {
     this.#state = state;
     this.#log = log;
     this.#next = 1 + Math.max(0, ...[...state.entries()].map(([key]) => Number(key) || 0));
   }
 
   /** Since the start. */
-  get totals(): readonly Total[] {
+  get totals(): readonly DeliveryTotal[] {
     return [...this.#totals.values()];
   }
 
   /** The history must not hold up what it tells of. */
-  add(delivery: Delivery): void {
+  add(delivery: NotificationDelivery): void {
     const { channel = "", outcome } = delivery;
     const key = `${channel} ${outcome}`;
     const count = (this.#totals.get(key)?.count ?? 0) + 1;
     this.#totals.set(key, { channel, outcome, count });
     try {
       this.#state.put(String(this.#next), delivery);
-      this.#state.delete(String(this.#next - kept));
+      this.#state.delete(String(this.#next - maxStoredDeliveries));
       this.#next++;
     } catch (thrown) {
-      this.#log.error("a delivery cannot be kept in the history", { trouble: sayError(thrown) });
+      this.#log.error("a delivery cannot be kept in the history", { trouble: formatError(thrown) });
     }
   }
 
   /** Newest first. */
-  list(limit: number): readonly Delivery[] {
-    const found: Delivery[] = [];
+  list(limit: number): readonly NotificationDelivery[] {
+    const found: NotificationDelivery[] = [];
     for (let at = this.#next - 1; at > 0 && found.length < limit; at--) {
       const delivery = this.#state.get(String(at));
       if (delivery !== undefined) found.push(delivery);
-      else if (at < this.#next - kept) break;
+      else if (at < this.#next - maxStoredDeliveries) break;
     }
     return found;
   }

@@ -1,21 +1,21 @@
 /** One notification on its way through one channel: tried again, with growing pauses, until it is taken or time is up. */
-import { sayError } from "../../base/error.ts";
-import { FewLines } from "../../base/log-throttle.ts";
+import { formatError } from "../../base/error.ts";
+import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { DeliveryLog } from "./deliveries.ts";
 import type { Integration, Notification } from "./notification.ts";
-import { NotifyTrouble } from "./notification.ts";
+import { NotifyError } from "./notification.ts";
 
 export interface DeliveryContext {
-  readonly deliveries: Deliveries;
+  readonly deliveries: DeliveryLog;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
 }
 
 /** A channel that is down fails for every group: a few lines of each channel and minute say so. */
-const failureLines = new FewLines();
+const failureLines = new LogThrottle();
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
@@ -35,8 +35,8 @@ export async function deliver(
       record(integration, notification, context, { outcome: "sent", attempts });
       return true;
     }
-    const final = trouble instanceof NotifyTrouble && !trouble.retryable;
-    const why = sayError(trouble);
+    const final = trouble instanceof NotifyError && !trouble.retryable;
+    const why = formatError(trouble);
     if (attempts === 1 || final) {
       const { receiver, channel } = integration;
       const again = final ? "with the next notification" : "soon";
@@ -79,7 +79,7 @@ async function pause(
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return;
-  const asked = trouble instanceof NotifyTrouble ? trouble.retryAfterMs : undefined;
+  const asked = trouble instanceof NotifyError ? trouble.retryAfterMs : undefined;
   const growing = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10));
   const delayMs = asked ?? growing * (0.5 + random() / 2);
   await new Promise<void>((resolve) => {

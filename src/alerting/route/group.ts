@@ -3,7 +3,7 @@
  * until the next round, which tells what is true by then; it holds up another channel no longer than that.
  */
 import { loopTurns } from "../../base/fair/loop-turns.ts";
-import type { AlertBook, RoutedAlert } from "./alert-registry.ts";
+import type { AlertRegistry, RoutedAlert } from "./alert-registry.ts";
 import { isResolved } from "./alert-registry.ts";
 import type { Route } from "./config.ts";
 import { deliver } from "./delivery.ts";
@@ -14,7 +14,7 @@ import { idempotencyKey, integrationKey, notifiedAlerts } from "./notification.t
 import type { SentLog } from "./sent-log.ts";
 import { isDue } from "./sent-log.ts";
 
-export interface Muting {
+export interface Muter {
   /** Why an alert is not told: `silence ID`, `inhibited by FINGERPRINT`; undefined where it is. */
   alert(alert: RoutedAlert): string | undefined;
   /** Why the whole route is quiet now. */
@@ -22,9 +22,9 @@ export interface Muting {
 }
 
 export interface GroupContext extends DeliveryContext {
-  readonly book: AlertBook;
+  readonly book: AlertRegistry;
   readonly sent: SentLog;
-  readonly muting: Muting;
+  readonly muting: Muter;
   readonly integrations: (receiver: string) => readonly Integration[];
   readonly externalUrl: string;
   /** A firing alert is about to be told of: it must be told again when it ends, also after a restart. */

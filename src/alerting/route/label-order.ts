@@ -1,5 +1,5 @@
 /** The order in which Alertmanager shows alerts and groups, and how it writes a set of labels. */
-import { quoted } from "../../formats/template/printf.ts";
+import { quoteText } from "../../formats/template/printf.ts";
 
 type Labels = ReadonlyMap<string, string>;
 
@@ -31,7 +31,7 @@ export function labelOrder(left: Labels, right: Labels): number {
 /** `{alertname="Hot", gpu="0"}`. */
 export function labelsText(labels: Labels): string {
   const names = [...labels.keys()].sort(byText);
-  return `{${names.map((name) => `${name}=${quoted(labels.get(name) ?? "")}`).join(", ")}}`;
+  return `{${names.map((name) => `${name}=${quoteText(labels.get(name) ?? "")}`).join(", ")}}`;
 }
 
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

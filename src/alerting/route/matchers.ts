@@ -1,6 +1,6 @@
 /** What a label must be: one comparison of a matcher, and how it is written. Reading them is in parse-matchers.ts. */
 import { RE2JS } from "re2js";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 
 export type MatchOp = "=" | "!=" | "=~" | "!~";
 
@@ -26,7 +26,7 @@ export function compilePattern(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (thrown) {
-    throw new GpulseError("ALERT_CONFIG", sayError(thrown), { cause: thrown });
+    throw new GpulseError("ALERT_CONFIG", formatError(thrown), { cause: thrown });
   }
 }
 

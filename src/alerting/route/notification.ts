@@ -30,12 +30,12 @@ export interface Integration {
   /** Which of the receiver's entries of that channel. */
   readonly index: number;
   readonly sendResolved: boolean;
-  /** Resolves when the other side has taken it. @throws NotifyTrouble */
+  /** Resolves when the other side has taken it. @throws NotifyError */
   send(notification: Notification, signal: AbortSignal): Promise<void>;
 }
 
 /** Why a notification was not taken. Its words never hold a secret. */
-export class NotifyTrouble extends Error {
+export class NotifyError extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -48,7 +48,7 @@ export class NotifyTrouble extends Error {
     },
   ) {
     super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "NotifyTrouble";
+    this.name = "NotifyError";
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -7,7 +7,7 @@ import { FakeClock } from "../../base/fake-clock.ts";
 import { openAlertState } from "../state.ts";
 import { parseRouting } from "./config.ts";
 import type { Integration, Notification } from "./notification.ts";
-import { NotifyTrouble } from "./notification.ts";
+import { NotifyError } from "./notification.ts";
 import { Router } from "./router.ts";
 
 const routing = `
@@ -152,7 +152,7 @@ test("a channel that is down is tried again until it takes it, with the same key
   const keys: string[] = [];
   let down = 3;
   answer = () => {
-    if (down-- > 0) throw new NotifyTrouble("the server is away", { retryable: true });
+    if (down-- > 0) throw new NotifyError("the server is away", { retryable: true });
   };
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(31_000);
@@ -188,7 +188,7 @@ test("a router that comes back tells the end of what it told before, and nothing
 test("a router killed before it could send sends after it is back, with the key it would have had", async () => {
   const first = await open();
   answer = () => {
-    throw new NotifyTrouble("away", { retryable: true });
+    throw new NotifyError("away", { retryable: true });
   };
   first.router.put([alert(hot("0"), clock.nowMs() + 900_000)]);
   await clock.advance(31_000);
@@ -206,7 +206,7 @@ test("a router killed before it could send sends after it is back, with the key 
 test("a channel that stays away is told, when it is back, what is true then, and once", async () => {
   const { router, close } = await open();
   answer = () => {
-    throw new NotifyTrouble("away", { retryable: true });
+    throw new NotifyError("away", { retryable: true });
   };
   const long = clock.nowMs() + 7_200_000;
   router.put([alert(hot("0"), long)]);
@@ -225,7 +225,7 @@ test("the end of what was told reaches a channel that was away for longer than e
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(31_000);
   answer = () => {
-    throw new NotifyTrouble("no such user", { retryable: false });
+    throw new NotifyError("no such user", { retryable: false });
   };
   router.put([alert(hot("0"), clock.nowMs())]);
   await clock.advance(7_200_000);
@@ -244,7 +244,7 @@ test("an end that was told but not sent before a restart is sent after it", asyn
   first.router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(31_000);
   answer = () => {
-    throw new NotifyTrouble("away", { retryable: true });
+    throw new NotifyError("away", { retryable: true });
   };
   first.router.put([alert(hot("0"), clock.nowMs())]);
   await clock.advance(1_000);

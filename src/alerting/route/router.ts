@@ -2,14 +2,14 @@
  * Alerts in, notifications out: what Alertmanager does, inside the hub. Holds the alerts and their groups; silences, what
  * was sent and what is owed live in the state folder, so that a killed hub goes on where it was.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
-import type { RoutedAlert, ToldAlert } from "./alert-registry.ts";
-import { AlertBook, isResolved } from "./alert-registry.ts";
+import type { RoutedAlert, IncomingAlert } from "./alert-registry.ts";
+import { AlertRegistry, isResolved } from "./alert-registry.ts";
 import type { Route, RoutingConfig } from "./config.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { DeliveryLog } from "./deliveries.ts";
 import type { GroupContext } from "./group.ts";
 import { AlertGroup, groupIdOf } from "./group.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -21,7 +21,7 @@ import { isWithin } from "./time-interval.ts";
 import { everyRoute, routesFor } from "./tree.ts";
 
 /** An alert as it is kept from when it was first heard of until its end has been told. */
-export interface OwedAlert extends Omit<RoutedAlert, "labels"> {
+export interface UndeliveredAlert extends Omit<RoutedAlert, "labels"> {
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -30,8 +30,8 @@ export interface RouterOptions {
   readonly integrations: (receiver: string) => readonly Integration[];
   readonly silences: Silences;
   readonly sent: SentLog;
-  readonly deliveries: Deliveries;
-  readonly owed: StateMap<OwedAlert>;
+  readonly deliveries: DeliveryLog;
+  readonly owed: StateMap<UndeliveredAlert>;
   readonly externalUrl: string;
   readonly clock: Clock;
   readonly random: () => number;
@@ -52,7 +52,7 @@ const longestOwedMs = 5 * 86_400_000;
 
 export class Router {
   readonly #options: RouterOptions;
-  readonly #book: AlertBook;
+  readonly #book: AlertRegistry;
   readonly #groups = new Map<string, AlertGroup>();
   #config: RoutingConfig;
   #inhibitor: Inhibitor;
@@ -65,7 +65,7 @@ export class Router {
     this.#options = options;
     this.#config = options.config;
     this.#inhibitor = new Inhibitor(options.config.inhibitRules);
-    this.#book = new AlertBook(() => this.#config.resolveTimeoutMs);
+    this.#book = new AlertRegistry(() => this.#config.resolveTimeoutMs);
     this.#restore();
     this.#upkeep();
   }
@@ -78,7 +78,7 @@ export class Router {
     return this.#options.silences;
   }
 
-  get deliveries(): Deliveries {
+  get deliveries(): DeliveryLog {
     return this.#options.deliveries;
   }
 
@@ -97,7 +97,7 @@ export class Router {
   }
 
   /** Returns how many found no room. */
-  put(alerts: readonly ToldAlert[]): number {
+  put(alerts: readonly IncomingAlert[]): number {
     if (this.#closed) return alerts.length;
     const nowMs = this.#options.clock.nowMs();
     let refused = 0;
@@ -225,7 +225,7 @@ export class Router {
     } catch (thrown) {
       if (this.#keeps)
         this.#options.log.error("alerts cannot be kept: they are lost if gpulse ends now", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       this.#keeps = false;
     }
@@ -279,7 +279,7 @@ export class Router {
         this.#forgetOld(clock.nowMs());
       } catch (thrown) {
         this.#options.log.error("what is old could not be cleared away", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       }
       this.#upkeep();
@@ -306,9 +306,9 @@ export class Router {
 }
 
 /** Its end was told, and is not when we stop waiting to hear again. */
-const hasEnded = ({ endsAtMs, updatedAtMs }: OwedAlert): boolean => endsAtMs <= updatedAtMs;
+const hasEnded = ({ endsAtMs, updatedAtMs }: UndeliveredAlert): boolean => endsAtMs <= updatedAtMs;
 
-const sameWords = (known: OwedAlert, alert: RoutedAlert): boolean =>
+const sameWords = (known: UndeliveredAlert, alert: RoutedAlert): boolean =>
   known.startsAtMs === alert.startsAtMs &&
   JSON.stringify(known.annotations) === JSON.stringify(alert.annotations);
 

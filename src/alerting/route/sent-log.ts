@@ -1,5 +1,5 @@
 /** What was last sent to whom about which group: what makes a notification once and not again at every evaluation. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 import type { NotifiedAlert } from "./notification.ts";
@@ -46,7 +46,7 @@ export class SentLog {
     } catch (thrown) {
       this.#unwritten.set(key, entry);
       this.#log.error("what was sent cannot be kept: after a restart it is sent again", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
   }

@@ -1,8 +1,8 @@
 /** Silences: who keeps which alerts quiet, until when, and why. Kept across restarts; expired ones are kept for a while, to be seen. */
 import { randomUUID } from "node:crypto";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
-import { quoted } from "../../formats/template/printf.ts";
+import { quoteText } from "../../formats/template/printf.ts";
 import type { LabelMatcher, MatchOp } from "./matchers.ts";
 import { compilePattern, labelMatcher, matchesAll } from "./matchers.ts";
 
@@ -112,10 +112,10 @@ export class Silences {
   }
 }
 
-type Wanted = Omit<StoredSilence, "id">;
+type NewSilence = Omit<StoredSilence, "id">;
 
 /** The matchers stay; one that runs keeps its start, and one to come starts in the future. */
-function canChange(before: StoredSilence, wanted: Wanted, nowMs: number): boolean {
+function canChange(before: StoredSilence, wanted: NewSilence, nowMs: number): boolean {
   if (JSON.stringify(before.matchers) !== JSON.stringify(wanted.matchers)) return false;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
   switch (silenceState(before, nowMs)) {
@@ -153,7 +153,7 @@ function checkMatchers({ matchers }: SilenceRequest): void {
       return compilePattern(value).matcher("").find() && op === "=~";
     } catch (thrown) {
       return refuse(
-        `silence invalid: invalid label matcher ${index}: invalid regular expression ${quoted(value)}: ${sayError(thrown)}`,
+        `silence invalid: invalid label matcher ${index}: invalid regular expression ${quoteText(value)}: ${formatError(thrown)}`,
       );
     }
   });

@@ -4,7 +4,7 @@ import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { QueryResult, VectorSample } from "../../query/result.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
-import type { FiringBook } from "./firing-store.ts";
+import type { FiringStore } from "./firing-store.ts";
 
 /** An alert on its way to whoever routes it. */
 export interface SentAlert {
@@ -22,7 +22,7 @@ export interface RuleContext {
   readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
   readonly send: (alerts: readonly SentAlert[]) => void;
   /** Where what fires is kept over a restart; without it, ends that fell into our absence are not told by rules. */
-  readonly firing?: FiringBook | undefined;
+  readonly firing?: FiringStore | undefined;
   /** Has whoever was told of these before a restart wait until each one's end for what the rules have yet to find out. */
   readonly hold?: ((alerts: readonly SentAlert[]) => void) | undefined;
   readonly externalLabels: ReadonlyMap<string, string>;

@@ -6,14 +6,14 @@ import { silentLog } from "../../base/log.ts";
 import type { AlertFiles } from "../state.ts";
 import { openAlertState } from "../state.ts";
 import { readMetric } from "../unit-tests/metric.ts";
-import { alertsOf, minute, RuleBench, startMs } from "./fixture.ts";
+import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
 
 let dir: string;
 let state: AlertFiles;
-let bench: RuleBench;
+let bench: RuleTestHarness;
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), "gpulse-ended-away-"));
-  bench = new RuleBench();
+  bench = new RuleTestHarness();
   open();
 });
 afterEach(async () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readMetric } from "../unit-tests/metric.ts";
-import { alertsOf, minute, RuleBench, startMs } from "./fixture.ts";
+import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
 
-let bench: RuleBench;
+let bench: RuleTestHarness;
 beforeEach(() => {
-  bench = new RuleBench();
+  bench = new RuleTestHarness();
 });
 afterEach(() => bench.engine.close());
 

@@ -2,13 +2,13 @@
 import type { Clock } from "../../base/clock.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import type { RuleContext } from "./context.ts";
-import { Group } from "./group.ts";
-import { Lanes } from "./concurrency-limiter.ts";
+import { RuleGroupRunner } from "./group.ts";
+import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import { offsetMs } from "./offset.ts";
 import type { RuleGroup } from "./types.ts";
 
-interface Running {
-  readonly group: Group;
+interface RunningGroup {
+  readonly group: RuleGroupRunner;
   readonly stop: AbortController;
   done: Promise<void>;
 }
@@ -18,7 +18,7 @@ export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | 
   readonly intervalMs: number;
 };
 
-export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
+export type RuleEngineContext = Omit<RuleContext, keyof RuleSettings>;
 
 /**
  * Groups evaluated at once; the others wait their turn. Thinking is done by one processor, and fifty groups halfway through
@@ -27,22 +27,22 @@ export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
 const groupsAtOnce = 2;
 
 export class RuleEngine {
-  readonly #surroundings: RuleSurroundings;
+  readonly #surroundings: RuleEngineContext;
   readonly #clock: Clock;
   readonly #instants = new Map<number, { readonly selects: SharedSelects; users: number }>();
-  readonly #lanes = new Lanes(groupsAtOnce);
+  readonly #lanes = new ConcurrencyLimiter(groupsAtOnce);
   #settingsKey = "";
-  #running = new Map<string, Running>();
+  #running = new Map<string, RunningGroup>();
   #started = false;
   #closed = false;
 
-  constructor(surroundings: RuleSurroundings, clock: Clock) {
+  constructor(surroundings: RuleEngineContext, clock: Clock) {
     this.#surroundings = surroundings;
     this.#clock = clock;
   }
 
   /** By file and name. */
-  get groups(): readonly Group[] {
+  get groups(): readonly RuleGroupRunner[] {
     return [...this.#running.values()]
       .map(({ group }) => group)
       .sort(({ definition: left }, { definition: right }) =>
@@ -64,14 +64,16 @@ export class RuleEngine {
     this.#settingsKey = settingsKey;
     const context = { ...this.#surroundings, ...settings };
     const before = this.#running;
-    const next = new Map<string, Running | Group>();
+    const next = new Map<string, RunningGroup | RuleGroupRunner>();
     for (const definition of definitions) {
-      const group = new Group(definition, settings.intervalMs, !this.#started);
+      const group = new RuleGroupRunner(definition, settings.intervalMs, !this.#started);
       const old = before.get(group.key);
       const stays = same && old !== undefined && keyOf(old.group.definition) === keyOf(definition);
       next.set(group.key, stays ? old : group);
     }
-    const groups = [...next.values()].map((one) => (one instanceof Group ? one : one.group));
+    const groups = [...next.values()].map((one) =>
+      one instanceof RuleGroupRunner ? one : one.group,
+    );
     if (!this.#started) this.#expect(groups, context);
     this.#started = true;
     const leaving = [...before].filter(([key, running]) => next.get(key) !== running);
@@ -81,7 +83,7 @@ export class RuleEngine {
     for (const [, { group }] of removed) await group.end(this.#clock.nowMs(), context);
     this.#running = new Map();
     for (const [key, one] of next) {
-      if (!(one instanceof Group)) this.#running.set(key, one);
+      if (!(one instanceof RuleGroupRunner)) this.#running.set(key, one);
       else {
         const old = before.get(key);
         if (old !== undefined) one.adopt(old.group);
@@ -99,7 +101,7 @@ export class RuleEngine {
   }
 
   /** What fired before a restart. */
-  #expect(groups: readonly Group[], context: RuleContext): void {
+  #expect(groups: readonly RuleGroupRunner[], context: RuleContext): void {
     const { firing } = context;
     if (firing === undefined) return;
     const nowMs = this.#clock.nowMs();
@@ -107,14 +109,14 @@ export class RuleEngine {
     if (expected.length > 0) context.hold?.(expected);
   }
 
-  #start(group: Group, context: RuleContext): void {
+  #start(group: RuleGroupRunner, context: RuleContext): void {
     const stop = new AbortController();
-    const running: Running = { group, stop, done: Promise.resolve() };
+    const running: RunningGroup = { group, stop, done: Promise.resolve() };
     running.done = this.#loop(group, context, stop.signal);
     this.#running.set(group.key, running);
   }
 
-  async #loop(group: Group, context: RuleContext, signal: AbortSignal): Promise<void> {
+  async #loop(group: RuleGroupRunner, context: RuleContext, signal: AbortSignal): Promise<void> {
     const { intervalMs } = group;
     const offset = offsetMs(group.definition.file, intervalMs);
     const slotAfter = (timeMs: number): number =>

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parse } from "../../query/parse/parse.ts";
 import { isLabelName } from "../../query/quote.ts";
@@ -69,7 +69,7 @@ export async function checkRuleFile(file: string): Promise<CheckedRules> {
   try {
     bytes = readFileSync(file);
   } catch (thrown) {
-    return nothing(`${file}: cannot be read (${sayError(thrown)}).`);
+    return nothing(`${file}: cannot be read (${formatError(thrown)}).`);
   }
   if (bytes.length > maxFileBytes) return nothing(`${file}: is larger than 8 MiB.`);
   return checkRules(bytes.toString("utf8"), file);

@@ -2,7 +2,7 @@
  * What fires, kept over a restart: an alert that ends while nobody looks is owed its end, and after the restart only this
  * says that there was one. Kept from before it is sent until its end was sent; a disk that refuses stops no alert.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 import type { Alert } from "./types.ts";
@@ -17,7 +17,7 @@ export interface FiringAlert {
   readonly firedAtMs: number;
 }
 
-export class FiringBook {
+export class FiringStore {
   readonly #kept: StateMap<FiringAlert>;
   readonly #log: Log;
   readonly #keys = new Map<string, Set<string>>();
@@ -89,7 +89,7 @@ export class FiringBook {
     } catch (thrown) {
       if (this.#keeps)
         this.#log.error("what fires cannot be kept: its end is told late if gpulse ends now", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       this.#keeps = false;
     }

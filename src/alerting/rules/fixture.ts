@@ -13,15 +13,15 @@ import type { RuleContext, SentAlert } from "./context.ts";
 import type { RuleSettings } from "./engine.ts";
 import { RuleEngine } from "./engine.ts";
 import { parseRuleFile } from "./file.ts";
-import type { FiringBook } from "./firing-store.ts";
-import type { Group } from "./group.ts";
-import { Group as RuleGroupRun } from "./group.ts";
+import type { FiringStore } from "./firing-store.ts";
+import type { RuleGroupRunner } from "./group.ts";
+import { RuleGroupRunner as RuleGroupRun } from "./group.ts";
 
 /** A whole number of minutes. */
 export const startMs = 1_700_000_040_000;
 export const minute = 60_000;
 
-export class RuleBench {
+export class RuleTestHarness {
   readonly clock = new FakeClock(startMs);
   /** How far the wall clock was set, which no timer notices. */
   skewMs = 0;
@@ -29,7 +29,7 @@ export class RuleBench {
   readonly said: string[] = [];
   readonly held: SentAlert[] = [];
   /** Where what fires is kept; restarts go on with it. */
-  firing: FiringBook | undefined;
+  firing: FiringStore | undefined;
   settings: RuleSettings = {
     externalLabels: new Map(),
     externalUrl: "http://hub",
@@ -81,13 +81,13 @@ export class RuleBench {
   }
 
   /** One group that is evaluated by hand, as if it had been running for long. */
-  async group(yaml: string, restores = false): Promise<Group> {
+  async group(yaml: string, restores = false): Promise<RuleGroupRunner> {
     const [definition] = await parseRuleFile(yaml, "rules.yml");
     if (definition === undefined) throw new Error("the file has no group");
     return new RuleGroupRun(definition, minute, restores);
   }
 
-  evaluate(group: Group, atMinute: number): Promise<void> {
+  evaluate(group: RuleGroupRunner, atMinute: number): Promise<void> {
     return group.evaluate(startMs + atMinute * minute, this.context);
   }
 
@@ -119,7 +119,7 @@ export class RuleBench {
   }
 }
 
-export const alertsOf = (group: Group, rule = 0): string[] =>
+export const alertsOf = (group: RuleGroupRunner, rule = 0): string[] =>
   (group.runs[rule]?.alerting?.alerts ?? []).map(
     ({ state, labels, value }) =>
       `${state} ${printLabels(labelSet({ ...Object.fromEntries(labels), alertname: undefined }))} ${value}`,

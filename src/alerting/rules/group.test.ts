@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
-import { RuleBench } from "./fixture.ts";
+import { RuleTestHarness } from "./fixture.ts";
 
-let bench: RuleBench;
+let bench: RuleTestHarness;
 beforeEach(() => {
-  bench = new RuleBench();
+  bench = new RuleTestHarness();
 });
 
 test("a recording rule gives its name and labels, the group's labels too, and the rule's own win", async () => {

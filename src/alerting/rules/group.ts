@@ -1,20 +1,20 @@
 /** One group of rules, evaluated in order at one instant. A rule that fails says so and does not stop the others. */
 import { performance } from "node:perf_hooks";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { print } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { VectorSample } from "../../query/result.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
-import type { FiringBook } from "./firing-store.ts";
+import type { FiringStore } from "./firing-store.ts";
 import type { RuleContext, SentAlert } from "./context.ts";
 import { samplesOf } from "./context.ts";
 import { AlertOutput, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import type { OutSample } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
 import type { TemplateContext } from "./texts.ts";
-import { Sources } from "./sources.ts";
-import type { Labels } from "./sources.ts";
+import { RuleSources } from "./sources.ts";
+import type { AlertLabels } from "./sources.ts";
 import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
@@ -24,7 +24,7 @@ export interface RuleRun {
   /** The expression as Prometheus prints it; made when it is asked for, which a start does not. */
   readonly query: string;
   readonly alerting: AlertingState | undefined;
-  readonly sources: Sources | undefined;
+  readonly sources: RuleSources | undefined;
   readonly alertOutput: AlertOutput;
   readonly output: RuleOutput;
   health: RuleHealth;
@@ -43,7 +43,7 @@ type Evaluation = EvaluateOptions & { readonly selects: SharedSelects };
 /** At the first evaluation after a start, not every target may have told yet: timers are restored after the second. */
 const evaluationsBeforeRestore = 2;
 
-export class Group {
+export class RuleGroupRunner {
   readonly definition: RuleGroup;
   readonly runs: readonly RuleRun[];
   readonly intervalMs: number;
@@ -69,7 +69,7 @@ export class Group {
         return print(parse(rule.expr));
       },
       alerting: rule.kind === "alert" ? new AlertingState(rule) : undefined,
-      sources: rule.kind === "alert" ? new Sources(rule) : undefined,
+      sources: rule.kind === "alert" ? new RuleSources(rule) : undefined,
       alertOutput: new AlertOutput(),
       output: new RuleOutput(),
       health: "unknown",
@@ -90,7 +90,7 @@ export class Group {
   }
 
   /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
-  expect(book: FiringBook, sinceMs: number, context: RuleContext): readonly SentAlert[] {
+  expect(book: FiringStore, sinceMs: number, context: RuleContext): readonly SentAlert[] {
     this.#sinceMs = sinceMs;
     const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
     return this.runs.flatMap(({ key, alerting }) => {
@@ -106,7 +106,7 @@ export class Group {
   }
 
   /** Goes on where the group of the same name was: rules with the same name and labels keep their alerts. */
-  adopt(other: Group): void {
+  adopt(other: RuleGroupRunner): void {
     const waiting = new Map<string, RuleRun[]>();
     for (const run of other.runs) {
       const key = identity(run.rule);
@@ -167,7 +167,7 @@ export class Group {
     } catch (thrown) {
       context.log.warn("series of rules that are no more could not be ended", {
         group: this.definition.name,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
     return true;
@@ -192,7 +192,7 @@ export class Group {
     } catch (thrown) {
       if (options.signal?.aborted === true) return;
       this.failures++;
-      const said = sayError(thrown);
+      const said = formatError(thrown);
       if (run.lastError !== said)
         context.log.warn("a rule could not be evaluated", {
           group: this.definition.name,
@@ -238,7 +238,7 @@ export class Group {
     samples: readonly VectorSample[],
     timeMs: number,
     context: RuleContext,
-    isHeard: ((alert: Labels) => boolean) | undefined,
+    isHeard: ((alert: AlertLabels) => boolean) | undefined,
   ): Promise<OutSample[]> {
     const { rule, alerting, alertOutput } = run;
     const { limit } = this.definition;
@@ -261,7 +261,7 @@ export class Group {
     { alerting, sources }: RuleRun,
     timeMs: number,
     context: RuleContext,
-  ): Promise<((alert: Labels) => boolean) | undefined> {
+  ): Promise<((alert: AlertLabels) => boolean) | undefined> {
     const before = alerting?.before;
     if (before === undefined || sources === undefined || before.size === 0) return undefined;
     if (this.#waitedMs(timeMs) >= this.#validMs(context)) return () => true;

@@ -2,7 +2,7 @@
  * Pending timers after a restart: `ALERTS_FOR_STATE` says since when an alert was active. The time we were away does not
  * count towards `for`, since nobody looked; an alert that had waited long enough fires again at once.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { labelKey } from "../../model/labels.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import type { AlertingState } from "./alerting.ts";
@@ -25,7 +25,7 @@ export async function restoreTimers(
     } catch (thrown) {
       context.log.warn("pending alerts could not be restored", {
         rule: state.rule.name,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
     state.restored = true;

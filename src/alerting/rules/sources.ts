@@ -2,7 +2,7 @@
  * Whether what an expression stands on has been heard since a start. That a rule gives an alert no more says that it has
  * ended only then: before, its agents may just not be back. In doubt the answer is no.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey, labelValue } from "../../model/labels.ts";
 import type { Expr, VectorSelector } from "../../query/ast.ts";
@@ -23,9 +23,9 @@ interface Source {
   readonly samples: number;
 }
 
-export type Labels = ReadonlyMap<string, string>;
+export type AlertLabels = ReadonlyMap<string, string>;
 
-export class Sources {
+export class RuleSources {
   readonly #rule: AlertingRule;
   /** The series of each source when we went away. */
   #before: readonly (readonly LabelSet[])[] | "unknown" | undefined;
@@ -40,7 +40,7 @@ export class Sources {
     sinceMs: number,
     askedMs: number,
     { history, log }: Pick<RuleContext, "history" | "log">,
-  ): Promise<(alert: Labels) => boolean> {
+  ): Promise<(alert: AlertLabels) => boolean> {
     try {
       let firedAtMs = 0;
       for (const alert of alerts.values()) firedAtMs = Math.max(firedAtMs, alert.firedAtMs);
@@ -48,7 +48,7 @@ export class Sources {
     } catch (thrown) {
       log.debug("whether alerts from before the start have ended is not known yet", {
         rule: this.#rule.name,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return () => false;
     }
@@ -59,12 +59,12 @@ export class Sources {
     askedMs: number,
     firedAtMs: number,
     history: RuleContext["history"],
-  ): Promise<(alert: Labels) => boolean> {
+  ): Promise<(alert: AlertLabels) => boolean> {
     const sources = sourcesOf(parse(this.#rule.expr));
     if (sources.length === 0) return () => true;
     this.#before ??= await this.#seriesBefore(sources, sinceMs, firedAtMs, history);
     if (this.#before === "unknown") return () => false;
-    const waits: ((alert: Labels) => boolean)[] = [];
+    const waits: ((alert: AlertLabels) => boolean)[] = [];
     let anyHeard = false;
     for (const [at, { matchers, samples }] of sources.entries()) {
       const found = await history.select(matchers, sinceMs + 1, askedMs);
@@ -89,7 +89,7 @@ export class Sources {
   }
 
   /** Without those that the rule itself gives. */
-  #ownOf(alert: Labels): Labels {
+  #ownOf(alert: AlertLabels): AlertLabels {
     const { labels } = this.#rule;
     return new Map([...alert].filter(([name]) => name !== "alertname" && !(name in labels)));
   }
@@ -123,8 +123,8 @@ const hasEnded = ({ column: { stale } }: SelectedSeries): boolean => stale?.at(-
  * Whether any of the series may have given an alert: each label that both have is the same. Looked up and not compared
  * one by one: there may be ten thousand of both.
  */
-function fitting(series: readonly LabelSet[]): (alert: Labels) => boolean {
-  const shapes = new Map<string, (alert: Labels) => boolean>();
+function fitting(series: readonly LabelSet[]): (alert: AlertLabels) => boolean {
+  const shapes = new Map<string, (alert: AlertLabels) => boolean>();
   return (alert) => {
     const names = [...alert.keys()];
     const shape = names.join("\u0000");
@@ -137,7 +137,7 @@ function fitting(series: readonly LabelSet[]): (alert: Labels) => boolean {
 function fittingNames(
   series: readonly LabelSet[],
   names: readonly string[],
-): (alert: Labels) => boolean {
+): (alert: AlertLabels) => boolean {
   const shared = new Map<string, { readonly names: readonly string[]; values: Set<string> }>();
   for (const labels of series) {
     const both = names.filter((name) => labelValue(labels, name) !== undefined);

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { alertsOf, minute, RuleBench, startMs } from "./fixture.ts";
-import type { Group } from "./group.ts";
+import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
+import type { RuleGroupRunner } from "./group.ts";
 
-let bench: RuleBench;
+let bench: RuleTestHarness;
 beforeEach(() => {
-  bench = new RuleBench();
+  bench = new RuleTestHarness();
 });
 
 const rule = (text: string, group = ""): string => `
@@ -16,7 +16,10 @@ ${group}
 `;
 
 /** Gives the values of one GPU, a minute each, and tells the state after every evaluation; "." is inactive, "" is gone. */
-async function states(group: Group, values: readonly (number | undefined)[]): Promise<string> {
+async function states(
+  group: RuleGroupRunner,
+  values: readonly (number | undefined)[],
+): Promise<string> {
   const marks: string[] = [];
   for (const [at, value] of values.entries()) {
     if (value !== undefined) bench.set({ 'temp{gpu="0"}': value }, at);

@@ -5,7 +5,7 @@
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
-import type { AlertTemplateData, AskQuery } from "../../formats/template/alert.ts";
+import type { AlertTemplateData, RunQuery } from "../../formats/template/alert.ts";
 import { AlertTemplate } from "../../formats/template/alert.ts";
 import { TemplateError } from "../../formats/template/lex.ts";
 import type { AlertingRule } from "./types.ts";
@@ -13,7 +13,7 @@ import type { AlertingRule } from "./types.ts";
 export interface TemplateContext {
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
-  readonly ask: AskQuery;
+  readonly ask: RunQuery;
 }
 
 export interface AlertTexts {
@@ -23,7 +23,7 @@ export interface AlertTexts {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-interface Kept extends AlertTexts {
+interface CachedTexts extends AlertTexts {
   readonly value: number;
 }
 
@@ -36,8 +36,8 @@ export class RuleTexts {
   readonly #keepsLabels: boolean;
   readonly #keepsAnnotations: boolean;
   readonly #annotationsUseValue: boolean;
-  #before = new Map<string, Kept>();
-  #now = new Map<string, Kept>();
+  #before = new Map<string, CachedTexts>();
+  #now = new Map<string, CachedTexts>();
 
   constructor({ name, labels, annotations }: AlertingRule) {
     this.#name = name;
@@ -63,7 +63,7 @@ export class RuleTexts {
       this.#keepsAnnotations && (sameValue || !this.#annotationsUseValue)
         ? known?.annotations
         : undefined;
-    const made: Kept =
+    const made: CachedTexts =
       known !== undefined && labels === known && annotations === known.annotations && sameValue
         ? known
         : {

@@ -1,5 +1,5 @@
 /** What a test expects beside what came; a difference is told line by line. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
 import { compareLabels, printLabels } from "../../query/labels.ts";
@@ -10,9 +10,9 @@ import type { Alert } from "../rules/types.ts";
 import type { AlertCase, ExprCase } from "./file.ts";
 import type { MemoryHistory } from "./history.ts";
 import { readMetric } from "./metric.ts";
-import type { Failure } from "./run.ts";
+import type { RuleTestFailure } from "./run.ts";
 
-interface Compared {
+interface ComparedAlert {
   readonly labels: LabelSet;
   readonly annotations: LabelSet;
 }
@@ -20,7 +20,7 @@ interface Compared {
 export function checkAlerts(
   { alertname, eval_time: timeMs, exp_alerts: wanted }: AlertCase,
   firing: readonly Alert[],
-): Failure | undefined {
+): RuleTestFailure | undefined {
   const expected = wanted.map((one) => ({
     labels: sorted({ ...one.exp_labels, alertname }),
     annotations: sorted(one.exp_annotations),
@@ -35,8 +35,8 @@ export function checkAlerts(
   return {
     what: `alert ${alertname} at ${printDurationMs(timeMs)}`,
     why: `expected ${counted(expected.length)}, got ${counted(got.length)}`,
-    expected: expected.map(shown),
-    got: got.map(shown),
+    expected: expected.map(formatComparedAlert),
+    got: got.map(formatComparedAlert),
   };
 }
 
@@ -45,7 +45,7 @@ export async function checkExpr(
   startMs: number,
   history: MemoryHistory,
   fuzzy: boolean,
-): Promise<Failure | undefined> {
+): Promise<RuleTestFailure | undefined> {
   const what = `expr ${quote(expr)} at ${printDurationMs(timeMs)}`;
   try {
     if (wanted.some(({ histogram }) => histogram !== ""))
@@ -72,7 +72,7 @@ export async function checkExpr(
       got: got.map(shownSample),
     };
   } catch (thrown) {
-    return { what, why: sayError(thrown) };
+    return { what, why: formatError(thrown) };
   }
 }
 
@@ -95,13 +95,13 @@ function next(value: number, direction: 1 | -1): number {
 const sorted = (labels: Readonly<Record<string, string>>): LabelSet =>
   Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1));
 
-const byLabels = (left: Compared, right: Compared): number =>
+const byLabels = (left: ComparedAlert, right: ComparedAlert): number =>
   compareLabels(left.labels, right.labels) || compareLabels(left.annotations, right.annotations);
 
-const keyOf = ({ labels, annotations }: Compared): string =>
+const keyOf = ({ labels, annotations }: ComparedAlert): string =>
   `${labelKey(labels)}\u0000${labelKey(annotations)}`;
 
-const shown = ({ labels, annotations }: Compared): string =>
+const formatComparedAlert = ({ labels, annotations }: ComparedAlert): string =>
   annotations.length === 0
     ? printLabels(labels)
     : `${printLabels(labels)} annotations ${printLabels(annotations)}`;

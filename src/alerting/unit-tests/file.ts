@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { readDocument } from "../../config/yaml/document.ts";
-import { duration, list, mappingOf, scalar, truth } from "../../config/yaml/fields.ts";
+import { duration, list, mappingOf, scalar, yamlBoolean } from "../../config/yaml/fields.ts";
 import { plainSentence } from "../../sources/scrape/config/file.ts";
-import { filesOf } from "../../config/yaml/glob.ts";
+import { expandGlob } from "../../config/yaml/glob.ts";
 
 const texts = () => mappingOf(v.optional(scalar(), ""));
 
@@ -76,7 +76,7 @@ const fileSchema = v.strictObject({
   evaluation_interval: v.optional(duration(), "0"),
   group_eval_order: list(scalar()),
   tests: list(groupSchema),
-  fuzzy_compare: v.optional(truth(), "false"),
+  fuzzy_compare: v.optional(yamlBoolean(), "false"),
 });
 
 export type TestGroup = v.InferOutput<typeof groupSchema>;
@@ -100,7 +100,7 @@ export async function readTestFile(file: string): Promise<TestFile> {
   try {
     source = readFileSync(file, "utf8");
   } catch (thrown) {
-    throw new GpulseError("RULE_FILE", `${file}: cannot be read (${sayError(thrown)}).`);
+    throw new GpulseError("RULE_FILE", `${file}: cannot be read (${formatError(thrown)}).`);
   }
   const document = await readDocument(source, file);
   const checked = checkValue(fileSchema, document.value);
@@ -124,8 +124,8 @@ export async function readTestFile(file: string): Promise<TestFile> {
   const patterns = raw.rule_files.map((one) => (isAbsolute(one) ? one : join(folder, one)));
   return {
     file,
-    ruleFiles: [...new Set(patterns.flatMap(filesOf))],
-    unmatched: patterns.filter((pattern) => filesOf(pattern).length === 0),
+    ruleFiles: [...new Set(patterns.flatMap(expandGlob))],
+    unmatched: patterns.filter((pattern) => expandGlob(pattern).length === 0),
     evaluationIntervalMs: raw.evaluation_interval || 60_000,
     groupOrder: raw.group_eval_order,
     tests: raw.tests,

@@ -8,9 +8,9 @@ import type { Engine, QueryOptions } from "../../query/engine.ts";
 import { compareLabels } from "../../query/labels.ts";
 import { matchAll } from "../../query/matcher.ts";
 import type { QueryResult } from "../../query/result.ts";
-import type { Column, Matcher, Queryable, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../../model/select.ts";
 
-interface Kept {
+interface RecordedSeries {
   readonly labels: LabelSet;
   readonly times: number[];
   readonly values: number[];
@@ -21,7 +21,7 @@ type Sets = readonly (readonly Matcher[])[];
 
 export class MemoryHistory implements Queryable {
   readonly #engine: Engine;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RecordedSeries>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -109,7 +109,7 @@ export class MemoryHistory implements Queryable {
       .map(({ labels }) => labels);
   }
 
-  #matching(sets: Sets): Kept[] {
+  #matching(sets: Sets): RecordedSeries[] {
     const tests = sets.map((matchers) => matchAll(matchers));
     return [...this.#kept.values()]
       .filter(({ labels }) => tests.some((test) => test(labels)))
@@ -118,10 +118,10 @@ export class MemoryHistory implements Queryable {
 }
 
 function columnOf(
-  { times, values, stale }: Kept,
+  { times, values, stale }: RecordedSeries,
   fromMs: number,
   toMs: number,
-): Column | undefined {
+): SampleColumn | undefined {
   const start = firstAtOrAfter(times, fromMs);
   const end = firstAtOrAfter(times, toMs + 1);
   if (start >= end) return undefined;

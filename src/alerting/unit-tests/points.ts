@@ -4,7 +4,7 @@
  */
 import { readNumber } from "../../query/number.ts";
 
-export interface Point {
+export interface InputPoint {
   readonly value: number;
   readonly stale: boolean;
 }
@@ -17,8 +17,8 @@ const repeated = new RegExp(`^([+-]?)(${number})(?:([+-])(${number}))?x(\\d+)$`)
 const maxPoints = 2_200_000;
 
 /** A gap is undefined. @throws Error with what is not understood. */
-export function readPoints(text: string): (Point | undefined)[] {
-  const out: (Point | undefined)[] = [];
+export function readPoints(text: string): (InputPoint | undefined)[] {
+  const out: (InputPoint | undefined)[] = [];
   if (text.includes("{{")) throw new Error("native histograms are not kept by gpulse");
   for (const item of text.trim().split(/[ \t\r\n]+/)) {
     if (item === "") continue;
@@ -28,7 +28,7 @@ export function readPoints(text: string): (Point | undefined)[] {
   return out;
 }
 
-function addItem(item: string, out: (Point | undefined)[]): void {
+function addItem(item: string, out: (InputPoint | undefined)[]): void {
   const gaps = /^_(?:x(\d+))?$/.exec(item);
   if (gaps !== null) return times(Number(gaps[1] ?? 1), () => out.push(undefined));
   if (item === "stale") return void out.push({ value: Number.NaN, stale: true });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readTestFile } from "./file.ts";
 import { readMetric } from "./metric.ts";
 import { readPoints } from "./points.ts";
-import type { TestOutcome } from "./run.ts";
+import type { RuleTestOutcome } from "./run.ts";
 import { runTestFile } from "./run.ts";
 
 const shared = fileURLToPath(new URL("../../../test/engines/rules", import.meta.url));
@@ -18,14 +18,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-async function run(rules: string, tests: string, only?: RegExp): Promise<readonly TestOutcome[]> {
+async function run(
+  rules: string,
+  tests: string,
+  only?: RegExp,
+): Promise<readonly RuleTestOutcome[]> {
   writeFileSync(path.join(dir, "rules.yml"), rules);
   const file = path.join(dir, "a.test.yml");
   writeFileSync(file, `rule_files: [rules.yml]\n${tests}`);
   return runTestFile(await readTestFile(file), { only });
 }
 
-const whys = (outcomes: readonly TestOutcome[]): string[] =>
+const whys = (outcomes: readonly RuleTestOutcome[]): string[] =>
   outcomes.flatMap(({ failures }) => failures.map(({ what, why }) => `${what}: ${why}`));
 
 test.each(files)("%s, which a real promtool judges too, ends as it should", async (name) => {

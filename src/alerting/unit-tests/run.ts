@@ -1,5 +1,5 @@
 /** Runs rule tests as promtool does: input series come in step by step, rules are evaluated over them, and what fires is compared. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
@@ -7,17 +7,17 @@ import { createEngine } from "../../query/engine.ts";
 import { printDurationMs } from "../../query/number.ts";
 import type { RuleContext } from "../rules/context.ts";
 import { checkRuleFile } from "../rules/file.ts";
-import { Group } from "../rules/group.ts";
+import { RuleGroupRunner } from "../rules/group.ts";
 import type { RuleGroup } from "../rules/types.ts";
 import { checkAlerts, checkExpr } from "./compare.ts";
 import type { AlertCase, TestFile, TestGroup } from "./file.ts";
 import { MemoryHistory } from "./history.ts";
 import { readMetric } from "./metric.ts";
-import type { Point } from "./points.ts";
+import type { InputPoint } from "./points.ts";
 import { readPoints } from "./points.ts";
 
 /** One thing that is not as the test says. */
-export interface Failure {
+export interface RuleTestFailure {
   /** `alert X at 5m`, `expr … at 5m`, `rule X at 1m`, or `test` where it could not be run. */
   readonly what: string;
   readonly why: string;
@@ -26,10 +26,10 @@ export interface Failure {
   readonly got?: readonly string[];
 }
 
-export interface TestOutcome {
+export interface RuleTestOutcome {
   readonly name: string;
   readonly checks: number;
-  readonly failures: readonly Failure[];
+  readonly failures: readonly RuleTestFailure[];
 }
 
 export interface RunTestsOptions {
@@ -41,11 +41,11 @@ export interface RunTestsOptions {
 export async function runTestFile(
   file: TestFile,
   options: RunTestsOptions = {},
-): Promise<readonly TestOutcome[]> {
+): Promise<readonly RuleTestOutcome[]> {
   const rules = await Promise.all(file.ruleFiles.map(checkRuleFile));
   const problems = rules.flatMap((one) => one.problems);
   const groups = rules.flatMap((one) => one.groups);
-  const outcomes: TestOutcome[] = [];
+  const outcomes: RuleTestOutcome[] = [];
   for (const [index, test] of file.tests.entries()) {
     if (options.only !== undefined && !options.only.test(test.name)) continue;
     const name = test.name === "" ? `test ${index + 1}` : test.name;
@@ -59,7 +59,7 @@ export async function runTestFile(
 
 interface InputSeries {
   readonly labels: LabelSet;
-  readonly points: readonly (Point | undefined)[];
+  readonly points: readonly (InputPoint | undefined)[];
   /** How many are in the history. */
   given: number;
 }
@@ -68,10 +68,10 @@ class TestRun {
   readonly #file: TestFile;
   readonly #test: TestGroup;
   readonly #history: MemoryHistory;
-  readonly #groups: readonly Group[];
+  readonly #groups: readonly RuleGroupRunner[];
   readonly #context: RuleContext;
   readonly #stepMs: number;
-  readonly #failures: Failure[] = [];
+  readonly #failures: RuleTestFailure[] = [];
   #input: readonly InputSeries[] = [];
   #checks = 0;
 
@@ -97,7 +97,7 @@ class TestRun {
     };
     const order = (name: string): number => Math.max(0, file.groupOrder.indexOf(name));
     this.#groups = definitions
-      .map((definition) => new Group(definition, this.#intervalMs, false))
+      .map((definition) => new RuleGroupRunner(definition, this.#intervalMs, false))
       .sort((left, right) => order(left.definition.name) - order(right.definition.name));
   }
 
@@ -105,14 +105,14 @@ class TestRun {
     return this.#test.interval || this.#stepMs;
   }
 
-  async run(): Promise<Omit<TestOutcome, "name">> {
+  async run(): Promise<Omit<RuleTestOutcome, "name">> {
     const nameless = this.#test.alert_rule_test.find(({ alertname }) => alertname === "");
     if (nameless !== undefined)
       return this.#stop("test", `an alert_rule_test at ${at(nameless.eval_time)} has no alertname`);
     try {
       this.#input = readInput(this.#test.input_series);
     } catch (thrown) {
-      return this.#stop("input_series", sayError(thrown));
+      return this.#stop("input_series", formatError(thrown));
     }
     const startMs = this.#test.start_timestamp;
     for (let sinceMs = 0; sinceMs <= this.#lastMs(); sinceMs += this.#stepMs) {
@@ -175,16 +175,16 @@ class TestRun {
     return Math.max(0, ...[...alerts, ...exprs].map(({ eval_time: time }) => time));
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: RuleTestFailure): void {
     this.#failures.push(failure);
   }
 
-  #stop(what: string, why: string): Omit<TestOutcome, "name"> {
+  #stop(what: string, why: string): Omit<RuleTestOutcome, "name"> {
     this.#fail({ what, why });
     return this.#result();
   }
 
-  #result(): Omit<TestOutcome, "name"> {
+  #result(): Omit<RuleTestOutcome, "name"> {
     return { checks: this.#checks, failures: this.#failures };
   }
 }

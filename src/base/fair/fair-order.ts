@@ -16,7 +16,7 @@ interface Branch<Item> {
   now: number;
 }
 
-export interface Served<Item> {
+export interface DequeuedItem<Item> {
   readonly item: Item;
   /** Charges what serving it cost. */
   charge(cost: number): void;
@@ -72,7 +72,7 @@ export class FairOrder<Class extends string, Item> {
   }
 
   /** Takes the item that goes next out of the order. `allows`: skips clients that may not be served now. */
-  next(allows: (client: ClientKey) => boolean = () => true): Served<Item> | undefined {
+  next(allows: (client: ClientKey) => boolean = () => true): DequeuedItem<Item> | undefined {
     for (const ofClass of inOrder(this.#root))
       for (const [principal, ofPrincipal] of namedInOrder(ofClass))
         for (const [address, ofAddress] of namedInOrder(ofPrincipal)) {

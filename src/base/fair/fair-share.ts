@@ -6,14 +6,14 @@
 import type { ClientKey } from "./client-key.ts";
 import { isAnonymousClient } from "./client-key.ts";
 
-interface Holding {
+interface ClientHolding {
   amount: number;
   readonly byAddress: Map<string, number>;
 }
 
 export class FairShare {
   readonly capacity: number;
-  readonly #holdings = new Map<string, Holding>();
+  readonly #holdings = new Map<string, ClientHolding>();
   #used = 0;
 
   constructor(capacity: number) {
@@ -49,7 +49,7 @@ export class FairShare {
   /** Without asking whether it is allowed. */
   take({ principal, address }: ClientKey, amount = 1): void {
     this.#used += amount;
-    const holding: Holding = this.#holdings.get(principal) ?? {
+    const holding: ClientHolding = this.#holdings.get(principal) ?? {
       amount: 0,
       byAddress: new Map<string, number>(),
     };

@@ -1,7 +1,7 @@
 /** Replacing a small file so that a crash leaves the old one or the new one, never a part. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { sayError } from "../error.ts";
+import { formatError } from "../error.ts";
 
 /** The file is replaced, but its folder could not be synced: a power cut may bring the old one back. */
 export class ReplacedUnsyncedError extends Error {}
@@ -19,9 +19,12 @@ export function replaceFile(file: string, text: string): void {
   try {
     syncFolder(path.dirname(file));
   } catch (thrown) {
-    throw new ReplacedUnsyncedError(`${file} was replaced, but not synced: ${sayError(thrown)}`, {
-      cause: thrown,
-    });
+    throw new ReplacedUnsyncedError(
+      `${file} was replaced, but not synced: ${formatError(thrown)}`,
+      {
+        cause: thrown,
+      },
+    );
   }
 }
 

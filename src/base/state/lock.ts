@@ -30,7 +30,7 @@ import {
 import { listenOnSocket, removeSocket } from "./lock-socket.ts";
 
 /** Somebody else holds the folder; the message says who, and what to do. */
-export class FolderLocked extends Error {}
+export class FolderLockedError extends Error {}
 
 export interface FolderLock {
   /** False once another process has taken the folder over: nothing may be written to it any more. */
@@ -78,12 +78,12 @@ function acquire(dir: string, file: string, text: string): void {
     if (lock === undefined) continue;
     const holder = liveHolder(file, lock);
     if (holder !== undefined)
-      throw new FolderLocked(
+      throw new FolderLockedError(
         `The data folder ${dir} is in use by ${describeHolder(holder)}: stop it, or choose another folder.`,
       );
     removeDead(file, lock, parseHolder(lock.text));
   }
-  throw new FolderLocked(`The data folder ${dir} cannot be locked: try again.`);
+  throw new FolderLockedError(`The data folder ${dir} cannot be locked: try again.`);
 }
 
 /** False where there is a lock already. Linking a finished file is one step; not every file system has links. */

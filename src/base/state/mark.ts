@@ -15,12 +15,12 @@ const markSchema = v.object({
   /** Of this generation, with the header. */
   records: count,
 });
-export type Mark = Readonly<v.InferOutput<typeof markSchema>>;
+export type StateFileMark = Readonly<v.InferOutput<typeof markSchema>>;
 
 export const markFile = (file: string): string => `${file}.mark`;
 
 /** Undefined where there is none: the file is new, or of an earlier gpulse. "damaged" where it holds no mark. */
-export function readMark(file: string): Mark | "damaged" | undefined {
+export function readMark(file: string): StateFileMark | "damaged" | undefined {
   let text: string;
   try {
     text = readFileSync(markFile(file), "utf8");
@@ -36,7 +36,7 @@ export function readMark(file: string): Mark | "damaged" | undefined {
   }
 }
 
-export function writeMark(file: string, mark: Mark): void {
+export function writeMark(file: string, mark: StateFileMark): void {
   try {
     replaceFile(markFile(file), `${JSON.stringify(mark)}\n`);
   } catch (thrown) {
@@ -46,6 +46,6 @@ export function writeMark(file: string, mark: Mark): void {
 }
 
 /** True where records that were once stored are missing. */
-export const isBehind = (found: Mark, mark: Mark): boolean =>
+export const isBehind = (found: StateFileMark, mark: StateFileMark): boolean =>
   found.generation < mark.generation ||
   (found.generation === mark.generation && found.records < mark.records);

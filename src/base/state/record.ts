@@ -29,7 +29,7 @@ export function sealFrame(
   return end;
 }
 
-export interface FoundRecord {
+export interface ScannedRecord {
   readonly payload: Buffer;
   readonly sequence: number;
 }
@@ -42,7 +42,7 @@ export interface Scan {
 }
 
 /** Calls `each` with every good record of a file's bytes, whatever lies between them. */
-export function scanFrames(bytes: Buffer, each: (record: FoundRecord) => void): Scan {
+export function scanFrames(bytes: Buffer, each: (record: ScannedRecord) => void): Scan {
   const damaged: { at: number; bytes: number }[] = [];
   const tail = lastNonZero(bytes);
   let [at, end] = [0, 0];
@@ -61,7 +61,7 @@ export function scanFrames(bytes: Buffer, each: (record: FoundRecord) => void): 
   return { damaged, end };
 }
 
-function readFrame(bytes: Buffer, at: number): FoundRecord | undefined {
+function readFrame(bytes: Buffer, at: number): ScannedRecord | undefined {
   if (bytes.readUInt32LE(at) !== magic) return undefined;
   const length = bytes.readUInt32LE(at + 4);
   if (at + framedBytes(length) > bytes.length) return undefined;

@@ -1,5 +1,5 @@
 /** The folder's lock for the moment of one write: waits for whoever holds it, and never keeps it over an await. */
-import { FolderLocked, lockFolder } from "./lock.ts";
+import { FolderLockedError, lockFolder } from "./lock.ts";
 
 const waitMs = 5;
 const attempts = 1_000;
@@ -11,7 +11,7 @@ export function withFolderLock<Result>(dir: string, work: () => Result): Result 
     try {
       lock = lockFolder(dir, { brief: true });
     } catch (thrown) {
-      if (!(thrown instanceof FolderLocked) || attempt >= attempts) throw thrown;
+      if (!(thrown instanceof FolderLockedError) || attempt >= attempts) throw thrown;
       Atomics.wait(sleeper, 0, 0, waitMs);
       continue;
     }

@@ -25,10 +25,10 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../error.ts";
+import { GpulseError, formatError, systemCode } from "../error.ts";
 import type { Log } from "../log.ts";
 import { syncFolder } from "./atomic.ts";
-import type { Mark } from "./mark.ts";
+import type { StateFileMark } from "./mark.ts";
 import { isBehind, readMark, writeMark } from "./mark.ts";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "./record.ts";
 import { withFolderLock } from "./short-lock.ts";
@@ -202,7 +202,7 @@ export class StateLog {
       if (thrown instanceof GpulseError) throw thrown;
       throw new GpulseError(
         "DATA_FOLDER",
-        `Cannot write ${this.file}: ${sayError(thrown)}. Check the disk and that this user may write there.`,
+        `Cannot write ${this.file}: ${formatError(thrown)}. Check the disk and that this user may write there.`,
         { cause: thrown },
       );
     }
@@ -221,7 +221,7 @@ export class StateLog {
     if (this.#end === 0 && size === 0) this.#write(framed(header(this.#generation), 0));
   }
 
-  #checkComplete(mark: Mark | "damaged" | undefined, size: number): void {
+  #checkComplete(mark: StateFileMark | "damaged" | undefined, size: number): void {
     if (mark === "damaged") throw this.#refusal("the mark beside it is damaged");
     if (this.#end === 0 && size > 0) throw this.#refusal("it holds no record");
     const found = { generation: this.#generation, records: this.#sequence };

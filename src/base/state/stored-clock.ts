@@ -1,7 +1,7 @@
 /** A trusted clock that resumes after a restart where it was, from a file: a machine that starts with a wrong clock forgets nothing. */
 import { readFileSync } from "node:fs";
 import type { Log } from "../log.ts";
-import { sayError } from "../error.ts";
+import { formatError } from "../error.ts";
 import { replaceFile } from "./atomic.ts";
 import { TrustedClock } from "./trusted-clock.ts";
 
@@ -45,7 +45,7 @@ export class StoredClock {
     try {
       replaceFile(this.#options.file, `${Math.floor(nowMs)}\n`);
     } catch (thrown) {
-      this.#options.log.warn("the trusted time cannot be stored", { error: sayError(thrown) });
+      this.#options.log.warn("the trusted time cannot be stored", { error: formatError(thrown) });
     }
   }
 }

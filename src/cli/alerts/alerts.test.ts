@@ -1,17 +1,17 @@
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CommandIo } from "../command/io.ts";
-import { openAlertBench } from "../../hub/alerts/fixture.ts";
-import type { AlertBench } from "../../hub/alerts/fixture.ts";
+import { openAlertApiFixture } from "../../hub/alerts/fixture.ts";
+import type { AlertApiFixture } from "../../hub/alerts/fixture.ts";
 import { addSilence, expireSilences, listSilences } from "../silence/run.ts";
 import { listAlerts, listHistory, testAlert } from "./run.ts";
 import { since } from "./show.ts";
 
-let bench: AlertBench;
+let bench: AlertApiFixture;
 let url: string;
 
 beforeAll(async () => {
-  bench = await openAlertBench(`
+  bench = await openAlertApiFixture(`
 route: { receiver: team, group_by: [alertname], group_wait: 0s }
 receivers: [{ name: team, webhook_configs: [{ url: 'http://127.0.0.1:1/' }] }]
 inhibit_rules: [{ source_matchers: [alertname="Down"], target_matchers: [alertname!="Down"], equal: [host] }]

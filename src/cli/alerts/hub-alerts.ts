@@ -38,7 +38,7 @@ const ruleAlerts = v.object({
     ),
   }),
 });
-export type RuleAlert = v.InferOutput<typeof ruleAlerts>["data"]["alerts"][number];
+export type HubRuleAlert = v.InferOutput<typeof ruleAlerts>["data"]["alerts"][number];
 
 const deliveries = v.object({
   deliveries: v.array(
@@ -69,7 +69,7 @@ const tested = v.object({
     }),
   ),
 });
-export type HubTest = v.InferOutput<typeof tested>;
+export type HubTestResult = v.InferOutput<typeof tested>;
 
 const silences = v.array(
   v.object({
@@ -92,44 +92,47 @@ const silences = v.array(
 export type HubSilence = v.InferOutput<typeof silences>[number];
 
 /** Undefined where the hub hands its alerts to Alertmanagers elsewhere. */
-export async function groupsOf(
+export async function fetchGroups(
   client: HubClient,
   filters: readonly string[],
 ): Promise<readonly HubGroup[] | undefined> {
   const { status, body } = await client.call("GET", `/api/v2/alerts/groups${query(filters)}`);
-  return status === 404 ? undefined : taken(groups, status, body);
+  return status === 404 ? undefined : parseResponse(groups, status, body);
 }
 
 /** Those that rules have found, told or not. */
-export async function ruleAlertsOf(client: HubClient): Promise<readonly RuleAlert[]> {
+export async function fetchRuleAlerts(client: HubClient): Promise<readonly HubRuleAlert[]> {
   const { status, body } = await client.call("GET", "/api/v1/alerts");
-  return taken(ruleAlerts, status, body).data.alerts;
+  return parseResponse(ruleAlerts, status, body).data.alerts;
 }
 
-export async function deliveriesOf(client: HubClient, limit: number) {
+export async function fetchDeliveries(client: HubClient, limit: number) {
   const { status, body } = await client.call("GET", `/api/alerts/deliveries?limit=${limit}`);
-  return taken(deliveries, status, body).deliveries;
+  return parseResponse(deliveries, status, body).deliveries;
 }
 
-export async function testOf(client: HubClient, receiver: string): Promise<HubTest> {
+export async function requestReceiverTest(
+  client: HubClient,
+  receiver: string,
+): Promise<HubTestResult> {
   const { status, body } = await client.call("POST", "/api/alerts/test", { receiver });
-  return taken(tested, status, body);
+  return parseResponse(tested, status, body);
 }
 
-export async function silencesOf(
+export async function fetchSilences(
   client: HubClient,
   filters: readonly string[],
 ): Promise<readonly HubSilence[]> {
   const { status, body } = await client.call("GET", `/api/v2/silences${query(filters)}`);
-  return taken(silences, status, body);
+  return parseResponse(silences, status, body);
 }
 
 export async function postSilence(client: HubClient, silence: unknown): Promise<string> {
   const { status, body } = await client.call("POST", "/api/v2/silences", silence);
-  return taken(v.object({ silenceID: v.string() }), status, body).silenceID;
+  return parseResponse(v.object({ silenceID: v.string() }), status, body).silenceID;
 }
 
-export async function endSilence(client: HubClient, id: string): Promise<void> {
+export async function expireSilence(client: HubClient, id: string): Promise<void> {
   const { status, body } = await client.call("DELETE", `/api/v2/silence/${id}`);
   if (status !== 200) throw failed(status, body);
 }
@@ -139,7 +142,7 @@ const query = (filters: readonly string[]): string =>
     ? ""
     : `?${filters.map((text) => `filter=${encodeURIComponent(text)}`).join("&")}`;
 
-function taken<Schema extends v.GenericSchema>(
+function parseResponse<Schema extends v.GenericSchema>(
   schema: Schema,
   status: number,
   body: unknown,

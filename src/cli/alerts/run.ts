@@ -6,9 +6,14 @@ import { clientAccess } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
-import { deliveriesOf, groupsOf, ruleAlertsOf, testOf } from "./hub-alerts.ts";
-import type { HubGroup, RuleAlert } from "./hub-alerts.ts";
-import { showDeliveries, showGroups, showRuleAlerts, showTest } from "./show.ts";
+import {
+  fetchDeliveries,
+  fetchGroups,
+  fetchRuleAlerts,
+  requestReceiverTest,
+} from "./hub-alerts.ts";
+import type { HubGroup, HubRuleAlert } from "./hub-alerts.ts";
+import { formatDeliveries, formatGroups, formatRuleAlerts, formatTestResult } from "./show.ts";
 
 export interface AlertsFlags extends ClientFlags {
   readonly url?: string;
@@ -31,15 +36,15 @@ export async function listAlerts(
   const client = clientOf(flags, io);
   const matchers = given.flatMap(parseMatchers);
   const [groups, found] = [
-    await groupsOf(client, matchers.map(matcherText)),
-    await ruleAlertsOf(client),
+    await fetchGroups(client, matchers.map(matcherText)),
+    await fetchRuleAlerts(client),
   ];
   const wanted = found.filter(({ labels }) =>
     matchesAll(matchers, new Map(Object.entries(labels))),
   );
   const pending = wanted.filter(({ state }) => state === "pending");
   if (flags.json === true) print(io, { groups: groups ?? [], pending, rules: wanted });
-  else io.stdout.write(shown(groups, pending, wanted));
+  else io.stdout.write(formatAlerts(groups, pending, wanted));
   const active =
     groups === undefined
       ? wanted.some(({ state }) => state === "firing")
@@ -47,19 +52,21 @@ export async function listAlerts(
   return flags.check === true && active ? 1 : 0;
 }
 
-function shown(
+function formatAlerts(
   groups: readonly HubGroup[] | undefined,
-  pending: readonly RuleAlert[],
-  found: readonly RuleAlert[],
+  pending: readonly HubRuleAlert[],
+  found: readonly HubRuleAlert[],
 ): string {
   const nowMs = Date.now();
   if (groups === undefined)
     return found.length === 0
       ? "No rule of this hub has found anything; an Alertmanager elsewhere routes its alerts.\n"
-      : `An Alertmanager elsewhere routes these:\n${showRuleAlerts(found, nowMs)}`;
+      : `An Alertmanager elsewhere routes these:\n${formatRuleAlerts(found, nowMs)}`;
   const parts = [
-    showGroups(groups, nowMs),
-    pending.length === 0 ? "" : `not for long enough to be told\n${showRuleAlerts(pending, nowMs)}`,
+    formatGroups(groups, nowMs),
+    pending.length === 0
+      ? ""
+      : `not for long enough to be told\n${formatRuleAlerts(pending, nowMs)}`,
   ].filter((part) => part !== "");
   return parts.length === 0 ? "No alert is active.\n" : parts.join("\n");
 }
@@ -68,13 +75,13 @@ export async function listHistory(flags: HistoryFlags, io: CommandIo): Promise<n
   const limit = Number(flags.limit ?? 50);
   if (!Number.isInteger(limit) || limit < 1 || limit > 2_000)
     throw new GpulseError("USAGE", "--limit must be a whole number from 1 to 2000.");
-  const deliveries = await deliveriesOf(clientOf(flags, io), limit);
+  const deliveries = await fetchDeliveries(clientOf(flags, io), limit);
   if (flags.json === true) print(io, deliveries);
   else
     io.stdout.write(
       deliveries.length === 0
         ? "Nothing has been sent, failed or kept quiet.\n"
-        : showDeliveries(deliveries),
+        : formatDeliveries(deliveries),
     );
   return 0;
 }
@@ -84,9 +91,9 @@ export async function testAlert(
   flags: AlertsFlags,
   io: CommandIo,
 ): Promise<number> {
-  const outcome = await testOf(clientOf(flags, io), receiver);
+  const outcome = await requestReceiverTest(clientOf(flags, io), receiver);
   if (flags.json === true) print(io, outcome);
-  else io.stdout.write(showTest(outcome));
+  else io.stdout.write(formatTestResult(outcome));
   return outcome.ways.every(({ ok }) => ok) ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 /** Alerts, deliveries and tests as a person reads them. */
 import { formatDuration } from "../../config/duration.ts";
 import { alignColumns } from "../table.ts";
-import type { HubAlert, HubDelivery, HubGroup, HubTest, RuleAlert } from "./hub-alerts.ts";
+import type { HubAlert, HubDelivery, HubGroup, HubTestResult, HubRuleAlert } from "./hub-alerts.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -41,7 +41,7 @@ export function stateOf({
   return [state, ""];
 }
 
-export function showGroups(groups: readonly HubGroup[], nowMs: number): string {
+export function formatGroups(groups: readonly HubGroup[], nowMs: number): string {
   return groups
     .map(({ labels, receiver, alerts }) => {
       const names = Object.keys(labels);
@@ -61,7 +61,7 @@ export function showGroups(groups: readonly HubGroup[], nowMs: number): string {
 }
 
 /** What rules have found themselves: with a value, and without groups. */
-export function showRuleAlerts(alerts: readonly RuleAlert[], nowMs: number): string {
+export function formatRuleAlerts(alerts: readonly HubRuleAlert[], nowMs: number): string {
   return alignColumns(
     alerts.map((alert) => [
       `  ${alert.state}`,
@@ -74,7 +74,7 @@ export function showRuleAlerts(alerts: readonly RuleAlert[], nowMs: number): str
   );
 }
 
-export function showDeliveries(deliveries: readonly HubDelivery[]): string {
+export function formatDeliveries(deliveries: readonly HubDelivery[]): string {
   return alignColumns([
     ["TIME", "OUTCOME", "RECEIVER", "STATUS", "ALERTS", "TRIES", "GROUP", "WHY"],
     ...deliveries.map((one) => [
@@ -90,7 +90,7 @@ export function showDeliveries(deliveries: readonly HubDelivery[]): string {
   ]);
 }
 
-export function showTest({ receiver, ways }: HubTest): string {
+export function formatTestResult({ receiver, ways }: HubTestResult): string {
   return alignColumns(
     ways.map(({ channel, index, ok, tookMs, why }) => [
       `${receiver}/${channel}[${index}]`,

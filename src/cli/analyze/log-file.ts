@@ -9,7 +9,7 @@ import { runPipe } from "../pipe/run.ts";
 import type { StepProgress } from "./progress.ts";
 import type { AnalyzeFlags } from "./run.ts";
 
-export interface LogOptions {
+export interface LogLakeOptions {
   readonly settings: AnalysisSettings;
   readonly io: CommandIo;
   readonly flags: AnalyzeFlags;
@@ -17,10 +17,10 @@ export interface LogOptions {
 }
 
 /** Undefined where the input is no file, and so a lake. */
-export async function lakeOfLog(
+export async function buildLogLake(
   input: string,
   dir: string,
-  options: LogOptions,
+  options: LogLakeOptions,
 ): Promise<string | undefined> {
   if (!statSync(input, { throwIfNoEntry: false })?.isFile()) return undefined;
   const format = detectFormat(input);

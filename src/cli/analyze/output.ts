@@ -1,10 +1,10 @@
 /** Where answers go: printed, or saved as files in a folder, on S3 or on HDFS. Nothing is saved by halves. */
 import path from "node:path";
 import type { AnalysisResult } from "../../lake/analyses/analysis.ts";
-import type { ReportFacts } from "../../lake/analyses/report/html.ts";
+import type { AnalysisReportFacts } from "../../lake/analyses/report/html.ts";
 import { htmlOf } from "../../lake/analyses/report/html.ts";
 import { parquetOf } from "../../lake/analyses/report/parquet.ts";
-import { csvOf, jsonOf, leftOut, tableOf } from "../../lake/analyses/report/text.ts";
+import { csvOf, jsonOf, countOmittedRows, tableOf } from "../../lake/analyses/report/text.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
@@ -62,7 +62,7 @@ export function sparkSave(flags: AnalyzeFlags): {
 export async function printResults(
   results: readonly AnalysisResult[],
   format: OutputFormat,
-  facts: ReportFacts,
+  facts: AnalysisReportFacts,
   io: CommandIo,
 ): Promise<void> {
   io.stdout.write(
@@ -76,7 +76,7 @@ export async function saveResults(
   results: readonly AnalysisResult[],
   format: OutputFormat,
   output: string,
-  facts: ReportFacts,
+  facts: AnalysisReportFacts,
   io: CommandIo,
 ): Promise<void> {
   if (isSparkOutput(output)) {
@@ -128,7 +128,7 @@ function split(output: string): { folder: string; name: string } {
 async function textOf(
   results: readonly AnalysisResult[],
   format: OutputFormat,
-  facts: ReportFacts,
+  facts: AnalysisReportFacts,
 ): Promise<string> {
   if (format === "html") return htmlOf(results, facts);
   if (format === "json") return jsonOf(results);
@@ -141,7 +141,7 @@ const csvTogether = (results: readonly AnalysisResult[]): string =>
   results.map((one) => `# ${one.name}\n${csvOf(one)}`).join("\n");
 
 function tableText(result: AnalysisResult): string {
-  const left = leftOut(result);
+  const left = countOmittedRows(result);
   const rows =
     result.rows.length === 0 ? "Nothing in this range.\n" : alignColumns(tableOf(result));
   return `${result.title}\n${rows}${left === 0 ? "" : `… and ${left} more rows: --format json or csv has them all.\n`}`;

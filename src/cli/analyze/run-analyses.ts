@@ -14,9 +14,9 @@ import { openFiles } from "../../net/objects/open.ts";
 import { isSparkOutput, sparkSave } from "./output.ts";
 import type { StepProgress } from "./progress.ts";
 import type { AnalyzeFlags } from "./run.ts";
-import { sparkPlace } from "./spark-location.ts";
+import { toSparkLocation } from "./spark-location.ts";
 
-export interface AnswerOptions {
+export interface RunAnalysesOptions {
   readonly chosen: readonly Analysis[];
   readonly settings: AnalysisSettings;
   readonly engine: "duckdb" | "spark";
@@ -38,11 +38,11 @@ const units: Readonly<Record<string, number>> = {
   t: 2 ** 40,
 };
 
-export function answer(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+export function runAnalyses(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
   return options.engine === "spark" ? onSpark(options) : onDuckdb(options);
 }
 
-async function onDuckdb(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
   const { settings, flags, env, signal, progress } = options;
   if (/^(hdfs|s3a):/i.test(options.lake))
     throw new GpulseError(
@@ -83,11 +83,11 @@ async function onDuckdb(options: AnswerOptions): Promise<readonly AnalysisResult
   }
 }
 
-async function onSpark(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+async function onSpark(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
   const { settings, flags, env, signal, progress } = options;
   const known = await listed(options);
   if (known?.files.length === 0) throw emptyLake(options.lake);
-  const place = sparkPlace(options.lake, env);
+  const place = toSparkLocation(options.lake, env);
   return runOnSpark(
     {
       analyses: options.chosen,
@@ -113,7 +113,7 @@ async function listed({
   env,
   settings,
   signal,
-}: AnswerOptions): Promise<LakeFiles | undefined> {
+}: RunAnalysesOptions): Promise<LakeFiles | undefined> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(lake) && !/^(s3|s?webhdfs|file):/i.test(lake))
     return undefined;
   const store = await openFiles(lake, env);

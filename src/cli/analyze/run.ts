@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { analyses, findAnalysis } from "../../lake/analyses/list.ts";
-import type { AnalysisSettings, Given } from "../../lake/analyses/parameters.ts";
+import type { AnalysisSettings, RawParameters } from "../../lake/analyses/parameters.ts";
 import { parameterNames, readParameters } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { didYouMean } from "../../config/closest.ts";
 import { GpulseError } from "../../base/error.ts";
-import { answer } from "./run-analyses.ts";
-import { lakeOfLog } from "./log-file.ts";
+import { runAnalyses } from "./run-analyses.ts";
+import { buildLogLake } from "./log-file.ts";
 import { formatOf, printResults, saveResults } from "./output.ts";
 import { StepProgress } from "./progress.ts";
 
@@ -54,8 +54,8 @@ export async function runAnalyze(
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analyze-"));
   try {
     const input = flags.input ?? path.join(io.env["GPULSE_DATA"] ?? "gpulse-data", "lake");
-    const lake = (await lakeOfLog(input, dir, { settings, io, flags, progress })) ?? input;
-    const results = await answer({
+    const lake = (await buildLogLake(input, dir, { settings, io, flags, progress })) ?? input;
+    const results = await runAnalyses({
       chosen,
       settings,
       engine,
@@ -92,7 +92,7 @@ function chosenAnalyses(names: readonly string[]): readonly Analysis[] {
 }
 
 /** Commander turns `idle-below` into `idleBelow`. */
-function parametersOf(flags: AnalyzeFlags): Given {
+function parametersOf(flags: AnalyzeFlags): RawParameters {
   const camel = (name: string): string =>
     name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(

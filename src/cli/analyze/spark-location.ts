@@ -2,15 +2,15 @@
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-export interface SparkPlace {
+export interface SparkLocation {
   readonly url: string;
   readonly conf: readonly string[];
 }
 
-export function sparkPlace(
+export function toSparkLocation(
   address: string,
   env: Readonly<Record<string, string | undefined>>,
-): SparkPlace {
+): SparkLocation {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) return { url: pathToFileURL(path.resolve(address)).href, conf: [] };
   if (scheme === "file") return { url: pathToFileURL(fileURLToPath(address)).href, conf: [] };

@@ -44,7 +44,7 @@ export async function showAudit(flags: AuditFlags, io: CommandIo): Promise<numbe
 }
 
 /** Notes that a command changed something; never throws, as the change is made. */
-export function noteChange(
+export function recordChange(
   dataDir: string,
   io: CommandIo,
   what: string,

@@ -7,7 +7,7 @@ import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 
 /** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
-const kept = [
+const smallStateFiles = [
   "access/audit.jsonl",
   "access/audit-unprivileged.jsonl",
   // Each mark before its file, which may grow meanwhile: a mark ahead of its file would read as damage.
@@ -31,7 +31,7 @@ export const smallStateFolder = "state";
 
 /** Returns what was there to copy. */
 export function copySmallState(from: string, to: string): string[] {
-  const found = kept.filter((one) => existsSync(path.join(from, one)));
+  const found = smallStateFiles.filter((one) => existsSync(path.join(from, one)));
   for (const one of found) {
     makeFolderSync(path.dirname(path.join(to, one)), { mode: 0o700 });
     cpSync(path.join(from, one), path.join(to, one), { recursive: true, preserveTimestamps: true });

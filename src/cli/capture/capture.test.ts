@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { Mask } from "./mask.ts";
-import { Recorder } from "./recorder.ts";
+import { FileRecorder } from "./recorder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gpulse-capture-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,7 +45,7 @@ test("records text, bytes, refusals and links, once each, and nothing of a proce
   writeFileSync(join(folder, "plain"), "44000\n");
   writeFileSync(join(folder, "binary"), Buffer.from([0, 1, 255]));
   symlinkSync("../driver/amdgpu", join(folder, "driver"));
-  const recorder = new Recorder(hostDoor, procfs);
+  const recorder = new FileRecorder(hostFileAccess, procfs);
   const { bytes, link } = recorder.door;
   await bytes(join(folder, "plain"), 4_096);
   await bytes(join(folder, "binary"), 4_096);

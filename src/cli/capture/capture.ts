@@ -8,12 +8,12 @@ import { GpulseError, systemCode } from "../../base/error.ts";
 import { frameToJson } from "../../formats/json/frame.ts";
 import type { Log } from "../../base/log.ts";
 import { parseSource } from "../../sources/open.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { readBriefly } from "../doctor/read.ts";
 import type { CommandOutput } from "./commands.ts";
 import { runForCapture } from "./commands.ts";
 import { Mask } from "./mask.ts";
-import { Recorder } from "./recorder.ts";
+import { FileRecorder } from "./recorder.ts";
 
 /** Sources as they were examined: also one that finds nothing tells something by what it looked at. */
 export async function writeCapture(
@@ -22,7 +22,7 @@ export async function writeCapture(
   io: CommandIo,
   log: Log,
 ): Promise<string> {
-  const recorder = new Recorder(hostDoor, settings.procfs);
+  const recorder = new FileRecorder(hostFileAccess, settings.procfs);
   const context = sourceContext(settings, log, recorder.door);
   const components = settings.sources.map(parseSource);
   const readable: Settings["sources"][number][] = [];

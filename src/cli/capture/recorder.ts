@@ -1,6 +1,6 @@
 /** A door that keeps what went through it, so that a machine's /sys can be looked at elsewhere. Never keeps a process's own files. */
 import { systemCode } from "../../base/error.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
 export interface RecordedFile {
   readonly path: string;
@@ -16,27 +16,27 @@ export interface RecordedLink {
   readonly target: string;
 }
 
-export interface Recording {
+export interface FileRecording {
   readonly files: readonly RecordedFile[];
   readonly links: readonly RecordedLink[];
 }
 
 const maxFiles = 20_000;
 
-export class Recorder {
+export class FileRecorder {
   readonly #files = new Map<string, RecordedFile>();
   readonly #links = new Map<string, RecordedLink>();
-  readonly #inner: FileDoor;
+  readonly #inner: FileAccess;
   /** Who runs what on this machine is nobody's business elsewhere. */
   readonly #isPrivate: (path: string) => boolean;
 
-  constructor(inner: FileDoor, procfs: string) {
+  constructor(inner: FileAccess, procfs: string) {
     this.#inner = inner;
     this.#isPrivate = (path) =>
       path.startsWith(`${procfs}/`) && /^\d+(\/|$)/.test(path.slice(procfs.length + 1));
   }
 
-  readonly door: FileDoor = {
+  readonly door: FileAccess = {
     bytes: async (path, maxBytes) => {
       try {
         const bytes = await this.#inner.bytes(path, maxBytes);
@@ -62,7 +62,7 @@ export class Recorder {
     resolve: (path) => this.#inner.resolve(path),
   };
 
-  recording(): Recording {
+  recording(): FileRecording {
     const byPath = (left: { path: string }, right: { path: string }): number =>
       left.path < right.path ? -1 : 1;
     return {

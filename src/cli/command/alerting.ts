@@ -72,35 +72,35 @@ function webUrl() {
   );
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 /** Beside the other keys that mean what they mean in a prometheus.yml. */
-export const ruleFilesKey = described(
+export const ruleFilesKey = withDescription(
   v.array(text("a file or pattern"), "a list of files"),
   "Prometheus rule files that the hub evaluates; a `*` may stand in the last part. As in prometheus.yml.",
 );
 
 /** Keys of `hub:`. */
 export const alertingKeys = {
-  default_rules: described(flag(), "Evaluate the rules that come with gpulse."),
-  anomalies: described(
+  default_rules: withDescription(flag(), "Evaluate the rules that come with gpulse."),
+  anomalies: withDescription(
     flag(),
     "Look for GPUs that depart from their own past and their peers: see [anomalies](../guides/anomalies.md).",
   ),
-  evaluation_interval: described(
+  evaluation_interval: withDescription(
     interval(),
     "How often rules are evaluated whose group says nothing of it.",
   ),
-  alertmanager_config: described(
+  alertmanager_config: withDescription(
     text("a file"),
     "An alertmanager.yml that says how alerts are routed and whom they reach.",
   ),
-  alertmanagers: described(
+  alertmanagers: withDescription(
     v.array(webUrl(), "a list of URLs"),
     "Alertmanagers that get the alerts instead; nothing is routed here then.",
   ),
-  external_url: described(
+  external_url: withDescription(
     webUrl(),
     "The address under which people reach this hub: for links, and taken for its own where a proxy in front asks for another.",
   ),
@@ -117,7 +117,7 @@ export function alertingSettings(
     flags.alertmanagerConfig ??
     (hub?.alertmanager_config === undefined
       ? undefined
-      : besideFile(configFile, hub.alertmanager_config));
+      : resolveBesideFile(configFile, hub.alertmanager_config));
   const alertmanagers =
     flags.alertmanager?.map((url) => read(webUrl(), "--alertmanager", url)) ??
     hub?.alertmanagers ??
@@ -145,7 +145,7 @@ export function alertingSettings(
 }
 
 /** A path of a file that names others starts at that file. */
-export function besideFile(file: string | undefined, name: string): string {
+export function resolveBesideFile(file: string | undefined, name: string): string {
   return isAbsolute(name) || file === undefined ? name : join(dirname(file), name);
 }
 

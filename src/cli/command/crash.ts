@@ -4,7 +4,7 @@
  */
 
 /** Whoever has a terminal to put right first, as top does, adds a listener and ends by itself. */
-export function sayCrashesShortly(): void {
+export function printCrashesBriefly(): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.on(event, (thrown: unknown) => {
       if (process.listenerCount(event) > 1) return;

@@ -17,7 +17,7 @@ export function addKernelLogFlag(command: Command): Command {
   );
 }
 
-type Given = string | Readonly<Record<string, unknown>>;
+type KernelLogInput = string | Readonly<Record<string, unknown>>;
 
 /** Key of `agent:`. */
 export const kernelLogKey = v.optional(
@@ -42,7 +42,7 @@ export const kernelLogKey = v.optional(
 /** Secrets of the file are in place already; those of a flag or variable are named in it. */
 export function kernelLogSettings(
   { kernelLog }: KernelLogFlags,
-  file: Given | undefined,
+  file: KernelLogInput | undefined,
   env: Env,
 ): KernelLogTarget | undefined {
   const variable = env["GPULSE_KERNEL_LOG"];

@@ -70,7 +70,7 @@ export function lakeSettings(
 }
 
 /** Where the lake is; undefined where there is none. */
-export function lakePlace(
+export function resolveLakeLocation(
   { place }: LakeSettings,
   dataDir: string,
   isOn: boolean,

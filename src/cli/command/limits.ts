@@ -8,7 +8,7 @@ export interface LimitSettings {
   readonly connectionsPerAddress?: number;
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 const takes = "a number from 0.1 to 1000000";
@@ -17,21 +17,21 @@ const perSecond = () =>
   v.pipe(v.number(takes), v.minValue(0.1, takes), v.maxValue(1_000_000, takes));
 
 export const limitKeys = {
-  limits: described(
+  limits: withDescription(
     v.strictObject({
-      queries_per_second: described(
+      queries_per_second: withDescription(
         perSecond(),
         "Queries one token, user or address may ask, ten seconds' worth at once; more are answered 429. Default: 500, and no limit for this machine where nobody is asked.",
       ),
-      heavy_per_second: described(
+      heavy_per_second: withDescription(
         perSecond(),
         "The same for analyses, exports, uploads and snapshots. Default: 20.",
       ),
-      alerts_per_second: described(
+      alerts_per_second: withDescription(
         perSecond(),
         "Alerts one token, user or address may send to /api/v2/alerts and /alert, ten seconds' worth at once; more are answered 429. Default: 500.",
       ),
-      connections_per_address: described(
+      connections_per_address: withDescription(
         v.pipe(
           v.number(takesCount),
           v.integer(takesCount),

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { Secret } from "../../net/http/secret.ts";
 
-export interface OnAlert {
+export interface AlertActionSettings {
   /** Which alerts; read by the hub, which refuses to start with one it does not understand. */
   readonly match: readonly string[];
   readonly status: "firing" | "resolved" | "both";
@@ -15,7 +15,7 @@ export interface OnAlert {
   readonly concurrency: number;
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 const webUrl = () => {
@@ -28,28 +28,31 @@ const webUrl = () => {
 
 const entry = v.pipe(
   v.strictObject({
-    match: described(
+    match: withDescription(
       v.array(text("a matcher"), "a list of matchers"),
       'Which alerts, as `alertname="GpuIdle"`; all where it is left out.',
     ),
-    status: described(
+    status: withDescription(
       v.picklist(["firing", "resolved", "both"], "firing, resolved or both"),
       "Whether when an alert fires (the default), when it is over, or both.",
     ),
-    command: described(
+    command: withDescription(
       v.pipe(
         v.array(text("text"), "a list: a program and its arguments"),
         v.minLength(1, "a list"),
       ),
       "A program and its arguments, started once for each alert. No shell; what it is about comes in `GPULSE_ALERT_…` and on its input.",
     ),
-    forward: described(webUrl(), "Where each alert is posted to, once, as Alertmanager would."),
-    forward_token: described(text("a token"), "Sent along as a bearer token."),
-    timeout: described(
+    forward: withDescription(
+      webUrl(),
+      "Where each alert is posted to, once, as Alertmanager would.",
+    ),
+    forward_token: withDescription(text("a token"), "Sent along as a bearer token."),
+    timeout: withDescription(
       durationMs(1_000, 7 * 86_400_000),
       "How long a command may take (10m) before it is ended.",
     ),
-    concurrency: described(wholeNumber(1, 64), "How many commands run at once (4)."),
+    concurrency: withDescription(wholeNumber(1, 64), "How many commands run at once (4)."),
   }),
   v.check(
     ({ command, forward }) => command !== undefined || forward !== undefined,
@@ -58,7 +61,7 @@ const entry = v.pipe(
 );
 
 /** Key of `hub:`. */
-export const onAlertKey = described(
+export const onAlertKey = withDescription(
   v.array(entry, "a list of what to do"),
   "What is done when an alert comes in by `POST /alert`; needs a token of scope push, also on loopback.",
 );
@@ -67,7 +70,7 @@ const keySchema = v.object({ on_alert: onAlertKey });
 
 export function onAlertSettings(
   hub: v.InferOutput<typeof keySchema> | undefined,
-): readonly OnAlert[] {
+): readonly AlertActionSettings[] {
   return (hub?.on_alert ?? []).map((raw) => ({
     match: raw.match ?? [],
     status: raw.status ?? "firing",

@@ -35,13 +35,13 @@ export function addOutboundFlags(command: Command): Command {
 
 const takes = "a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1:9092";
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 export const outboundKeys = {
-  outbound: described(
+  outbound: withDescription(
     v.strictObject({
-      allow: described(
+      allow: withDescription(
         v.array(
           v.pipe(
             v.string(takes),
@@ -51,7 +51,7 @@ export const outboundKeys = {
         ),
         "Ranges that may be contacted whatever else is said, such as `10.0.0.0/8` or `127.0.0.1:9092`.",
       ),
-      private: described(
+      private: withDescription(
         flag(),
         "Whether private networks and this machine may be contacted. Default: yes. Pipes made over HTTP on a hub that others reach may not in any case.",
       ),
@@ -91,16 +91,16 @@ function readRange(text: string): AddressRange {
   return range;
 }
 
-const tellEveryMs = 60_000;
-const maxTold = 1_000;
+const logRefusalEveryMs = 60_000;
+const maxLoggedAddresses = 1_000;
 
 /** Holds this process to the rule; the returned function ends that. What is refused is told once a minute and address. */
 export function guardOutbound(rule: OutboundRule, log: Log, nowMs: () => number): () => void {
   const told = new Map<string, number>();
   return guardSockets(rule, ({ address, message }, name, port) => {
     const key = `${address} ${port ?? ""}`;
-    if (nowMs() - (told.get(key) ?? 0) < tellEveryMs) return;
-    if (told.size >= maxTold) told.clear();
+    if (nowMs() - (told.get(key) ?? 0) < logRefusalEveryMs) return;
+    if (told.size >= maxLoggedAddresses) told.clear();
     told.set(key, nowMs());
     log.warn("an address was not contacted", { name, port, why: message });
   });

@@ -81,7 +81,7 @@ export function byteSize(min: number, max: number) {
   );
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 const spoolMax = () => byteSize(1_000_000, 1e12);
@@ -89,17 +89,20 @@ const spoolAge = () => durationMs(60_000, 365 * dayMs);
 
 /** Keys of `agent:`. */
 export const pushKeys = {
-  push: described(
+  push: withDescription(
     v.array(
       v.union(
         [
           text("a hub such as http://hub:9410"),
           v.strictObject({
             url: v.pipe(text("a hub such as http://hub:9410"), v.description("The hub.")),
-            token: described(text("a token"), "A token that may push; `file:` or `${VARIABLE}`."),
-            ca_file: described(text("a file"), "The CA of the hub's certificate."),
-            cert_file: described(text("a file"), "Our own certificate, for mTLS."),
-            key_file: described(text("a file"), "Its key."),
+            token: withDescription(
+              text("a token"),
+              "A token that may push; `file:` or `${VARIABLE}`.",
+            ),
+            ca_file: withDescription(text("a file"), "The CA of the hub's certificate."),
+            cert_file: withDescription(text("a file"), "Our own certificate, for mTLS."),
+            key_file: withDescription(text("a file"), "Its key."),
           }),
         ],
         "a hub such as http://hub:9410",
@@ -108,17 +111,20 @@ export const pushKeys = {
     ),
     "Hubs to push to, through a spool on disk.",
   ),
-  job: described(text("a name"), "The `job` label of what is pushed."),
-  instance: described(
+  job: withDescription(text("a name"), "The `job` label of what is pushed."),
+  instance: withDescription(
     text("a name"),
     "The `instance` label of what is pushed, and the agent's name on the hub. Default: the host's name and the agent's port.",
   ),
-  spool: described(
+  spool: withDescription(
     text("a folder"),
     "Where what could not be pushed yet waits. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
   ),
-  spool_max: described(spoolMax(), "How much may wait for each hub; beyond it the oldest goes."),
-  spool_age: described(spoolAge(), "How long it may wait."),
+  spool_max: withDescription(
+    spoolMax(),
+    "How much may wait for each hub; beyond it the oldest goes.",
+  ),
+  spool_age: withDescription(spoolAge(), "How long it may wait."),
 };
 
 const keysSchema = v.strictObject(pushKeys);

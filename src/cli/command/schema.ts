@@ -75,74 +75,74 @@ export function compatName() {
   });
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 export const configSchema = v.strictObject({
-  interval: described(
+  interval: withDescription(
     interval(),
     "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute.",
   ),
-  sources: described(
+  sources: withDescription(
     v.array(sourceSpec(), "a list of sources"),
     "Where numbers come from: `auto`, or a list such as `sim:8`.",
   ),
-  compat: described(
+  compat: withDescription(
     v.array(compatName(), "a list of exporters"),
     "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
   ),
   to: toKey,
   ...ownKeys,
   rule_files: ruleFilesKey,
-  host_name: described(
+  host_name: withDescription(
     text("a host name"),
     "The `host` label on every series. Default: this machine's name.",
   ),
-  log_level: described(logLevel(), "How much is logged."),
-  sysfs: described(text("a folder"), "Where /sys is mounted."),
-  procfs: described(text("a folder"), "Where /proc is mounted."),
-  agent: described(
+  log_level: withDescription(logLevel(), "How much is logged."),
+  sysfs: withDescription(text("a folder"), "Where /sys is mounted."),
+  procfs: withDescription(text("a folder"), "Where /proc is mounted."),
+  agent: withDescription(
     v.strictObject({
-      host: described(
+      host: withDescription(
         address(),
         "Address the agent listens on. All interfaces by default, since being scraped is its purpose.",
       ),
-      port: described(port(), "Port of the agent."),
-      metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
+      port: withDescription(port(), "Port of the agent."),
+      metrics_path: withDescription(metricsPath(), "Where the page for Prometheus is."),
       ...webKeys,
       ...pushKeys,
       kernel_log: kernelLogKey,
     }),
     "`gpulse agent`.",
   ),
-  hub: described(
+  hub: withDescription(
     v.strictObject({
-      host: described(address(), "Address the hub listens on; loopback only unless told."),
-      port: described(port(), "Port of the hub and its page."),
-      data: described(text("a folder"), "Where the history is kept."),
-      retention: described(retention(), "How long the history is kept."),
-      retention_size: described(
+      host: withDescription(address(), "Address the hub listens on; loopback only unless told."),
+      port: withDescription(port(), "Port of the hub and its page."),
+      data: withDescription(text("a folder"), "Where the history is kept."),
+      retention: withDescription(retention(), "How long the history is kept."),
+      retention_size: withDescription(
         retentionSize(),
         "How large the history may become, blocks and log together; the oldest blocks are removed first.",
       ),
-      durability: described(
+      durability: withDescription(
         durability(),
         "What an acknowledged sample survives: `process` (a kill of the hub; default) or `power` (a power cut: acknowledged after fdatasync).",
       ),
-      memory: described(
+      memory: withDescription(
         memory(),
         "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",
       ),
-      store: described(
+      store: withDescription(
         storeSchema,
         "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
       ),
-      prometheus_config: described(
+      prometheus_config: withDescription(
         text("a file"),
         "A prometheus.yml that tells what is scraped and where samples are sent.",
       ),
-      open: described(flag(), "Open the browser when started from a desktop terminal."),
-      insecure: described(
+      open: withDescription(flag(), "Open the browser when started from a desktop terminal."),
+      insecure: withDescription(
         flag(),
         "Allow listening beyond loopback without TLS, and without tokens where there are none.",
       ),

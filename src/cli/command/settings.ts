@@ -9,7 +9,7 @@ import { GpulseError } from "../../base/error.ts";
 import type { CompatName } from "../../formats/compat/tables.ts";
 import type { StoreAddress } from "../../storage/remote/address.ts";
 import { addressOf } from "../../storage/remote/schema.ts";
-import type { WebSettings } from "../../net/http/web-listener.ts";
+import type { WebListenOptions } from "../../net/http/web-listener.ts";
 import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
 import type { LogLevel } from "../../base/log.ts";
 import type { SourceSpec } from "../../sources/open.ts";
@@ -33,7 +33,7 @@ import type { LakeFlags, LakeSettings } from "./lake.ts";
 import { lakeSettings } from "./lake.ts";
 import type { LimitSettings } from "./limits.ts";
 import { limitSettings } from "./limits.ts";
-import type { OnAlert } from "./on-alert.ts";
+import type { AlertActionSettings } from "./on-alert.ts";
 import { onAlertSettings } from "./on-alert.ts";
 import type { OutboundFlags, OutboundSettings } from "./outbound.ts";
 import { outboundSettings } from "./outbound.ts";
@@ -70,7 +70,7 @@ export interface Settings {
   readonly open: boolean;
   readonly insecure: boolean;
   /** TLS and users of the server. */
-  readonly web: WebSettings;
+  readonly web: WebListenOptions;
   /** Where an agent pushes to; no hub where it does not. */
   readonly push: PushSettings;
   /** Where else everything goes. */
@@ -84,7 +84,7 @@ export interface Settings {
   readonly outbound: OutboundSettings;
   readonly alerting: AlertingSettings;
   /** What is done when an alert comes in. */
-  readonly onAlert: readonly OnAlert[];
+  readonly onAlert: readonly AlertActionSettings[];
   /** The prometheus.yml that tells what is scraped. */
   readonly prometheusConfig: string | undefined;
   /** The gpulse.yaml that was read; it may tell what is scraped as well. */

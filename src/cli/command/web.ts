@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { ServerTls } from "../../net/http/server-tls.ts";
-import type { WebSettings } from "../../net/http/web-listener.ts";
+import type { WebListenOptions } from "../../net/http/web-listener.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import type { SessionTimes } from "../../access/sessions.ts";
 import { oidcKey, oidcSettings } from "./oidc.ts";
@@ -64,22 +64,25 @@ export function addAccessFlags(command: Command): Command {
     );
 }
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 const authWhen = () => v.picklist(["auto", "always"], "auto or always");
 
 /** Keys of `agent:` and `hub:` alike. */
 export const webKeys = {
-  tls: described(
+  tls: withDescription(
     v.strictObject({
       cert: v.pipe(text("a file"), v.description("The certificate chain, PEM.")),
       key: v.pipe(text("a file"), v.description("Its key, PEM.")),
-      client_ca: described(text("a file"), "Let in only clients with a certificate of this CA."),
+      client_ca: withDescription(
+        text("a file"),
+        "Let in only clients with a certificate of this CA.",
+      ),
     }),
     "Serve HTTPS. Files are taken up anew when they change.",
   ),
-  web_config_file: described(
+  web_config_file: withDescription(
     text("a file"),
     "TLS, headers and users as Prometheus's exporters take them in `web.config.file`.",
   ),
@@ -87,19 +90,22 @@ export const webKeys = {
 
 export const accessKeys = {
   ...webKeys,
-  auth: described(authWhen(), "`auto`: reading on loopback needs no token. `always`: it does."),
-  behind_proxy: described(
+  auth: withDescription(
+    authWhen(),
+    "`auto`: reading on loopback needs no token. `always`: it does.",
+  ),
+  behind_proxy: withDescription(
     flag(),
     "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
   ),
   oidc: oidcKey,
-  sessions: described(
+  sessions: withDescription(
     v.strictObject({
-      length: described(
+      length: withDescription(
         durationMs(60_000, 90 * 86_400_000),
         "How long after logging in somebody has to log in again. Default: 12h.",
       ),
-      idle: described(
+      idle: withDescription(
         durationMs(60_000, 90 * 86_400_000),
         "The same after the last use; an open page is in use. Default: 2h.",
       ),
@@ -121,7 +127,7 @@ interface FileKeys {
     | undefined;
 }
 
-export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebSettings {
+export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebListenOptions {
   const configFile = flags.webConfigFile ?? flags["web.config.file"] ?? file?.web_config_file;
   const tls = tlsOf(flags, file);
   if (configFile !== undefined && tls !== undefined)

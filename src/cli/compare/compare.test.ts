@@ -10,7 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
-import type { FixtureOptions } from "../../runs/fixture.ts";
+import type { RunFixtureOptions } from "../../runs/fixture.ts";
 import { fixtureRun } from "../../runs/fixture.ts";
 import { buildProgram } from "../program.ts";
 
@@ -31,12 +31,12 @@ async function gpulse(...args: readonly string[]) {
   return { code: exitCode(), out: text(stdout), err: text(stderr) };
 }
 
-const save = async (name: string, options: FixtureOptions): Promise<string> => {
+const save = async (name: string, options: RunFixtureOptions): Promise<string> => {
   const file = path.join(folder, `${name}.gpulserun`);
   await writeRunBytes(file, (await packRun(fixtureRun({ id: name, ...options }))).bytes);
   return file;
 };
-const repeats = async (label: string, options: FixtureOptions) =>
+const repeats = async (label: string, options: RunFixtureOptions) =>
   Promise.all(
     [-0.4, 0.1, 0.3].map((off, at) =>
       save(`${label}-${at}`, { label, ...options, watts: (options.watts ?? 200) + off }),

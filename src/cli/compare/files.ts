@@ -1,11 +1,11 @@
 /** Which run files are compared, and whose repeats they are. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { NamedRun } from "../../hub/compare/run-series.ts";
 import { readRunFile } from "../../runs/file/file.ts";
 
-export async function filesOf(
+export async function loadRunFiles(
   files: readonly string[],
   groups: readonly string[],
 ): Promise<readonly NamedRun[]> {
@@ -48,7 +48,7 @@ async function matching(pattern: string): Promise<readonly string[]> {
       .replaceAll("?", ".")}$`,
   );
   const all = await readdir(folder).catch((thrown: unknown) => {
-    throw new GpulseError("USAGE", `--group: ${folder} cannot be read (${sayError(thrown)}).`);
+    throw new GpulseError("USAGE", `--group: ${folder} cannot be read (${formatError(thrown)}).`);
   });
   const found = all.filter((one) => shape.test(one)).sort();
   if (found.length === 0) throw new GpulseError("USAGE", `--group: no file is named ${pattern}.`);

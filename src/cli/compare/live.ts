@@ -10,7 +10,7 @@ import type { CompareFlags } from "./run.ts";
 
 const usualMs = 3_600_000;
 
-export async function askHub(flags: CompareFlags, io: CommandIo): Promise<Comparison> {
+export async function fetchComparison(flags: CompareFlags, io: CommandIo): Promise<Comparison> {
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
   const toMs = readTime("--to", flags.to) ?? Date.now();
   const sinceMs = flags.since === undefined ? usualMs : parseDurationMs(flags.since);

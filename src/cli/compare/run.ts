@@ -4,11 +4,11 @@ import type { Comparison } from "../../runs/compare/compare.ts";
 import { compare } from "../../runs/compare/compare.ts";
 import type { ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { subjectsOf } from "../../hub/compare/run-series.ts";
-import { filesOf } from "./files.ts";
-import { askHub } from "./live.ts";
-import { textOf } from "./show.ts";
+import { loadRunFiles } from "./files.ts";
+import { fetchComparison } from "./live.ts";
+import { formatComparison } from "./show.ts";
 
 export interface CompareFlags extends ClientFlags {
   readonly group?: readonly string[];
@@ -42,14 +42,18 @@ export async function runCompare(
         : "Name run files to compare, or GPUs of a hub with --gpu UUID --gpu UUID.",
     );
   const comparison = live
-    ? await askHub(flags, io)
-    : compare(subjectsOf(await filesOf(files, flags.group ?? [])));
-  await tell(comparison, flags, io);
+    ? await fetchComparison(flags, io)
+    : compare(subjectsOf(await loadRunFiles(files, flags.group ?? [])));
+  await writeReports(comparison, flags, io);
   const doubtful = comparison.caveats.some(({ level }) => level !== "note");
   return flags.strict === true && doubtful ? 1 : 0;
 }
 
-async function tell(comparison: Comparison, flags: CompareFlags, io: CommandIo): Promise<void> {
+async function writeReports(
+  comparison: Comparison,
+  flags: CompareFlags,
+  io: CommandIo,
+): Promise<void> {
   const { html, markdown, json, csv } = flags;
   if ([markdown, json, csv].filter((one) => one === true).length > 1)
     throw new GpulseError(
@@ -72,14 +76,15 @@ async function tell(comparison: Comparison, flags: CompareFlags, io: CommandIo):
   );
   await put(json, async () => `${JSON.stringify(comparison, null, 2)}\n`);
   await put(csv, async () => (await import("../../runs/compare/report/csv.ts")).csvOf(comparison));
-  if (markdown !== true && json !== true && csv !== true) io.stdout.write(textOf(comparison));
+  if (markdown !== true && json !== true && csv !== true)
+    io.stdout.write(formatComparison(comparison));
 }
 
 async function write(file: string, text: string, io: CommandIo): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (thrown) {
-    throw new GpulseError("USAGE", `${file} cannot be written (${sayError(thrown)}).`, {
+    throw new GpulseError("USAGE", `${file} cannot be written (${formatError(thrown)}).`, {
       cause: thrown,
     });
   }

@@ -4,7 +4,7 @@ import { metricRows, repeatsText } from "../../runs/compare/report/rows.ts";
 import { verdictHeadings } from "../../runs/compare/words.ts";
 import { alignColumns } from "../table.ts";
 
-export function textOf(comparison: Comparison): string {
+export function formatComparison(comparison: Comparison): string {
   const { subjects, statements, caveats } = comparison;
   const [first, ...others] = subjects.map(({ name }) => name);
   const of = (heading: string, lines: readonly string[]): string =>

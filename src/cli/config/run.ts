@@ -9,7 +9,7 @@ import { checkRuleFile } from "../../alerting/rules/file.ts";
 import { readDocument } from "../../config/yaml/document.ts";
 import { checkPrometheusFile } from "../../sources/scrape/config/file.ts";
 import { checkOwnSections } from "../../sources/scrape/config/own-sections.ts";
-import { filesOf } from "../../config/yaml/glob.ts";
+import { expandGlob } from "../../config/yaml/glob.ts";
 import { prometheusSchema } from "../../sources/scrape/config/sections.ts";
 import { checkTargetFiles } from "../../sources/scrape/discovery/file.ts";
 
@@ -54,13 +54,13 @@ async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | 
   return isTheirs && !/gpulse[^/]*\.ya?ml$/i.test(file) ? "prometheus" : "ours";
 }
 
-interface Found {
+interface ConfigCheckResult {
   readonly problems: readonly FileProblem[];
   /** What is understood and does nothing here. */
   readonly notes: readonly string[];
 }
 
-async function checkOurs(file: string, io: CommandIo): Promise<Found> {
+async function checkOurs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
   const checked = await checkFile(file, configSchema, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };
   const sections = checkOwnSections(checked.value, path.dirname(path.resolve(file)));
@@ -76,13 +76,13 @@ async function checkOurs(file: string, io: CommandIo): Promise<Found> {
 }
 
 /** As promtool: the file itself, its targets, and the files of targets and rules that it names. */
-async function checkTheirs(file: string, io: CommandIo): Promise<Found> {
+async function checkTheirs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
   const checked = await checkPrometheusFile(file, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };
   const { scrapeConfigs, ruleFiles, unsupported } = checked.value;
   const [targets, rules] = [
     await checkTargetFiles(scrapeConfigs),
-    await Promise.all(ruleFiles.flatMap(filesOf).map(checkRuleFile)),
+    await Promise.all(ruleFiles.flatMap(expandGlob).map(checkRuleFile)),
   ];
   const found = [...targets, ...rules.flatMap(({ problems }) => problems)];
   return {

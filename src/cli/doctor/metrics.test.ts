@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { deviceLabels } from "../../model/device.ts";
-import type { DeviceView, Reading } from "../../sinks/latest/devices.ts";
+import type { DeviceView, DeviceReading } from "../../sinks/latest/devices.ts";
 import { metricFindings } from "./metrics.ts";
 
-function view(index: number, readings: readonly Partial<Reading>[]): DeviceView {
+function view(index: number, readings: readonly Partial<DeviceReading>[]): DeviceView {
   const device: Device = {
     uuid: `GPU-${index}`,
     index,
@@ -13,7 +13,7 @@ function view(index: number, readings: readonly Partial<Reading>[]): DeviceView 
     model: "Card",
     simulated: false,
   };
-  const full = readings.map((reading): Reading => ({
+  const full = readings.map((reading): DeviceReading => ({
     metric: gpu.power,
     labels: deviceLabels(device, "h"),
     timeMs: 0,
@@ -49,7 +49,7 @@ test("series of one GPU are told apart by their own labels, never by whose they 
     model: "Card",
     simulated: false,
   };
-  const at = (sensor: string): Partial<Reading> => ({
+  const at = (sensor: string): Partial<DeviceReading> => ({
     metric: gpu.temperature,
     labels: deviceLabels(device, "h", { sensor }),
     value: 50,

@@ -1,6 +1,6 @@
 /** What each metric says on this machine: a value, or how many GPUs do not tell it and why. Pure. */
 import { labelValue } from "../../model/labels.ts";
-import type { DeviceView, Reading } from "../../sinks/latest/devices.ts";
+import type { DeviceView, DeviceReading } from "../../sinks/latest/devices.ts";
 
 export interface MetricFinding {
   /** With the labels that tell its series apart on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
@@ -15,10 +15,10 @@ export interface MetricFinding {
 }
 
 export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
-  const byName = new Map<string, { unit: string; readings: Reading[] }>();
+  const byName = new Map<string, { unit: string; readings: DeviceReading[] }>();
   for (const { readings } of views) {
     for (const reading of readings) {
-      const name = shownName(reading);
+      const name = formatSeriesName(reading);
       const entry = byName.get(name) ?? { unit: reading.metric.unit, readings: [] };
       entry.readings.push(reading);
       byName.set(name, entry);
@@ -44,7 +44,7 @@ export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
 const identity = new Set(["uuid", "gpu", "host"]);
 
 /** Info metrics are told by their labels, which would fill the screen: only their presence matters here. */
-function shownName({ metric, labels }: Reading): string {
+function formatSeriesName({ metric, labels }: DeviceReading): string {
   if (metric.kind === "info" || labelValue(labels, "peer") !== undefined) return metric.name;
   const own = labels.filter(([name]) => !identity.has(name));
   const inside = own.map(([name, value]) => `${name}="${value}"`).join(",");

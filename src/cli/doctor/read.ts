@@ -1,10 +1,10 @@
 /** Reads sources for a moment, as a run would. */
-import { createCollector, openConfigured } from "../../agent/run.ts";
+import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Settings } from "../command/settings.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
 /** Long enough for a slow reading after the first fast ones. */
 const readForMs = 1_500;
@@ -16,10 +16,15 @@ export async function readBriefly(
   settings: Settings,
   io: CommandIo,
   log: Log,
-  door?: FileDoor,
+  door?: FileAccess,
 ): Promise<readonly Delivery[]> {
   const sampling = { ...settings, intervalMs: 200 };
-  const collector = createCollector(sampling, await openConfigured(sampling, log, door), io, log);
+  const collector = createCollector(
+    sampling,
+    await openConfiguredSources(sampling, log, door),
+    io,
+    log,
+  );
   collector.start();
   await collector.readFor(readForMs, readForMostMs);
   const frames = collector.latest.at(Date.now());

@@ -6,7 +6,7 @@ import { commandLog, usesColour } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import type { KernelLogAccess } from "../../machine/kernel-log/access.ts";
 import { checkAccess } from "../../machine/kernel-log/access.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
@@ -64,7 +64,7 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   for (const { definition, options } of specs.map(parseSource)) {
     const finding = await definition
       .doctor(options, context)
-      .catch((thrown: unknown): DoctorFinding => ({ state: "failed", says: sayError(thrown) }));
+      .catch((thrown: unknown): DoctorFinding => ({ state: "failed", says: formatError(thrown) }));
     findings.push({
       source: definition.name,
       summary: definition.summary,
@@ -154,7 +154,7 @@ async function portState(port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", (error) =>
-      resolve(systemCode(error) === "EADDRINUSE" ? "in use" : `not usable (${sayError(error)})`),
+      resolve(systemCode(error) === "EADDRINUSE" ? "in use" : `not usable (${formatError(error)})`),
     );
     server.listen(port, "127.0.0.1", () => server.close(() => resolve("free")));
   });

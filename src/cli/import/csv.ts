@@ -8,8 +8,8 @@ import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { labelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./source.ts";
-import { pieceSamples } from "./source.ts";
+import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
+import { samplesPerImportBatch } from "./source.ts";
 
 const maxRecordBytes = 1024 * 1024;
 const maxColumns = 200;
@@ -17,10 +17,10 @@ const maxColumns = 200;
 export interface CsvImport {
   readonly file: string;
   readonly set: Readonly<Record<string, string>>;
-  readonly skipped: Skipped;
+  readonly skipped: SkippedSamples;
 }
 
-export function csvReading(options: CsvImport): Reading {
+export function openCsvImport(options: CsvImport): ImportSource {
   return { format: "csv", pieces: (after, signal) => read(options, after, signal) };
 }
 
@@ -28,13 +28,13 @@ async function* read(
   { file, set, skipped }: CsvImport,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<ImportBatch> {
   const size = Math.max(1, statSync(file).size);
   let columns: readonly string[] | undefined;
   let builder = new BatchBuilder();
   let series = new Map<string, number>();
   let last = 0;
-  const taken = (): Piece => {
+  const taken = (): ImportBatch => {
     const batch = builder.finish();
     builder = new BatchBuilder();
     series = new Map();
@@ -57,7 +57,7 @@ async function* read(
       }
       builder.add(index, sample.timeMs, sample.value);
     }
-    if (builder.sampleCount < pieceSamples) continue;
+    if (builder.sampleCount < samplesPerImportBatch) continue;
     const piece = taken();
     if (piece.position > after) yield piece;
   }
@@ -129,7 +129,7 @@ interface CsvRecord {
 async function* records(
   file: string,
   signal: AbortSignal,
-  skipped: Skipped,
+  skipped: SkippedSamples,
 ): AsyncGenerator<CsvRecord> {
   let text = "";
   let first = 0;

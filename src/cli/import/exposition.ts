@@ -8,10 +8,10 @@ import { parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
 import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
-import type { Line } from "./lines.ts";
+import type { FileLine } from "./lines.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./source.ts";
-import { withSet } from "./source.ts";
+import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
+import { overrideLabels } from "./source.ts";
 
 const maxLineBytes = 1024 * 1024;
 const blockLines = 5_000;
@@ -22,10 +22,10 @@ export interface ExpositionImport {
   readonly file: string;
   readonly format: ExpositionFormat;
   readonly set: Readonly<Record<string, string>>;
-  readonly skipped: Skipped;
+  readonly skipped: SkippedSamples;
 }
 
-export function expositionReading(options: ExpositionImport): Reading {
+export function openExpositionImport(options: ExpositionImport): ImportSource {
   return {
     format: options.format === "openmetrics" ? "openmetrics" : "prometheus-text",
     pieces: (after, signal) => read(options, after, signal),
@@ -53,11 +53,11 @@ async function* read(
   options: ExpositionImport,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<ImportBatch> {
   const size = Math.max(1, statSync(options.file).size);
-  let block: Line[] = [];
+  let block: FileLine[] = [];
   let bytes = 0;
-  const taken = (): Piece | undefined => {
+  const taken = (): ImportBatch | undefined => {
     const position = block.at(-1)?.end ?? 0;
     const batch = position > after ? readBlock(block, options) : undefined;
     block = [];
@@ -78,11 +78,11 @@ async function* read(
   if (piece !== undefined) yield piece;
 }
 
-const isEof = ({ bytes }: Line): boolean =>
+const isEof = ({ bytes }: FileLine): boolean =>
   bytes.length < 16 && bytes.toString("latin1").trim() === "# EOF";
 
 function readBlock(
-  block: readonly Line[],
+  block: readonly FileLine[],
   options: ExpositionImport,
 ): ReturnType<BatchBuilder["finish"]> {
   const whole = new BatchBuilder();
@@ -119,7 +119,7 @@ function readInto(
   const ended = lines.at(-1) === 10 ? lines : Buffer.concat([lines, Buffer.from("\n")]);
   const page = format === "openmetrics" ? Buffer.concat([ended, eof]) : ended;
   parsePage(page, format, new SeriesMemory<number>(), {
-    open: (labels) => builder.series(withSet(labels, set)),
+    open: (labels) => builder.series(overrideLabels(labels, set)),
     sample: (series, value, timeMs) => {
       if (timeMs === undefined) untimed();
       else builder.add(series, timeMs, value);

@@ -4,7 +4,7 @@ import { GpulseError } from "../../base/error.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import type { GpuzIdentity } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
-import type { Row, RowCounts } from "../../formats/gpuz/rows.ts";
+import type { GpuzRow, RowCounts } from "../../formats/gpuz/rows.ts";
 import { RowParser } from "../../formats/gpuz/rows.ts";
 import type { TimeNote, Zone } from "../../formats/gpuz/time.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
@@ -13,8 +13,8 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { joinBatches } from "../../formats/samples/join.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./source.ts";
-import { pieceSamples, setLabels } from "./source.ts";
+import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
+import { samplesPerImportBatch, setLabels } from "./source.ts";
 
 const maxLineBytes = 65_536;
 
@@ -35,11 +35,11 @@ export interface GpuzImport extends GpuzIdentity {
   readonly extra: LabelSet;
   /** Set on every series, whatever it says. */
   readonly set: Readonly<Record<string, string>>;
-  readonly skipped: Skipped;
+  readonly skipped: SkippedSamples;
   readonly note: (sentence: string) => void;
 }
 
-export function gpuzReading(options: GpuzImport): Reading {
+export function openGpuzImport(options: GpuzImport): ImportSource {
   return { format: "gpuz", pieces: (after, signal) => read(options, after, signal) };
 }
 
@@ -47,7 +47,7 @@ async function* read(
   { file, zone, extra, set, skipped, note, ...identity }: GpuzImport,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<ImportBatch> {
   const size = Math.max(1, statSync(file).size);
   const parser = new RowParser();
   const clock = new LocalClock(zone);
@@ -62,7 +62,7 @@ async function* read(
   };
   const said = new Set<TimeNote>();
   let frames: GpuzFrames | undefined;
-  const keep = (rows: readonly Row[]): void => {
+  const keep = (rows: readonly GpuzRow[]): void => {
     for (const row of rows) {
       const { timeMs, note: kind } = clock.instant(row.localMs);
       const sentence = kind === undefined ? undefined : notes[kind];
@@ -83,7 +83,7 @@ async function* read(
     for (const [kind, reason] of Object.entries(reasons) as [keyof RowCounts, string][])
       if (parser.counts[kind] > before[kind]) skipped.add(reason, line.number);
     position = line.end;
-    if (waitingSamples < pieceSamples) continue;
+    if (waitingSamples < samplesPerImportBatch) continue;
     const batch = taken();
     if (position > after) yield { batch, position, fraction: position / size };
   }

@@ -7,10 +7,10 @@ import type { CommandIo } from "../command/io.ts";
 import { gpuzBytes, headerLine, rowLine } from "../../formats/gpuz/fixture.ts";
 import { openStorage } from "../../hub/storage.ts";
 import { silentLog } from "../../base/log.ts";
-import { asCsv } from "../query/show.ts";
+import { renderQueryCsv } from "../query/show.ts";
 import { detectFormat } from "./detect.ts";
 import type { ImportFlags } from "./options.ts";
-import { Progress } from "./progress.ts";
+import { ImportProgress } from "./progress.ts";
 import { ResumeFile } from "./resume.ts";
 import { runImport } from "./run.ts";
 
@@ -105,7 +105,7 @@ test("what gpulse query --csv printed comes back, quotes, line ends and disarmed
   const file = at("ours.csv");
   const metric = (s: string) => ({ __name__: "power", s });
   const values = (...all: [number, string][]): [number, string][] => all;
-  const csv = asCsv({
+  const csv = renderQueryCsv({
     resultType: "matrix",
     result: [
       {
@@ -278,7 +278,7 @@ test("a terminal gets a bar, a pipe a line now and then, and both only for what 
   const shown: string[] = [];
   let nowMs = 0;
   const stream = Object.assign(sink(shown), { isTTY: true });
-  const bar = new Progress(stream, () => nowMs);
+  const bar = new ImportProgress(stream, () => nowMs);
   bar.show("file", 0.1, 10);
   nowMs = 1_000;
   bar.show("file", 0.5, 5_000);

@@ -1,7 +1,7 @@
 /** A file's lines as bytes, with their number and where they end. Holds no more than one line, however large the file; a line that is too long is told as such. */
 import { createReadStream } from "node:fs";
 
-export interface Line {
+export interface FileLine {
   /** With its end, where it has one. */
   readonly bytes: Buffer;
   readonly number: number;
@@ -16,7 +16,7 @@ export async function* readLines(
   file: string,
   maxLineBytes: number,
   signal: AbortSignal,
-): AsyncGenerator<Line> {
+): AsyncGenerator<FileLine> {
   let kept: Buffer[] = [];
   let keptBytes = 0;
   let lineBytes = 0;
@@ -28,7 +28,7 @@ export async function* readLines(
     kept.push(part);
     keptBytes += part.length;
   };
-  const finish = (): Line => {
+  const finish = (): FileLine => {
     end += lineBytes;
     const line = {
       bytes: Buffer.concat(kept, keptBytes),

@@ -14,13 +14,13 @@ import type { Vendor } from "../../model/device.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
-import { csvReading } from "./csv.ts";
+import { openCsvImport } from "./csv.ts";
 import type { ImportFormat } from "./detect.ts";
 import { detectFormat, importFormats } from "./detect.ts";
-import { expositionReading, formatOfFile } from "./exposition.ts";
-import { gpuzReading } from "./gpuz.ts";
-import { prometheusReading } from "./prometheus.ts";
-import type { Reading, Skipped } from "./source.ts";
+import { openExpositionImport, formatOfFile } from "./exposition.ts";
+import { openGpuzImport } from "./gpuz.ts";
+import { openPrometheusImport } from "./prometheus.ts";
+import type { ImportSource, SkippedSamples } from "./source.ts";
 
 export interface ImportFlags extends FlagValues, ClientFlags {
   readonly url?: string;
@@ -42,27 +42,27 @@ export interface ImportFlags extends FlagValues, ClientFlags {
 const longestMs = 100 * 365 * 86_400_000;
 const defaultSince = "30d";
 
-export interface ReadingOptions {
+export interface ImportSourceOptions {
   readonly flags: ImportFlags;
   readonly settings: Settings;
   readonly nowMs: number;
-  readonly skipped: Skipped;
+  readonly skipped: SkippedSamples;
   readonly note: (sentence: string) => void;
 }
 
-export function openReading(what: string, options: ReadingOptions): Reading {
+export function openImportSource(what: string, options: ImportSourceOptions): ImportSource {
   const { flags, settings, skipped, note } = options;
   const set = readLabels(flags.label);
   const format = readFormat(flags.format) ?? detectFormat(what);
   if (format === "prometheus")
-    return prometheusReading({
+    return openPrometheusImport({
       ...readWindow(options),
       url: what.replace(/^prometheus\+/, ""),
       set,
     });
-  if (format === "csv") return csvReading({ file: what, set, skipped });
+  if (format === "csv") return openCsvImport({ file: what, set, skipped });
   if (format === "gpuz")
-    return gpuzReading({
+    return openGpuzImport({
       file: what,
       zone: readZone(flags.timezone),
       gpuName: flags.gpuName,
@@ -76,7 +76,7 @@ export function openReading(what: string, options: ReadingOptions): Reading {
       note,
     });
   const kind = flags.format === undefined ? formatOfFile(what) : format;
-  return expositionReading({ file: what, format: kind, set, skipped });
+  return openExpositionImport({ file: what, format: kind, set, skipped });
 }
 
 /** What makes two runs the same import, beside the file and the target. */
@@ -115,7 +115,7 @@ function readFormat(given: string | undefined): ImportFormat | undefined {
   return format;
 }
 
-function readWindow({ flags, nowMs }: ReadingOptions): {
+function readWindow({ flags, nowMs }: ImportSourceOptions): {
   fromMs: number;
   toMs: number;
   matchers: readonly Matcher[] | undefined;

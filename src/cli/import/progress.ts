@@ -5,7 +5,7 @@ const barWidth = 24;
 const barEveryMs = 200;
 const lineEveryMs = 10_000;
 
-export class Progress {
+export class ImportProgress {
   readonly #stderr: CommandIo["stderr"];
   readonly #nowMs: () => number;
   readonly #beganMs: number;
@@ -25,7 +25,7 @@ export class Progress {
     if (nowMs - this.#lastMs < (isTerminal ? barEveryMs : lineEveryMs)) return;
     this.#lastMs = nowMs;
     const rate = Math.round((samples / Math.max(1, nowMs - this.#beganMs)) * 1_000);
-    const text = `${name}  ${percent(fraction)}  ${count(samples)} samples  ${count(rate)}/s`;
+    const text = `${name}  ${percent(fraction)}  ${formatCount(samples)} samples  ${formatCount(rate)}/s`;
     if (!isTerminal) {
       this.#stderr.write(`${text}\n`);
       return;
@@ -45,4 +45,4 @@ export class Progress {
 const percent = (fraction: number): string =>
   `${Math.floor(Math.min(1, Math.max(0, fraction)) * 100)} %`.padStart(5);
 
-export const count = (number: number): string => number.toLocaleString("en-US");
+export const formatCount = (number: number): string => number.toLocaleString("en-US");

@@ -2,14 +2,14 @@
 import { GpulseError } from "../../base/error.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { parseStoreAddress } from "../../storage/remote/address.ts";
-import { Connection } from "../../storage/remote/connection.ts";
+import { EngineConnection } from "../../storage/remote/connection.ts";
 import { findReader } from "../../storage/remote/find.ts";
 import { selectRaw } from "../../storage/remote/raw.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import { QueryError } from "../../query/errors.ts";
-import type { Piece, Reading } from "./source.ts";
-import { pieceSamples, withSet } from "./source.ts";
+import type { ImportBatch, ImportSource } from "./source.ts";
+import { samplesPerImportBatch, overrideLabels } from "./source.ts";
 
 const windowMs = 3_600_000;
 const everything: Matcher = { name: "__name__", op: "!=", value: "" };
@@ -23,7 +23,7 @@ export interface PrometheusImport {
   readonly set: Readonly<Record<string, string>>;
 }
 
-export function prometheusReading(options: PrometheusImport): Reading {
+export function openPrometheusImport(options: PrometheusImport): ImportSource {
   return { format: "prometheus", pieces: (after, signal) => read(options, after, signal) };
 }
 
@@ -31,9 +31,9 @@ async function* read(
   { url, matchers = [everything], fromMs, toMs, set }: PrometheusImport,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<ImportBatch> {
   const address = parseStoreAddress(url);
-  const connection = new Connection(address);
+  const connection = new EngineConnection(address);
   try {
     const engine = await findReader(connection, address);
     // Windows stand on the clock, so that one that is gone on with begins where it would have.
@@ -68,13 +68,13 @@ function* inBatches(
   for (const { labels, column } of series) {
     const { times, values, stale } = column;
     const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
-    const index = builder.series(withSet(labels, set));
+    const index = builder.series(overrideLabels(labels, set));
     for (let at = 0; at < times.length; at++) {
       const timeMs = times[at] ?? 0;
       if (stale?.[at] === 1) builder.addStale(index, timeMs);
       else builder.addBits(index, timeMs, words[at * 2] ?? 0, words[at * 2 + 1] ?? 0);
     }
-    if (builder.sampleCount < pieceSamples) continue;
+    if (builder.sampleCount < samplesPerImportBatch) continue;
     yield builder.finish();
     builder = new BatchBuilder();
   }

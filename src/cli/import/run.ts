@@ -9,15 +9,15 @@ import { openHistory } from "../../hub/compose/serve.ts";
 import { defaultHubUrl } from "../hub-client.ts";
 import { unreadable } from "./detect.ts";
 import type { ImportFlags } from "./options.ts";
-import { openReading, resumeFileOf, sameImport } from "./options.ts";
-import { count, Progress } from "./progress.ts";
-import type { Reading } from "./source.ts";
-import { Skipped } from "./source.ts";
+import { openImportSource, resumeFileOf, sameImport } from "./options.ts";
+import { formatCount, ImportProgress } from "./progress.ts";
+import type { ImportSource } from "./source.ts";
+import { SkippedSamples } from "./source.ts";
 import { importKey, ResumeFile } from "./resume.ts";
-import type { Target } from "./target.ts";
+import type { ImportTarget } from "./target.ts";
 import { dryTarget, FolderTarget, HubTarget } from "./target.ts";
 
-interface Summary {
+interface ImportSummary {
   readonly file: string;
   readonly format: string;
   samples: number;
@@ -29,10 +29,10 @@ interface Summary {
   toTime: string | null;
   resumed: boolean;
   complete: boolean;
-  skipped: ReturnType<Skipped["list"]>;
+  skipped: ReturnType<SkippedSamples["list"]>;
 }
 
-const toldRefusals = 5;
+const maxListedRefusals = 5;
 
 export async function runImport(
   files: readonly string[],
@@ -48,17 +48,17 @@ export async function runImport(
   const stop = new AbortController();
   void io.stopped().then(() => stop.abort());
   const target = await openTarget(flags, settings, io);
-  const progress = new Progress(io.stderr, Date.now);
+  const progress = new ImportProgress(io.stderr, Date.now);
   const resume = new ResumeFile(resumeFileOf(flags, settings, io.env));
-  const summaries: Summary[] = [];
+  const summaries: ImportSummary[] = [];
   try {
     for (const file of files) {
-      const skipped = new Skipped();
+      const skipped = new SkippedSamples();
       const note = (sentence: string): void => {
         progress.clear();
         io.stderr.write(`${file}: ${sentence}\n`);
       };
-      const reading = openReading(file, { flags, settings, nowMs: Date.now(), skipped, note });
+      const reading = openImportSource(file, { flags, settings, nowMs: Date.now(), skipped, note });
       const summary = newSummary(file, reading);
       summaries.push(summary);
       const key = importKey(file, target.place, sameImport(flags, settings.hostName));
@@ -76,7 +76,8 @@ export async function runImport(
           : unreadable(file, thrown);
       });
       progress.clear();
-      if (flags.json !== true) io.stdout.write(told(summary, target, flags.dryRun === true));
+      if (flags.json !== true)
+        io.stdout.write(formatImportSummary(summary, target, flags.dryRun === true));
       if (stop.signal.aborted) break;
     }
   } finally {
@@ -92,19 +93,19 @@ export async function runImport(
   return summaries.length === files.length && summaries.every(isGood) ? 0 : 1;
 }
 
-const isGood = ({ complete, refused }: Summary): boolean => complete && refused === 0;
+const isGood = ({ complete, refused }: ImportSummary): boolean => complete && refused === 0;
 
 interface Work {
-  readonly summary: Summary;
-  readonly skipped: Skipped;
-  readonly target: Target;
+  readonly summary: ImportSummary;
+  readonly skipped: SkippedSamples;
+  readonly target: ImportTarget;
   readonly resume?: ResumeFile;
   readonly key: string;
-  readonly progress: Progress;
+  readonly progress: ImportProgress;
   readonly signal: AbortSignal;
 }
 
-async function importOne(reading: Reading, work: Work): Promise<void> {
+async function importOne(reading: ImportSource, work: Work): Promise<void> {
   const { summary, skipped, target, resume, key, progress, signal } = work;
   const after = resume?.position(key) ?? -1;
   summary.resumed = after >= 0;
@@ -117,7 +118,7 @@ async function importOne(reading: Reading, work: Work): Promise<void> {
         summary.refused += refused;
         if (
           why !== undefined &&
-          summary.refusals.length < toldRefusals &&
+          summary.refusals.length < maxListedRefusals &&
           !summary.refusals.includes(why)
         )
           summary.refusals.push(why);
@@ -135,7 +136,7 @@ async function importOne(reading: Reading, work: Work): Promise<void> {
   }
 }
 
-function spread(summary: Summary, times: Float64Array): void {
+function spread(summary: ImportSummary, times: Float64Array): void {
   let [low, high] = [summary.fromTime, summary.toTime].map((text) =>
     text === null ? undefined : Date.parse(text),
   );
@@ -150,7 +151,11 @@ function spread(summary: Summary, times: Float64Array): void {
 const isoOf = (timeMs: number | undefined): string | null =>
   timeMs === undefined || Math.abs(timeMs) > 8.64e15 ? null : new Date(timeMs).toISOString();
 
-async function openTarget(flags: ImportFlags, settings: Settings, io: CommandIo): Promise<Target> {
+async function openTarget(
+  flags: ImportFlags,
+  settings: Settings,
+  io: CommandIo,
+): Promise<ImportTarget> {
   if (flags.dryRun === true) return dryTarget;
   if (flags.data !== undefined) {
     const storage = await openHistory(settings, io, commandLog(io, "error", false));
@@ -162,7 +167,7 @@ async function openTarget(flags: ImportFlags, settings: Settings, io: CommandIo)
   return new HubTarget(new URL(given), clientAccess(flags, io.env));
 }
 
-const newSummary = (file: string, { format }: Reading): Summary => ({
+const newSummary = (file: string, { format }: ImportSource): ImportSummary => ({
   file: file.replace(/\/\/[^/@]*@/, "//"),
   format,
   samples: 0,
@@ -176,18 +181,22 @@ const newSummary = (file: string, { format }: Reading): Summary => ({
   skipped: [],
 });
 
-function told(summary: Summary, { place }: Target, dry: boolean): string {
+function formatImportSummary(
+  summary: ImportSummary,
+  { place }: ImportTarget,
+  dry: boolean,
+): string {
   const { file, format, samples, kept, refused, refusals, fromTime, toTime, skipped, resumed } =
     summary;
   const range = fromTime === null ? "" : `, ${fromTime} to ${toTime}`;
   const what = dry
-    ? `${count(samples)} samples would be imported`
-    : `${count(kept)} samples are in ${place}`;
+    ? `${formatCount(samples)} samples would be imported`
+    : `${formatCount(kept)} samples are in ${place}`;
   const lines = [`${file} (${format}): ${what}${resumed ? ", gone on with" : ""}${range}`];
-  if (refused > 0) lines.push(`  ${count(refused)} refused: ${refusals.join("; ")}`);
+  if (refused > 0) lines.push(`  ${formatCount(refused)} refused: ${refusals.join("; ")}`);
   for (const { reason, count: times, lines: where } of skipped)
     lines.push(
-      `  ${count(times)} left out: ${reason}${where.length === 0 ? "" : ` (line ${where.join(", ")}${times > where.length ? ", …" : ""})`}`,
+      `  ${formatCount(times)} left out: ${reason}${where.length === 0 ? "" : ` (line ${where.join(", ")}${times > where.length ? ", …" : ""})`}`,
     );
   return `${lines.join("\n")}\n`;
 }

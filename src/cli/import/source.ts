@@ -6,7 +6,7 @@ import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 
-export interface Piece {
+export interface ImportBatch {
   readonly batch: SampleBatch;
   /** Grows from piece to piece: everything up to here is in this one and those before. */
   readonly position: number;
@@ -14,26 +14,26 @@ export interface Piece {
   readonly fraction: number;
 }
 
-export interface Reading {
+export interface ImportSource {
   readonly format: string;
   /** Pieces whose position is not beyond `after` were imported before and are not given. */
-  pieces(after: number, signal: AbortSignal): AsyncGenerator<Piece>;
+  pieces(after: number, signal: AbortSignal): AsyncGenerator<ImportBatch>;
 }
 
 /** Samples in one request: enough to be quick, few enough to show progress and to try again. */
-export const pieceSamples = 10_000;
+export const samplesPerImportBatch = 10_000;
 
-const toldLines = 5;
+const maxListedLines = 5;
 
 /** What was not imported, by reason, with the first few lines it stood on. */
-export class Skipped {
+export class SkippedSamples {
   readonly #reasons = new Map<string, { count: number; lines: number[] }>();
 
   add(reason: string, line?: number, count = 1): void {
     const known = this.#reasons.get(reason) ?? { count: 0, lines: [] };
     this.#reasons.set(reason, known);
     known.count += count;
-    if (line !== undefined && known.lines.length < toldLines) known.lines.push(line);
+    if (line !== undefined && known.lines.length < maxListedLines) known.lines.push(line);
   }
 
   list(): readonly {
@@ -53,7 +53,7 @@ export function setLabels(batch: SampleBatch, set: Readonly<Record<string, strin
   const builder = new BatchBuilder();
   for (let series = 0; series < batch.seriesCount; series++) {
     const labels = readLabelBlock(bytes, labelStarts[series] ?? 0, labelEnds[series] ?? 0);
-    builder.series(withSet(labels, set));
+    builder.series(overrideLabels(labels, set));
   }
   for (let at = 0; at < batch.sampleCount; at++) {
     const [low, high] = [words[at * 2] ?? 0, words[at * 2 + 1] ?? 0];
@@ -63,6 +63,6 @@ export function setLabels(batch: SampleBatch, set: Readonly<Record<string, strin
 }
 
 /** What a person sets on every series wins over what the file says. */
-export function withSet(labels: LabelSet, set: Readonly<Record<string, string>>): LabelSet {
+export function overrideLabels(labels: LabelSet, set: Readonly<Record<string, string>>): LabelSet {
   return labelSet({ ...Object.fromEntries(labels), ...set });
 }

@@ -6,18 +6,18 @@ import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { History } from "../../storage/history.ts";
-import { HttpAgent, HttpTrouble, request } from "../../net/http/request.ts";
+import { HttpAgent, HttpRequestError, request } from "../../net/http/request.ts";
 
-export interface Written {
+export interface ImportWriteResult {
   readonly kept: number;
   readonly refused: number;
   /** Why, in the words of whoever refused. */
   readonly told?: string;
 }
 
-export interface Target {
+export interface ImportTarget {
   readonly place: string;
-  write(batch: SampleBatch, signal: AbortSignal): Promise<Written>;
+  write(batch: SampleBatch, signal: AbortSignal): Promise<ImportWriteResult>;
   close(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const timeoutMs = 60_000;
 /** A hub that is busy or restarting is waited for this long. */
 const patienceMs = 120_000;
 
-export class HubTarget implements Target {
+export class HubTarget implements ImportTarget {
   readonly place: string;
   readonly #url: string;
   readonly #access: ClientAccess;
@@ -38,7 +38,7 @@ export class HubTarget implements Target {
     this.#agent = new HttpAgent(access.ca === undefined ? {} : { ca: access.ca });
   }
 
-  async write(batch: SampleBatch, signal: AbortSignal): Promise<Written> {
+  async write(batch: SampleBatch, signal: AbortSignal): Promise<ImportWriteResult> {
     const body = compressSnappy(encodeWriteRequest(batch));
     let waitedMs = 0;
     for (let waitMs = 500; ; waitMs = Math.min(waitMs * 2, 10_000)) {
@@ -84,7 +84,7 @@ export class HubTarget implements Target {
       });
       return { status: answer.status, words: answer.body.toString("utf8").trim().slice(0, 500) };
     } catch (thrown) {
-      if (!(thrown instanceof HttpTrouble) || thrown.kind === "aborted") throw thrown;
+      if (!(thrown instanceof HttpRequestError) || thrown.kind === "aborted") throw thrown;
       throw new GpulseError(
         "AGENT_UNREACHABLE",
         `No gpulse hub answers at ${this.place} (${thrown.message}): start one with gpulse up, name it with --url, or name a folder with --data.`,
@@ -95,7 +95,7 @@ export class HubTarget implements Target {
 }
 
 /** `7 samples are kept, 3 refused: …`, as the hub tells it; other words refuse all. */
-function partly(words: string, samples: number): Written {
+function partly(words: string, samples: number): ImportWriteResult {
   const found = /^(\d+) samples are kept, (\d+) refused: (.*)$/s.exec(words);
   if (found === null) return { kept: 0, refused: samples, told: words };
   return { kept: Number(found[1]), refused: Number(found[2]), told: found[3] ?? words };
@@ -103,7 +103,7 @@ function partly(words: string, samples: number): Written {
 
 const failed = (sentence: string): GpulseError => new GpulseError("IMPORT_FAILED", sentence);
 
-export class FolderTarget implements Target {
+export class FolderTarget implements ImportTarget {
   readonly place: string;
   readonly #history: History;
 
@@ -112,7 +112,7 @@ export class FolderTarget implements Target {
     this.place = history.place;
   }
 
-  async write(batch: SampleBatch): Promise<Written> {
+  async write(batch: SampleBatch): Promise<ImportWriteResult> {
     const result = await this.#history.write(batch);
     const parts = [
       [result.refusedConflicts, "have another value than is stored for their time"],
@@ -133,7 +133,7 @@ export class FolderTarget implements Target {
 }
 
 /** Nothing is written: what would be is counted. */
-export const dryTarget: Target = {
+export const dryTarget: ImportTarget = {
   place: "nowhere",
   write: async ({ sampleCount }) => ({ kept: sampleCount, refused: 0 }),
   close: async () => {},

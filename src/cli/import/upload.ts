@@ -2,8 +2,8 @@
 import type { Settings } from "../command/settings.ts";
 import type { History } from "../../storage/history.ts";
 import type { ImportOutcome, ImportUpload } from "../../hub/import/routes.ts";
-import { openReading } from "./options.ts";
-import { Skipped } from "./source.ts";
+import { openImportSource } from "./options.ts";
+import { SkippedSamples } from "./source.ts";
 import { FolderTarget } from "./target.ts";
 
 const mostNotes = 10;
@@ -11,9 +11,9 @@ const mostNotes = 10;
 export function uploadImporter(settings: Settings, history: History): ImportUpload {
   const target = new FolderTarget(history);
   return async ({ file, gpuName, host, timezone }, signal) => {
-    const skipped = new Skipped();
+    const skipped = new SkippedSamples();
     const notes = new Set<string>();
-    const reading = openReading(file, {
+    const reading = openImportSource(file, {
       flags: {
         ...(gpuName === undefined || gpuName === "" ? {} : { gpuName }),
         ...(timezone === undefined || timezone === "" ? {} : { timezone }),

@@ -1,6 +1,6 @@
 /** The Lambda function: an upload of a GPU-Z log to a bucket becomes Parquet, a summary and, where asked, samples of a hub. */
 import { version } from "../command/process-io.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { createLog } from "../../base/log.ts";
 import { objectsOf } from "./event.ts";
 import { processObject } from "./process.ts";
@@ -12,7 +12,7 @@ export interface CallContext {
   getRemainingTimeInMillis?(): number;
 }
 
-export interface Outcome {
+export interface LambdaResult {
   readonly processed: readonly LogSummary[];
   /** Keys that are no logs, or our own results. */
   readonly skipped: readonly string[];
@@ -23,7 +23,7 @@ const graceMs = 2_000;
 const longestMs = 15 * 60_000;
 
 /** Rejects where any object failed, once all were tried: Lambda sends the event again, and what is done is not done twice. */
-export async function handler(event: unknown, call: CallContext = {}): Promise<Outcome> {
+export async function handler(event: unknown, call: CallContext = {}): Promise<LambdaResult> {
   const log = createLog({
     level: "info",
     json: true,
@@ -53,11 +53,11 @@ export async function handler(event: unknown, call: CallContext = {}): Promise<O
         log.info("processed", { bucket, key, rows, unusable, anomalies: anomalies.rows });
         processed.push(done);
       } catch (thrown) {
-        failures.push(told(thrown, log, { bucket, key }));
+        failures.push(logFailure(thrown, log, { bucket, key }));
       }
     }
   } catch (thrown) {
-    failures.push(told(thrown, log, {}));
+    failures.push(logFailure(thrown, log, {}));
   }
   const [first] = failures;
   if (first !== undefined) throw first;
@@ -74,7 +74,7 @@ function isOurs(bucket: string, key: string, output: string): boolean {
 }
 
 /** Only what we say ourselves: a library's error may hold a signed address. */
-function told(
+function logFailure(
   thrown: unknown,
   log: ReturnType<typeof createLog>,
   where: Readonly<Record<string, string>>,
@@ -82,7 +82,10 @@ function told(
   const error =
     thrown instanceof GpulseError
       ? thrown
-      : new GpulseError("FILES_FAILED", `The upload could not be processed: ${sayError(thrown)}.`);
+      : new GpulseError(
+          "FILES_FAILED",
+          `The upload could not be processed: ${formatError(thrown)}.`,
+        );
   log.error(error.message, { code: error.code, ...where });
   error.message = `${error.code}: ${error.message}`;
   return error;

@@ -9,7 +9,7 @@ import type { Env } from "../../net/objects/open.ts";
 import type { FileStore } from "../../net/objects/store.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
-import type { Row } from "../../formats/gpuz/rows.ts";
+import type { GpuzRow } from "../../formats/gpuz/rows.ts";
 import { RowParser } from "../../formats/gpuz/rows.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
 import { runLakeJob } from "../../lake/job.ts";
@@ -17,14 +17,14 @@ import { LakeWriter } from "../../lake/writer.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { processingOf } from "../../pipeline/tags/options.ts";
+import { createProcessing } from "../../pipeline/tags/options.ts";
 import type { UploadedObject } from "./event.ts";
 import { HubForward } from "./forward.ts";
 import type { LambdaSettings } from "./settings.ts";
 import type { LogSummary } from "./summary.ts";
-import { Summary } from "./summary.ts";
+import { LogSummaryBuilder } from "./summary.ts";
 
-export interface Surroundings {
+export interface LambdaContext {
   readonly env: Env;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -41,7 +41,7 @@ const heldBytes = 24 * 2 ** 20;
 export async function processObject(
   object: UploadedObject,
   settings: LambdaSettings,
-  surroundings: Surroundings,
+  surroundings: LambdaContext,
 ): Promise<LogSummary> {
   const { bucket, key, bytes, eTag } = object;
   const shown = `s3://${bucket}/${key}`;
@@ -59,7 +59,7 @@ export async function processObject(
   const output = await openFiles(settings.output, env);
   const host = settings.host ?? bucket;
   const forward = settings.hub && new HubForward(settings.hub, version);
-  const summary = new Summary();
+  const summary = new LogSummaryBuilder();
   const writer = new LakeWriter({
     files: output,
     workshop: { run: runLakeJob, close: async () => {} },
@@ -71,7 +71,7 @@ export async function processObject(
     maxBytes: heldBytes,
   });
   const reader = new LogReader(shown, settings, host, log);
-  const { transforms } = processingOf(settings.rules);
+  const { transforms } = createProcessing(settings.rules);
   try {
     let offset = 0;
     for await (const plain of reader.deliveries(pieces(input, key, bytes, signal))) {
@@ -154,7 +154,7 @@ class LogReader {
     );
   }
 
-  #delivery(row: Row, clock: LocalClock): Delivery {
+  #delivery(row: GpuzRow, clock: LocalClock): Delivery {
     const { gpuName, vendor } = this.#settings;
     this.device ??= gpuzDevice(
       row.header,

@@ -5,7 +5,7 @@ import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 
-interface Running {
+interface ColumnStatistics {
   count: number;
   min: number;
   max: number;
@@ -43,9 +43,9 @@ export interface LogSummary {
   readonly anomalies: { readonly rows: number; readonly byTag: Readonly<Record<string, number>> };
 }
 
-export class Summary {
+export class LogSummaryBuilder {
   rows = 0;
-  readonly #columns = new Map<string, Running>();
+  readonly #columns = new Map<string, ColumnStatistics>();
   readonly #tags = new Map<string, number>();
   readonly #plans = new WeakMap<Layout, readonly (string | undefined)[]>();
   #anomalous = 0;

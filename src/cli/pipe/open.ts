@@ -12,18 +12,18 @@ import type { Sink } from "../../pipeline/sink.ts";
 import { DeadLetters } from "../../pipeline/stream/dead-letters.ts";
 import { Pipe } from "../../pipeline/stream/pipe.ts";
 import type { StreamRules } from "../../pipeline/tags/options.ts";
-import { processingOf } from "../../pipeline/tags/options.ts";
+import { createProcessing } from "../../pipeline/tags/options.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { openSink } from "../../sinks/open.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { detectSources, openSources } from "../../sources/open.ts";
 import type { SourceContext } from "../../sources/source.ts";
-import type { Tuning } from "./options.ts";
+import type { PipeTuning } from "./options.ts";
 
 export interface PipeWork {
   readonly to: readonly string[];
   readonly rules: StreamRules;
-  readonly tuning: Tuning;
+  readonly tuning: PipeTuning;
   readonly settings: Settings;
   /** Within the usual place, where sinks that send keep what waits. */
   readonly spoolFolder?: string;
@@ -40,7 +40,7 @@ export interface OpenPipe {
 export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
   const { settings, tuning } = work;
   // Before anything is opened: a mistake in a rule must not leave a locked spool behind.
-  const { transforms, companions } = processingOf(work.rules);
+  const { transforms, companions } = createProcessing(work.rules);
   const spoolDir = path.join(settings.dataDir, "spool", work.spoolFolder ?? "");
   const context = { ...sinkContext(settings, io, log, spoolDir), waits: true };
   const sinks: Sink[] = [];

@@ -33,9 +33,9 @@ export interface RuleFlags {
   readonly tag?: readonly string[];
 }
 
-export type Tuning = v.InferOutput<v.StrictObjectSchema<typeof pipeTuning, undefined>>;
+export type PipeTuning = v.InferOutput<v.StrictObjectSchema<typeof pipeTuning, undefined>>;
 
-export function tuningOf(flags: TuningFlags): Tuning {
+export function parseTuning(flags: TuningFlags): PipeTuning {
   const { checkpoint, checkpointFrames, untilIdle, grace, for: limit } = flags;
   const given = { checkpoint, checkpointFrames, untilIdle, grace, for: limit };
   const checked = checkValue(v.strictObject(pipeTuning), given);
@@ -49,7 +49,7 @@ export function tuningOf(flags: TuningFlags): Tuning {
 }
 
 /** The file's rules, with single limits and tags of the command line in their place. */
-export async function rulesOf(flags: RuleFlags, env: Env): Promise<StreamRules> {
+export async function loadStreamRules(flags: RuleFlags, env: Env): Promise<StreamRules> {
   const base: StreamRules =
     flags.processing === undefined
       ? v.parse(streamSchema, {})

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { startReceiver } from "../../sinks/fixture.ts";
@@ -214,7 +214,7 @@ test.each([
   writeFileSync(at("bad.yaml"), text);
   const outcome = await run({ file: at("bad.yaml") }).then(
     ({ code, err }) => `${code} ${err}`,
-    (thrown: unknown) => `2 ${sayError(thrown)}`,
+    (thrown: unknown) => `2 ${formatError(thrown)}`,
   );
   expect(outcome).toContain(says);
   expect(outcome.startsWith("2 ")).toBe(true);

@@ -76,12 +76,12 @@ export const pipelineSchema = v.strictObject({
   ),
 });
 
-export type StageGiven = v.InferOutput<typeof stageSchema>;
+export type StageInput = v.InferOutput<typeof stageSchema>;
 
 export interface Stage {
   readonly name: string;
   readonly kind: StageKind;
-  readonly given: StageGiven;
+  readonly given: StageInput;
   readonly after: readonly string[];
 }
 
@@ -114,7 +114,7 @@ export async function loadPipeline(file: string, env: Env): Promise<PipelineFile
   return { name: name ?? file, stages };
 }
 
-function kindOf(stage: string, given: StageGiven, wrong: (sentence: string) => Error): StageKind {
+function kindOf(stage: string, given: StageInput, wrong: (sentence: string) => Error): StageKind {
   const kinds = (Object.keys(keysOf) as StageKind[]).filter(
     (kind) => given[keysOf[kind][0]] !== undefined,
   );
@@ -135,7 +135,7 @@ function kindOf(stage: string, given: StageGiven, wrong: (sentence: string) => E
 function checkKeys(
   stage: string,
   kind: StageKind,
-  given: StageGiven,
+  given: StageInput,
   wrong: (sentence: string) => Error,
 ): void {
   const own: readonly string[] = keysOf[kind];

@@ -1,9 +1,9 @@
 /** Runs a pipeline file: each stage when those it waits for are done, all that can together, and again only what is not done. */
 import type { CommandIo } from "../command/io.ts";
 import { errorCodes } from "../../base/codes.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
-import type { BoardRow } from "./stage-table.ts";
-import { Board } from "./stage-table.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
+import type { StageRow } from "./stage-table.ts";
+import { StageTable } from "./stage-table.ts";
 import type { PipelineFile, Stage } from "./pipeline-file.ts";
 import { loadPipeline } from "./pipeline-file.ts";
 import { PipelineState } from "./pipeline-state.ts";
@@ -53,7 +53,7 @@ class PipelineRun {
   readonly #io: CommandIo;
   /** Named stages run whether they are done or not, and wait for nothing. */
   readonly #isAlone: boolean;
-  readonly #board: Board;
+  readonly #board: StageTable;
   readonly #stop = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
   #wasAsked = false;
@@ -71,11 +71,11 @@ class PipelineRun {
     this.#shared = shared;
     this.#io = io;
     this.#isAlone = isAlone;
-    const rows = stages.map((stage): BoardRow => {
+    const rows = stages.map((stage): StageRow => {
       const standing = !isAlone && state.isDone(stage) ? "done before" : "waiting";
       return { name: stage.name, kind: stage.kind, standing };
     });
-    this.#board = new Board(rows, io.stderr, () => Date.now());
+    this.#board = new StageTable(rows, io.stderr, () => Date.now());
   }
 
   async run(): Promise<number> {
@@ -119,7 +119,7 @@ class PipelineRun {
     }
   }
 
-  async #runStage(stage: Stage, row: BoardRow): Promise<void> {
+  async #runStage(stage: Stage, row: StageRow): Promise<void> {
     this.#board.change(row, "running");
     const stderr = this.#board.streamFor(stage.name);
     try {
@@ -138,12 +138,12 @@ class PipelineRun {
       }
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
-      this.#fail(row, errorCodes[thrown.code].exit, sayError(thrown));
+      this.#fail(row, errorCodes[thrown.code].exit, formatError(thrown));
     }
   }
 
   /** One that fails stops the others, each with a last checkpoint: what is done stays done. */
-  #fail(row: BoardRow, code: number, says: string): void {
+  #fail(row: StageRow, code: number, says: string): void {
     this.#board.change(row, "failed");
     this.#board.say(`gpulse: stage "${row.name}" failed: ${says}`);
     if (this.#exitCode === 0) this.#exitCode = code;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import * as v from "valibot";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { replaceFile } from "../../base/state/atomic.ts";
 import type { Stage } from "./pipeline-file.ts";
 
@@ -36,7 +36,7 @@ export class PipelineState {
     } catch (thrown) {
       throw new GpulseError(
         "PIPELINE_STAGE",
-        `Stage "${stage.name}" is done, but ${this.#file} cannot be written (${sayError(thrown)}): name another place with --state.`,
+        `Stage "${stage.name}" is done, but ${this.#file} cannot be written (${formatError(thrown)}): name another place with --state.`,
         { cause: thrown },
       );
     }
@@ -48,13 +48,13 @@ export class PipelineState {
       text = readFileSync(this.#file, "utf8");
     } catch (thrown) {
       if (systemCode(thrown) === "ENOENT") return;
-      throw this.#unusable(sayError(thrown));
+      throw this.#unusable(formatError(thrown));
     }
     let given: unknown;
     try {
       given = JSON.parse(text);
     } catch (thrown) {
-      throw this.#unusable(sayError(thrown));
+      throw this.#unusable(formatError(thrown));
     }
     const parsed = v.safeParse(schema, given);
     if (!parsed.success) throw this.#unusable("it is of another kind or version");

@@ -4,18 +4,18 @@ import type { Log } from "../../base/log.ts";
 import type { OpenPipe } from "./open.ts";
 import { servePipe } from "./serve.ts";
 
-export interface CarryOptions {
+export interface RunOpenPipeOptions {
   readonly forMs?: number;
   /** Where its metrics are served; nowhere where absent. */
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
 /** The exit code: 0 where everything that came is kept. */
-export async function carry(
+export async function runOpenPipe(
   { pipe, sinks, unguard }: OpenPipe,
   io: CommandIo,
   log: Log,
-  { forMs, listen }: CarryOptions = {},
+  { forMs, listen }: RunOpenPipeOptions = {},
 ): Promise<number> {
   const stop = new AbortController();
   const end = (): void => stop.abort();

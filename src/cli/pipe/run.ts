@@ -6,11 +6,11 @@ import { resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { port as portField } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
-import { carry } from "./run-open-pipe.ts";
+import { runOpenPipe } from "./run-open-pipe.ts";
 import type { StageHooks } from "./hooks.ts";
 import { openNamed, openPipe } from "./open.ts";
 import type { RuleFlags, TuningFlags } from "./options.ts";
-import { rulesOf, tuningOf } from "./options.ts";
+import { loadStreamRules, parseTuning } from "./options.ts";
 
 export interface PipeFlags extends FlagValues, TuningFlags, RuleFlags {
   readonly from?: readonly string[];
@@ -34,8 +34,8 @@ export async function runPipe(
       "USAGE",
       "gpulse pipe needs a source: name one with --from, such as --from sim:8, or a pipeline file with -f.",
     );
-  const tuning = tuningOf(flags);
-  const rules = hooks.rules ?? (await rulesOf(flags, io.env));
+  const tuning = parseTuning(flags);
+  const rules = hooks.rules ?? (await loadStreamRules(flags, io.env));
   const settings = await resolveSettings("agent", { ...flags, source: flags.from }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const opened = await openPipe(
@@ -51,14 +51,14 @@ export async function runPipe(
     log,
   );
   hooks.onPipe?.(opened.pipe);
-  return carry(opened, io, log, {
+  return runOpenPipe(opened, io, log, {
     ...(tuning.for !== undefined && { forMs: tuning.for }),
-    ...listenOf(flags),
+    ...resolveListenAddress(flags),
   });
 }
 
 /** On loopback unless told otherwise, and only where a port is given. */
-export function listenOf(flags: Pick<FlagValues, "port" | "host">) {
+export function resolveListenAddress(flags: Pick<FlagValues, "port" | "host">) {
   if (flags.port === undefined) return {};
   const checked = checkValue(portField(), flags.port);
   if (!checked.ok)

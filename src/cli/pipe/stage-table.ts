@@ -5,12 +5,12 @@ import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import { alignColumns } from "../table.ts";
 import type { StageKind } from "./pipeline-file.ts";
 
-export type StageStanding = "waiting" | "running" | "done" | "done before" | "stopped" | "failed";
+export type StageStatus = "waiting" | "running" | "done" | "done before" | "stopped" | "failed";
 
-export interface BoardRow {
+export interface StageRow {
   readonly name: string;
   readonly kind: StageKind;
-  standing: StageStanding;
+  standing: StageStatus;
   beganMs?: number;
   pipe?: Pipe;
   /** What there is to say beside its counts. */
@@ -20,15 +20,15 @@ export interface BoardRow {
 const drawEveryMs = 500;
 const lineEveryMs = 10_000;
 
-export class Board {
-  readonly rows: readonly BoardRow[];
+export class StageTable {
+  readonly rows: readonly StageRow[];
   readonly #stderr: CommandIo["stderr"];
   readonly #nowMs: () => number;
   readonly #isTerminal: boolean;
   #drawn = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(rows: readonly BoardRow[], stderr: CommandIo["stderr"], nowMs: () => number) {
+  constructor(rows: readonly StageRow[], stderr: CommandIo["stderr"], nowMs: () => number) {
     this.rows = rows;
     this.#stderr = stderr;
     this.#nowMs = nowMs;
@@ -50,7 +50,7 @@ export class Board {
     this.#drawn = 0;
   }
 
-  change(row: BoardRow, standing: StageStanding, note?: string): void {
+  change(row: StageRow, standing: StageStatus, note?: string): void {
     row.standing = standing;
     if (note !== undefined) row.note = note;
     if (standing === "running") row.beganMs = this.#nowMs();
@@ -78,7 +78,7 @@ export class Board {
     });
   }
 
-  #tell(row: BoardRow): void {
+  #tell(row: StageRow): void {
     const [name, , standing, ...rest] = cellsOf(row, this.#nowMs());
     const [frames, rate, lag, letters] = rest;
     const counts =
@@ -94,20 +94,20 @@ export class Board {
 
   #draw(): void {
     this.#clear();
-    const table = boardText(this.rows, this.#nowMs());
+    const table = renderStageTable(this.rows, this.#nowMs());
     this.#stderr.write(table);
     this.#drawn = table.split("\n").length - 1;
   }
 }
 
-export function boardText(rows: readonly BoardRow[], nowMs: number): string {
+export function renderStageTable(rows: readonly StageRow[], nowMs: number): string {
   return alignColumns([
     ["STAGE", "DOES", "STATE", "FRAMES", "PER SECOND", "LAG", "DEAD LETTERS", ""],
     ...rows.map((row) => [...cellsOf(row, nowMs), row.note ?? ""]),
   ]);
 }
 
-function cellsOf({ name, kind, standing, pipe, beganMs }: BoardRow, nowMs: number): string[] {
+function cellsOf({ name, kind, standing, pipe, beganMs }: StageRow, nowMs: number): string[] {
   if (pipe === undefined) return [name, kind, standing, "", "", "", ""];
   const seconds = Math.max(0.001, (nowMs - (beganMs ?? nowMs)) / 1_000);
   return [

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { CommandIo } from "../command/io.ts";
 import { parseToExit } from "../command/parse.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
 import type { StageHooks } from "./hooks.ts";
 import type { Stage } from "./pipeline-file.ts";
@@ -53,7 +53,9 @@ function readUpload(file: string): Buffer {
     return readFileSync(file);
   } catch (thrown) {
     const why =
-      systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${sayError(thrown)})`;
+      systemCode(thrown) === "ENOENT"
+        ? "does not exist"
+        : `cannot be read (${formatError(thrown)})`;
     throw new GpulseError("FILE_UNREADABLE", `The file ${file} ${why}.`, { cause: thrown });
   }
 }

@@ -8,7 +8,7 @@ import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
-import { asCsv, asTable } from "./show.ts";
+import { renderQueryCsv, renderQueryTable } from "./show.ts";
 
 export interface QueryFlags extends ClientFlags {
   readonly url?: string;
@@ -21,7 +21,7 @@ export interface QueryFlags extends ClientFlags {
 
 const point = v.tuple([v.number(), v.string()]);
 const metric = v.record(v.string(), v.string());
-export const answerSchema = v.variant("resultType", [
+export const queryResponseSchema = v.variant("resultType", [
   v.object({
     resultType: v.literal("vector"),
     result: v.array(v.object({ metric, value: point })),
@@ -33,7 +33,7 @@ export const answerSchema = v.variant("resultType", [
   v.object({ resultType: v.literal("scalar"), result: point }),
   v.object({ resultType: v.literal("string"), result: point }),
 ]);
-export type QueryAnswer = v.InferOutput<typeof answerSchema>;
+export type HubQueryResponse = v.InferOutput<typeof queryResponseSchema>;
 
 const defaultPoints = 100;
 
@@ -62,10 +62,12 @@ export async function runQuery(query: string, flags: QueryFlags, io: CommandIo):
     io.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
     return 0;
   }
-  const checked = v.safeParse(answerSchema, data);
+  const checked = v.safeParse(queryResponseSchema, data);
   if (!checked.success)
     throw new GpulseError("QUERY_FAILED", "What answers there is no hub this one understands.");
-  io.stdout.write(flags.csv === true ? asCsv(checked.output) : asTable(checked.output));
+  io.stdout.write(
+    flags.csv === true ? renderQueryCsv(checked.output) : renderQueryTable(checked.output),
+  );
   return 0;
 }
 

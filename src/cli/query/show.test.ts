@@ -1,22 +1,25 @@
 import { expect, test } from "vitest";
-import { asCsv, asTable, seriesText, sparkline } from "./show.ts";
+import { renderQueryCsv, renderQueryTable, seriesText, sparkline } from "./show.ts";
 
 test("an instant vector is a table of series and values", () => {
   const answer = {
     resultType: "vector" as const,
     result: [{ metric: { __name__: "up", job: "a" }, value: [1, "1"] as [number, string] }],
   };
-  expect(asTable(answer)).toBe('SERIES       VALUE\nup{job="a"}  1\n');
+  expect(renderQueryTable(answer)).toBe('SERIES       VALUE\nup{job="a"}  1\n');
 });
 
 test("a range shows its shape, its edges and its last value; a gap or NaN is no number", () => {
   const values = ["1", "2", "NaN", "4"].map((text, index): [number, string] => [index, text]);
-  const table = asTable({ resultType: "matrix", result: [{ metric: { __name__: "x" }, values }] });
+  const table = renderQueryTable({
+    resultType: "matrix",
+    result: [{ metric: { __name__: "x" }, values }],
+  });
   expect(table.split("\n")[1]).toBe("x       ▁▃█  1    2.3333  4    4");
 });
 
 test("nothing is said to be nothing", () =>
-  expect(asTable({ resultType: "vector", result: [] })).toBe("nothing matches\n"));
+  expect(renderQueryTable({ resultType: "vector", result: [] })).toBe("nothing matches\n"));
 
 test.each([
   [[1, 1, 1], "▁▁▁"],
@@ -37,7 +40,7 @@ test.each([
 ])("%j is written %s", (metric, text) => expect(seriesText(metric)).toBe(text));
 
 test("CSV has a column a label, quotes what it must, and disarms formulas", () => {
-  const csv = asCsv({
+  const csv = renderQueryCsv({
     resultType: "vector",
     result: [{ metric: { a: 'x,"y', b: "=cmd()" }, value: [1_700_000_000, "1"] }],
   });

@@ -1,11 +1,11 @@
 /** A query's answer for people: a table with a sparkline where it is a range, or CSV. Pure. */
 import { alignColumns } from "../table.ts";
-import type { QueryAnswer } from "./run.ts";
+import type { HubQueryResponse } from "./run.ts";
 
 const bars = "▁▂▃▄▅▆▇█";
 const sparkWidth = 40;
 
-export function asTable(answer: QueryAnswer): string {
+export function renderQueryTable(answer: HubQueryResponse): string {
   if (answer.resultType === "scalar" || answer.resultType === "string")
     return `${answer.result[1]}\n`;
   if (answer.result.length === 0) return "nothing matches\n";
@@ -33,7 +33,7 @@ export function asTable(answer: QueryAnswer): string {
   return alignColumns([["SERIES", "", "MIN", "MEAN", "MAX", "LAST"], ...rows]);
 }
 
-export function asCsv(answer: QueryAnswer): string {
+export function renderQueryCsv(answer: HubQueryResponse): string {
   if (answer.resultType === "scalar" || answer.resultType === "string")
     return `time,value\n${answer.result[0]},${cell(answer.result[1])}\n`;
   const samples =

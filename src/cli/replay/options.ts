@@ -4,7 +4,7 @@ import type { FlagValues } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
-import type { Bound } from "../../pipeline/replay/paced.ts";
+import type { ReplayBound } from "../../pipeline/replay/paced.ts";
 import { sources } from "../../sources/list.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { detectFormat } from "../import/detect.ts";
@@ -35,7 +35,7 @@ export function speedOf(given: string | undefined): number {
 }
 
 /** A duration is counted from the first frame. */
-export function boundOf(flag: string, given: string | undefined): Bound | undefined {
+export function boundOf(flag: string, given: string | undefined): ReplayBound | undefined {
   if (given === undefined) return undefined;
   const offset = /[a-z]$/.test(given) ? parseDurationMs(given) : undefined;
   if (offset !== undefined) return { kind: "offset", ms: offset };

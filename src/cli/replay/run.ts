@@ -8,11 +8,11 @@ import type { PaceOptions } from "../../pipeline/replay/paced.ts";
 import { PacedSource } from "../../pipeline/replay/paced.ts";
 import { openSources, parseSource } from "../../sources/open.ts";
 import type { SourceContext, StreamingSource } from "../../sources/source.ts";
-import { carry } from "../pipe/run-open-pipe.ts";
+import { runOpenPipe } from "../pipe/run-open-pipe.ts";
 import type { StageHooks } from "../pipe/hooks.ts";
 import { openPipe } from "../pipe/open.ts";
-import { rulesOf, tuningOf } from "../pipe/options.ts";
-import { listenOf } from "../pipe/run.ts";
+import { loadStreamRules, parseTuning } from "../pipe/options.ts";
+import { resolveListenAddress } from "../pipe/run.ts";
 import type { ReplayFlags } from "./options.ts";
 import { boundOf, sourceOf, speedOf } from "./options.ts";
 import { progressLine, showProgress } from "./progress.ts";
@@ -30,8 +30,8 @@ export async function runReplay(
       "--now needs a --speed: at max, times would run into the future.",
     );
   const [start, end] = [boundOf("--start", flags.start), boundOf("--end", flags.end)];
-  const tuning = tuningOf(flags);
-  const rules = hooks.rules ?? (await rulesOf(flags, io.env));
+  const tuning = parseTuning(flags);
+  const rules = hooks.rules ?? (await loadStreamRules(flags, io.env));
   const settings = await resolveSettings("agent", flags, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const spec = sourceOf(file, flags);
@@ -68,9 +68,9 @@ export async function runReplay(
   const stopShowing = shows ? showProgress(io.stderr, state) : () => {};
   const began = performance.now();
   try {
-    return await carry(opened, io, log, {
+    return await runOpenPipe(opened, io, log, {
       ...(tuning.for !== undefined && { forMs: tuning.for }),
-      ...listenOf(flags),
+      ...resolveListenAddress(flags),
     });
   } finally {
     stopShowing();

@@ -1,6 +1,6 @@
 /** Runs `gpulse rules backtest`: asks a hub, or any Prometheus, for the past and walks the rule through it here. */
 import * as v from "valibot";
-import type { BacktestResult, Past } from "../../alerting/backtest/backtest.ts";
+import type { BacktestResult, RangeQuerySource } from "../../alerting/backtest/backtest.ts";
 import { backtest, maxSteps } from "../../alerting/backtest/backtest.ts";
 import { readRuleFile } from "../../alerting/rules/file.ts";
 import type { AlertingRule } from "../../alerting/rules/types.ts";
@@ -12,9 +12,9 @@ import { GpulseError } from "../../base/error.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { MatrixSeries } from "../../query/result.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
-import { answerSchema } from "../query/run.ts";
-import type { QueryAnswer } from "../query/run.ts";
-import { backtestJson, shownBacktests } from "./show-backtest.ts";
+import { queryResponseSchema } from "../query/run.ts";
+import type { HubQueryResponse } from "../query/run.ts";
+import { backtestJson, formatBacktests } from "./show-backtest.ts";
 
 export interface BacktestFlags extends ClientFlags {
   readonly rule?: string;
@@ -62,7 +62,9 @@ export async function runRulesBacktest(
     done.push({ rule, group, result });
   }
   io.stdout.write(
-    flags.json === true ? `${JSON.stringify(backtestJson(done), null, 2)}\n` : shownBacktests(done),
+    flags.json === true
+      ? `${JSON.stringify(backtestJson(done), null, 2)}\n`
+      : formatBacktests(done),
   );
   return 0;
 }
@@ -90,7 +92,7 @@ async function chosenRules(
   );
 }
 
-function remotePast(client: HubClient, note: (text: string) => void): Past {
+function remotePast(client: HubClient, note: (text: string) => void): RangeQuerySource {
   return {
     async range(query, startMs, endMs, stepMs) {
       const answer = checked(
@@ -124,7 +126,7 @@ function remotePast(client: HubClient, note: (text: string) => void): Past {
 function seriesOf({
   metric,
   values,
-}: Extract<QueryAnswer, { resultType: "matrix" }>["result"][number]): MatrixSeries {
+}: Extract<HubQueryResponse, { resultType: "matrix" }>["result"][number]): MatrixSeries {
   return {
     labels: labelSet(metric),
     times: Float64Array.from(values, ([seconds]) => Math.round(seconds * 1_000)),
@@ -137,8 +139,8 @@ function numberOf(text: string): number {
   return text === "-Inf" ? -Infinity : Number(text);
 }
 
-function checked(data: unknown): QueryAnswer {
-  const answer = v.safeParse(answerSchema, data);
+function checked(data: unknown): HubQueryResponse {
+  const answer = v.safeParse(queryResponseSchema, data);
   if (answer.success) return answer.output;
   throw new GpulseError("QUERY_FAILED", "What answers there is no hub this one understands.");
 }

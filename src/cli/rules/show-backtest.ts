@@ -4,19 +4,19 @@ import { printFloat } from "../../query/number.ts";
 import { alignColumns } from "../table.ts";
 import type { RuleBacktest } from "./backtest.ts";
 
-const shownFirings = 200;
+const maxShownFirings = 200;
 
-export function shownBacktests(done: readonly RuleBacktest[]): string {
-  return done.map(shownBacktest).join("\n");
+export function formatBacktests(done: readonly RuleBacktest[]): string {
+  return done.map(formatBacktest).join("\n");
 }
 
-function shownBacktest({ rule, group, result }: RuleBacktest): string {
+function formatBacktest({ rule, group, result }: RuleBacktest): string {
   const { firings, totals, startMs, endMs, stepMs } = result;
   const held = rule.forMs === 0 ? "" : `, for ${formatDuration(rule.forMs)}`;
   const head = `${rule.name} (group ${group}${held}): ${time(startMs)} to ${time(endMs)}, every ${formatDuration(stepMs)}\n`;
   if (totals.firings === 0) return `${head}  would not have fired${pending(totals.pendingOnly)}.\n`;
   const rows = firings
-    .slice(0, shownFirings)
+    .slice(0, maxShownFirings)
     .map(({ startMs: from, endMs: to, durationMs, labels, peak }) => [
       `  ${time(from)}`,
       to === undefined ? "still fires" : time(to),

@@ -1,13 +1,13 @@
 /** The outcome of a rule test as a person reads it: what was expected and did not come, what came and was not expected. */
-import type { Failure, TestOutcome } from "../../alerting/unit-tests/run.ts";
+import type { RuleTestFailure, RuleTestOutcome } from "../../alerting/unit-tests/run.ts";
 
-export function shownOutcome({ name, checks, failures }: TestOutcome): string {
+export function formatTestOutcome({ name, checks, failures }: RuleTestOutcome): string {
   const said = `${checks} ${checks === 1 ? "check" : "checks"}`;
   if (failures.length === 0) return `  ok    ${name} (${said})\n`;
-  return `  FAIL  ${name} (${said})\n${failures.map(shownFailure).join("")}`;
+  return `  FAIL  ${name} (${said})\n${failures.map(formatTestFailure).join("")}`;
 }
 
-function shownFailure({ what, why, expected, got }: Failure): string {
+function formatTestFailure({ what, why, expected, got }: RuleTestFailure): string {
   const head = `        ${what}: ${why.replaceAll("\n", "\n          ")}\n`;
   if (expected === undefined || got === undefined) return head;
   return (

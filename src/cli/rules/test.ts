@@ -1,12 +1,12 @@
 /** Runs `gpulse rules test`. */
 import { writeFileSync } from "node:fs";
 import { readTestFile } from "../../alerting/unit-tests/file.ts";
-import type { TestOutcome } from "../../alerting/unit-tests/run.ts";
+import type { RuleTestOutcome } from "../../alerting/unit-tests/run.ts";
 import { runTestFile } from "../../alerting/unit-tests/run.ts";
 import type { CommandIo } from "../command/io.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { junitXml } from "./junit.ts";
-import { shownOutcome } from "./show-tests.ts";
+import { formatTestOutcome } from "./show-tests.ts";
 
 export interface TestFlags {
   readonly run?: string;
@@ -21,7 +21,7 @@ export interface FileOutcome {
   readonly problem?: string;
   /** Patterns of rule_files that fit nothing. */
   readonly unmatched: readonly string[];
-  readonly tests: readonly TestOutcome[];
+  readonly tests: readonly RuleTestOutcome[];
 }
 
 export async function runRulesTest(
@@ -60,7 +60,7 @@ function show(outcome: FileOutcome, io: CommandIo): void {
   io.stdout.write(`${file}\n`);
   for (const one of unmatched) io.stderr.write(`  note: no file fits ${one}\n`);
   if (problem !== undefined) io.stdout.write(`  not valid:\n${indented(problem, "    ")}\n`);
-  for (const test of tests) io.stdout.write(shownOutcome(test));
+  for (const test of tests) io.stdout.write(formatTestOutcome(test));
   io.stdout.write(ok ? "  all pass\n\n" : "  FAILED\n\n");
 }
 
@@ -74,7 +74,7 @@ function pattern(given: string): RegExp {
   try {
     return new RegExp(given, "u");
   } catch (thrown) {
-    throw new GpulseError("USAGE", `--run must be a regular expression (${sayError(thrown)}).`);
+    throw new GpulseError("USAGE", `--run must be a regular expression (${formatError(thrown)}).`);
   }
 }
 
@@ -82,6 +82,6 @@ function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (thrown) {
-    throw new GpulseError("USAGE", `--junit: ${file} cannot be written (${sayError(thrown)}).`);
+    throw new GpulseError("USAGE", `--junit: ${file} cannot be written (${formatError(thrown)}).`);
   }
 }

@@ -24,7 +24,7 @@ export interface RunFlags extends FlagValues, ClientFlags {
   readonly quiet?: boolean;
 }
 
-export interface RunOptions {
+export interface RunCommandOptions {
   readonly label: string;
   readonly unit: string;
   readonly work?: number;
@@ -37,7 +37,7 @@ export interface RunOptions {
   readonly hosts: readonly string[];
 }
 
-export function runOptions(flags: RunFlags, command: readonly string[]): RunOptions {
+export function parseRunOptions(flags: RunFlags, command: readonly string[]): RunCommandOptions {
   if (command.length === 0)
     throw usage("gpulse run needs a command: gpulse run --label a -- ./benchmark.");
   const told = [flags.work, flags.workPattern, flags.workMetric].filter(
@@ -69,8 +69,9 @@ export function runOptions(flags: RunFlags, command: readonly string[]): RunOpti
     workTake,
     ...(flags.workMetric === undefined ? {} : { workMetric: flags.workMetric }),
     ...(phasePattern === undefined ? {} : { phasePattern }),
-    baselineMs: flags.baseline === "0" ? 0 : duration("--baseline", flags.baseline ?? "2s", 0),
-    samplingMs: duration("--sampling", flags.sampling ?? "100ms", 20),
+    baselineMs:
+      flags.baseline === "0" ? 0 : parseDurationFlag("--baseline", flags.baseline ?? "2s", 0),
+    samplingMs: parseDurationFlag("--sampling", flags.sampling ?? "100ms", 20),
     hosts,
   };
 }
@@ -102,7 +103,7 @@ function pattern(flag: string, text: string | undefined, needsGroup: boolean): R
   return made;
 }
 
-export function duration(flag: string, text: string, minMs: number): number {
+export function parseDurationFlag(flag: string, text: string, minMs: number): number {
   const checked = checkValue(durationMs(minMs, 86_400_000), text);
   if (checked.ok) return checked.value;
   throw usage(`${flag} ${checked.problems[0]?.sentence ?? "is not understood."}`);

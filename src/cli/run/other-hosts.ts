@@ -6,7 +6,7 @@ import { findMetric } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import { TraceBuilder } from "../../runs/record/trace-builder.ts";
-import type { RunHost, RunTrace, Span } from "../../runs/run.ts";
+import type { RunHost, RunTrace, RunSpan } from "../../runs/run.ts";
 import type { HubClient } from "../hub-client.ts";
 
 type Hub = Pick<HubClient, "ask" | "call">;
@@ -44,7 +44,7 @@ export const settleMs = 3_000;
 export async function readOtherHosts(
   hub: Hub,
   hosts: readonly string[],
-  span: Span,
+  span: RunSpan,
   nowMs: () => number,
 ): Promise<OtherHosts> {
   const ahead = await hubAheadMs(hub, nowMs);
@@ -99,7 +99,11 @@ const clockNote = (host: string, difference: number | undefined): string =>
     : `The clock of ${host} is about ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
 
 /** What an expression rose by from the first to the last instant, summed over its series. */
-export async function workOnHub(hub: Hub, query: string, span: Span): Promise<number | undefined> {
+export async function workOnHub(
+  hub: Hub,
+  query: string,
+  span: RunSpan,
+): Promise<number | undefined> {
   const [from, to] = await Promise.all(
     span.map(async (timeMs) => {
       const data = await hub.ask("/api/v1/query", {
@@ -116,7 +120,7 @@ export async function workOnHub(hub: Hub, query: string, span: Span): Promise<nu
 async function readHost(
   hub: Hub,
   host: string,
-  [fromMs, toMs]: Span,
+  [fromMs, toMs]: RunSpan,
   difference: number,
 ): Promise<v.InferOutput<typeof matrix>["result"]> {
   const seconds = Math.ceil((toMs - fromMs) / 1_000) + 1;

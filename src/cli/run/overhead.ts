@@ -11,14 +11,14 @@ const from = process.hrtime.bigint();
 spin(5e8);
 process.stdout.write(String(Number(process.hrtime.bigint() - from) / 1e6));`;
 
-export interface Recording {
+export interface StartableRecorder {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** In turns, so that a machine that warms up does so for both. */
 export async function measureOverhead(
-  recording: () => Promise<Recording>,
+  recording: () => Promise<StartableRecorder>,
 ): Promise<NonNullable<RunOverhead["measured"]>> {
   const without: number[] = [];
   const recorded: number[] = [];
@@ -63,7 +63,7 @@ function spinMs(): Promise<number> {
 }
 
 /** Never more than was measured: below the noise it is called what it is. */
-export function sayOverhead({ cpuSeconds, shareOfCore, cores, measured }: RunOverhead): string {
+export function formatOverhead({ cpuSeconds, shareOfCore, cores, measured }: RunOverhead): string {
   const share = `recording took ${percent(shareOfCore)} of one core (${cpuSeconds.toFixed(2)} s of processor time; this machine has ${cores})`;
   if (measured === undefined)
     return `${share}; its slow-down was not measured (--measure-overhead)`;

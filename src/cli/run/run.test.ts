@@ -11,7 +11,7 @@ import { runStress } from "../stress/run.ts";
 import { slowdown } from "./overhead.ts";
 import type { RunFlags } from "./options.ts";
 import { runRun } from "./run.ts";
-import { withWanted } from "./sources.ts";
+import { withRunMetrics } from "./sources.ts";
 
 let folder = "";
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), "gpulse-run-"))));
@@ -110,7 +110,7 @@ test.each([
   ["nvidia:", "nvidia:?processes=true&slow-every=1s"],
   ["nvidia:?processes=false", "nvidia:?processes=false&slow-every=1s"],
   ["sim:8", "sim:8"],
-])("%s becomes %s", (given, want) => expect(withWanted(given)).toBe(want));
+])("%s becomes %s", (given, want) => expect(withRunMetrics(given)).toBe(want));
 
 test("a slow-down is told against the noise of what ran alone", () => {
   const { slowdownRatio, noiseRatio } = slowdown(

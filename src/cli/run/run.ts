@@ -8,19 +8,19 @@ import { clientAccess } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { ChildEnd } from "../../runs/command/child.ts";
-import { CannotStart, runChild } from "../../runs/command/child.ts";
+import type { CommandResult } from "../../runs/command/child.ts";
+import { CommandStartError, runChild } from "../../runs/command/child.ts";
 import { packRun, runExtension, writeRunBytes } from "../../runs/file/file.ts";
 import { PartialRun, partialExtension } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 import { HubClient } from "../hub-client.ts";
 import type { RunFlags } from "./options.ts";
-import { runOptions } from "./options.ts";
-import type { Session } from "./session.ts";
-import { openSession } from "./session.ts";
-import { summaryOf } from "./summary.ts";
+import { parseRunOptions } from "./options.ts";
+import type { RunSession } from "./session.ts";
+import { openRunSession } from "./session.ts";
+import { formatRunSummary } from "./summary.ts";
 
 const beforeStart = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
@@ -29,7 +29,7 @@ export async function runRun(
   flags: RunFlags,
   io: CommandIo,
 ): Promise<number> {
-  const options = runOptions(flags, command);
+  const options = parseRunOptions(flags, command);
   const settings = await resolveSettings(
     "agent",
     { ...flags, logLevel: flags.logLevel ?? "warn" },
@@ -46,10 +46,10 @@ export async function runRun(
     if (flags.quiet !== true) io.stderr.write(`gpulse: ${line}\n`);
   };
   const partial = new PartialRun(`${file}${partialExtension}`);
-  let session: Session | undefined;
+  let session: RunSession | undefined;
   let started = false;
   try {
-    session = await openSession({
+    session = await openRunSession({
       id,
       command,
       options,
@@ -74,15 +74,18 @@ export async function runRun(
     await session?.close();
     partial.close();
     // What a started command left behind can be recovered; before that there is nothing.
-    if (!started || thrown instanceof CannotStart) partial.remove();
-    if (!(thrown instanceof CannotStart)) throw thrown;
+    if (!started || thrown instanceof CommandStartError) partial.remove();
+    if (!(thrown instanceof CommandStartError)) throw thrown;
     io.stderr.write(`gpulse: ${thrown.message}\n`);
     return thrown.passCode;
   }
 }
 
 /** A person who stops it here stops it before anything was started. */
-async function prepare(session: Session, say: (line: string) => void): Promise<number | undefined> {
+async function prepare(
+  session: RunSession,
+  say: (line: string) => void,
+): Promise<number | undefined> {
   const abort = new AbortController();
   let code: number | undefined;
   const listeners = Object.entries(beforeStart).map(([signal, exit]) => {
@@ -101,7 +104,7 @@ async function prepare(session: Session, say: (line: string) => void): Promise<n
   }
 }
 
-interface Keeping {
+interface SaveContext {
   readonly file: string;
   readonly partial: PartialRun;
   readonly say: (line: string) => void;
@@ -110,7 +113,11 @@ interface Keeping {
 }
 
 /** From here on the command has ended: whatever goes wrong, its code is given back. */
-async function keep(session: Session, end: ChildEnd, keeping: Keeping): Promise<number> {
+async function keep(
+  session: RunSession,
+  end: CommandResult,
+  keeping: SaveContext,
+): Promise<number> {
   const { file, partial, say, log, flags } = keeping;
   try {
     const made: RunFile = await session.finish(end);
@@ -118,13 +125,13 @@ async function keep(session: Session, end: ChildEnd, keeping: Keeping): Promise<
     const { bytes, seal } = await packRun(made);
     await writeRunBytes(file, bytes);
     partial.remove();
-    for (const line of summaryOf(made)) say(line);
+    for (const line of formatRunSummary(made)) say(line);
     say(`kept in ${file} (seal ${seal.slice(0, 16)})`);
     const spoiled = isSpoiled(made.run);
     return flags.failOnChange === true && spoiled && end.passCode === 0 ? 1 : end.passCode;
   } catch (thrown) {
     partial.close();
-    log.error("the run could not be kept", { trouble: sayError(thrown) });
+    log.error("the run could not be kept", { trouble: formatError(thrown) });
     say(`what was recorded is in ${partial.folder}: gpulse runs recover ${partial.folder}`);
     if (!(thrown instanceof GpulseError)) throw thrown;
     return end.passCode;

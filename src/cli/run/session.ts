@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cpus } from "node:os";
 import type { CommandIo } from "../command/io.ts";
 import type { Settings } from "../command/settings.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { ChildEnd, ChildOptions } from "../../runs/command/child.ts";
+import type { CommandResult, CommandOptions } from "../../runs/command/child.ts";
 import { LineReader, OutputLog, PhaseReader, WorkReader } from "../../runs/command/output.ts";
 import { energyOf, powerKindOf } from "../../runs/energy.ts";
 import { OwnTree, runVariable } from "../../runs/record/own-tree.ts";
@@ -15,21 +15,21 @@ import { ProcessWatch } from "../../runs/record/processes.ts";
 import { Recorder } from "../../runs/record/recorder.ts";
 import { snapNow, verdictOf } from "../../runs/record/snapshots.ts";
 import { WorkCounter } from "../../runs/record/work-counter.ts";
-import type { Run, RunFile, RunOverhead, RunTrace, RunWork, Span } from "../../runs/run.ts";
-import type { Visible } from "../../runs/visible.ts";
+import type { Run, RunFile, RunOverhead, RunTrace, RunWork, RunSpan } from "../../runs/run.ts";
+import type { VisibleDevices } from "../../runs/visible.ts";
 import { visibleDevices } from "../../runs/visible.ts";
 import type { OpenSource } from "../../sources/open.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import type { HubClient } from "../hub-client.ts";
-import type { RunFlags, RunOptions } from "./options.ts";
+import type { RunFlags, RunCommandOptions } from "./options.ts";
 import type { OtherHosts } from "./other-hosts.ts";
 import { openRunSources } from "./sources.ts";
 
-export interface SessionOptions {
+export interface RunSessionOptions {
   readonly id: string;
   readonly command: readonly string[];
-  readonly options: RunOptions;
+  readonly options: RunCommandOptions;
   readonly flags: RunFlags;
   readonly settings: Settings;
   readonly io: CommandIo;
@@ -43,14 +43,14 @@ const maxOutputBytes = 4 * 1024 * 1024;
 /** How long a snapshot waits for its readings; what has not come by then is recorded as not read. */
 const readingDeadlineMs = 5_000;
 
-export async function openSession(given: SessionOptions): Promise<Session> {
-  return new Session(given, await openRunSources(given.settings, given.log));
+export async function openRunSession(given: RunSessionOptions): Promise<RunSession> {
+  return new RunSession(given, await openRunSources(given.settings, given.log));
 }
 
-export class Session {
-  readonly #given: SessionOptions;
+export class RunSession {
+  readonly #given: RunSessionOptions;
   readonly #sources: readonly OpenSource[];
-  readonly #visible: Visible;
+  readonly #visible: VisibleDevices;
   readonly #tree: OwnTree;
   readonly #processes: ProcessWatch;
   readonly #counter: WorkCounter | undefined;
@@ -60,12 +60,12 @@ export class Session {
   readonly #output = new OutputLog(maxOutputBytes);
   readonly #lines: LineReader;
   #measured: RunOverhead["measured"];
-  #baselineBefore: Span | undefined;
+  #baselineBefore: RunSpan | undefined;
   #before: Snapshot | undefined;
   #cpu = process.cpuUsage();
   #outputTrouble: string | undefined;
 
-  constructor(given: SessionOptions, sources: readonly OpenSource[]) {
+  constructor(given: RunSessionOptions, sources: readonly OpenSource[]) {
     const { id, options, settings, io, partial, log } = given;
     this.#given = given;
     this.#sources = sources;
@@ -137,7 +137,7 @@ export class Session {
     this.#cpu = process.cpuUsage();
   }
 
-  childOptions(): ChildOptions {
+  childOptions(): CommandOptions {
     const { command, flags, io, options, id } = this.#given;
     const reads = (options.workPattern ?? options.phasePattern) !== undefined;
     const onTerminal = io.stdout.isTTY === true;
@@ -167,11 +167,11 @@ export class Session {
     try {
       this.#given.partial.output(chunk);
     } catch (thrown) {
-      this.#outputTrouble = sayError(thrown);
+      this.#outputTrouble = formatError(thrown);
     }
   }
 
-  async finish(end: ChildEnd): Promise<RunFile> {
+  async finish(end: CommandResult): Promise<RunFile> {
     const { options, hub } = this.#given;
     const used = process.cpuUsage(this.#cpu);
     this.#lines.end();
@@ -181,13 +181,13 @@ export class Session {
     if (waits) await sleep(options.baselineMs);
     // The reading behind the end carries power and energy up to it.
     else await sleep(Math.max(250, 2 * options.samplingMs));
-    const baselineAfter: Span | undefined = waits ? [afterFromMs, Date.now()] : undefined;
+    const baselineAfter: RunSpan | undefined = waits ? [afterFromMs, Date.now()] : undefined;
     // Slow readings may be a second old and static ones a minute: from before the command ended.
     await this.#recorder.refresh(readingDeadlineMs);
     const after = await this.#snap();
     await this.close();
-    const span: Span = [end.startedMs, end.endedMs];
-    const whole: Span = [this.#baselineBefore?.[0] ?? span[0], baselineAfter?.[1] ?? span[1]];
+    const span: RunSpan = [end.startedMs, end.endedMs];
+    const whole: RunSpan = [this.#baselineBefore?.[0] ?? span[0], baselineAfter?.[1] ?? span[1]];
     const others = hub === undefined ? undefined : await this.#others(hub, whole);
     const trace: RunTrace = new Map([...(others?.trace ?? []), ...this.#recorder.trace()]);
     const work = await this.#workOf(span);
@@ -237,7 +237,7 @@ export class Session {
           machine: {
             procfs: settings.procfs,
             sysfs: settings.sysfs,
-            door: hostDoor,
+            door: hostFileAccess,
             architecture: process.arch,
             env: io.env,
           },
@@ -248,13 +248,13 @@ export class Session {
       );
     } catch (thrown) {
       log.warn("no snapshot could be taken: the run will prove nothing of the system", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return undefined;
     }
   }
 
-  async #others(hub: HubClient, whole: Span): Promise<OtherHosts | undefined> {
+  async #others(hub: HubClient, whole: RunSpan): Promise<OtherHosts | undefined> {
     const { options } = this.#given;
     if (options.hosts.length === 0) return undefined;
     const { readOtherHosts, settleMs } = await import("./other-hosts.ts");
@@ -262,7 +262,7 @@ export class Session {
     return readOtherHosts(hub, options.hosts, whole, Date.now);
   }
 
-  async #workOf(span: Span): Promise<RunWork | undefined> {
+  async #workOf(span: RunSpan): Promise<RunWork | undefined> {
     const { options, hub } = this.#given;
     const { unit } = options;
     if (options.work !== undefined) return { amount: options.work, unit, from: "flag" };
@@ -277,7 +277,7 @@ export class Session {
     return counted === undefined ? undefined : { amount: counted, unit, from: "metric" };
   }
 
-  #devices(trace: RunTrace, span: Span, others: OtherHosts | undefined): Run["devices"] {
+  #devices(trace: RunTrace, span: RunSpan, others: OtherHosts | undefined): Run["devices"] {
     const { settings, options } = this.#given;
     const own = this.#visible.devices.map((device) => ({ ...device, host: settings.hostName }));
     return [...own, ...(others?.devices ?? [])].map((device) => ({
@@ -287,7 +287,7 @@ export class Session {
     }));
   }
 
-  #overhead(used: NodeJS.CpuUsage, end: ChildEnd): RunOverhead {
+  #overhead(used: NodeJS.CpuUsage, end: CommandResult): RunOverhead {
     const cpuSeconds = (used.user + used.system) / 1e6;
     const { samplingMs } = this.#given.options;
     return {
@@ -300,7 +300,7 @@ export class Session {
     };
   }
 
-  #notes(trace: RunTrace, end: ChildEnd, work: RunWork | undefined): string[] {
+  #notes(trace: RunTrace, end: CommandResult, work: RunWork | undefined): string[] {
     const { options } = this.#given;
     const notes = [...this.#visible.notes, ...this.#recorder.troubles()];
     const asked = (options.workPattern ?? options.workMetric) !== undefined;

@@ -21,7 +21,7 @@ export async function openRunSources(settings: Settings, log: Log): Promise<Open
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
-  const opened = await openSources(specs.map(withWanted), context);
+  const opened = await openSources(specs.map(withRunMetrics), context);
   const stream = opened.find(({ source }) => source.shape !== "polled");
   if (stream === undefined) return opened;
   await Promise.allSettled(opened.map(async ({ source }) => source.close()));
@@ -32,7 +32,7 @@ export async function openRunSources(settings: Settings, log: Log): Promise<Open
 }
 
 /** What the person wrote wins. */
-export function withWanted(spec: SourceSpec): SourceSpec {
+export function withRunMetrics(spec: SourceSpec): SourceSpec {
   if (typeof spec !== "string") return spec;
   const more = (wanted[spec.split(":", 1)[0] ?? ""] ?? []).filter(
     ([name]) => !new RegExp(`[?&]${name}=`).test(spec),

@@ -1,9 +1,9 @@
 /** A run in a few lines, for the person who started it. Numbers with units; what is not known is not said as 0. */
 import type { RunFile } from "../../runs/run.ts";
 import { points } from "../../runs/energy.ts";
-import { sayOverhead } from "./overhead.ts";
+import { formatOverhead } from "./overhead.ts";
 
-export function summaryOf({ run, trace }: RunFile): string[] {
+export function formatRunSummary({ run, trace }: RunFile): string[] {
   const lines = [`${run.label}: ${run.durationSeconds.toFixed(2)} s, ${endOf(run)}${workOf(run)}`];
   for (const device of run.devices) {
     if (device.parent !== undefined) continue;
@@ -29,7 +29,7 @@ export function summaryOf({ run, trace }: RunFile): string[] {
   }
   if (run.devices.length === 0) lines.push("no GPU was recorded");
   lines.push(
-    `${sayOverhead(run.overhead)}; ${run.overhead.samplesTaken} of ${run.overhead.samplesWanted} samples taken`,
+    `${formatOverhead(run.overhead)}; ${run.overhead.samplesTaken} of ${run.overhead.samplesWanted} samples taken`,
   );
   lines.push(...verdictLines(run.verdict));
   return [...lines, ...run.notes.map((note) => `note: ${note}`)];

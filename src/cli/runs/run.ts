@@ -4,7 +4,7 @@ import path from "node:path";
 import { clientAccess } from "../command/client.ts";
 import type { ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import {
   describeRun,
   packRun,
@@ -19,7 +19,7 @@ import { partialExtension, readPartial } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 import { HubClient, defaultHubUrl } from "../hub-client.ts";
 import { defaultFile, defaultFolder } from "../run/run.ts";
-import { summaryOf } from "../run/summary.ts";
+import { formatRunSummary } from "../run/summary.ts";
 import { alignColumns } from "../table.ts";
 
 export interface RunsFlags extends ClientFlags {
@@ -30,7 +30,7 @@ export interface RunsFlags extends ClientFlags {
   readonly seal?: string;
 }
 
-interface Listed {
+interface ListedRun {
   readonly file: string;
   readonly run?: Run;
   readonly seal?: string;
@@ -52,7 +52,7 @@ export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number>
   return listed.some(({ trouble }) => trouble !== undefined) ? 1 : 0;
 }
 
-function rowOf({ file, run, trouble }: Listed): string[] {
+function rowOf({ file, run, trouble }: ListedRun): string[] {
   if (run === undefined) return ["", "", "", "", "", trouble ?? "", file];
   const { work } = run;
   return [
@@ -66,7 +66,7 @@ function rowOf({ file, run, trouble }: Listed): string[] {
   ];
 }
 
-async function inFolder(given: string | undefined): Promise<Listed[]> {
+async function inFolder(given: string | undefined): Promise<ListedRun[]> {
   const folder = given ?? defaultFolder;
   let names: string[];
   try {
@@ -78,11 +78,11 @@ async function inFolder(given: string | undefined): Promise<Listed[]> {
       "FILE_UNREADABLE",
       isMissing
         ? `There is no folder ${folder}: check the path given with --folder.`
-        : `${folder} cannot be read (${sayError(thrown)}).`,
+        : `${folder} cannot be read (${formatError(thrown)}).`,
       { cause: thrown },
     );
   }
-  const listed: Listed[] = [];
+  const listed: ListedRun[] = [];
   for (const name of names.toSorted()) {
     const file = path.join(folder, name);
     if (name.endsWith(partialExtension))
@@ -98,7 +98,7 @@ async function inFolder(given: string | undefined): Promise<Listed[]> {
   return listed.toSorted((one, other) => (one.run?.startedMs ?? 0) - (other.run?.startedMs ?? 0));
 }
 
-async function onHub(flags: RunsFlags, io: CommandIo): Promise<Listed[]> {
+async function onHub(flags: RunsFlags, io: CommandIo): Promise<ListedRun[]> {
   const { status, body } = await hubOf(flags, io).call("GET", "/api/runs");
   if (status !== 200) throw refused(body, status);
   const { runs } = body as {
@@ -116,7 +116,7 @@ export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Pr
   const { run } = file;
   io.stdout.write(`run ${run.id} on ${run.host}, ${new Date(run.startedMs).toISOString()}\n`);
   if (run.command.length > 0) io.stdout.write(`command ${run.command.join(" ")}\n`);
-  for (const line of summaryOf(file)) io.stdout.write(`${line}\n`);
+  for (const line of formatRunSummary(file)) io.stdout.write(`${line}\n`);
   for (const { name: phase, startMs, endMs } of run.phases)
     io.stdout.write(
       `phase ${phase}: second ${((startMs - run.startedMs) / 1_000).toFixed(1)} to ${((endMs - run.startedMs) / 1_000).toFixed(1)}\n`,
@@ -211,7 +211,7 @@ export async function recoverRun(folder: string, flags: RunsFlags, io: CommandIo
   const target = flags.out ?? folder.replace(/\.partial\/?$/, "").replace(/\/$/, "");
   const out = target.endsWith(runExtension) ? target : `${target}${runExtension}`;
   await writeRunBytes(out, bytes);
-  for (const line of summaryOf(file)) io.stdout.write(`${line}\n`);
+  for (const line of formatRunSummary(file)) io.stdout.write(`${line}\n`);
   io.stdout.write(`kept in ${out} (seal ${seal.slice(0, 16)}); ${folder} can be removed\n`);
   return 0;
 }

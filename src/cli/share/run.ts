@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import path from "node:path";
 import type { Share } from "../../access/shares.ts";
-import { longestShareMs, Shares, usualShareMs } from "../../access/shares.ts";
-import { stateOf } from "../../access/tokens.ts";
+import { maxShareMs, Shares, defaultShareMs } from "../../access/shares.ts";
+import { tokenStateOf } from "../../access/tokens.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
@@ -13,7 +13,7 @@ import { resolveSettings } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { pagePath } from "../../hub/auth/share-page.ts";
-import { noteChange } from "../audit/run.ts";
+import { recordChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
 import { hubUrl, readUrl } from "../token/hub-url.ts";
 
@@ -43,9 +43,9 @@ export async function addShare(flags: ShareAddFlags, io: CommandIo): Promise<num
   try {
     const createdBy = `${userInfo().username}, on the command line`;
     const { share, secret } = shares.add({ name, page, createdBy, expiresMs }, nowMs, randomBytes);
-    noteChange(settings.dataDir, io, "share add", `${name} (${share.id})`);
+    recordChange(settings.dataDir, io, "share add", `${name} (${share.id})`);
     const link = `${url ?? hubUrl(settings)}/share#${secret.reveal()}`;
-    if (flags.json === true) print(io, { ...shown(share, shares, nowMs), link });
+    if (flags.json === true) print(io, { ...shareOutput(share, shares, nowMs), link });
     else {
       const guess =
         url === undefined && settings.alerting.externalUrl === undefined
@@ -75,7 +75,7 @@ export async function listShares(flags: ShareFlags, io: CommandIo): Promise<numb
     if (flags.json === true)
       print(
         io,
-        list.map((share) => shown(share, shares, nowMs)),
+        list.map((share) => shareOutput(share, shares, nowMs)),
       );
     else if (list.length === 0) io.stdout.write(none);
     else
@@ -97,8 +97,8 @@ export async function revokeShare(name: string, flags: ShareFlags, io: CommandIo
   try {
     const nowMs = Date.now();
     const share = shares.revoke(name, nowMs);
-    noteChange(dataDir, io, "share revoke", `${share.name} (${share.id})`);
-    if (flags.json === true) print(io, shown(share, shares, nowMs));
+    recordChange(dataDir, io, "share revoke", `${share.name} (${share.id})`);
+    if (flags.json === true) print(io, shareOutput(share, shares, nowMs));
     else io.stdout.write(`${share.name} (${share.id}) is revoked: its link shows nothing more.\n`);
   } finally {
     shares.close();
@@ -107,8 +107,8 @@ export async function revokeShare(name: string, flags: ShareFlags, io: CommandIo
 }
 
 function readExpiry(given: string | undefined, nowMs: number): number {
-  const ms = given === undefined ? usualShareMs : parseDurationMs(given);
-  if (ms === undefined || ms <= 0 || ms > longestShareMs)
+  const ms = given === undefined ? defaultShareMs : parseDurationMs(given);
+  if (ms === undefined || ms <= 0 || ms > maxShareMs)
     throw new GpulseError(
       "USAGE",
       `--expires must be a duration of at most 90d, such as 7d, not "${(given ?? "").slice(0, 60)}".`,
@@ -125,14 +125,14 @@ function row(share: Share, shares: Shares, nowMs: number): string[] {
     share.name,
     share.id,
     share.page.slice(0, 60),
-    stateOf(share, nowMs),
+    tokenStateOf(share, nowMs),
     iso(share.expiresMs),
     String(use?.count ?? 0),
     iso(use?.lastMs),
   ];
 }
 
-function shown(share: Share, shares: Shares, nowMs: number) {
+function shareOutput(share: Share, shares: Shares, nowMs: number) {
   const use = shares.useOf(share.id);
   const time = (ms: number | undefined): string | null =>
     ms === undefined ? null : new Date(ms).toISOString();
@@ -140,7 +140,7 @@ function shown(share: Share, shares: Shares, nowMs: number) {
     id: share.id,
     name: share.name,
     page: share.page,
-    state: stateOf(share, nowMs),
+    state: tokenStateOf(share, nowMs),
     created: time(share.createdMs),
     createdBy: share.createdBy,
     expires: time(share.expiresMs),

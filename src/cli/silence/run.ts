@@ -6,7 +6,7 @@ import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
-import { endSilence, postSilence, silencesOf } from "../alerts/hub-alerts.ts";
+import { expireSilence, postSilence, fetchSilences } from "../alerts/hub-alerts.ts";
 import type { HubSilence } from "../alerts/hub-alerts.ts";
 import type { AlertsFlags } from "../alerts/run.ts";
 import { clientOf, print } from "../alerts/run.ts";
@@ -75,7 +75,7 @@ export async function listSilences(
   io: CommandIo,
 ): Promise<number> {
   const filters = given.flatMap(matchersOf).map(matcherText);
-  const all = await silencesOf(clientOf(flags, io), filters);
+  const all = await fetchSilences(clientOf(flags, io), filters);
   const wanted = all.filter(({ status }) => flags.expired === true || status.state !== "expired");
   if (flags.json === true) print(io, wanted);
   else if (wanted.length === 0)
@@ -87,9 +87,9 @@ export async function listSilences(
         ...wanted.map((silence) => [
           silence.id,
           silence.status.state,
-          silence.matchers.map(shownMatcher).join(" "),
-          shownTime(silence.startsAt),
-          shownTime(silence.endsAt),
+          silence.matchers.map(formatSilenceMatcher).join(" "),
+          formatSilenceTime(silence.startsAt),
+          formatSilenceTime(silence.endsAt),
           silence.createdBy,
           silence.comment.split("\n", 1)[0] ?? "",
         ]),
@@ -98,9 +98,14 @@ export async function listSilences(
   return 0;
 }
 
-const shownTime = (time: string): string => time.slice(0, 19).replace("T", " ");
+const formatSilenceTime = (time: string): string => time.slice(0, 19).replace("T", " ");
 
-function shownMatcher({ name, value, isEqual, isRegex }: HubSilence["matchers"][number]): string {
+function formatSilenceMatcher({
+  name,
+  value,
+  isEqual,
+  isRegex,
+}: HubSilence["matchers"][number]): string {
   const op = isRegex ? (isEqual ? "=~" : "!~") : isEqual ? "=" : "!=";
   return matcherText({ name, op, value });
 }
@@ -111,10 +116,12 @@ export async function expireSilences(
   io: CommandIo,
 ): Promise<number> {
   const client = clientOf(flags, io);
-  const running = (await silencesOf(client, [])).filter(({ status }) => status.state !== "expired");
+  const running = (await fetchSilences(client, [])).filter(
+    ({ status }) => status.state !== "expired",
+  );
   // All are known before one is ended: a slip in the last ends none.
   const ids = given.map((id) => found(id, running));
-  for (const id of ids) await endSilence(client, id);
+  for (const id of ids) await expireSilence(client, id);
   if (flags.json === true) print(io, { expired: ids });
   else for (const id of ids) io.stdout.write(`${id} has ended.\n`);
   return 0;

@@ -11,7 +11,7 @@ const titles = {
 const words = { same: "SAME", changed: "CHANGED", loaded: "LOADED" } as const;
 const colours = { same: "green", changed: "red", loaded: "yellow" } as const;
 
-export function shownDiff(
+export function formatSnapshotDiff(
   diff: SnapshotDiff,
   before: Snapshot,
   after: Snapshot,

@@ -1,12 +1,12 @@
 /** A snapshot for people: GPUs as a table, the machine as lines. What is not known is not shown as anything. */
 import type { GpuFacts, GpuReadings, Snapshot } from "../../machine/snapshot.ts";
 import { nameOf } from "../../runs/snapshot/load.ts";
-import { shownBytes } from "../../runs/snapshot/words.ts";
+import { formatFactBytes } from "../../runs/snapshot/words.ts";
 import { alignColumns } from "../table.ts";
 import { machineLines } from "./machine-lines.ts";
 import { paint } from "./paint.ts";
 
-export function shownSnapshot(snapshot: Snapshot, colour: boolean): string {
+export function formatSnapshot(snapshot: Snapshot, colour: boolean): string {
   const style = paint(colour);
   const { facts, readings } = snapshot;
   const title = `${style.bold(snapshot.host)}${snapshot.label === undefined ? "" : ` (${snapshot.label})`}, ${snapshot.takenAt.slice(0, 19).replace("T", " ")} UTC${snapshot.simulated ? style.yellow("  simulated GPUs") : ""}`;
@@ -69,7 +69,7 @@ function withoutEmpty(rows: readonly (readonly string[])[]): string[][] {
 }
 
 const bytes = (value: number | undefined): string =>
-  value === undefined ? "–" : shownBytes(value);
+  value === undefined ? "–" : formatFactBytes(value);
 const watts = (value: number | undefined): string =>
   value === undefined ? "–" : `${Math.round(value)} W`;
 const megahertz = (value: number | undefined): string =>

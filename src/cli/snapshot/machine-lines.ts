@@ -1,6 +1,6 @@
 /** The machine around the GPUs, a line for each part that is known. */
 import type { Snapshot } from "../../machine/snapshot.ts";
-import { shownBytes } from "../../runs/snapshot/words.ts";
+import { formatFactBytes } from "../../runs/snapshot/words.ts";
 
 type Line = readonly [name: string, text: string];
 
@@ -25,14 +25,14 @@ export function machineLines({ facts }: Snapshot): Line[] {
     [
       "Memory",
       join([
-        memory.totalBytes === undefined ? undefined : shownBytes(memory.totalBytes),
+        memory.totalBytes === undefined ? undefined : formatFactBytes(memory.totalBytes),
         memory.numaNodes === undefined ? undefined : count(memory.numaNodes.length, "NUMA node"),
         memory.swapTotalBytes === undefined || memory.swapTotalBytes === 0
           ? undefined
-          : `${shownBytes(memory.swapTotalBytes)} swap`,
+          : `${formatFactBytes(memory.swapTotalBytes)} swap`,
         memory.hugePages === undefined || memory.hugePages.count === 0
           ? undefined
-          : `${memory.hugePages.count} huge pages of ${shownBytes(memory.hugePages.sizeBytes)}`,
+          : `${memory.hugePages.count} huge pages of ${formatFactBytes(memory.hugePages.sizeBytes)}`,
         after("transparent huge pages", memory.transparentHugePages),
       ]),
     ],
@@ -40,7 +40,12 @@ export function machineLines({ facts }: Snapshot): Line[] {
       "Storage",
       join(
         facts.storage.map(({ name, model, sizeBytes, kind }) =>
-          [name, model, sizeBytes === undefined ? undefined : shownBytes(sizeBytes), `(${kind})`]
+          [
+            name,
+            model,
+            sizeBytes === undefined ? undefined : formatFactBytes(sizeBytes),
+            `(${kind})`,
+          ]
             .filter((part) => part !== undefined)
             .join(" "),
         ),
@@ -120,7 +125,7 @@ function caches(list: Snapshot["facts"]["processor"]["caches"]): string | undefi
   return join(
     (list ?? []).map(
       ({ level, type, sizeBytes, count: number }) =>
-        `L${level}${type === "unified" ? "" : ` ${type}`} ${number} × ${shownBytes(sizeBytes)}`,
+        `L${level}${type === "unified" ? "" : ` ${type}`} ${number} × ${formatFactBytes(sizeBytes)}`,
     ),
   );
 }
@@ -142,7 +147,9 @@ function frequency(policy: Snapshot["facts"]["processor"]["frequency"]): string 
 function container(facts: Snapshot["facts"]["container"]): string | undefined {
   const { memoryLimitBytes, cpuLimitCores } = facts;
   const limits = [
-    memoryLimitBytes === undefined ? undefined : `memory limit ${shownBytes(memoryLimitBytes)}`,
+    memoryLimitBytes === undefined
+      ? undefined
+      : `memory limit ${formatFactBytes(memoryLimitBytes)}`,
     cpuLimitCores === undefined ? undefined : `processor limit ${cpuLimitCores}`,
   ];
   return facts.inside ? join([facts.runtime, ...limits]) : join(["none", ...limits]);

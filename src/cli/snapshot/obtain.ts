@@ -1,6 +1,11 @@
 /** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createCollector, lazySnapshot, openConfigured, sourceContext } from "../../agent/run.ts";
+import {
+  createCollector,
+  lazySnapshot,
+  openConfiguredSources,
+  sourceContext,
+} from "../../agent/run.ts";
 import type { ClientFlags } from "../command/client.ts";
 import { clientAccess } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -26,7 +31,7 @@ const readingDeadlineMs = 5_000;
 /** Sources that name processes only when asked to; a snapshot wants them. */
 const withProcesses = new Set(["nvidia:", "amd:", "intel:"]);
 
-export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {
+export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {
   const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
   if (!window.ok)
     throw new GpulseError(
@@ -38,7 +43,7 @@ export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapsho
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(sourceContext(settings, log)) : [spec]));
-  const sources = await openConfigured(
+  const sources = await openConfiguredSources(
     {
       ...settings,
       sources: specs.map((spec) =>

@@ -11,9 +11,9 @@ import { parseSnapshot } from "../../runs/snapshot/parse.ts";
 import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
 import { defaultThresholds } from "../../machine/snapshot.ts";
 import { readFileBounded } from "./file.ts";
-import { fetchSnapshot, takeHere } from "./obtain.ts";
-import { shownDiff } from "./format-diff.ts";
-import { shownSnapshot } from "./format-snapshot.ts";
+import { fetchSnapshot, takeLocalSnapshot } from "./obtain.ts";
+import { formatSnapshotDiff } from "./format-diff.ts";
+import { formatSnapshot } from "./format-snapshot.ts";
 
 export interface SaveFlags extends FlagValues, ClientFlags {
   readonly url?: string;
@@ -32,7 +32,9 @@ export interface DiffFlags extends ShowFlags {
 
 export async function saveSnapshot(file: string, flags: SaveFlags, io: CommandIo): Promise<number> {
   const taken =
-    flags.url === undefined ? await takeHere(flags, io) : await fetchSnapshot(flags.url, flags, io);
+    flags.url === undefined
+      ? await takeLocalSnapshot(flags, io)
+      : await fetchSnapshot(flags.url, flags, io);
   const snapshot: Snapshot =
     flags.label === undefined ? taken : { ...taken, label: flags.label.slice(0, 200) };
   const text = `${JSON.stringify(snapshot, null, 2)}\n`;
@@ -70,7 +72,7 @@ export async function showSnapshot(file: string, flags: ShowFlags, io: CommandIo
   io.stdout.write(
     flags.json === true
       ? `${JSON.stringify(snapshot, null, 2)}\n`
-      : shownSnapshot(snapshot, usesColour(io.stdout, io.env)),
+      : formatSnapshot(snapshot, usesColour(io.stdout, io.env)),
   );
   return 0;
 }
@@ -87,7 +89,7 @@ export async function diffFiles(
   io.stdout.write(
     flags.json === true
       ? `${JSON.stringify(diff, null, 2)}\n`
-      : shownDiff(diff, before, after, usesColour(io.stdout, io.env)),
+      : formatSnapshotDiff(diff, before, after, usesColour(io.stdout, io.env)),
   );
   return diff.verdict === "same" ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /** Runs `gpulse stats`: reads the machine for a moment, or fetches from a running gpulse. */
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
-import { createCollector, openConfigured } from "../../agent/run.ts";
+import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import { statsSchema } from "../../agent/stats/schema.ts";
 import type { Stats } from "../../agent/stats/schema.ts";
 import type { ClientAccess, ClientFlags } from "../command/client.ts";
@@ -10,8 +10,8 @@ import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
-import { HttpAgent, request, shown } from "../../net/http/request.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
+import { HttpAgent, request, formatUrl } from "../../net/http/request.ts";
 import { statsTable } from "./table.ts";
 
 export interface StatsFlags extends FlagValues, ClientFlags {
@@ -45,7 +45,7 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
     );
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
-  const sources = await openConfigured(settings, log);
+  const sources = await openConfiguredSources(settings, log);
   const sampling = { ...settings, intervalMs: Math.min(settings.intervalMs, 200) };
   const collector = createCollector(sampling, sources, io, log);
   collector.start();
@@ -88,7 +88,7 @@ async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<S
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${shown(url)} (${sayError(cause)}): start one with gpulse agent, or mend the --url.`,
+      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}): start one with gpulse agent, or mend the --url.`,
       { cause: thrown },
     );
   } finally {
@@ -98,7 +98,7 @@ async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<S
   if (!checked.ok)
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `What answers at ${shown(url)} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
+      `What answers at ${formatUrl(url)} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
     );
   return checked.value;
 }

@@ -6,9 +6,9 @@ import { packRun, writeRunBytes } from "../../runs/file/file.ts";
 import { parseSource } from "../../sources/open.ts";
 import { findModel, models } from "../../sources/sim/models/index.ts";
 import type { GpuModel } from "../../sources/sim/physics/model.ts";
-import { duration } from "../run/options.ts";
+import { parseDurationFlag } from "../run/options.ts";
 import { defaultFile, defaultFolder, newId } from "../run/run.ts";
-import { summaryOf } from "../run/summary.ts";
+import { formatRunSummary } from "../run/summary.ts";
 import { simulateStress } from "./simulate.ts";
 
 export interface StressFlags {
@@ -30,12 +30,12 @@ export async function runStress(flags: StressFlags, io: CommandIo): Promise<numb
   const rate = flags.rate === undefined ? undefined : number("--rate", flags.rate, 0.001, 1e6);
   const repeats = number("--repeats", flags.repeats ?? "3", 1, 1_000);
   const whole = (flag: string, text: string): number =>
-    Math.round(duration(flag, text, 1_000) / 1_000) * 1_000;
+    Math.round(parseDurationFlag(flag, text, 1_000) / 1_000) * 1_000;
   const spans = {
     baselineMs: whole("--baseline", flags.baseline ?? "10s"),
     warmupMs: whole("--warmup", flags.warmup ?? "3m"),
     measuredMs: whole("--for", flags.for ?? "1m"),
-    samplingMs: duration("--sampling", flags.sampling ?? "100ms", 50),
+    samplingMs: parseDurationFlag("--sampling", flags.sampling ?? "100ms", 50),
   };
   const lengthMs = 2 * spans.baselineMs + spans.warmupMs + spans.measuredMs;
   const label = flags.label ?? `${model.key}${rate === undefined ? "" : `-at-${rate}`}`;
@@ -59,7 +59,7 @@ export async function runStress(flags: StressFlags, io: CommandIo): Promise<numb
     const { bytes } = await packRun(file);
     const out = defaultFile(label, id, new Date(file.run.startedMs), flags.folder ?? defaultFolder);
     await writeRunBytes(out, bytes);
-    const [first = "", second = ""] = summaryOf(file);
+    const [first = "", second = ""] = formatRunSummary(file);
     io.stdout.write(`${first}\n  ${second}\n  ${out}\n`);
   }
   io.stderr.write(

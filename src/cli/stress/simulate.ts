@@ -2,10 +2,10 @@
 import type { Device } from "../../model/device.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { energyOf, points, powerKindOf } from "../../runs/energy.ts";
-import { LayoutPlans, TraceBuilder, valueIn } from "../../runs/record/trace-builder.ts";
-import type { Run, RunFile, RunTrace, Span } from "../../runs/run.ts";
+import { TraceLayoutPlans, TraceBuilder, valueIn } from "../../runs/record/trace-builder.ts";
+import type { Run, RunFile, RunTrace, RunSpan } from "../../runs/run.ts";
 import { Emitter } from "../../sources/sim/emit/emitter.ts";
-import { Fleet } from "../../sources/sim/fleet/fleet.ts";
+import { SimFleet } from "../../sources/sim/fleet/fleet.ts";
 import type { GpuModel } from "../../sources/sim/physics/model.ts";
 import { parseScenario } from "../../sources/sim/scenario/load.ts";
 import { SimulatedStream } from "../../sources/sim/source.ts";
@@ -49,7 +49,7 @@ export async function simulateStress(plan: StressPlan): Promise<RunFile> {
     }),
     "of the stress run",
   );
-  const fleet = new Fleet(
+  const fleet = new SimFleet(
     scenario,
     { seed: plan.seed, owner: plan.host, gpus: plan.gpus, model: plan.model },
     startMs,
@@ -62,7 +62,7 @@ export async function simulateStress(plan: StressPlan): Promise<RunFile> {
   });
   const { devices } = fleet;
   const builder = new TraceBuilder();
-  const plans = new LayoutPlans(devices.map(({ uuid }) => uuid));
+  const plans = new TraceLayoutPlans(devices.map(({ uuid }) => uuid));
   const derive = createDerive();
   await stream.run(async (given) => {
     const { frame } = derive({
@@ -83,7 +83,7 @@ export async function simulateStress(plan: StressPlan): Promise<RunFile> {
 function describe(plan: StressPlan, devices: readonly Device[], trace: RunTrace): Run {
   const { baselineMs, warmupMs, measuredMs, startMs, samplingMs } = plan;
   const loadFrom = startMs + baselineMs;
-  const span: Span = [loadFrom + warmupMs, loadFrom + warmupMs + measuredMs];
+  const span: RunSpan = [loadFrom + warmupMs, loadFrom + warmupMs + measuredMs];
   const samples = Math.floor(measuredMs / samplingMs);
   return {
     format: "gpulse-run",
@@ -132,7 +132,7 @@ function describe(plan: StressPlan, devices: readonly Device[], trace: RunTrace)
 }
 
 /** As the counter stands at both ends; both are instants of a reading. */
-function workOf(devices: readonly Device[], trace: RunTrace, [fromMs, toMs]: Span): number {
+function workOf(devices: readonly Device[], trace: RunTrace, [fromMs, toMs]: RunSpan): number {
   let sum = 0;
   for (const { uuid } of devices) {
     const gpu = trace.get(uuid);

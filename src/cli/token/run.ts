@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { recoverAccess } from "../../access/recover.ts";
-import { isScope, scopeMeans, scopes } from "../../access/scope.ts";
+import { isScope, scopeDescriptions, scopes } from "../../access/scope.ts";
 import type { Scope } from "../../access/scope.ts";
-import { wrongWith } from "../../access/token.ts";
+import { findTokenProblem } from "../../access/token.ts";
 import type { Token } from "../../access/tokens.ts";
-import { stateOf, Tokens } from "../../access/tokens.ts";
+import { tokenStateOf, Tokens } from "../../access/tokens.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import type { FlagValues, Settings } from "../command/settings.ts";
@@ -15,7 +15,7 @@ import { resolveSettings } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { Secret } from "../../net/http/secret.ts";
-import { noteChange } from "../audit/run.ts";
+import { recordChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
 import { hubUrl, readUrl } from "./hub-url.ts";
 
@@ -47,7 +47,7 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
   try {
     const wanted = { name, scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
     const { token, text: made } = tokens.add(wanted, nowMs, randomBytes, text);
-    noteChange(settings.dataDir, io, `token add --scope ${scope}`, name);
+    recordChange(settings.dataDir, io, `token add --scope ${scope}`, name);
     const line = lineFor(
       scope,
       url ?? hubUrl(settings),
@@ -55,16 +55,18 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
     );
     if (flags.json === true)
       print(io, {
-        ...shown(token, nowMs, undefined),
+        ...tokenOutput(token, nowMs, undefined),
         ...(text === undefined ? { token: made.reveal() } : {}),
         use: line,
       });
     else if (text !== undefined)
-      io.stdout.write(`${name} is the token in ${givenToken ?? ""}: ${scopeMeans[scope]}.\n`);
+      io.stdout.write(
+        `${name} is the token in ${givenToken ?? ""}: ${scopeDescriptions[scope]}.\n`,
+      );
     else
       io.stdout.write(
         `${made.reveal()}\n\n` +
-          `This is the only time it is shown. It may ${scopeMeans[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
+          `This is the only time it is shown. It may ${scopeDescriptions[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
           `${scope === "push" ? "Add a machine with this line, run there" : "Use it such as"}:\n\n  ${line}\n`,
       );
   } finally {
@@ -81,7 +83,7 @@ export async function listTokens(flags: TokenFlags, io: CommandIo): Promise<numb
     if (flags.json === true)
       print(
         io,
-        list.map((token) => shown(token, nowMs, tokens?.lastUsedMs(token.id))),
+        list.map((token) => tokenOutput(token, nowMs, tokens?.lastUsedMs(token.id))),
       );
     else if (list.length === 0)
       io.stdout.write(
@@ -105,8 +107,8 @@ export async function revokeToken(name: string, flags: TokenFlags, io: CommandIo
   try {
     const nowMs = Date.now();
     const token = tokens.revoke(name, nowMs);
-    noteChange(settings.dataDir, io, "token revoke", token.name);
-    if (flags.json === true) print(io, shown(token, nowMs, tokens.lastUsedMs(token.id)));
+    recordChange(settings.dataDir, io, "token revoke", token.name);
+    if (flags.json === true) print(io, tokenOutput(token, nowMs, tokens.lastUsedMs(token.id)));
     else io.stdout.write(`${token.name} (${token.id}) is revoked: whoever holds it is refused.\n`);
   } finally {
     tokens.close();
@@ -118,7 +120,7 @@ export async function recoverTokens(flags: TokenFlags, io: CommandIo): Promise<n
   const { dataDir } = await resolveSettings("hub", flags, io.env);
   const log = commandLog(io, "warn", false);
   const recovered = recoverAccess({ dataDir, log, nowMs: Date.now(), random: randomBytes });
-  for (const { file } of recovered) noteChange(dataDir, io, "token recover", path.basename(file));
+  for (const { file } of recovered) recordChange(dataDir, io, "token recover", path.basename(file));
   if (flags.json === true) print(io, recovered);
   else if (recovered.length === 0)
     io.stdout.write(`No file of access in ${dataDir} is damaged: nothing was changed.\n`);
@@ -169,7 +171,7 @@ function readGiven(given: string, scope: Scope): Secret {
       { cause: thrown },
     );
   }
-  const why = wrongWith(text, scope);
+  const why = findTokenProblem(text, scope);
   if (why === undefined) return new Secret(text);
   throw new GpulseError(
     "TOKEN_TEXT",
@@ -209,7 +211,7 @@ function row(token: Token, nowMs: number, usedMs: number | undefined): string[] 
     name,
     id,
     scope,
-    stateOf(token, nowMs),
+    tokenStateOf(token, nowMs),
     iso(createdMs),
     expiresMs === undefined ? "never" : iso(expiresMs),
     usedMs === undefined ? "never" : iso(usedMs),
@@ -217,14 +219,14 @@ function row(token: Token, nowMs: number, usedMs: number | undefined): string[] 
 }
 
 /** Times as a program reads them; never the digest, which is of use to nobody. */
-function shown(token: Token, nowMs: number, usedMs: number | undefined) {
+function tokenOutput(token: Token, nowMs: number, usedMs: number | undefined) {
   const time = (ms: number | undefined): string | null =>
     ms === undefined ? null : new Date(ms).toISOString();
   return {
     id: token.id,
     name: token.name,
     scope: token.scope,
-    state: stateOf(token, nowMs),
+    state: tokenStateOf(token, nowMs),
     created: time(token.createdMs),
     expires: time(token.expiresMs),
     revoked: time(token.revokedMs),

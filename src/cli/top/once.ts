@@ -8,14 +8,14 @@ import { onceCsv, onceJson } from "../../top/once.ts";
 import { drawScreen } from "../../top/screen/screen.ts";
 import type { Glyphs } from "../../top/text/glyphs.ts";
 import { firstView } from "../../top/view/view.ts";
-import type { Opened } from "./open.ts";
+import type { OpenedFeed } from "./open.ts";
 import type { TopFlags } from "./run.ts";
 
 /** As long as a source may take for its first reading; a hub or an agent has it at once. */
 const PATIENCE_MS = 5_000;
 
 export async function runOnce(
-  opened: Opened,
+  opened: OpenedFeed,
   flags: TopFlags,
   io: CommandIo,
   glyphs: Glyphs,

@@ -13,12 +13,12 @@ import { HubFeed } from "../../top/feed/hub.ts";
 import { LocalTasks } from "../../top/feed/local-tasks.ts";
 import { LocalFeed } from "../../top/feed/local.ts";
 import { Peer, kindOf } from "../../top/feed/peer.ts";
-import { Board } from "../../top/model/feed-state.ts";
-import { withWanted } from "../run/sources.ts";
+import { FeedState } from "../../top/model/feed-state.ts";
+import { withRunMetrics } from "../run/sources.ts";
 import type { TopFlags } from "./run.ts";
 
-export interface Opened {
-  readonly board: Board;
+export interface OpenedFeed {
+  readonly board: FeedState;
   readonly feed: Feed;
   /** Where processes of this machine are looked up; undefined where the numbers come from another. */
   readonly procfs: string | undefined;
@@ -31,10 +31,10 @@ export async function openFeed(
   flags: TopFlags,
   io: CommandIo,
   changed: () => void,
-): Promise<Opened> {
+): Promise<OpenedFeed> {
   const settings = await resolveSettings("agent", { ...flags }, io.env);
   const { intervalMs } = settings;
-  const eventsFor = (board: Board): FeedEvents => ({
+  const eventsFor = (board: FeedState): FeedEvents => ({
     hear: (heard) => {
       board.hear(heard, nowMs());
       changed();
@@ -50,7 +50,7 @@ export async function openFeed(
     const origin = await kindOf(peer);
     // A hub has a beat of its own.
     const beatMs = origin === "hub" ? 1_000 : intervalMs;
-    const board = new Board({ from: peer.name, origin, intervalMs: beatMs });
+    const board = new FeedState({ from: peer.name, origin, intervalMs: beatMs });
     const shared = { peer, nowMs, random: Math.random };
     const feed =
       origin === "hub"
@@ -64,9 +64,9 @@ export async function openFeed(
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
-  const sources = await openSources(specs.map(withWanted), context);
+  const sources = await openSources(specs.map(withRunMetrics), context);
   const collector = createCollector(settings, sources, io, log);
-  const board = new Board({ from: settings.hostName, origin: "local", intervalMs });
+  const board = new FeedState({ from: settings.hostName, origin: "local", intervalMs });
   const resolver = createOwnerResolver({ procfs: settings.procfs, nowMs, log });
   const feed = new LocalFeed(
     {

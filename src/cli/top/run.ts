@@ -4,21 +4,21 @@ import { compileLate } from "../command/compilers.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
-import { letYoungGrow } from "../../base/heap.ts";
+import { growYoungGeneration } from "../../base/heap.ts";
 import { App } from "../../top/app.ts";
 import { Painter, colourDepth } from "../../top/colour/paint.ts";
 import type { Theme } from "../../top/colour/theme.ts";
 import { findTheme, themes } from "../../top/colour/theme.ts";
 import { parseInput } from "../../top/terminal/input.ts";
 import { Terminal } from "../../top/terminal/terminal.ts";
-import { LineWriter } from "../../top/terminal/writer.ts";
+import { ScreenWriter } from "../../top/terminal/writer.ts";
 import type { Glyphs } from "../../top/text/glyphs.ts";
 import { ascii, speaksUnicode, unicode } from "../../top/text/glyphs.ts";
 import type { Effect } from "../../top/view/react.ts";
-import type { Question } from "../../top/view/view.ts";
-import type { Opened } from "./open.ts";
+import type { SignalPrompt } from "../../top/view/view.ts";
+import type { OpenedFeed } from "./open.ts";
 import { openFeed } from "./open.ts";
-import { isAlive, saySent, send } from "./signal.ts";
+import { isAlive, formatSignalResult, sendSignal } from "./signal.ts";
 
 export interface TopFlags extends FlagValues, ClientFlags {
   readonly url?: string;
@@ -39,7 +39,7 @@ const STOP_MS = 2_000;
 export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
   compileLate();
   // A fleet's pictures make much and keep little: collecting that in small steps took a fifth more processor time.
-  if (flags.url !== undefined) letYoungGrow();
+  if (flags.url !== undefined) growYoungGeneration();
   const theme = findTheme(flags.theme ?? "okabe");
   if (theme === undefined)
     throw new GpulseError(
@@ -61,11 +61,11 @@ export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
     const { runOnce } = await import("./once.ts");
     return runOnce(await openFeed(flags, io, () => {}), flags, io, glyphs);
   }
-  const session = new Session(flags, io, glyphs, theme);
+  const session = new TopSession(flags, io, glyphs, theme);
   return session.run();
 }
 
-class Session {
+class TopSession {
   readonly #flags: TopFlags;
   readonly #io: CommandIo;
   readonly #glyphs: Glyphs;
@@ -93,7 +93,7 @@ class Session {
     const opened = await openFeed(this.#flags, this.#io, draw);
     this.#procfs = opened.procfs;
     const terminal = new Terminal(stdout.fd, process.stdin, (text) => this.#hear(text));
-    const writer = new LineWriter(stdout);
+    const writer = new ScreenWriter(stdout);
     const app = new App(
       {
         picture: () => opened.board.picture(Date.now()),
@@ -165,7 +165,7 @@ class Session {
     for (const event of events) this.#app?.take(event);
   }
 
-  #effect(effect: Effect, terminal: Terminal, writer: LineWriter): void {
+  #effect(effect: Effect, terminal: Terminal, writer: ScreenWriter): void {
     switch (effect.kind) {
       case "quit":
         this.#end("quit");
@@ -189,11 +189,11 @@ class Session {
     }
   }
 
-  #signal(question: Question): void {
+  #signal(question: SignalPrompt): void {
     const procfs = this.#procfs;
     if (procfs === undefined) return;
-    const sent = send(question, procfs);
-    setImmediate(() => this.#app?.tell(saySent(question, sent)));
+    const sent = sendSignal(question, procfs);
+    setImmediate(() => this.#app?.tell(formatSignalResult(question, sent)));
     if (sent !== "sent") return;
     setTimeout(() => {
       const { target, signal } = question;
@@ -209,13 +209,13 @@ class Session {
 }
 
 /** Only what runs here, under the pids seen here, can be ended. */
-function whyNoSignals({ procfs }: Opened): string | undefined {
+function whyNoSignals({ procfs }: OpenedFeed): string | undefined {
   if (procfs === undefined) return "Processes of another machine are not ended from here.";
   return procfs === "/proc" ? undefined : "With another --procfs the pids are not this machine's.";
 }
 
 /** A source that hangs does not keep the shell waiting. */
-async function stopWithin({ feed }: Opened, limitMs: number): Promise<void> {
+async function stopWithin({ feed }: OpenedFeed, limitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, limitMs);

@@ -5,12 +5,12 @@
 import { readFileSync } from "node:fs";
 import { systemCode } from "../../base/error.ts";
 import { parseStat } from "../../machine/owners/proc.ts";
-import type { Question, Target } from "../../top/view/view.ts";
+import type { SignalPrompt, ProcessTarget } from "../../top/view/view.ts";
 
-export type Sent = "sent" | "gone" | "denied";
+export type SignalResult = "sent" | "gone" | "denied";
 
 /** Whether the process with this pid is still the one that was meant. A zombie has ended; only its parent has not looked. */
-export function isAlive({ pid, startTicks }: Target, procfs: string): boolean {
+export function isAlive({ pid, startTicks }: ProcessTarget, procfs: string): boolean {
   try {
     const text = readFileSync(`${procfs}/${pid}/stat`, "utf8");
     const state = text.slice(text.lastIndexOf(")") + 2, text.lastIndexOf(")") + 3);
@@ -20,7 +20,7 @@ export function isAlive({ pid, startTicks }: Target, procfs: string): boolean {
   }
 }
 
-export function send({ signal, target }: Question, procfs: string): Sent {
+export function sendSignal({ signal, target }: SignalPrompt, procfs: string): SignalResult {
   // Never a group, never everybody, never init or ourselves.
   if (target.pid <= 1 || target.pid === process.pid || !isAlive(target, procfs)) return "gone";
   try {
@@ -31,7 +31,7 @@ export function send({ signal, target }: Question, procfs: string): Sent {
   }
 }
 
-export function saySent({ signal, target }: Question, sent: Sent): string {
+export function formatSignalResult({ signal, target }: SignalPrompt, sent: SignalResult): string {
   const name = `${target.name} (pid ${target.pid})`;
   if (sent === "sent") return `${signal} was sent to ${name}.`;
   if (sent === "gone") return `${name} is no longer there; nothing was sent.`;

@@ -1,10 +1,10 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
-import { openConfigured, warnSimulated } from "../../agent/run.ts";
+import { openConfiguredSources, warnSimulated } from "../../agent/run.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog, usesColour } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
-import { refuseOpenToNetwork } from "../../hub/compose/access-control.ts";
+import { requireNetworkAuth } from "../../hub/compose/access-control.ts";
 import { serveHub } from "../../hub/compose/serve.ts";
 import { openBrowser } from "./browser.ts";
 
@@ -16,16 +16,16 @@ const simulatedFleet = "sim:8";
 
 export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
-  await refuseOpenToNetwork(settings, io);
+  await requireNetworkAuth(settings, io);
   const log = commandLog(io, settings.logLevel, flags.json === true);
-  const found = await openConfigured(settings, log);
+  const found = await openConfiguredSources(settings, log);
   if (found.length === 0)
     log.warn(
       `no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; gpulse doctor says why`,
     );
   const sources =
     found.length === 0
-      ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
+      ? await openConfiguredSources({ ...settings, sources: [simulatedFleet] }, log)
       : found;
   const stopping = io.stopped();
   const serving = await serveHub({ settings, sources, selfScrape: false, lake: true, io, log });

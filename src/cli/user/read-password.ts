@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { GpulseError, systemCode } from "../../base/error.ts";
 
-export interface Terminal {
+export interface PasswordPrompt {
   readonly stdin: NodeJS.ReadStream;
   readonly stderr: NodeJS.WritableStream;
 }
@@ -15,7 +15,7 @@ const maxBytes = 8_192;
 export async function readPassword(
   given: string | undefined,
   name: string,
-  { stdin, stderr }: Terminal,
+  { stdin, stderr }: PasswordPrompt,
 ): Promise<string> {
   if (given !== undefined) return fromFile(given);
   if (!stdin.isTTY) return firstLine(await readAll(stdin));

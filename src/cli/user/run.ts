@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { Role, User } from "../../access/users.ts";
-import { isRole, roleMeans, roles, Users } from "../../access/users.ts";
+import { isRole, roleDescriptions, roles, Users } from "../../access/users.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
-import { noteChange } from "../audit/run.ts";
+import { recordChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
 import { readPassword } from "./read-password.ts";
 
@@ -36,8 +36,14 @@ export async function addUser(name: string, flags: UserAddFlags, io: CommandIo):
       );
     const password = await readPassword(given, name, { ...io, stdin: process.stdin });
     const user = await users.add({ name, role, password }, Date.now());
-    noteChange(dataDir, io, `user add --role ${role}`, user.name);
-    tell(io, flags, users, user, `${user.name} is a user now, and may ${roleMeans[role]}.`);
+    recordChange(dataDir, io, `user add --role ${role}`, user.name);
+    printUser(
+      io,
+      flags,
+      users,
+      user,
+      `${user.name} is a user now, and may ${roleDescriptions[role]}.`,
+    );
   });
 }
 
@@ -54,7 +60,7 @@ export async function listUsers(flags: UserFlags, io: CommandIo): Promise<number
     if (flags.json === true)
       print(
         io,
-        list.map((user) => shown(user, users)),
+        list.map((user) => userOutput(user, users)),
       );
     else if (list.length === 0) io.stdout.write(none);
     else
@@ -77,8 +83,14 @@ export async function changePassword(
     if (users.get(name) === undefined) throw unknown(name);
     const password = await readPassword(given, name, { ...io, stdin: process.stdin });
     const user = await users.setPassword(name, password, Date.now());
-    noteChange(dataDir, io, "user password", user.name);
-    tell(io, flags, users, user, `${user.name} has a new password: whoever was logged in is out.`);
+    recordChange(dataDir, io, "user password", user.name);
+    printUser(
+      io,
+      flags,
+      users,
+      user,
+      `${user.name} has a new password: whoever was logged in is out.`,
+    );
   });
 }
 
@@ -95,13 +107,13 @@ export async function changeUser(
   return withUsers(flags, io, async (users, dataDir) => {
     const nowMs = Date.now();
     const [user, says] = {
-      role: () => [users.setRole(name, role), `may ${roleMeans[role]} now`] as const,
+      role: () => [users.setRole(name, role), `may ${roleDescriptions[role]} now`] as const,
       disable: () => [users.disable(name, nowMs), "is kept out"] as const,
       enable: () => [users.enable(name), "may log in again"] as const,
       remove: () => [users.remove(name, nowMs), "is removed"] as const,
     }[verb]();
-    noteChange(dataDir, io, verb === "role" ? `user role ${role}` : `user ${verb}`, user.name);
-    tell(io, flags, users, user, `${user.name} ${says}.`);
+    recordChange(dataDir, io, verb === "role" ? `user role ${role}` : `user ${verb}`, user.name);
+    printUser(io, flags, users, user, `${user.name} ${says}.`);
   });
 }
 
@@ -151,7 +163,7 @@ const row = (user: User, users: Users): string[] => [
 ];
 
 /** Never the hash: it is of use to nobody but a thief. */
-function shown(user: User, users: Users) {
+function userOutput(user: User, users: Users) {
   const time = (ms: number | undefined): string | null =>
     ms === undefined ? null : new Date(ms).toISOString();
   return {
@@ -164,14 +176,14 @@ function shown(user: User, users: Users) {
   };
 }
 
-function tell(
+function printUser(
   io: CommandIo,
   { json }: UserFlags,
   users: Users,
   user: User,
   sentence: string,
 ): void {
-  if (json === true) print(io, shown(user, users));
+  if (json === true) print(io, userOutput(user, users));
   else io.stdout.write(`${sentence}\n`);
 }
 

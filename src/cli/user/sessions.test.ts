@@ -1,12 +1,12 @@
 /** The command line beside a running hub: who is logged in to it, and out within a moment. */
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PeopleLab, statusOf } from "../../hub/auth/login-fixture.ts";
+import { LoginFixture, statusOf } from "../../hub/auth/login-fixture.ts";
 import { buildProgram } from "../program.ts";
 
-let lab: PeopleLab;
+let lab: LoginFixture;
 beforeEach(() => {
-  lab = new PeopleLab();
+  lab = new LoginFixture();
 });
 afterEach(() => lab.close());
 

@@ -4,20 +4,21 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { AccessState } from "../../access/open.ts";
 import { closeAccess, openAccess } from "../../access/open.ts";
-import type { FoundSession } from "../../access/sessions.ts";
+import type { KeyedSession } from "../../access/sessions.ts";
 import { idOfSession } from "../../access/sessions.ts";
 import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
-import { noteChange } from "../audit/run.ts";
+import { recordChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
 import type { UserFlags } from "./run.ts";
 
 export async function listSessions(flags: UserFlags, io: CommandIo): Promise<number> {
   return withAccess(flags, io, (access) => {
     const sessions = access === undefined ? [] : liveOf(access, Date.now());
-    if (flags.json === true) io.stdout.write(`${JSON.stringify(sessions.map(shown), null, 2)}\n`);
+    if (flags.json === true)
+      io.stdout.write(`${JSON.stringify(sessions.map(sessionOutput), null, 2)}\n`);
     else if (sessions.length === 0) io.stdout.write("Nobody is logged in to the page.\n");
     else
       io.stdout.write(
@@ -45,7 +46,7 @@ export async function logOut(name: string, flags: UserFlags, io: CommandIo): Pro
     if (user !== undefined) access.accounts.endSessions(name);
     for (const { key } of theirs) access.sessions.askToEnd(key, nowMs);
     const called = user?.name ?? theirs[0]?.name ?? name;
-    noteChange(dataDir, io, "user logout", called);
+    recordChange(dataDir, io, "user logout", called);
     if (flags.json === true)
       io.stdout.write(`${JSON.stringify({ name: called, ended: theirs.length }, null, 2)}\n`);
     else io.stdout.write(`${called} is logged out everywhere.\n`);
@@ -77,7 +78,7 @@ async function withAccess(
 }
 
 /** What the hub would still open, as far as the data folder knows: of a web configuration file's passwords it does not. */
-const liveOf = ({ sessions, accounts, tokens }: AccessState, nowMs: number): FoundSession[] =>
+const liveOf = ({ sessions, accounts, tokens }: AccessState, nowMs: number): KeyedSession[] =>
   sessions.list(nowMs).filter(({ holder }) => {
     if (holder.kind === "user") return accounts.stillGood(holder.id, holder.generation);
     if (holder.kind === "token") return tokens.stillGood(holder.id, nowMs);
@@ -95,7 +96,7 @@ const says = {
 const iso = (ms: number): string => new Date(ms).toISOString();
 const brief = (ms: number): string => iso(ms).slice(0, 19).replace("T", " ");
 
-const row = (session: FoundSession): string[] => [
+const row = (session: KeyedSession): string[] => [
   session.name,
   says[session.holder.kind],
   session.scope,
@@ -105,7 +106,7 @@ const row = (session: FoundSession): string[] => [
   idOfSession(session),
 ];
 
-const shown = (session: FoundSession) => ({
+const sessionOutput = (session: KeyedSession) => ({
   id: idOfSession(session),
   name: session.name,
   how: session.holder.kind,

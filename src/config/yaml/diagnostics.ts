@@ -4,13 +4,13 @@ import { isAbsolute, join } from "node:path";
 
 export type ConfigPath = readonly (string | number)[];
 
-export interface Found {
+export interface ConfigIssue {
   readonly path: ConfigPath;
   readonly sentence: string;
 }
 
 /** `scrape_configs[2].ec2_sd_configs`. */
-export function shownPath(path: ConfigPath): string {
+export function formatConfigPath(path: ConfigPath): string {
   return path.reduce<string>(
     (shown, part) =>
       typeof part === "number" ? `${shown}[${part}]` : shown === "" ? part : `${shown}.${part}`,
@@ -18,16 +18,16 @@ export function shownPath(path: ConfigPath): string {
   );
 }
 
-export class Reading {
-  readonly mistakes: Found[] = [];
-  readonly unsupported: Found[] = [];
+export class ConfigDiagnostics {
+  readonly mistakes: ConfigIssue[] = [];
+  readonly unsupported: ConfigIssue[] = [];
   /** What promtool refuses and Prometheus starts with: `gpulse config check` fails, the hub warns and runs. */
-  readonly checkFailures: Found[] = [];
+  readonly checkFailures: ConfigIssue[] = [];
   /** `metric_name_validation_scheme: legacy`, of the file or of the job that is being read. */
   legacyNames = false;
   readonly #folder: string;
   readonly #isPrometheusFile: boolean;
-  #refusals: Found[] | undefined;
+  #refusals: ConfigIssue[] | undefined;
 
   /**
    * Relative paths start at the folder, which is that of the file being read.
@@ -41,26 +41,26 @@ export class Reading {
   }
 
   wrong(path: ConfigPath, sentence: string): void {
-    this.mistakes.push({ path, sentence: `${shownPath(path)}: ${sentence}` });
+    this.mistakes.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }
 
   /** It is read past, and said. */
   lacks(path: ConfigPath, why: string): void {
-    this.unsupported.push({ path, sentence: `${shownPath(path)} is not supported: ${why}` });
+    this.unsupported.push({ path, sentence: `${formatConfigPath(path)} is not supported: ${why}` });
   }
 
   /** It does less than it says, for a reason that is not ours. */
   remark(path: ConfigPath, sentence: string): void {
-    this.unsupported.push({ path, sentence: `${shownPath(path)}: ${sentence}` });
+    this.unsupported.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }
 
   failsCheck(path: ConfigPath, sentence: string): void {
-    this.checkFailures.push({ path, sentence: `${shownPath(path)}: ${sentence}` });
+    this.checkFailures.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }
 
   /** To go on without it would do something else than was asked for. */
   refuses(path: ConfigPath, why: string): void {
-    const found = { path, sentence: `${shownPath(path)} is not supported: ${why}` };
+    const found = { path, sentence: `${formatConfigPath(path)} is not supported: ${why}` };
     (this.#refusals ?? this.mistakes).push(found);
   }
 
@@ -71,7 +71,7 @@ export class Reading {
   part<Part>(consequence: string, read: () => Part): { part: Part; inactive: string | undefined } {
     if (!this.#isPrometheusFile) return { part: read(), inactive: undefined };
     const outer = this.#refusals;
-    const refusals: Found[] = [];
+    const refusals: ConfigIssue[] = [];
     this.#refusals = refusals;
     try {
       const part = read();

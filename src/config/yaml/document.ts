@@ -3,8 +3,8 @@
  * `1.10`), nothing where nothing stands, merge keys resolved. Knows at which line a path stands.
  */
 import type { Document, LineCounter, Scalar } from "yaml";
-import { yamlTrouble } from "../file.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { formatYamlError } from "../file.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { ConfigPath } from "./diagnostics.ts";
 
 export interface ConfigDocument {
@@ -75,7 +75,7 @@ const isEmpty = ({ errors, contents }: Document): boolean =>
 function syntaxError(where: string, cause: unknown): GpulseError {
   return new GpulseError(
     "CONFIG_SYNTAX",
-    `${where}: not valid YAML: ${yamlTrouble(sayError(cause))}`,
+    `${where}: not valid YAML: ${formatYamlError(formatError(cause))}`,
     { cause },
   );
 }
@@ -97,11 +97,13 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-interface Ranged {
+interface YamlNodeRange {
   readonly range?: readonly [number, number, number] | null;
 }
 interface Pairs {
-  readonly items?: readonly { readonly key?: (Ranged & { readonly value?: unknown }) | null }[];
+  readonly items?: readonly {
+    readonly key?: (YamlNodeRange & { readonly value?: unknown }) | null;
+  }[];
 }
 
 function place(document: Document, lines: LineCounter, file: string, path: ConfigPath): string {
@@ -114,7 +116,7 @@ function offsetOf(document: Document, path: ConfigPath): number {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
     const key = parent?.items?.find((item) => item?.key?.value === path[depth - 1])?.key;
-    const node = key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
+    const node = key ?? (document.getIn(path.slice(0, depth), true) as YamlNodeRange | undefined);
     const offset = node?.range?.[0];
     if (offset !== undefined) return offset;
   }

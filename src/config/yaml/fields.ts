@@ -12,7 +12,7 @@ export function scalar(takes = "text") {
   );
 }
 
-export const filled = (takes: string) => v.pipe(scalar(takes), v.nonEmpty(takes));
+export const nonEmptyScalar = (takes: string) => v.pipe(scalar(takes), v.nonEmpty(takes));
 
 const switches: Readonly<Record<string, boolean | undefined>> = {
   true: true,
@@ -26,7 +26,7 @@ const switches: Readonly<Record<string, boolean | undefined>> = {
 };
 
 /** YAML 1.1's words, which are what Prometheus takes. */
-export function truth() {
+export function yamlBoolean() {
   const takes = "true or false";
   return v.pipe(
     scalar(takes),

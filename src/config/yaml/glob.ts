@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-export function filesOf(pattern: string): string[] {
+export function expandGlob(pattern: string): string[] {
   const last = basename(pattern);
   if (!/[*?[]/.test(last)) return isFile(pattern) ? [pattern] : [];
   const folder = dirname(pattern);

@@ -7,7 +7,7 @@ import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
 import { amd } from "./amd.ts";
 import { CompatFrames } from "./compat.ts";
-import { type Given, inputOf, mi250, mi300, radeon } from "./fixture.ts";
+import { type CompatFixtureReading, inputOf, mi250, mi300, radeon } from "./fixture.ts";
 
 /** Boards whose use the dashboards take from gpu_gfx_activity: MI250X, MI210, MI250. */
 const byActivity = /^(?:102-D65208-0C|102-D67305-00|102-D65209-0C)$/;
@@ -20,7 +20,11 @@ interface Selected {
 }
 
 /** The present series of a name, as an instant query gives them. */
-function select(device: Device, readings: readonly Given[], name: string): readonly Selected[] {
+function select(
+  device: Device,
+  readings: readonly CompatFixtureReading[],
+  name: string,
+): readonly Selected[] {
   const [frame] = new CompatFrames([amd]).of([inputOf(device, readings)]);
   return (frame?.layout.series ?? []).flatMap(({ metric, labels }, slot) =>
     metric.name === name && frame?.presence[slot] === presence.present
@@ -30,8 +34,12 @@ function select(device: Device, readings: readonly Given[], name: string): reado
 }
 
 const model = ({ labels }: Selected): string => labels.get("card_model") ?? "";
-const owner: Given = [gpu.ownerInfo, { workload: "4711", pod: "trainer-0", namespace: "ml" }, 1];
-const busy: readonly Given[] = [owner, [gpu.up, {}, 1], [gpu.utilization, {}, 0.97]];
+const owner: CompatFixtureReading = [
+  gpu.ownerInfo,
+  { workload: "4711", pod: "trainer-0", namespace: "ml" },
+  1,
+];
+const busy: readonly CompatFixtureReading[] = [owner, [gpu.up, {}, 1], [gpu.utilization, {}, 0.97]];
 
 /** `gpu_gfx_activity{card_model=~MI200}` and `gpu_gfx_busy_instantaneous{card_model!~MI200}`, side by side in each panel. */
 function usage(device: Device): readonly Selected[] {
@@ -54,7 +62,7 @@ test.each([mi300, mi250, radeon])(
   },
 );
 
-test.each<[Device, readonly Given[], string, number]>([
+test.each<[Device, readonly CompatFixtureReading[], string, number]>([
   [
     mi300,
     [

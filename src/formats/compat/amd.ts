@@ -12,17 +12,17 @@ import {
   percent,
   simulatedLabel,
 } from "./convert.ts";
-import type { About, CompatRow, CompatTable } from "./row.ts";
+import type { RowContext, CompatRow, CompatTable } from "./row.ts";
 import { sum } from "./row.ts";
 
-type Draft = Omit<CompatRow, "name" | "kind" | "unit" | "help" | "from">;
+type AmdRowOptions = Omit<CompatRow, "name" | "kind" | "unit" | "help" | "from">;
 
 const gauge = (
   name: string,
   unit: string,
   help: string,
   from: MetricEntry,
-  draft: Draft = {},
+  draft: AmdRowOptions = {},
 ): CompatRow => ({ name, kind: "gauge", unit, help, from, ...draft });
 
 /** Their clocks are one array per GPU; on an MI300X the first eight places are the compute dies', then memory, then video. */
@@ -73,7 +73,7 @@ const onePower =
   "The reading the card has: current, average, or the chip's alone. As there, an MI3xx has gpu_package_power and any other card gpu_average_package_power: AMD's dashboards add the two up.";
 
 /** MI3xx boards report their current power, all others an average. */
-const reportsCurrentPower = ({ device }: About): boolean => /\bMI3\d\d/.test(device.model);
+const reportsCurrentPower = ({ device }: RowContext): boolean => /\bMI3\d\d/.test(device.model);
 
 const linkEvents = [
   ["pcie_recovery_count", "recovery", "Times the PCIe link was retrained."],

@@ -5,7 +5,7 @@ import { presence } from "../../model/presence.ts";
 import { PageWriter } from "../prometheus/page.ts";
 import { CompatFrames } from "./compat.ts";
 import type { CompatInput } from "./compat.ts";
-import type { Given } from "./fixture.ts";
+import type { CompatFixtureReading } from "./fixture.ts";
 import { everything, h200, inputOf, mi250, mi300, nextOf } from "./fixture.ts";
 import type { CompatName } from "./tables.ts";
 import { compatNames, compatTables } from "./tables.ts";
@@ -27,7 +27,11 @@ function samples(names: readonly CompatName[], ...inputs: CompatInput[]): string
 const deviceFor = (name: CompatName) => (compatTables[name].vendor === "amd" ? mi300 : h200);
 
 /** The one value under a name, labels aside; undefined where there is none. */
-function valueOf(name: CompatName, metric: string, readings: readonly Given[]): number | undefined {
+function valueOf(
+  name: CompatName,
+  metric: string,
+  readings: readonly CompatFixtureReading[],
+): number | undefined {
   const found = samples([name], inputOf(deviceFor(name), readings)).filter(
     (line) => line.startsWith(`${metric}{`) || line.startsWith(`${metric} `),
   );
@@ -35,7 +39,7 @@ function valueOf(name: CompatName, metric: string, readings: readonly Given[]): 
   return found[0] === undefined ? undefined : Number(found[0].slice(found[0].lastIndexOf(" ") + 1));
 }
 
-test.each<[CompatName, string, number, Given[]]>([
+test.each<[CompatName, string, number, CompatFixtureReading[]]>([
   ["dcgm", "DCGM_FI_DEV_FB_USED", 33_000, [[gpu.memoryUsed, {}, 33_000 * mib + 1_000_000]]],
   ["dcgm", "DCGM_FI_DEV_FB_FREE", 110_155, [[gpu.memoryFree, {}, 110_155 * mib]]],
   ["dcgm", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 123_456, [[gpu.energy, {}, 123.456]]],
@@ -180,7 +184,7 @@ test.each<[CompatName, string, number, Given[]]>([
   expect(valueOf(name, metric, readings)).toBe(expected);
 });
 
-test.each<[string, string, Given[]]>([
+test.each<[string, string, CompatFixtureReading[]]>([
   ["nvidia_smi_clocks_event_reasons_gpu_idle", "utilisation alone", [[gpu.utilization, {}, 0]]],
   ["nvidia_smi_power_draw_average_watts", "a card without an average", [[gpu.power, {}, 39]]],
   [
@@ -209,7 +213,7 @@ test("MIG instances are no GPUs: not in the count, and not under names of whole 
     parent: h200.uuid,
     model: "NVIDIA H200 MIG 1g.18gb",
   }));
-  const readings: Given[] = [
+  const readings: CompatFixtureReading[] = [
     [gpu.info, {}, 1],
     [gpu.memoryUsed, {}, mib],
   ];
@@ -222,7 +226,7 @@ test("MIG instances are no GPUs: not in the count, and not under names of whole 
   expect(samples(["dcgm"], ...inputs).filter((line) => line.includes("FB_USED"))).toHaveLength(3);
 });
 
-test.each<[string, number | undefined, Given[]]>([
+test.each<[string, number | undefined, CompatFixtureReading[]]>([
   ["none was seen", 0, [[gpu.xidWatched, {}, 1]]],
   ["none is reported by this card", undefined, [[gpu.up, {}, 1]]],
   ["none can be reported", undefined, [[gpu.xidWatched, {}, "unsupported"]]],
@@ -257,7 +261,11 @@ test("dcgm: labels are that exporter's, the host under both of its names", () =>
 });
 
 test("amd and nvidia-smi: labels are those exporters'", () => {
-  const partition: Given = [gpu.partitionInfo, { compute: "SPX", memory: "NPS1" }, 1];
+  const partition: CompatFixtureReading = [
+    gpu.partitionInfo,
+    { compute: "SPX", memory: "NPS1" },
+    1,
+  ];
   expect(samples(["amd"], inputOf(mi300, [partition, [gpu.pcieReplays, {}, 2]]))).toEqual([
     'pcie_replay_count{card_model="102-G30211-0C",card_series="AMD Instinct MI300X",card_vendor="Advanced Micro Devices, Inc. [AMD/ATI]",' +
       'driver_version="6.12.12",gpu_compute_partition_type="spx",gpu_id="0",gpu_memory_partition_type="nps1",' +
@@ -335,7 +343,11 @@ test("half of a sum is no sum, and a difference needs both", () => {
 });
 
 test("a series that two sources tell is counted once", () => {
-  const link: Given = [gpu.interconnectBytes, { link: "0", direction: "receive" }, 2_048];
+  const link: CompatFixtureReading = [
+    gpu.interconnectBytes,
+    { link: "0", direction: "receive" },
+    2_048,
+  ];
   expect(samples(["dcgm"], inputOf(h200, [link]), inputOf(h200, [link]))).toEqual([
     expect.stringMatching(/^DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL\{.*\} 2$/),
   ]);

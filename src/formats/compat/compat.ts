@@ -6,8 +6,8 @@ import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import { planCompat } from "./plan.ts";
-import type { Cell, Input, Plan } from "./plan.ts";
-import type { CompatTable, Present } from "./row.ts";
+import type { CompatCell, CellInput, CompatPlan } from "./plan.ts";
+import type { CompatTable, PresentReading } from "./row.ts";
 
 /** A frame and what its source has seen: the part of a delivery that matters here. */
 export interface CompatInput {
@@ -15,17 +15,17 @@ export interface CompatInput {
   readonly devices: readonly Device[];
 }
 
-interface Kept {
+interface CachedPlans {
   readonly layouts: readonly Layout[];
   readonly devices: readonly (readonly Device[])[];
   /** Which owner series were present: jobs come and go without a new layout. */
   readonly owners: string;
-  readonly plans: readonly Plan[];
+  readonly plans: readonly CompatPlan[];
 }
 
 export class CompatFrames {
   readonly #tables: readonly CompatTable[];
-  #kept: Kept = { layouts: [], devices: [], owners: "", plans: [] };
+  #kept: CachedPlans = { layouts: [], devices: [], owners: "", plans: [] };
 
   constructor(tables: readonly CompatTable[]) {
     this.#tables = tables;
@@ -90,7 +90,7 @@ function slotsOf(layout: Layout, metric: MetricEntry): readonly number[] {
   return slots;
 }
 
-function fill(plan: Plan, frames: readonly Frame[]): Frame {
+function fill(plan: CompatPlan, frames: readonly Frame[]): Frame {
   const values = new Float64Array(plan.cells.length);
   const states = new Uint8Array(plan.cells.length);
   let timeMs = 0;
@@ -103,18 +103,21 @@ function fill(plan: Plan, frames: readonly Frame[]): Frame {
   return { timeMs, layout: plan.layout, values, presence: states };
 }
 
-interface Answer {
+interface CellResult {
   readonly value: number;
   readonly state: number;
   readonly timeMs: number;
 }
 
-function read({ row, inputs, anchor, second, about }: Cell, frames: readonly Frame[]): Answer {
-  const { present, absent, timeMs } = look(inputs, frames);
-  const missing = (state: number): Answer => ({ value: 0, state, timeMs });
+function read(
+  { row, inputs, anchor, second, about }: CompatCell,
+  frames: readonly Frame[],
+): CellResult {
+  const { present, absent, timeMs } = collectInputs(inputs, frames);
+  const missing = (state: number): CellResult => ({ value: 0, state, timeMs });
   if (present.length === 0) {
     if (row.whenNone === undefined || inputs.length > 0) return missing(absent ?? presence.failed);
-    const given = look(anchor, frames);
+    const given = collectInputs(anchor, frames);
     return given.present.some(({ value }) => value === 1)
       ? { value: row.whenNone.value, state: presence.present, timeMs }
       : missing(given.absent ?? presence.unsupported);
@@ -122,7 +125,7 @@ function read({ row, inputs, anchor, second, about }: Cell, frames: readonly Fra
   if (absent !== undefined && row.fold?.partial === false) return missing(absent);
   let value = row.fold?.of(present) ?? present[0]?.value;
   if (row.second !== undefined && value !== undefined) {
-    const other = look(second, frames);
+    const other = collectInputs(second, frames);
     const total = other.present.reduce((sum, one) => sum + one.value, 0);
     value = row.second.apply(value, other.present.length === 0 ? undefined : total);
     if (value === undefined) return missing(other.absent ?? presence.unsupported);
@@ -137,8 +140,8 @@ function read({ row, inputs, anchor, second, about }: Cell, frames: readonly Fra
 }
 
 /** The readings that are there, the reason of the first that is not, and the newest time among them all. */
-function look(inputs: readonly Input[], frames: readonly Frame[]) {
-  const present: Present[] = [];
+function collectInputs(inputs: readonly CellInput[], frames: readonly Frame[]) {
+  const present: PresentReading[] = [];
   let absent: number | undefined;
   let timeMs = 0;
   for (const { frameIndex, slot, labels } of inputs) {

@@ -48,13 +48,17 @@ export const radeon: Device = {
   simulated: false,
 };
 
-export type Given = readonly [
+export type CompatFixtureReading = readonly [
   metric: MetricEntry,
   labels: Readonly<Record<string, string>>,
   value: number | AbsenceReason,
 ];
 
-export function inputOf(device: Device, readings: readonly Given[], timeMs = 5_000): CompatInput {
+export function inputOf(
+  device: Device,
+  readings: readonly CompatFixtureReading[],
+  timeMs = 5_000,
+): CompatInput {
   const builder = new LayoutBuilder();
   for (const [metric, labels] of readings)
     builder.add(
@@ -67,11 +71,18 @@ export function inputOf(device: Device, readings: readonly Given[], timeMs = 5_0
 }
 
 /** The same readings' next values, in the same layout. */
-export function nextOf(before: CompatInput, readings: readonly Given[]): CompatInput {
+export function nextOf(
+  before: CompatInput,
+  readings: readonly CompatFixtureReading[],
+): CompatInput {
   return { ...before, frame: frameOf(before.frame.layout, readings, before.frame.timeMs + 1_000) };
 }
 
-function frameOf(layout: Frame["layout"], readings: readonly Given[], timeMs: number): Frame {
+function frameOf(
+  layout: Frame["layout"],
+  readings: readonly CompatFixtureReading[],
+  timeMs: number,
+): Frame {
   const writer = new FrameWriter(layout, timeMs);
   readings.forEach(([, , value], slot) =>
     typeof value === "number" ? writer.set(slot, value) : writer.absent(slot, value),
@@ -96,9 +107,9 @@ const openValues: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Every reading of the catalogue about a GPU, with every value of its labels. */
-export function everything(value: number | AbsenceReason): Given[] {
+export function everything(value: number | AbsenceReason): CompatFixtureReading[] {
   return Object.values(gpu).flatMap((metric: MetricEntry) =>
-    combinations(metric === gpu.info ? [] : metric.labels).map((labels): Given => [
+    combinations(metric === gpu.info ? [] : metric.labels).map((labels): CompatFixtureReading => [
       metric,
       labels,
       value,

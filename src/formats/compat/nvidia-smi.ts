@@ -5,7 +5,7 @@ import { nvmlBusId, simulatedLabel } from "./convert.ts";
 import type { CompatRow, CompatTable } from "./row.ts";
 import { largest } from "./row.ts";
 
-type Draft = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
+type SmiRowOptions = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
 
 /** One query field; the help text is the field, as there. */
 const field = (
@@ -13,7 +13,7 @@ const field = (
   name: string,
   unit: string,
   from: MetricEntry,
-  draft: Draft = {},
+  draft: SmiRowOptions = {},
 ): CompatRow => ({
   name: `nvidia_smi_${name}`,
   kind: "gauge",
@@ -42,7 +42,7 @@ const reasons = [
 ] as const;
 
 /** The driver's own bit: nothing runs and the clocks are falling. */
-const idle: Draft = { convert: (mask) => mask & 1 };
+const idle: SmiRowOptions = { convert: (mask) => mask & 1 };
 
 /** The fields were renamed with driver 535; dashboards ask for the new name or the old. */
 const activeReasons = ["event", "throttle"].flatMap((word) => [

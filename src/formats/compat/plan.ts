@@ -8,10 +8,10 @@ import { labelKey, labelSet, labelValue } from "../../model/labels.ts";
 import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { About, CompatRow, CompatTable, From, Match, Owner } from "./row.ts";
+import type { RowContext, CompatRow, CompatTable, SourceMetric, Match, GpuOwner } from "./row.ts";
 
 /** Where a reading stands on the page. */
-export interface Input {
+export interface CellInput {
   readonly frameIndex: number;
   readonly slot: number;
   readonly labels: LabelSet;
@@ -19,36 +19,36 @@ export interface Input {
 }
 
 /** One series of the table. */
-export interface Cell {
+export interface CompatCell {
   readonly row: CompatRow;
-  readonly inputs: Input[];
-  readonly second: readonly Input[];
+  readonly inputs: CellInput[];
+  readonly second: readonly CellInput[];
   /** For a row that has a value where there is no series: what makes that value true. */
-  readonly anchor: readonly Input[];
-  readonly about: About;
+  readonly anchor: readonly CellInput[];
+  readonly about: RowContext;
 }
 
-export interface Plan {
+export interface CompatPlan {
   readonly layout: Layout;
-  readonly cells: readonly Cell[];
+  readonly cells: readonly CompatCell[];
 }
 
 interface Gpu {
   readonly device: Device;
   host: string;
-  readonly byMetric: Map<MetricEntry, Input[]>;
+  readonly byMetric: Map<MetricEntry, CellInput[]>;
 }
 
-interface Told {
+interface DeviceFrame {
   readonly frame: Frame;
   readonly devices: readonly Device[];
 }
 
-export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
+export function planCompat(table: CompatTable, told: readonly DeviceFrame[]): CompatPlan {
   const gpus = gatherGpus(table, told);
   const builder = new LayoutBuilder();
-  const cells: Cell[] = [];
-  const abouts = gpus.map((one): About => ({
+  const cells: CompatCell[] = [];
+  const abouts = gpus.map((one): RowContext => ({
     device: one.device,
     host: one.host,
     owner: ownerOf(one, told),
@@ -57,7 +57,7 @@ export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
   }));
   for (const row of table.rows) {
     const metric = entryOf(row);
-    const placed = new Map<string, Cell>();
+    const placed = new Map<string, CompatCell>();
     gpus.forEach((one, index) => {
       const about = abouts[index];
       if (about === undefined) return;
@@ -71,7 +71,7 @@ export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
         const second = row.second === undefined ? [] : find(one, row.second);
         const anchor =
           row.whenNone === undefined ? [] : (one.byMetric.get(row.whenNone.given) ?? []);
-        const cell: Cell = { row, inputs, second, anchor, about };
+        const cell: CompatCell = { row, inputs, second, anchor, about };
         builder.add(metric, labels);
         placed.set(key, cell);
         cells.push(cell);
@@ -82,7 +82,7 @@ export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
 }
 
 /** The GPUs of the table's vendor with their series; a series that two sources tell counts once, as on the page. */
-function gatherGpus(table: CompatTable, told: readonly Told[]): Gpu[] {
+function gatherGpus(table: CompatTable, told: readonly DeviceFrame[]): Gpu[] {
   const gpus = new Map<string, Gpu>();
   for (const { devices } of told)
     for (const device of devices)
@@ -115,8 +115,8 @@ function groups(
   table: CompatTable,
   row: CompatRow,
   one: Gpu,
-  about: About,
-): { labels: LabelSet; inputs: Input[] }[] {
+  about: RowContext,
+): { labels: LabelSet; inputs: CellInput[] }[] {
   const base = {
     ...(row.perHost === true ? table.hostLabels(about) : table.labels(about)),
     ...row.labels?.(about),
@@ -129,7 +129,7 @@ function groups(
     return row.whenNone === undefined || !one.byMetric.has(row.whenNone.given)
       ? []
       : [{ labels: labelSet(base), inputs: [] }];
-  const byLabels = new Map<string, { labels: LabelSet; inputs: Input[] }>();
+  const byLabels = new Map<string, { labels: LabelSet; inputs: CellInput[] }>();
   for (const input of inputs) {
     const copied: Record<string, string | undefined> = {};
     for (const [theirs, ours] of Object.entries(row.copy ?? {}))
@@ -143,7 +143,7 @@ function groups(
   return [...byLabels.values()];
 }
 
-function find(one: Gpu, { from, match, reported }: From): Input[] {
+function find(one: Gpu, { from, match, reported }: SourceMetric): CellInput[] {
   return (one.byMetric.get(from) ?? []).filter(
     ({ labels, derived }) => matches(labels, match) && !(reported === true && derived),
   );
@@ -156,7 +156,7 @@ function matches(labels: LabelSet, match: Match = {}): boolean {
   });
 }
 
-function ownerOf(one: Gpu, told: readonly Told[]): Owner {
+function ownerOf(one: Gpu, told: readonly DeviceFrame[]): GpuOwner {
   const owners = (one.byMetric.get(gpu.ownerInfo) ?? []).filter(
     ({ frameIndex, slot }) => told[frameIndex]?.frame.presence[slot] === presence.present,
   );

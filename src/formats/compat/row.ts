@@ -6,7 +6,7 @@ import type { LabelSet } from "../../model/labels.ts";
 /** Labels a reading must carry; a list takes any of its values. */
 export type Match = Readonly<Record<string, string | readonly string[]>>;
 
-export interface From {
+export interface SourceMetric {
   readonly from: MetricEntry;
   readonly match?: Match;
   /** Only what the device reports: a value computed from other readings does not count. */
@@ -14,7 +14,7 @@ export interface From {
 }
 
 /** Who holds the whole GPU. Nobody where several share it: a label can name one, and would name the wrong one. */
-export interface Owner {
+export interface GpuOwner {
   readonly namespace?: string | undefined;
   readonly pod?: string | undefined;
   readonly container?: string | undefined;
@@ -22,22 +22,22 @@ export interface Owner {
   readonly user?: string | undefined;
 }
 
-export interface About {
+export interface RowContext {
   readonly device: Device;
   readonly host: string;
-  readonly owner: Owner;
+  readonly owner: GpuOwner;
   /** Whole GPUs of the table's vendor on this page; MIG instances are no GPUs. */
   readonly gpus: number;
   /** A label of the GPU's series of a metric, for what is told only there. */
   readonly labelOf: (metric: MetricEntry, label: string) => string | undefined;
 }
 
-export interface Folded extends About {
+export interface ConversionContext extends RowContext {
   /** When the newest reading behind the value was made. */
   readonly timeMs: number;
 }
 
-export interface Present {
+export interface PresentReading {
   readonly value: number;
   readonly labels: LabelSet;
 }
@@ -47,27 +47,27 @@ export interface Fold {
   readonly says: string;
   /** Whether the present ones still tell the truth where others are absent. */
   readonly partial: boolean;
-  of(readings: readonly Present[]): number;
+  of(readings: readonly PresentReading[]): number;
 }
 
-export interface CompatRow extends From {
+export interface CompatRow extends SourceMetric {
   readonly name: string;
   readonly kind: "gauge" | "counter";
   /** As the other exporter gives it. */
   readonly unit: string;
   readonly help: string;
   /** Taken in turn where the GPU has no series of `from`. */
-  readonly otherwise?: readonly From[];
+  readonly otherwise?: readonly SourceMetric[];
   /** From our unit to theirs; undefined leaves the reading out. */
-  readonly convert?: (value: number, folded: Folded) => number | undefined;
+  readonly convert?: (value: number, folded: ConversionContext) => number | undefined;
   /** Their label, taken from our label of the reading. */
   readonly copy?: Readonly<Record<string, string>>;
   /** Labels with a value of their own, beside the table's. */
-  readonly labels?: (about: About) => Readonly<Record<string, string | undefined>>;
+  readonly labels?: (about: RowContext) => Readonly<Record<string, string | undefined>>;
   /** Where several readings make one series; else the first counts. */
   readonly fold?: Fold;
   /** A second reading of the same GPU that the value depends on; undefined in `apply` where it is absent. */
-  readonly second?: From & {
+  readonly second?: SourceMetric & {
     readonly says: string;
     readonly apply: (value: number, second: number | undefined) => number | undefined;
   };
@@ -87,9 +87,9 @@ export interface CompatTable {
   /** Their plain names describe whole GPUs: a MIG instance has no series under them. */
   readonly wholeOnly?: true;
   /** The labels of every series of a GPU. */
-  readonly labels: (about: About) => Readonly<Record<string, string | undefined>>;
+  readonly labels: (about: RowContext) => Readonly<Record<string, string | undefined>>;
   /** The labels of a series that is one for the host. */
-  readonly hostLabels: (about: About) => Readonly<Record<string, string | undefined>>;
+  readonly hostLabels: (about: RowContext) => Readonly<Record<string, string | undefined>>;
   readonly rows: readonly CompatRow[];
   /** Their metrics that we leave out, and why. */
   readonly leftOut: readonly (readonly [names: string, why: string])[];

@@ -6,7 +6,7 @@ import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { WireFrame } from "./frame.ts";
+import type { PushFrame } from "./frame.ts";
 import type { Hello } from "./hello.ts";
 
 export const devices: readonly Device[] = [
@@ -45,7 +45,7 @@ export function wireFrame(
   names: { readonly layout: string; readonly devices: string },
   sequence: number,
   values: readonly (number | "failed" | "asleep")[],
-): WireFrame {
+): PushFrame {
   return {
     ...names,
     sequence,

@@ -13,7 +13,7 @@ export type FrameTier = Tier | "stream";
 const tierNames: readonly FrameTier[] = ["fast", "slow", "static", "stream"];
 
 /** A frame with its layout and devices by name. */
-export interface WireFrame {
+export interface PushFrame {
   /** Counts up within a session, with gaps; 1 or more. */
   readonly sequence: number;
   readonly layout: string;
@@ -29,7 +29,7 @@ export interface WireFrame {
 }
 
 /** The frame's names and time, which can be read without its layout. */
-export type FrameHead = Omit<WireFrame, "presence" | "values">;
+export type FrameHead = Omit<PushFrame, "presence" | "values">;
 
 /** How presence stands: everything is there, as in the frame before, or in runs. */
 const presenceForm = { allPresent: 0, asBefore: 1, runs: 2 } as const;
@@ -59,7 +59,7 @@ export class FrameEncoder {
   readonly #memory = new Memory();
 
   /** `resolutions` by slot, as the layout's definition tells them. */
-  encode(frame: WireFrame, resolutions: Float64Array): Buffer {
+  encode(frame: PushFrame, resolutions: Float64Array): Buffer {
     const bytes = new ByteWriter();
     const slots = resolutions.length;
     const before = this.#memory.of(frame.layout, slots);
@@ -106,7 +106,7 @@ export class FrameDecoder {
   }
 
   /** @throws FramesError */
-  body(reader: ByteReader, head: FrameHead, resolutions: Float64Array): WireFrame {
+  body(reader: ByteReader, head: FrameHead, resolutions: Float64Array): PushFrame {
     const slots = resolutions.length;
     this.#valuesLeft -= slots;
     if (this.#valuesLeft < 0)
@@ -155,7 +155,7 @@ function readPresence(reader: ByteReader, before: Uint8Array): Uint8Array {
 
 function writeValues(
   bytes: ByteWriter,
-  { presence: states, values }: WireFrame,
+  { presence: states, values }: PushFrame,
   before: Float64Array,
   resolutions: Float64Array,
 ): void {

@@ -4,7 +4,7 @@ import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { parseAnswer } from "./push-response.ts";
+import { parsePushResponse } from "./push-response.ts";
 import { decodeDevices, encodeDevices } from "./devices.ts";
 import { devices, hello, someLayout, wireFrame } from "./fixture.ts";
 import { FrameDecoder, FrameEncoder } from "./frame.ts";
@@ -12,7 +12,7 @@ import { decodeHello, encodeHello } from "./hello.ts";
 import type { LayoutDefinition } from "./layout.ts";
 import { decodeLayout, encodeLayout } from "./layout.ts";
 import { decodeMetric, encodeMetric } from "./metric.ts";
-import type { Known, ReadRequest } from "./request.ts";
+import type { DefinitionStore, PushRequest } from "./request.ts";
 import { readRequest, recordKind, RequestWriter, VersionError } from "./request.ts";
 
 const layout = encodeLayout(someLayout());
@@ -78,7 +78,7 @@ test("a frame that is like the one before takes a byte a reading", () => {
   expect(again.length).toBeLessThan(first.length);
 });
 
-class Learning implements Known {
+class Learning implements DefinitionStore {
   readonly layouts = new Map<string, LayoutDefinition>();
   readonly devices = new Map<string, readonly Device[]>();
   readonly metrics: string[] = [];
@@ -117,7 +117,7 @@ function request(parts: {
   return writer.finish();
 }
 
-const read = (body: Uint8Array, known: Known = new Learning()): ReadRequest =>
+const read = (body: Uint8Array, known: DefinitionStore = new Learning()): PushRequest =>
   readRequest(body, () => known);
 
 test("a whole request is read: who sends, what it defines, its frames in order", () => {
@@ -172,12 +172,14 @@ test("a count that promises more than there is is refused before room is made fo
 });
 
 test("an answer is read whatever else a newer hub puts into it, and anything else is none", () => {
-  expect(parseAnswer(Buffer.from('{"acknowledged":7,"mood":"good"}'))).toEqual({ acknowledged: 7 });
-  expect(parseAnswer(Buffer.from('{"needs":{"layouts":["ab"]}}'))).toEqual({
+  expect(parsePushResponse(Buffer.from('{"acknowledged":7,"mood":"good"}'))).toEqual({
+    acknowledged: 7,
+  });
+  expect(parsePushResponse(Buffer.from('{"needs":{"layouts":["ab"]}}'))).toEqual({
     needs: { layouts: ["ab"], devices: [], metrics: [] },
   });
   for (const other of ["", "<html>", "7", '{"acknowledged":-1}', '{"acknowledged":"7"}'])
-    expect(parseAnswer(Buffer.from(other))).toBeUndefined();
+    expect(parsePushResponse(Buffer.from(other))).toBeUndefined();
 });
 
 const asGpulseError = (parse: () => unknown): void => {

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { formatVersion } from "./request.ts";
 
-export interface Needs {
+export interface MissingDefinitions {
   readonly layouts: readonly string[];
   readonly devices: readonly string[];
   readonly metrics: readonly string[];
@@ -28,8 +28,8 @@ const answerSchema = v.object({
   error: v.optional(v.string()),
 });
 
-export type PushAnswer = v.InferOutput<typeof answerSchema>;
-export type HubClock = NonNullable<PushAnswer["clock"]>;
+export type PushResponse = v.InferOutput<typeof answerSchema>;
+export type HubClock = NonNullable<PushResponse["clock"]>;
 
 /** The agent holds, or stamps again, frames whose time the hub does not accept, instead of having them acknowledged. */
 export const clockCapability = "clock/1";
@@ -41,7 +41,7 @@ export const isAccepted = ({ oldestMs, newestMs }: HubClock, timeMs: number): bo
 export const formats: readonly number[] = [formatVersion];
 
 /** Undefined where it is no answer of a hub: something between it and us may have answered. */
-export function parseAnswer(body: Uint8Array): PushAnswer | undefined {
+export function parsePushResponse(body: Uint8Array): PushResponse | undefined {
   try {
     const checked = v.safeParse(answerSchema, JSON.parse(Buffer.from(body).toString("utf8")));
     return checked.success ? checked.output : undefined;

@@ -4,7 +4,7 @@ import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { decodeDevices } from "./devices.ts";
 import { FrameDecoder } from "./frame.ts";
-import type { FrameHead, WireFrame } from "./frame.ts";
+import type { FrameHead, PushFrame } from "./frame.ts";
 import { hashOf } from "./hash.ts";
 import type { Hello } from "./hello.ts";
 import { decodeHello } from "./hello.ts";
@@ -54,7 +54,7 @@ export class RequestWriter {
 export class VersionError extends FramesError {}
 
 /** What the reader of a request knows and learns. */
-export interface Known {
+export interface DefinitionStore {
   /** Undefined where a metric of it, or the layout itself, is not known; the reader then only looks for what else is not. */
   layout(hash: string): Pick<LayoutDefinition, "resolutions"> | undefined;
   learnLayout(layout: LayoutDefinition): void;
@@ -62,10 +62,10 @@ export interface Known {
   learnMetric(metric: MetricEntry): void;
 }
 
-export interface ReadRequest {
+export interface PushRequest {
   readonly hello: Hello;
   /** Those whose layout is known. */
-  readonly frames: readonly WireFrame[];
+  readonly frames: readonly PushFrame[];
   /** Every frame, also those that could not be read for want of their layout. */
   readonly heads: readonly FrameHead[];
   readonly goodbye: boolean;
@@ -74,7 +74,10 @@ export interface ReadRequest {
 }
 
 /** `greet` is told who sends before anything is learned, and answers with what is known of them. @throws FramesError */
-export function readRequest(body: Uint8Array, greet: (hello: Hello) => Known): ReadRequest {
+export function readRequest(
+  body: Uint8Array,
+  greet: (hello: Hello) => DefinitionStore,
+): PushRequest {
   const reader = new ByteReader(body);
   checkMark(reader);
   const records = listRecords(reader);
@@ -84,7 +87,7 @@ export function readRequest(body: Uint8Array, greet: (hello: Hello) => Known): R
   const known = greet(hello);
   const decoder = new FrameDecoder();
   const heads: FrameHead[] = [];
-  const frames: WireFrame[] = [];
+  const frames: PushFrame[] = [];
   const unknownKinds = new Set<number>();
   let goodbye = false;
   for (const { kind, content } of records.slice(1)) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
 import { GpuzFrames } from "./frames.ts";
-import type { Row } from "./rows.ts";
+import type { GpuzRow } from "./rows.ts";
 import { RowParser } from "./rows.ts";
 import { vendorOfColumns } from "./vendor.ts";
 
@@ -18,7 +18,7 @@ function capture(log: string) {
     { uuid: "U", index: 0, vendor: "amd", model: "M", simulated: false },
     "pc",
   );
-  const value = (row: Row | undefined, name: string, label?: string): number | string => {
+  const value = (row: GpuzRow | undefined, name: string, label?: string): number | string => {
     if (row === undefined) throw new Error("no such row");
     const frame = frames.frame(row, row.localMs);
     const slot = frame.layout.series.findIndex(
@@ -30,7 +30,7 @@ function capture(log: string) {
     const state = presenceNames[frame.presence[slot] ?? 4] ?? "";
     return state === "present" ? (frame.values[slot] ?? Number.NaN) : state;
   };
-  const at = (date: string): Row | undefined =>
+  const at = (date: string): GpuzRow | undefined =>
     rows.find(({ localMs }) => localMs === Date.parse(`${date.replace(" ", "T")}Z`));
   return { parser, rows, value, at };
 }

@@ -5,22 +5,22 @@
  */
 import { gpu, gpuz, host } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Column, Header } from "./header.ts";
-import type { Quantity } from "./units.ts";
+import type { GpuzColumn, GpuzHeader } from "./header.ts";
+import type { GpuzQuantity } from "./units.ts";
 import { converter } from "./units.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 interface Rule {
   readonly pattern: RegExp;
-  readonly quantity: Quantity;
+  readonly quantity: GpuzQuantity;
   readonly metric: MetricEntry;
-  readonly labels: Labels | ((match: RegExpExecArray, column: Column) => Labels);
+  readonly labels: Labels | ((match: RegExpExecArray, column: GpuzColumn) => Labels);
 }
 
 const rule = (
   pattern: RegExp,
-  quantity: Quantity,
+  quantity: GpuzQuantity,
   metric: MetricEntry,
   labels: Rule["labels"] = {},
 ): Rule => ({ pattern, quantity, metric, labels });
@@ -113,17 +113,17 @@ const rules: readonly Rule[] = [
   rule(/^MVDDC Current$/i, "current", gpuz.current, { rail: "memory" }),
 ];
 
-export interface Reading {
+export interface ColumnMapping {
   /** Position among the header's columns. */
   readonly column: number;
   readonly metric: MetricEntry;
   readonly labels: Labels;
-  readonly quantity: Quantity;
+  readonly quantity: GpuzQuantity;
   readonly convert: (decimal: string) => number;
 }
 
 /** PerfCap Reason is a mask, and gives several series of its own; it is kept as a plain number too. */
-export function perfCapColumn(header: Header): number {
+export function perfCapColumn(header: GpuzHeader): number {
   return header.columns.findIndex(({ name }) => /^PerfCap Reason$/i.test(name));
 }
 
@@ -136,10 +136,10 @@ export const perfCapBits: readonly (readonly [mask: number, reason: string])[] =
 ];
 
 /** One reading per column, each its own series. */
-export function mapColumns(header: Header): readonly Reading[] {
+export function mapColumns(header: GpuzHeader): readonly ColumnMapping[] {
   const found = header.columns.map((column, index) => ({ index, ...match(column) }));
   const taken = new Set<string>();
-  const readings: Reading[] = [];
+  const readings: ColumnMapping[] = [];
   for (const { index, order: _, reading } of found.sort(
     (a, b) => a.order - b.order || a.index - b.index,
   )) {
@@ -154,9 +154,9 @@ export function mapColumns(header: Header): readonly Reading[] {
   return readings.sort((a, b) => a.column - b.column);
 }
 
-type Matched = Omit<Reading, "column">;
+type MetricMapping = Omit<ColumnMapping, "column">;
 
-function match(column: Column): { order: number; reading?: Matched } {
+function match(column: GpuzColumn): { order: number; reading?: MetricMapping } {
   for (const [order, { pattern, quantity, metric, labels }] of rules.entries()) {
     const found = pattern.exec(column.name);
     const convert = found === null ? undefined : converter(quantity, column.unit);
@@ -167,12 +167,12 @@ function match(column: Column): { order: number; reading?: Matched } {
   return { order: rules.length };
 }
 
-function generic(column: Column | undefined, taken: Set<string>): Matched {
+function generic(column: GpuzColumn | undefined, taken: Set<string>): MetricMapping {
   const { name = "", unit = "", occurrence = 1 } = column ?? {};
   const base = (name || "unnamed").replace(/[^\x20-\x7e\u00a0-\u00ff]/g, "?").slice(0, 120);
   for (let number = occurrence; ; number++) {
     const sensor = number === 1 ? base : `${base} #${number}`;
-    const reading: Matched = {
+    const reading: MetricMapping = {
       metric: gpuz.sensorValue,
       labels: { sensor, unit: unit.slice(0, 40) },
       quantity: "plain",
@@ -185,5 +185,5 @@ function generic(column: Column | undefined, taken: Set<string>): Matched {
   }
 }
 
-const seriesOf = ({ metric, labels }: Matched): string =>
+const seriesOf = ({ metric, labels }: MetricMapping): string =>
   `${metric.name} ${JSON.stringify(labels)}`;

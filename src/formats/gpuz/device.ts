@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { GpulseError } from "../../base/error.ts";
 import type { Device, Vendor } from "../../model/device.ts";
-import type { Header } from "./header.ts";
+import type { GpuzHeader } from "./header.ts";
 import { vendorOfColumns, vendorOfName } from "./vendor.ts";
 
 export interface GpuzIdentity {
@@ -14,7 +14,7 @@ export interface GpuzIdentity {
 }
 
 export function gpuzDevice(
-  header: Header,
+  header: GpuzHeader,
   file: string,
   { gpuName, vendor: given, uuid, index, host }: GpuzIdentity,
   note: (sentence: string) => void,

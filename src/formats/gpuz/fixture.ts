@@ -1,6 +1,6 @@
 /** Logs as GPU-Z writes them, for tests: padded cells, a comma at the end of each line, CRLF, ° as the single byte 0xB0. */
 
-export interface LogOptions {
+export interface GpuzLogOptions {
   readonly lineEnd?: string;
 }
 
@@ -9,7 +9,7 @@ export const gpuzBytes = (text: string): Buffer => Buffer.from(text, "latin1");
 
 export function headerLine(
   columns: readonly string[],
-  { lineEnd = "\r\n" }: LogOptions = {},
+  { lineEnd = "\r\n" }: GpuzLogOptions = {},
 ): string {
   return `        Date        , ${columns.map((column) => `${column} ,`).join(" ")}${lineEnd}`;
 }
@@ -17,7 +17,7 @@ export function headerLine(
 export function rowLine(
   date: string,
   cells: readonly (string | number)[],
-  { lineEnd = "\r\n" }: LogOptions = {},
+  { lineEnd = "\r\n" }: GpuzLogOptions = {},
 ): string {
   return `${date} ,${cells.map((cell) => `${String(cell).padStart(14)}   ,`).join("")}${lineEnd}`;
 }

@@ -7,17 +7,17 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Reading } from "./columns.ts";
+import type { ColumnMapping } from "./columns.ts";
 import { mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
-import type { Header } from "./header.ts";
-import type { Row } from "./rows.ts";
+import type { GpuzHeader } from "./header.ts";
+import type { GpuzRow } from "./rows.ts";
 import { readCell } from "./units.ts";
 
 interface Plan {
   readonly layout: Layout;
   readonly upSlot: number;
   readonly infoSlot: number;
-  readonly readings: readonly (Reading & { readonly slot: number })[];
+  readonly readings: readonly (ColumnMapping & { readonly slot: number })[];
   readonly perfCap: { readonly column: number; readonly slots: readonly number[] } | undefined;
 }
 
@@ -31,7 +31,7 @@ export class GpuzFrames {
     this.#host = host;
   }
 
-  frame({ header, cells }: Row, timeMs: number): Frame {
+  frame({ header, cells }: GpuzRow, timeMs: number): Frame {
     const plan = this.#plan(header);
     const writer = new FrameWriter(plan.layout, timeMs);
     writer.set(plan.upSlot, 1);
@@ -55,7 +55,7 @@ export class GpuzFrames {
     return writer.finish();
   }
 
-  #plan(header: Header): Plan {
+  #plan(header: GpuzHeader): Plan {
     const known = this.#plans.get(header.text);
     if (known !== undefined) return known;
     const plan = this.#build(header);
@@ -65,7 +65,7 @@ export class GpuzFrames {
     return plan;
   }
 
-  #build(header: Header): Plan {
+  #build(header: GpuzHeader): Plan {
     const builder = new LayoutBuilder();
     const upSlot = builder.add(gpu.up, deviceLabels(this.#device, this.#host));
     const infoSlot = builder.add(gpu.info, deviceInfoLabels(this.#device, this.#host));

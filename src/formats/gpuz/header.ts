@@ -3,7 +3,7 @@
  * end. It stands again wherever logging was started anew, and its columns may then be others.
  */
 
-export interface Column {
+export interface GpuzColumn {
   /** Without the unit: `GPU Temperature (Hot Spot)`. */
   readonly name: string;
   /** As it stands between the last brackets; empty for `PerfCap Reason []`. */
@@ -12,11 +12,11 @@ export interface Column {
   readonly occurrence: number;
 }
 
-export interface Header {
+export interface GpuzHeader {
   /** The same text is the same header: layouts are made once for it. */
   readonly text: string;
   /** Without the date. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly GpuzColumn[];
   /** Cells of a whole row, the date and the empty one behind the last comma included. */
   readonly cells: number;
 }
@@ -29,14 +29,14 @@ export function isHeader(line: string): boolean {
   return comma !== -1 && line.slice(0, comma).trim() === "Date";
 }
 
-export function parseHeader(line: string): Header | undefined {
+export function parseHeader(line: string): GpuzHeader | undefined {
   const cells = line.split(",");
   if (cells[0]?.trim() !== "Date" || cells.length > mostColumns) return undefined;
   const names = cells.slice(1).map((cell) => degrees(cell.trim().replace(/\s+/g, " ")));
   if (names.at(-1) === "") names.pop();
   if (names.length === 0) return undefined;
   const seen = new Map<string, number>();
-  const columns = names.map((text): Column => {
+  const columns = names.map((text): GpuzColumn => {
     const occurrence = (seen.get(text) ?? 0) + 1;
     seen.set(text, occurrence);
     const bracket = text.endsWith("]") ? text.lastIndexOf("[") : -1;

@@ -2,13 +2,13 @@
  * Lines of a GPU-Z log to rows, as they come, in pieces of any size. Pure: never reads a file or a clock. What is damaged
  * is left out and counted, and never shifts a value into another column.
  */
-import type { Header } from "./header.ts";
+import type { GpuzHeader } from "./header.ts";
 import { isHeader, parseHeader } from "./header.ts";
 import { LineSplitter } from "./lines.ts";
 import { localTimeMs } from "./time.ts";
 
-export interface Row {
-  readonly header: Header;
+export interface GpuzRow {
+  readonly header: GpuzHeader;
   /** The date as written, read as if it were UTC: the log does not say its zone. */
   readonly localMs: number;
   /** One per column of the header; undefined where the row is cut short. */
@@ -42,7 +42,7 @@ export class RowParser {
   };
   readonly #unusable: (line: string, reason: string) => void;
   #lines = new LineSplitter();
-  #header: Header | undefined;
+  #header: GpuzHeader | undefined;
   /** Whether a row of this log was written with decimal points. */
   #hasPoints = false;
 
@@ -51,11 +51,11 @@ export class RowParser {
     this.#unusable = unusable;
   }
 
-  get header(): Header | undefined {
+  get header(): GpuzHeader | undefined {
     return this.#header;
   }
 
-  push(bytes: Uint8Array): Row[] {
+  push(bytes: Uint8Array): GpuzRow[] {
     const overlong = this.#lines.overlong;
     const rows = this.#lines.push(bytes).flatMap((line) => this.#line(line, true));
     this.counts.unusable += this.#lines.overlong - overlong;
@@ -63,7 +63,7 @@ export class RowParser {
   }
 
   /** The file ends here for good: a last line without an end gives what is whole of it. */
-  end(): Row[] {
+  end(): GpuzRow[] {
     const last = this.#lines.end();
     return last === undefined ? [] : this.#line(last, false);
   }
@@ -74,12 +74,12 @@ export class RowParser {
     this.#hasPoints = false;
   }
 
-  #line(line: string, ended: boolean): Row[] {
+  #line(line: string, ended: boolean): GpuzRow[] {
     const parts = unglue(line.replace(/^(?:\u00ef\u00bb\u00bf)/, ""));
     return parts.flatMap((part, index) => this.#part(part, ended && index === parts.length - 1));
   }
 
-  #part(line: string, ended: boolean): Row[] {
+  #part(line: string, ended: boolean): GpuzRow[] {
     if (isHeader(line)) {
       // A header without its line end may lack columns: rows that follow would not fit, so the one before is kept.
       const header = ended ? parseHeader(line) : undefined;
@@ -115,7 +115,11 @@ export class RowParser {
   }
 
   /** One cell per column, or why the row does not fit its header. */
-  #cells(line: string, header: Header, ended: boolean): readonly (string | undefined)[] | string {
+  #cells(
+    line: string,
+    header: GpuzHeader,
+    ended: boolean,
+  ): readonly (string | undefined)[] | string {
     let cells = line.split(",");
     if (cells.length > header.cells) {
       // Whether a comma between digits is a decimal comma shows in the rest of the log: one writes points or commas.
@@ -149,7 +153,7 @@ function isMerged(cell: string): boolean {
 }
 
 /** Whether the row was written to its end: GPU-Z ends each line as its header, with a comma or without. */
-function isComplete(cells: readonly string[], header: Header): boolean {
+function isComplete(cells: readonly string[], header: GpuzHeader): boolean {
   const endsInComma = header.cells > header.columns.length + 1;
   return !endsInComma || cells.at(-1)?.trim() === "";
 }

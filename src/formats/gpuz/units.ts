@@ -2,7 +2,7 @@
 import type { AbsenceReason } from "../../model/presence.ts";
 
 /** What a column measures; its unit then says how to reach the base unit. */
-export type Quantity =
+export type GpuzQuantity =
   | "clock"
   | "temperature"
   | "share"
@@ -14,7 +14,7 @@ export type Quantity =
   | "throughput"
   | "plain";
 
-export type Cell = number | AbsenceReason;
+export type GpuzCell = number | AbsenceReason;
 type Convert = (decimal: string) => number;
 
 const times10 =
@@ -26,7 +26,7 @@ const times =
   (decimal) =>
     Number(decimal) * factor;
 
-const units: Readonly<Record<Exclude<Quantity, "plain">, Readonly<Record<string, Convert>>>> = {
+const units: Readonly<Record<Exclude<GpuzQuantity, "plain">, Readonly<Record<string, Convert>>>> = {
   clock: { MHz: times10(6), GHz: times10(9), kHz: times10(3) },
   temperature: {
     "\u00b0C": Number,
@@ -43,7 +43,7 @@ const units: Readonly<Record<Exclude<Quantity, "plain">, Readonly<Record<string,
 };
 
 /** How cells of a column become numbers; undefined where its unit does not fit what it measures. */
-export function converter(quantity: Quantity, unit: string): Convert | undefined {
+export function converter(quantity: GpuzQuantity, unit: string): Convert | undefined {
   if (quantity === "plain") return Number;
   // The unit comes from the file: `[constructor]` must not find what every object has.
   return Object.hasOwn(units[quantity], unit) ? units[quantity][unit] : undefined;
@@ -52,7 +52,11 @@ export function converter(quantity: Quantity, unit: string): Convert | undefined
 /** What drivers write for "cannot tell": all ones of 16 and 32 bits. Memory in MB may truly be 65535. */
 const sentinels = new Set([65_535, 4_294_967_295]);
 
-export function readCell(text: string | undefined, quantity: Quantity, convert: Convert): Cell {
+export function readCell(
+  text: string | undefined,
+  quantity: GpuzQuantity,
+  convert: Convert,
+): GpuzCell {
   if (text === undefined || text === "") return "failed";
   if (text === "-" || /^n\/?a$/i.test(text)) return "unsupported";
   if (!/^[+-]?\d{1,15}(?:\.\d{1,9})?$/.test(text)) return "failed";

@@ -8,7 +8,7 @@ import { BatchBuilder } from "../samples/builder.ts";
 import { maxBadParts, maxBatchLabelBytes } from "../samples/limits.ts";
 import { readFloat, readInteger, readTimeMs } from "./number.ts";
 import { byteOf, findPlain, LineError, quotedEnd } from "./scan.ts";
-import { SeriesBook } from "./series.ts";
+import { LineSeriesCache } from "./series.ts";
 
 export interface LineOptions {
   /** How long a unit of the times is, in milliseconds. */
@@ -32,7 +32,7 @@ export interface DecodedLines {
 }
 
 /** What came is something else: no line of it is taken. */
-export class TooManyBadLines extends Error {
+export class TooManyBadLinesError extends Error {
   constructor({ number, sentence }: BadLine) {
     super(`more than ${maxBadParts} lines are not understood, line ${number} first: ${sentence}`);
   }
@@ -40,13 +40,13 @@ export class TooManyBadLines extends Error {
 
 /** Decodes one request after the other, and keeps what it made of lines for the next. */
 export class LineDecoder {
-  readonly #books = new Map<string, SeriesBook>();
+  readonly #books = new Map<string, LineSeriesCache>();
 
   decode(bytes: Buffer, options: LineOptions): DecodedLines {
     const key = JSON.stringify(options.extra ?? []);
     if (this.#books.size >= maxBooks && !this.#books.has(key)) this.#books.clear();
     let book = this.#books.get(key);
-    if (book === undefined) this.#books.set(key, (book = new SeriesBook(options.extra)));
+    if (book === undefined) this.#books.set(key, (book = new LineSeriesCache(options.extra)));
     book.begin();
     return decodeWith(bytes, options, book);
   }
@@ -55,7 +55,7 @@ export class LineDecoder {
 /** By the label that all series of a request get: a hub is written to under few names. */
 const maxBooks = 8;
 
-function decodeWith(bytes: Buffer, options: LineOptions, book: SeriesBook): DecodedLines {
+function decodeWith(bytes: Buffer, options: LineOptions, book: LineSeriesCache): DecodedLines {
   const builder = new BatchBuilder(maxBatchLabelBytes);
   const line = new LineReader(bytes, builder, options, book);
   const { length } = bytes;
@@ -79,7 +79,7 @@ function decodeWith(bytes: Buffer, options: LineOptions, book: SeriesBook): Deco
       const end = lineEnd(bytes, at);
       if (!isBlank(bytes, at, end)) {
         firstBad ??= { number, sentence: thrown.message };
-        if (++badLines > maxBadParts) throw new TooManyBadLines(firstBad);
+        if (++badLines > maxBadParts) throw new TooManyBadLinesError(firstBad);
       }
       at = end + 1;
     }
@@ -92,12 +92,12 @@ class LineReader {
   readonly #bytes: Buffer;
   readonly #builder: BatchBuilder;
   readonly #options: LineOptions;
-  readonly #book: SeriesBook;
+  readonly #book: LineSeriesCache;
   /** The fields of the line being read: where their keys stand, and their values. A line is taken as a whole or not at all. */
   #keys: number[] = [];
   #values: number[] = [];
 
-  constructor(bytes: Buffer, builder: BatchBuilder, options: LineOptions, book: SeriesBook) {
+  constructor(bytes: Buffer, builder: BatchBuilder, options: LineOptions, book: LineSeriesCache) {
     this.#bytes = bytes;
     this.#builder = builder;
     this.#options = options;

@@ -6,15 +6,15 @@
  * looked for where it stood the last time, byte by byte, so that a known line makes no text and no object. Bounded.
  */
 import type { Label } from "../../model/labels.ts";
-import { BlockWriter, labelBlock } from "../samples/block.ts";
+import { LabelBlockWriter, labelBlock } from "../samples/block.ts";
 import type { BatchBuilder } from "../samples/builder.ts";
-import { grown } from "../samples/columns.ts";
-import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
+import { copyInto } from "../samples/columns.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../samples/limits.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 import { metricName, nameLabel, TagWriter } from "./tags.ts";
 
 /** A measurement with its tags; `key` bytes stand in the arena, as all that is kept does. */
-export interface Line {
+export interface MeasurementEntry {
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly fields: Field[];
@@ -35,11 +35,11 @@ interface Field {
 const arenaBytes = 32 * 2 ** 20;
 const maxFields = 500_000;
 
-export class SeriesBook {
-  readonly #lines: Line[] = [];
+export class LineSeriesCache {
+  readonly #lines: MeasurementEntry[] = [];
   readonly #byKey = new Map<string, number>();
   readonly #names = new Map<string, Uint8Array>();
-  readonly #block = new BlockWriter();
+  readonly #block = new LabelBlockWriter();
   readonly #tags: TagWriter;
   #arena = new Uint8Array(4_096);
   #used = 0;
@@ -47,7 +47,7 @@ export class SeriesBook {
   #request = 0;
   #last = -1;
   /** Whose tags are written, and its measurement. */
-  #written: Line | undefined;
+  #written: MeasurementEntry | undefined;
   #measurement = "";
 
   constructor(extra: Label | undefined) {
@@ -68,7 +68,7 @@ export class SeriesBook {
   }
 
   /** @throws LineError where these bytes are no measurement with tags. */
-  line(bytes: Buffer, start: number, end: number): Line {
+  line(bytes: Buffer, start: number, end: number): MeasurementEntry {
     const next = this.#lines[this.#last + 1];
     if (next !== undefined && this.#is(next, bytes, start, end)) {
       this.#last++;
@@ -78,11 +78,11 @@ export class SeriesBook {
     const known = this.#byKey.get(key);
     if (known !== undefined) {
       this.#last = known;
-      return this.#lines[known] as Line;
+      return this.#lines[known] as MeasurementEntry;
     }
     this.#writeTags(bytes, start, end);
     const keyStart = this.#keep(bytes, start, end);
-    const line: Line = { keyStart, keyEnd: this.#used, fields: [], byName: undefined };
+    const line: MeasurementEntry = { keyStart, keyEnd: this.#used, fields: [], byName: undefined };
     this.#last = this.#lines.push(line) - 1;
     this.#byKey.set(key, this.#last);
     this.#written = line;
@@ -91,7 +91,7 @@ export class SeriesBook {
 
   /** @param place which field of its line it is */
   series(
-    line: Line,
+    line: MeasurementEntry,
     place: number,
     bytes: Buffer,
     start: number,
@@ -102,14 +102,14 @@ export class SeriesBook {
     if (field === undefined || !this.#is(field, bytes, start, end))
       field = this.#findField(line, bytes, start, end);
     if (field.request !== this.#request) {
-      if (into.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+      if (into.seriesCount >= maxBatchSeries) throw new BatchTooLargeError();
       field.series = into.rawSeries(this.#arena, field.blockStart, field.blockEnd);
       field.request = this.#request;
     }
     return field.series;
   }
 
-  #findField(line: Line, bytes: Buffer, start: number, end: number): Field {
+  #findField(line: MeasurementEntry, bytes: Buffer, start: number, end: number): Field {
     const key = bytes.toString("latin1", start, end);
     line.byName ??= new Map(line.fields.map((field) => [this.#text(field), field]));
     const known = line.byName.get(key);
@@ -162,7 +162,7 @@ export class SeriesBook {
     const at = this.#used;
     const needed = at + end - start;
     if (needed > this.#arena.length)
-      this.#arena = grown(this.#arena, new Uint8Array(Math.max(needed, this.#arena.length * 2)));
+      this.#arena = copyInto(this.#arena, new Uint8Array(Math.max(needed, this.#arena.length * 2)));
     this.#arena.set(bytes.subarray(start, end), at);
     this.#used = needed;
     return at;

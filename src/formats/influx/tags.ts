@@ -3,7 +3,7 @@
  * plain names in order and no escapes: their bytes are copied as they stand, the others are read as texts.
  */
 import type { Label } from "../../model/labels.ts";
-import { BlockWriter } from "../samples/block.ts";
+import { LabelBlockWriter } from "../samples/block.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 
 export const nameLabel = "__name__";
@@ -18,8 +18,8 @@ for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 for (const digit of "0123456789") plainName[digit.charCodeAt(0)] = 2;
 
 export class TagWriter {
-  readonly before = new BlockWriter();
-  readonly after = new BlockWriter();
+  readonly before = new LabelBlockWriter();
+  readonly after = new LabelBlockWriter();
   readonly #extra: Label | undefined;
   readonly #extraName: Buffer;
   /** Where each tag's name begins, its equals sign stands and its value ends. */
@@ -103,7 +103,7 @@ export class TagWriter {
     for (const [name, value] of sorted) if (value !== "") this.#side(name).label(name, value);
   }
 
-  #side(name: string): BlockWriter {
+  #side(name: string): LabelBlockWriter {
     return name < nameLabel ? this.before : this.after;
   }
 }

@@ -16,9 +16,9 @@ import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
-import type { Decoded, DecodedMessage } from "./decode.ts";
-import type { Told } from "./encode.ts";
-import { metricNamed } from "./metric.ts";
+import type { MessageDecodeResult, DecodedMessage } from "./decode.ts";
+import type { MessageInput } from "./encode.ts";
+import { resolveMetric } from "./metric.ts";
 import { messageLimits } from "./schema.ts";
 
 const mark = Buffer.from("gpulse");
@@ -61,7 +61,7 @@ export class BinaryEncoder {
     });
   }
 
-  encode({ frame, devices, host, tags }: Told, source: string): BinaryMessage[] {
+  encode({ frame, devices, host, tags }: MessageInput, source: string): BinaryMessage[] {
     let parts = this.#plans.get(frame.layout);
     if (parts === undefined) {
       parts = partsOf(frame.layout);
@@ -132,7 +132,7 @@ export class BinaryDecoder {
   readonly #layouts = new Map<string, Layout>();
   readonly #plain = new Map<string, MetricEntry>();
 
-  decode(bytes: Uint8Array, tags: readonly string[]): Decoded {
+  decode(bytes: Uint8Array, tags: readonly string[]): MessageDecodeResult {
     if (bytes.length > messageLimits.bytes)
       return {
         ok: false,
@@ -183,7 +183,7 @@ export class BinaryDecoder {
         metric:
           findMetric(metric.name) ??
           metrics.get(metric.name) ??
-          metricNamed(metric.name, this.#plain).metric,
+          resolveMetric(metric.name, this.#plain).metric,
         suffix,
         labels,
       })),

@@ -14,9 +14,9 @@ import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 import { presence } from "../../model/presence.ts";
 import type { ColumnNames } from "./encode.ts";
-import { metricNamed } from "./metric.ts";
+import { resolveMetric } from "./metric.ts";
 import { MessageShapes } from "./shapes.ts";
-import type { Message } from "./schema.ts";
+import type { StreamMessage } from "./schema.ts";
 import { messageLimits, messageSchema, messageVersion } from "./schema.ts";
 
 export interface DecodedMessage {
@@ -27,7 +27,7 @@ export interface DecodedMessage {
   readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
 
-export type Decoded =
+export type MessageDecodeResult =
   | { readonly ok: true; readonly message: DecodedMessage }
   | { readonly ok: false; readonly reason: string };
 
@@ -46,7 +46,7 @@ export class MessageDecoder {
     this.#names = names;
   }
 
-  decode(bytes: Uint8Array): Decoded {
+  decode(bytes: Uint8Array): MessageDecodeResult {
     const parsed = parseMessage(bytes);
     if (typeof parsed === "string") return { ok: false, reason: parsed };
     const known = this.#shapes.read(parsed);
@@ -56,7 +56,7 @@ export class MessageDecoder {
     return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
   }
 
-  #build(message: Message): DecodedMessage | string {
+  #build(message: StreamMessage): DecodedMessage | string {
     const { host, gpu, tags } = message;
     const device = this.#deviceOf(message);
     const slots = slotsOf(message, device !== undefined);
@@ -80,7 +80,7 @@ export class MessageDecoder {
     };
   }
 
-  #deviceOf({ gpu }: Message): Device | undefined {
+  #deviceOf({ gpu }: StreamMessage): Device | undefined {
     if (gpu?.vendor === undefined || gpu.model === undefined) return undefined;
     const key = JSON.stringify(gpu);
     const known = this.#devices.get(key);
@@ -102,7 +102,7 @@ export class MessageDecoder {
   }
 
   #layoutOf(
-    { host, gpu }: Message,
+    { host, gpu }: StreamMessage,
     device: Device | undefined,
     slots: readonly Slot[],
   ): Layout | string {
@@ -115,7 +115,7 @@ export class MessageDecoder {
       const column = given === undefined ? this.#names.seriesOf(name) : undefined;
       const { metric, suffix } =
         column === undefined
-          ? metricNamed(name, this.#plain)
+          ? resolveMetric(name, this.#plain)
           : { metric: column.metric, suffix: "" as const };
       const labels =
         given === "info"
@@ -142,7 +142,7 @@ interface Slot {
 }
 
 /** A series that stands twice counts once: the column first. */
-function slotsOf({ values, absent = {}, other = [] }: Message, hasDevice: boolean): Slot[] {
+function slotsOf({ values, absent = {}, other = [] }: StreamMessage, hasDevice: boolean): Slot[] {
   const slots: Slot[] = hasDevice ? [{ name: "gpu_info", labels: "info", reading: 1 }] : [];
   const seen = new Set<string>();
   for (const [name, reading] of Object.entries(values)) {
@@ -163,7 +163,12 @@ function slotsOf({ values, absent = {}, other = [] }: Message, hasDevice: boolea
   return slots;
 }
 
-function whose(labels: LabelSet, metric: MetricEntry, host: string, gpu: Message["gpu"]): LabelSet {
+function whose(
+  labels: LabelSet,
+  metric: MetricEntry,
+  host: string,
+  gpu: StreamMessage["gpu"],
+): LabelSet {
   return metric.subject === "device" && gpu !== undefined
     ? withLabels(labels, { uuid: gpu.uuid, gpu: String(gpu.index), host })
     : withLabels(labels, { host });
@@ -190,7 +195,7 @@ function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | st
 }
 
 /** The message, or why it is none. */
-function checkMessage(parsed: Readonly<Record<string, unknown>>): Message | string {
+function checkMessage(parsed: Readonly<Record<string, unknown>>): StreamMessage | string {
   const checked = v.safeParse(messageSchema, parsed, { abortEarly: true });
   if (!checked.success) {
     const [issue] = checked.issues;

@@ -19,7 +19,7 @@ export interface ColumnNames {
 }
 
 /** What of a delivery a message tells. */
-export interface Told {
+export interface MessageInput {
   readonly frame: Frame;
   readonly devices: readonly Device[];
   readonly host: string;
@@ -58,7 +58,7 @@ export class MessageEncoder {
     this.#names = names;
   }
 
-  encode(told: Told): KeyedMessage[] {
+  encode(told: MessageInput): KeyedMessage[] {
     const { frame, host } = told;
     let plan = this.#plans.get(frame.layout);
     if (plan?.host !== host) {
@@ -115,7 +115,7 @@ function headOf({ metric, suffix, labels }: Series): string {
 }
 
 /** Nothing where no reading of it is in this frame. */
-function write(part: Part, { frame, devices, host, tags }: Told): KeyedMessage | undefined {
+function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedMessage | undefined {
   if (part.columns.length === 0 && part.others.length === 0 && part.uuid === undefined)
     return undefined;
   const values: string[] = [];

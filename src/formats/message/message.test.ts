@@ -12,7 +12,7 @@ import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { BinaryDecoder, BinaryEncoder, isBinary } from "./binary.ts";
 import { MessageDecoder } from "./decode.ts";
-import type { ColumnNames, Told } from "./encode.ts";
+import type { ColumnNames, MessageInput } from "./encode.ts";
 import { MessageEncoder } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
 
@@ -47,7 +47,7 @@ const first: Device = {
 };
 const second: Device = { ...first, uuid: "GPU-b", index: 1, vendor: "amd", simulated: false };
 
-function told(devices: readonly Device[], host = "lab"): Told {
+function told(devices: readonly Device[], host = "lab"): MessageInput {
   const builder = new LayoutBuilder();
   for (const device of devices) {
     builder.add(gpu.info, deviceInfoLabels(device, host));
@@ -78,7 +78,7 @@ const readings = ({ layout, values, presence: states }: Frame): Record<string, n
   );
 
 const decoder = () => new MessageDecoder(names);
-const encode = (of: Told) => new MessageEncoder(names).encode(of);
+const encode = (of: MessageInput) => new MessageEncoder(names).encode(of);
 function decode(value: string | Uint8Array) {
   const decoded = decoder().decode(Buffer.from(value));
   if (!decoded.ok) throw new Error(decoded.reason);

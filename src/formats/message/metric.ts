@@ -7,7 +7,7 @@ import type { SampleSuffix } from "../../model/layout.ts";
 const keptNames = 10_000;
 
 /** A metric that a later sender has and we do not is kept as a plain number of that name. */
-export function metricNamed(
+export function resolveMetric(
   name: string,
   plain: Map<string, MetricEntry>,
 ): { readonly metric: MetricEntry; readonly suffix: SampleSuffix } {

@@ -122,4 +122,4 @@ export const messageSchema = v.object({
   ),
 });
 
-export type Message = v.InferOutput<typeof messageSchema>;
+export type StreamMessage = v.InferOutput<typeof messageSchema>;

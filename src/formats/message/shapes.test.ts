@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Decoded } from "./decode.ts";
+import type { MessageDecodeResult } from "./decode.ts";
 import { MessageDecoder } from "./decode.ts";
 import type { ColumnNames } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
@@ -21,9 +21,9 @@ const base = {
 };
 
 /** As a decoder gives it that has seen nothing, and so asks the schema. */
-const plain = (bytes: Buffer): Decoded => new MessageDecoder(names).decode(bytes);
+const plain = (bytes: Buffer): MessageDecodeResult => new MessageDecoder(names).decode(bytes);
 /** Layouts and devices as they look, not which object they are. */
-const shown = (decoded: Decoded): unknown =>
+const shown = (decoded: MessageDecodeResult): unknown =>
   decoded.ok
     ? {
         ...decoded.message,

@@ -8,11 +8,11 @@ import type { Layout } from "../../model/layout.ts";
 import type { PresenceName } from "../../model/presence.ts";
 import { presence } from "../../model/presence.ts";
 import type { DecodedMessage } from "./decode.ts";
-import type { Message } from "./schema.ts";
+import type { StreamMessage } from "./schema.ts";
 import { messageLimits, timePattern } from "./schema.ts";
 
 interface Shape {
-  readonly gpu: Message["gpu"];
+  readonly gpu: StreamMessage["gpu"];
   readonly values: readonly string[];
   readonly absent: readonly string[];
   readonly other: readonly { readonly name: string; readonly labels: readonly string[] }[];
@@ -37,7 +37,7 @@ const gpuFields = [
   "vbios",
   "link_type",
   "parent",
-] as const satisfies readonly (keyof NonNullable<Message["gpu"]>)[];
+] as const satisfies readonly (keyof NonNullable<StreamMessage["gpu"]>)[];
 
 const codes: ReadonlyMap<unknown, number> = new Map(
   (Object.entries(presence) as [PresenceName, number][]).filter(([name]) => name !== "present"),
@@ -47,7 +47,7 @@ export class MessageShapes {
   readonly #bySender = new Map<string, Shape[]>();
 
   /** Remembers a message that the schema took, whose slots are in the order of its parts. */
-  keep(message: Message, layout: Layout, devices: readonly Device[]): void {
+  keep(message: StreamMessage, layout: Layout, devices: readonly Device[]): void {
     const { host, gpu, values, absent = {}, other = [] } = message;
     const shape: Shape = {
       gpu,
@@ -172,7 +172,7 @@ function sameNames(names: readonly string[], known: readonly string[]): boolean 
   return true;
 }
 
-function sameGpu(given: Fields | undefined, known: Message["gpu"]): boolean {
+function sameGpu(given: Fields | undefined, known: StreamMessage["gpu"]): boolean {
   if (given === undefined || known === undefined) return given === known;
   for (const field of gpuFields) if (given[field] !== known[field]) return false;
   return true;

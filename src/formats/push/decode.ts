@@ -12,7 +12,7 @@ import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
 import {
-  BatchTooLarge,
+  BatchTooLargeError,
   maxBadParts,
   maxBatchLabelBytes,
   maxBatchMetadata,
@@ -145,7 +145,7 @@ class PushReader {
     field: string,
   ): void {
     const value = readValue(given, field);
-    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLargeError();
     const all: Label[] = [...labels, ["__name__", readName(name, "name")]];
     const series = this.#builder.series(
       all.filter(([, text]) => text !== "").sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -172,7 +172,7 @@ function refuseRepeated(labels: ReadonlyMap<string, string>, metrics: unknown): 
   const count = Array.isArray(metrics) ? metrics.length : 0;
   const bytes = [...labels].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (count * bytes > maxBatchLabelBytes)
-    throw new BatchTooLarge(`${maxBatchLabelBytes / 2 ** 20} MiB of labels`);
+    throw new BatchTooLargeError(`${maxBatchLabelBytes / 2 ** 20} MiB of labels`);
 }
 
 function refuseUnknown(entry: JsonObject, known: ReadonlySet<string>): void {

@@ -5,7 +5,7 @@
 import type { Label, LabelSet } from "../../model/labels.ts";
 import { labelValue } from "../../model/labels.ts";
 
-export class LabelDraft {
+export class LabelBuilder {
   readonly #base: LabelSet;
   readonly #set = new Map<string, string>();
   readonly #deleted = new Set<string>();

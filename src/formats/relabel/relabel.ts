@@ -1,7 +1,7 @@
 /** Relabelling as Prometheus does it: rules change a label set one after the other, or drop it. */
 import { createHash } from "node:crypto";
 import type { LabelSet } from "../../model/labels.ts";
-import { LabelDraft } from "./label-builder.ts";
+import { LabelBuilder } from "./label-builder.ts";
 import { lowerCase, upperCase } from "./letters.ts";
 import type { RelabelRule } from "./rule.ts";
 import { isLabelName } from "./rule.ts";
@@ -10,13 +10,13 @@ import { expand } from "./template.ts";
 /** The labels after all rules (sorted, none empty), or undefined where a rule dropped them. */
 export function relabel(labels: LabelSet, rules: readonly RelabelRule[]): LabelSet | undefined {
   if (rules.length === 0) return labels;
-  const draft = new LabelDraft(labels);
+  const draft = new LabelBuilder(labels);
   for (const rule of rules) if (!apply(rule, draft)) return undefined;
   return draft.labels();
 }
 
 /** False: dropped. */
-function apply(rule: RelabelRule, draft: LabelDraft): boolean {
+function apply(rule: RelabelRule, draft: LabelBuilder): boolean {
   const { regex, targetLabel } = rule;
   switch (rule.action) {
     case "keep":
@@ -51,13 +51,13 @@ function apply(rule: RelabelRule, draft: LabelDraft): boolean {
   }
 }
 
-function joined({ sourceLabels, separator }: RelabelRule, draft: LabelDraft): string {
+function joined({ sourceLabels, separator }: RelabelRule, draft: LabelBuilder): string {
   const [only] = sourceLabels;
   if (only !== undefined && sourceLabels.length === 1) return draft.get(only);
   return sourceLabels.map((name) => draft.get(name)).join(separator);
 }
 
-function replace(rule: RelabelRule, text: string, draft: LabelDraft): void {
+function replace(rule: RelabelRule, text: string, draft: LabelBuilder): void {
   // The defaults copy a label: nothing to match, nothing to fill.
   if (rule.pattern === "(.*)" && rule.replacement === "$1" && rule.target.isPlain) {
     draft.set(rule.targetLabel, text);
@@ -73,7 +73,7 @@ function mapName(
   { regex, filled }: RelabelRule,
   name: string,
   value: string,
-  draft: LabelDraft,
+  draft: LabelBuilder,
 ): void {
   const matched = regex.matcher(name);
   if (!matched.matches()) return;

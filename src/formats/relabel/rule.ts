@@ -1,7 +1,7 @@
 /** One relabelling rule, checked as Prometheus checks it and compiled once. */
 import { RE2JS } from "re2js";
 import { didYouMean } from "../../config/closest.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Template } from "./template.ts";
 import { compileTemplate } from "./template.ts";
 
@@ -157,7 +157,7 @@ function compilePattern(pattern: string): RE2JS {
   } catch (thrown) {
     throw new GpulseError(
       "CONFIG_WRONG_VALUE",
-      `the regex ${JSON.stringify(pattern)} is not valid: ${sayError(thrown)}`,
+      `the regex ${JSON.stringify(pattern)} is not valid: ${formatError(thrown)}`,
       { cause: thrown },
     );
   }

@@ -11,7 +11,7 @@ const suffixes: Readonly<Record<string, RegExp>> = {
   summary: /_(count|sum)$/,
 };
 
-export class FamilyBook {
+export class FamilyMetadataTable {
   readonly #symbols: SymbolTable;
   /** By the reference of the metric's name: most series of a request share theirs with others. */
   readonly #byName = new Map<number, Metadata | undefined>();

@@ -1,8 +1,8 @@
 /** The symbols of a remote-write 2.0 request, and the label blocks that references into them make. */
 import { ProtoReader } from "../protobuf/reader.ts";
-import type { BlockWriter } from "../samples/block.ts";
-import { grown } from "../samples/columns.ts";
-import { BatchTooLarge } from "../samples/limits.ts";
+import type { LabelBlockWriter } from "../samples/block.ts";
+import { copyInto } from "../samples/columns.ts";
+import { BatchTooLargeError } from "../samples/limits.ts";
 
 /** More than as many series as a request may have could need. */
 const maxSymbols = 2 ** 20;
@@ -18,10 +18,10 @@ export class SymbolTable {
   }
 
   add(start: number, end: number): void {
-    if (this.#count >= maxSymbols) throw new BatchTooLarge(`${maxSymbols} symbols`);
+    if (this.#count >= maxSymbols) throw new BatchTooLargeError(`${maxSymbols} symbols`);
     if (this.#count === this.#starts.length) {
-      this.#starts = grown(this.#starts, new Uint32Array(this.#count * 2));
-      this.#ends = grown(this.#ends, new Uint32Array(this.#count * 2));
+      this.#starts = copyInto(this.#starts, new Uint32Array(this.#count * 2));
+      this.#ends = copyInto(this.#ends, new Uint32Array(this.#count * 2));
     }
     this.#starts[this.#count] = start;
     this.#ends[this.#count++] = end;
@@ -42,7 +42,7 @@ export class SymbolTable {
   }
 
   /** Writes the label block of name and value references; says what is wrong where they make none. */
-  encode(refs: Uint32Array, count: number, block: BlockWriter): string | undefined {
+  encode(refs: Uint32Array, count: number, block: LabelBlockWriter): string | undefined {
     if (count > refs.length) return `a series has more than ${refs.length / 2} labels`;
     if (count % 2 !== 0) return "a series has a label name without a value";
     for (let i = 0; i < count; i += 2) {

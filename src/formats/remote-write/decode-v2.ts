@@ -9,11 +9,11 @@
  */
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 import type { SampleBatch } from "../samples/batch.ts";
-import { BlockWriter } from "../samples/block.ts";
+import { LabelBlockWriter } from "../samples/block.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { BatchTooLarge, maxBatchLabelBytes, maxBatchSeries } from "../samples/limits.ts";
+import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../samples/limits.ts";
 import { isPlainSample, plainSampleBytes, plainTimeMs, readSample } from "./decode-parts.ts";
-import { FamilyBook } from "./decode-families.ts";
+import { FamilyMetadataTable } from "./decode-families.ts";
 import { SymbolTable } from "./decode-symbols.ts";
 
 const sampleTag = 0x12;
@@ -56,8 +56,8 @@ class SeriesDecoder {
   readonly #view: DataView;
   readonly #symbols: SymbolTable;
   readonly #builder = new BatchBuilder(maxBatchLabelBytes);
-  readonly #block = new BlockWriter();
-  readonly #families: FamilyBook;
+  readonly #block = new LabelBlockWriter();
+  readonly #families: FamilyMetadataTable;
   readonly #refs = new Uint32Array(maxRefs);
   #refCount = 0;
   #trouble: string | undefined;
@@ -66,7 +66,7 @@ class SeriesDecoder {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#symbols = symbols;
-    this.#families = new FamilyBook(symbols);
+    this.#families = new FamilyMetadataTable(symbols);
   }
 
   read(start: number, end: number): void {
@@ -74,7 +74,7 @@ class SeriesDecoder {
     const builder = this.#builder;
     // The series takes its place at the end, when all its labels are known: in every order of fields it is this one.
     const series = builder.seriesCount;
-    if (series >= maxBatchSeries) throw new BatchTooLarge();
+    if (series >= maxBatchSeries) throw new BatchTooLargeError();
     this.#refCount = 0;
     let metadata: ProtoReader | undefined;
     for (let at = start; at < end;) {

@@ -9,8 +9,8 @@
  */
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import { grown, SampleColumns } from "../samples/columns.ts";
-import { BatchTooLarge, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
+import { copyInto, BatchColumns } from "../samples/columns.ts";
+import { BatchTooLargeError, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
 import {
   isPlainSample,
   metricTypes,
@@ -110,7 +110,7 @@ class Columns {
   #bytes: Uint8Array;
   #length: number;
   readonly #view: DataView;
-  readonly #samples: SampleColumns;
+  readonly #samples: BatchColumns;
   #labelStarts: Uint32Array;
   #labelEnds: Uint32Array;
   #seriesCount = 0;
@@ -121,16 +121,16 @@ class Columns {
     this.#length = bytes.length;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const expected = Math.ceil(bytes.length / usualSeriesBytes) + 8;
-    this.#samples = new SampleColumns(expected);
+    this.#samples = new BatchColumns(expected);
     this.#labelStarts = new Uint32Array(expected);
     this.#labelEnds = new Uint32Array(expected);
   }
 
   openSeries(): number {
-    if (this.#seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    if (this.#seriesCount >= maxBatchSeries) throw new BatchTooLargeError();
     if (this.#seriesCount === this.#labelStarts.length) {
-      this.#labelStarts = grown(this.#labelStarts, new Uint32Array(this.#seriesCount * 2));
-      this.#labelEnds = grown(this.#labelEnds, new Uint32Array(this.#seriesCount * 2));
+      this.#labelStarts = copyInto(this.#labelStarts, new Uint32Array(this.#seriesCount * 2));
+      this.#labelEnds = copyInto(this.#labelEnds, new Uint32Array(this.#seriesCount * 2));
     }
     this.#scattered = undefined;
     this.#labelStarts[this.#seriesCount] = 0;
@@ -175,7 +175,7 @@ class Columns {
   /** A copy behind the request's own bytes, never in their place: they are the sender's. */
   #reserve(more: number): void {
     if (this.#length + more <= this.#bytes.length) return;
-    this.#bytes = grown(this.#bytes, new Uint8Array((this.#length + more) * 2));
+    this.#bytes = copyInto(this.#bytes, new Uint8Array((this.#length + more) * 2));
   }
 
   finish(metadata: readonly Metadata[]): SampleBatch {

@@ -5,7 +5,7 @@
 import { ProtoReader } from "../protobuf/reader.ts";
 import { ProtoWriter } from "../protobuf/writer.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import { bySeries } from "../samples/by-series.ts";
+import { groupBySeries } from "../samples/by-series.ts";
 import { metricTypes } from "./decode-parts.ts";
 import { encodeSamples, samplesBytes } from "./encode.ts";
 
@@ -18,12 +18,12 @@ const helpTag = 0x18;
 const unitTag = 0x20;
 
 /** What is known of a series by its name; of the batch itself where nothing else is given. */
-export type AboutFamily = (name: string) => Metadata | undefined;
+export type FamilyMetadataLookup = (name: string) => Metadata | undefined;
 
 export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(batch)): Buffer {
   const symbols = new Symbols();
   const body = new ProtoWriter(batch.bytes.length + batch.sampleCount * 20 + 64);
-  const { order, starts } = bySeries(batch);
+  const { order, starts } = groupBySeries(batch);
   for (let series = 0; series < batch.seriesCount; series++) {
     const [first, end] = [starts[series] as number, starts[series + 1] as number];
     if (first === end) continue;
@@ -46,7 +46,7 @@ export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(bat
 }
 
 /** Metadata is of a family: `x` also tells of `x_bucket`, `x_sum` and `x_count`. */
-function ownFamilies({ metadata }: SampleBatch): AboutFamily {
+function ownFamilies({ metadata }: SampleBatch): FamilyMetadataLookup {
   const families = new Map(metadata.map((known) => [known.family, known]));
   return (name) =>
     families.size === 0

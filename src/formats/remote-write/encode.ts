@@ -4,8 +4,8 @@
  */
 import { ProtoWriter, putInt64, varintBytes } from "../protobuf/writer.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import type { BySeries } from "../samples/by-series.ts";
-import { bySeries, wordsOf } from "../samples/by-series.ts";
+import type { SeriesGrouping } from "../samples/by-series.ts";
+import { groupBySeries, wordsOf } from "../samples/by-series.ts";
 import { metricTypes } from "./decode-parts.ts";
 
 const seriesTag = 0x0a;
@@ -15,7 +15,7 @@ const timeTag = 0x10;
 const metadataTag = 0x1a;
 
 export function encodeWriteRequest(batch: SampleBatch): Buffer {
-  const samples = bySeries(batch);
+  const samples = groupBySeries(batch);
   const metadata = encodeMetadata(batch.metadata);
   const out = Buffer.allocUnsafe(sizeOf(batch, samples) + metadata.length);
   let at = 0;
@@ -71,7 +71,7 @@ export function samplesBytes(
 }
 
 /** An upper bound: a length takes five bytes at most. */
-function sizeOf(batch: SampleBatch, { order }: BySeries): number {
+function sizeOf(batch: SampleBatch, { order }: SeriesGrouping): number {
   return (
     batch.bytes.length + batch.seriesCount * 6 + samplesBytes(batch, order, 0, batch.sampleCount)
   );

@@ -3,8 +3,8 @@
  * entry against the manifest. A manifest can be made anew with the rest: who must be sure compares the seal.
  */
 import { createHash } from "node:crypto";
-import { GpulseError, sayError } from "../../base/error.ts";
-import { TooLargeToUnpack, unzip } from "./unzip.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
+import { UnpackLimitError, unzip } from "./unzip.ts";
 
 export const entryNames = [
   "run.json",
@@ -94,9 +94,9 @@ async function unpacked(
       isWanted: (name) => name === manifestName || entryNames.some((known) => known === name),
     });
   } catch (thrown) {
-    if (thrown instanceof TooLargeToUnpack)
+    if (thrown instanceof UnpackLimitError)
       throw bad(shown, `${thrown.message} (${totalBytes / 2 ** 20} MiB in all)`);
-    throw bad(shown, `is no .gpulserun file, or is cut off (${sayError(thrown)})`, thrown);
+    throw bad(shown, `is no .gpulserun file, or is cut off (${formatError(thrown)})`, thrown);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The readings of a run as Parquet: the lake's wide GPU table, so that any tool that reads the lake reads a run. Absent is null. */
 import type { FileMetaData } from "hyparquet";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 import type { TraceLimits } from "./trace-bounds.ts";
 import { checkTrace, traceLimits } from "./trace-bounds.ts";
@@ -88,7 +88,7 @@ export async function readTrace(
   } catch (thrown) {
     throw new GpulseError(
       "RUN_FILE",
-      `The trace of ${shown} is no Parquet that can be read (${sayError(thrown)}).`,
+      `The trace of ${shown} is no Parquet that can be read (${formatError(thrown)}).`,
       { cause: thrown },
     );
   }

@@ -14,7 +14,7 @@ export interface UnzipLimits {
   readonly isWanted: (name: string) => boolean;
 }
 
-export class TooLargeToUnpack extends Error {}
+export class UnpackLimitError extends Error {}
 
 const mostEntries = 64;
 const endSignature = 0x06_05_4b_50;
@@ -29,7 +29,7 @@ const inflate = promisify(inflateRaw) as (
   options: { readonly maxOutputLength: number },
 ) => Promise<Buffer>;
 
-/** @throws TooLargeToUnpack beyond the limits, Error where it is no zip. */
+/** @throws UnpackLimitError beyond the limits, Error where it is no zip. */
 export async function unzip(
   given: Uint8Array,
   limits: UnzipLimits,
@@ -37,7 +37,7 @@ export async function unzip(
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
   const end = endOf(bytes);
   const count = bytes.readUInt16LE(end + 10);
-  if (count > mostEntries) throw new TooLargeToUnpack(`has more than ${mostEntries} entries`);
+  if (count > mostEntries) throw new UnpackLimitError(`has more than ${mostEntries} entries`);
   const files = new Map<string, Uint8Array>();
   let at = bytes.readUInt32LE(end + 16);
   let total = 0;
@@ -50,7 +50,7 @@ export async function unzip(
     if (limits.isWanted(name)) {
       total += size;
       if (total > limits.totalBytes || size > limits.entryBytes(name))
-        throw new TooLargeToUnpack(`unpacks to more than it may, at ${name}`);
+        throw new UnpackLimitError(`unpacks to more than it may, at ${name}`);
       files.set(name, await unpack(bytes, at, size));
     } else files.set(name, new Uint8Array());
     at += 46 + nameBytes + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);

@@ -8,7 +8,7 @@
 /** A copy up to this long is done here sooner than the call that does it has begun. */
 const shortBytes = 64;
 
-export class BlockWriter {
+export class LabelBlockWriter {
   /** The block is its first `length` bytes. */
   bytes = new Uint8Array(512);
   length = 0;
@@ -83,7 +83,7 @@ export class BlockWriter {
 
 /** One label by itself. */
 export function labelBlock(name: string, value: string): Uint8Array {
-  const writer = new BlockWriter();
+  const writer = new LabelBlockWriter();
   writer.label(name, value);
   return writer.copy();
 }

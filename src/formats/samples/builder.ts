@@ -2,12 +2,12 @@
 import type { LabelSet } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { Metadata, SampleBatch } from "./batch.ts";
-import { grown, SampleColumns } from "./columns.ts";
-import { BatchTooLarge } from "./limits.ts";
+import { copyInto, BatchColumns } from "./columns.ts";
+import { BatchTooLargeError } from "./limits.ts";
 
 export class BatchBuilder {
   readonly #maxLabelBytes: number;
-  readonly #samples = new SampleColumns();
+  readonly #samples = new BatchColumns();
   readonly #metadata: Metadata[] = [];
   #bytes = Buffer.allocUnsafe(4_096);
   #length = 0;
@@ -85,8 +85,8 @@ export class BatchBuilder {
   #open(): number {
     const index = this.#seriesCount;
     if (index === this.#starts.length) {
-      this.#starts = grown(this.#starts, new Uint32Array(index * 2));
-      this.#ends = grown(this.#ends, new Uint32Array(index * 2));
+      this.#starts = copyInto(this.#starts, new Uint32Array(index * 2));
+      this.#ends = copyInto(this.#ends, new Uint32Array(index * 2));
     }
     this.#starts[index] = this.#length;
     return index;
@@ -124,7 +124,7 @@ export class BatchBuilder {
   #reserve(more: number): void {
     if (this.#length + more <= this.#bytes.length) return;
     if (this.#length + more > this.#maxLabelBytes)
-      throw new BatchTooLarge(`${this.#maxLabelBytes / 2 ** 20} MiB of labels`);
+      throw new BatchTooLargeError(`${this.#maxLabelBytes / 2 ** 20} MiB of labels`);
     const wider = Buffer.allocUnsafe(
       Math.max(Math.min(this.#bytes.length * 2, this.#maxLabelBytes), this.#length + more),
     );

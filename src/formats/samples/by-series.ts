@@ -1,13 +1,17 @@
 /** A batch's samples series by series, in the order they came: how every format writes them, whatever order they were read in. */
 import type { SampleBatch } from "./batch.ts";
 
-export interface BySeries {
+export interface SeriesGrouping {
   /** `order[starts[s]] … order[starts[s + 1] - 1]` are the samples of series s. */
   readonly order: Uint32Array;
   readonly starts: Uint32Array;
 }
 
-export function bySeries({ seriesCount, sampleCount, sampleSeries }: SampleBatch): BySeries {
+export function groupBySeries({
+  seriesCount,
+  sampleCount,
+  sampleSeries,
+}: SampleBatch): SeriesGrouping {
   const starts = new Uint32Array(seriesCount + 1);
   for (let i = 0; i < sampleCount; i++) {
     const after = (sampleSeries[i] as number) + 1;

@@ -1,8 +1,8 @@
 /** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
 
-import { BatchTooLarge, maxBatchSamples } from "./limits.ts";
+import { BatchTooLargeError, maxBatchSamples } from "./limits.ts";
 
-export class SampleColumns {
+export class BatchColumns {
   count = 0;
   series: Uint32Array;
   times: Float64Array;
@@ -35,10 +35,11 @@ export class SampleColumns {
   }
 
   #grow(): void {
-    if (this.times.length >= maxBatchSamples) throw new BatchTooLarge(`${maxBatchSamples} samples`);
+    if (this.times.length >= maxBatchSamples)
+      throw new BatchTooLargeError(`${maxBatchSamples} samples`);
     const length = this.times.length * 2;
-    this.series = grown(this.series, new Uint32Array(length));
-    this.times = grown(this.times, new Float64Array(length));
+    this.series = copyInto(this.series, new Uint32Array(length));
+    this.times = copyInto(this.times, new Float64Array(length));
     const values = new Float64Array(length);
     const words = new Uint32Array(values.buffer);
     words.set(this.words);
@@ -47,7 +48,7 @@ export class SampleColumns {
   }
 }
 
-export function grown<Column extends Uint32Array | Float64Array | Uint8Array>(
+export function copyInto<Column extends Uint32Array | Float64Array | Uint8Array>(
   from: Column,
   into: Column,
 ): Column {

@@ -21,27 +21,27 @@ export interface FramePlace {
   readonly tier: string;
 }
 
-export interface Taken {
+export interface FrameBatch {
   readonly batch: SampleBatch;
   /** The batch was not sent: the ends it held are told with the next one. */
   readonly undo: () => void;
 }
 
-interface Known {
+interface EncodedLayout {
   readonly extra: LabelSet;
   readonly blocks: readonly Uint8Array[];
   /** The same as text, to be looked up. */
   readonly keys: readonly string[];
 }
 
-interface Open {
+interface OpenSeries {
   readonly block: Uint8Array;
   readonly timeMs: number;
 }
 
-interface Place {
+interface OpenSeriesSet {
   /** Series that had a value with the newest frame of theirs, and those whose end was not sent. */
-  open: Map<string, Open>;
+  open: Map<string, OpenSeries>;
   /** In a stream: how many there were when those long silent were last let go. */
   kept: number;
 }
@@ -52,16 +52,16 @@ const lookbackMs = 5 * 60_000;
 const streamTier = "stream";
 
 export class FrameSamples {
-  readonly #known = new WeakMap<Layout, Known>();
-  readonly #places = new Map<string, Place>();
+  readonly #known = new WeakMap<Layout, EncodedLayout>();
+  readonly #places = new Map<string, OpenSeriesSet>();
 
-  take({ frame, source, tier }: FramePlace, extra: LabelSet): Taken {
+  take({ frame, source, tier }: FramePlace, extra: LabelSet): FrameBatch {
     const known = this.#of(frame.layout, extra);
     const place = this.#place(`${source}\u0000${tier}`);
     const timeMs = Math.round(frame.timeMs);
     const builder = new BatchBuilder();
     const isStream = tier === streamTier;
-    const open = isStream ? place.open : new Map<string, Open>();
+    const open = isStream ? place.open : new Map<string, OpenSeries>();
     known.blocks.forEach((block, slot) => {
       if (frame.presence[slot] !== presence.present) return;
       builder.add(builder.rawSeries(block, 0, block.length), timeMs, frame.values[slot] ?? 0);
@@ -76,11 +76,11 @@ export class FrameSamples {
     }
     place.open = open;
     if (isStream) letGo(place, timeMs);
-    return { batch: builder.finish(), undo: () => putBack(place, ended) };
+    return { batch: builder.finish(), undo: () => reopenSeries(place, ended) };
   }
 
   /** Nothing comes from this source any more: what it had last ends. */
-  end(source: string, timeMs: number): Taken {
+  end(source: string, timeMs: number): FrameBatch {
     const builder = new BatchBuilder();
     const undone: (() => void)[] = [];
     for (const [name, place] of this.#places) {
@@ -89,20 +89,20 @@ export class FrameSamples {
       for (const [, { block }] of ended)
         builder.addStale(builder.rawSeries(block, 0, block.length), Math.round(timeMs));
       this.#places.delete(name);
-      undone.push(() => putBack(this.#place(name), ended));
+      undone.push(() => reopenSeries(this.#place(name), ended));
     }
     return { batch: builder.finish(), undo: () => undone.forEach((undo) => undo()) };
   }
 
-  #place(name: string): Place {
+  #place(name: string): OpenSeriesSet {
     const found = this.#places.get(name);
     if (found !== undefined) return found;
-    const made: Place = { open: new Map(), kept: 0 };
+    const made: OpenSeriesSet = { open: new Map(), kept: 0 };
     this.#places.set(name, made);
     return made;
   }
 
-  #of(layout: Layout, extra: LabelSet): Known {
+  #of(layout: Layout, extra: LabelSet): EncodedLayout {
     const found = this.#known.get(layout);
     if (found?.extra === extra) return found;
     const builder = new BatchBuilder();
@@ -119,20 +119,27 @@ export class FrameSamples {
 }
 
 /** Those of a frame's own series that have no value in it, and had one before. */
-function openAmong(keys: readonly string[], frame: Frame, { open }: Place): [string, Open][] {
-  return keys.flatMap((key, slot): [string, Open][] => {
+function openAmong(
+  keys: readonly string[],
+  frame: Frame,
+  { open }: OpenSeriesSet,
+): [string, OpenSeries][] {
+  return keys.flatMap((key, slot): [string, OpenSeries][] => {
     const before = frame.presence[slot] === presence.present ? undefined : open.get(key);
     return before === undefined ? [] : [[key, before]];
   });
 }
 
 /** What has come back meanwhile has not ended. */
-function putBack(place: Place, ended: readonly (readonly [string, Open])[]): void {
+function reopenSeries(
+  place: OpenSeriesSet,
+  ended: readonly (readonly [string, OpenSeries])[],
+): void {
   for (const [key, open] of ended) if (!place.open.has(key)) place.open.set(key, open);
 }
 
 /** A stream may go on for months, and its machines come and go. */
-function letGo(place: Place, nowMs: number): void {
+function letGo(place: OpenSeriesSet, nowMs: number): void {
   if (place.open.size <= 2 * place.kept + 1_000) return;
   for (const [key, { timeMs }] of place.open)
     if (timeMs < nowMs - lookbackMs) place.open.delete(key);

@@ -12,7 +12,7 @@ export const maxBatchMetadata = 50_000;
 /** Parts that are not understood, told of one by one; more of them are no request of that kind. */
 export const maxBadParts = 10_000;
 
-export class BatchTooLarge extends Error {
+export class BatchTooLargeError extends Error {
   constructor(what = `${maxBatchSeries} series`) {
     super(`the request has more than ${what}: send fewer at a time`);
   }

@@ -13,7 +13,7 @@ export interface AlertTemplateData {
   readonly value: number;
 }
 
-export type AskQuery = (query: string) => Promise<readonly QuerySample[]>;
+export type RunQuery = (query: string) => Promise<readonly QuerySample[]>;
 
 /** The variables every rule may use. */
 const prelude =
@@ -49,7 +49,7 @@ export class AlertTemplate {
   }
 
   /** @throws TemplateError where it cannot be expanded. */
-  async expand(data: AlertTemplateData, nowMs: number, ask: AskQuery): Promise<string> {
+  async expand(data: AlertTemplateData, nowMs: number, ask: RunQuery): Promise<string> {
     if (this.#set === undefined) return this.#source;
     const answers = new Map<string, readonly QuerySample[]>();
     for (;;) {
@@ -82,7 +82,7 @@ export async function expandAlertTemplate(
   source: string,
   data: AlertTemplateData,
   nowMs: number,
-  ask: AskQuery,
+  ask: RunQuery,
 ): Promise<string> {
   return new AlertTemplate(source).expand(data, nowMs, ask);
 }

@@ -1,7 +1,7 @@
 /** The functions every Go template has. `and` and `or` stand in exec.ts, since they do not always look at all they are given. */
 import { TemplateError } from "./lex.ts";
 import { sprintf } from "./printf.ts";
-import type { Value } from "./value.ts";
+import type { TemplateValue } from "./value.ts";
 import {
   equal,
   GoMap,
@@ -9,12 +9,12 @@ import {
   isObject,
   isTrue,
   order,
-  printed,
+  printValue,
   SafeText,
   typeName,
 } from "./value.ts";
 
-export type TemplateFunction = (args: readonly Value[]) => Value;
+export type TemplateFunction = (args: readonly TemplateValue[]) => TemplateValue;
 export type Functions = Readonly<Record<string, TemplateFunction>>;
 
 const entities: Readonly<Record<string, string>> = {
@@ -38,16 +38,16 @@ const escapeJs = (text: string): string =>
   );
 
 /** The arguments as text, spaced as fmt.Sprint spaces them: between two that are no text. */
-function sprint(args: readonly Value[]): string {
+function sprint(args: readonly TemplateValue[]): string {
   let text = "";
   args.forEach((value, at) => {
     if (at > 0 && typeof args[at - 1] !== "string" && typeof value !== "string") text += " ";
-    text += value === null ? "<nil>" : printed(value);
+    text += value === null ? "<nil>" : printValue(value);
   });
   return text;
 }
 
-export function lengthOf(value: Value): bigint {
+export function lengthOf(value: TemplateValue): bigint {
   if (typeof value === "string") return BigInt(Buffer.byteLength(value));
   if (isList(value)) return BigInt(value.length);
   if (value instanceof GoMap) return BigInt(value.entries.size);
@@ -56,12 +56,12 @@ export function lengthOf(value: Value): bigint {
 }
 
 /** The items of anything that is a list. */
-export function itemsOf(value: Value): readonly Value[] | undefined {
+export function itemsOf(value: TemplateValue): readonly TemplateValue[] | undefined {
   if (isList(value)) return value;
   return isObject(value) ? value.items : undefined;
 }
 
-function indexed(value: Value, key: Value): Value {
+function indexed(value: TemplateValue, key: TemplateValue): TemplateValue {
   if (value instanceof GoMap) {
     if (typeof key !== "string")
       throw new TemplateError(
@@ -86,7 +86,7 @@ function indexed(value: Value, key: Value): Value {
   return found;
 }
 
-function sliced(args: readonly Value[]): Value {
+function sliced(args: readonly TemplateValue[]): TemplateValue {
   const [value, ...bounds] = args;
   const [from = 0, to] = bounds.map((bound) => {
     if (typeof bound !== "bigint") throw new TemplateError("error calling slice: bounds are ints");
@@ -114,11 +114,11 @@ const compare =
 export const builtins: Functions = {
   not: ([value]) => !isTrue(value ?? null),
   len: ([value]) => lengthOf(value ?? null),
-  index: ([value, ...keys]) => keys.reduce<Value>(indexed, value ?? null),
+  index: ([value, ...keys]) => keys.reduce<TemplateValue>(indexed, value ?? null),
   slice: sliced,
   print: sprint,
   println: (args) =>
-    `${args.map((value) => (value === null ? "<nil>" : printed(value))).join(" ")}\n`,
+    `${args.map((value) => (value === null ? "<nil>" : printValue(value))).join(" ")}\n`,
   printf: ([format, ...rest]) => {
     if (typeof format !== "string")
       throw new TemplateError("wrong type for value; expected string for printf");

@@ -6,9 +6,9 @@ import type { Functions } from "./builtins.ts";
 import { builtins, escapeHtml, itemsOf } from "./builtins.ts";
 import { TemplateError } from "./lex.ts";
 import { parseTemplate } from "./parse.ts";
-import type { Command, Node, Pipeline, Term } from "./tree.ts";
-import type { Method, Value } from "./value.ts";
-import { GoMap, isObject, isTrue, printed, SafeText, typeName } from "./value.ts";
+import type { Command, TemplateNode, TemplatePipeline, Term } from "./tree.ts";
+import type { Method, TemplateValue } from "./value.ts";
+import { GoMap, isObject, isTrue, printValue, SafeText, typeName } from "./value.ts";
 
 export interface TemplateLimits {
   /** Of what is printed. */
@@ -24,7 +24,7 @@ const lettersPerStep = 100;
 
 export class TemplateSet {
   readonly #functions: Functions;
-  readonly #defined = new Map<string, readonly Node[]>();
+  readonly #defined = new Map<string, readonly TemplateNode[]>();
   readonly #html: boolean;
 
   constructor(functions: Functions, html = false) {
@@ -52,19 +52,19 @@ export class TemplateSet {
     return copy;
   }
 
-  run(name: string, data: Value, limits: TemplateLimits = defaultTemplateLimits): string {
+  run(name: string, data: TemplateValue, limits: TemplateLimits = defaultTemplateLimits): string {
     return new Run(this.#functions, this.#defined, this.#html, limits).template(name, data);
   }
 }
 
 /** What a node leaves to whoever runs the list it stands in. */
 type Flow = "on" | "break" | "continue";
-type Branch = Extract<Node, { readonly body: readonly Node[] }>;
-type Scope = { readonly name: string; value: Value }[];
+type Branch = Extract<TemplateNode, { readonly body: readonly TemplateNode[] }>;
+type Scope = { readonly name: string; value: TemplateValue }[];
 
 class Run {
   readonly #functions: Functions;
-  readonly #defined: ReadonlyMap<string, readonly Node[]>;
+  readonly #defined: ReadonlyMap<string, readonly TemplateNode[]>;
   readonly #html: boolean;
   readonly #limits: TemplateLimits;
   readonly #parts: string[] = [];
@@ -74,7 +74,7 @@ class Run {
 
   constructor(
     functions: Functions,
-    defined: ReadonlyMap<string, readonly Node[]>,
+    defined: ReadonlyMap<string, readonly TemplateNode[]>,
     html: boolean,
     limits: TemplateLimits,
   ) {
@@ -84,12 +84,12 @@ class Run {
     this.#limits = limits;
   }
 
-  template(name: string, data: Value): string {
+  template(name: string, data: TemplateValue): string {
     this.#call(name, data, "");
     return this.#parts.join("");
   }
 
-  #call(name: string, data: Value, at: string): void {
+  #call(name: string, data: TemplateValue, at: string): void {
     const nodes = this.#defined.get(name);
     if (nodes === undefined)
       throw new TemplateError(`${at === "" ? "" : `${at}: `}template "${name}" not defined`);
@@ -98,7 +98,7 @@ class Run {
     this.#depth--;
   }
 
-  #nodes(nodes: readonly Node[], dot: Value, scope: Scope): Flow {
+  #nodes(nodes: readonly TemplateNode[], dot: TemplateValue, scope: Scope): Flow {
     const known = scope.length;
     let flow: Flow = "on";
     for (const node of nodes) {
@@ -109,7 +109,7 @@ class Run {
     return flow;
   }
 
-  #node(node: Node, dot: Value, scope: Scope): Flow {
+  #node(node: TemplateNode, dot: TemplateValue, scope: Scope): Flow {
     this.#step();
     if (node.kind === "break" || node.kind === "continue") return node.kind;
     if (node.kind === "text") this.#write(node.text);
@@ -126,7 +126,7 @@ class Run {
   }
 
   /** `if` and `with`. */
-  #choose(node: Branch, dot: Value, scope: Scope): Flow {
+  #choose(node: Branch, dot: TemplateValue, scope: Scope): Flow {
     const known = scope.length;
     const value = this.#pipeline(node.pipeline, dot, scope);
     const holds = isTrue(value);
@@ -136,7 +136,7 @@ class Run {
     return flow;
   }
 
-  #range(node: Branch, dot: Value, scope: Scope): void {
+  #range(node: Branch, dot: TemplateValue, scope: Scope): void {
     const known = scope.length;
     const { declares, assigns } = node.pipeline;
     const value = this.#pipeline({ ...node.pipeline, declares: [], assigns: false }, dot, scope);
@@ -152,7 +152,7 @@ class Run {
     }
   }
 
-  #set(scope: Scope, name: string, value: Value, assigns: boolean): void {
+  #set(scope: Scope, name: string, value: TemplateValue, assigns: boolean): void {
     if (!assigns) {
       scope.push({ name, value });
       return;
@@ -162,15 +162,20 @@ class Run {
     found.value = value;
   }
 
-  #pipeline(pipeline: Pipeline, dot: Value, scope: Scope): Value {
-    let value: Value | undefined;
+  #pipeline(pipeline: TemplatePipeline, dot: TemplateValue, scope: Scope): TemplateValue {
+    let value: TemplateValue | undefined;
     for (const command of pipeline.commands) value = this.#command(command, dot, scope, value);
     const result = value ?? null;
     for (const name of pipeline.declares) this.#set(scope, name, result, pipeline.assigns);
     return result;
   }
 
-  #command(command: Command, dot: Value, scope: Scope, piped: Value | undefined): Value {
+  #command(
+    command: Command,
+    dot: TemplateValue,
+    scope: Scope,
+    piped: TemplateValue | undefined,
+  ): TemplateValue {
     this.#step();
     const [first, ...rest] = command;
     const { operand, fields } = first;
@@ -191,11 +196,11 @@ class Run {
   #shortCircuit(
     name: "and" | "or",
     terms: readonly Term[],
-    dot: Value,
+    dot: TemplateValue,
     scope: Scope,
-    piped: Value | undefined,
-  ): Value {
-    let value: Value = null;
+    piped: TemplateValue | undefined,
+  ): TemplateValue {
+    let value: TemplateValue = null;
     for (const term of terms) {
       value = this.#term(term, dot, scope);
       if (isTrue(value) === (name === "or")) return value;
@@ -203,17 +208,22 @@ class Run {
     return piped ?? value;
   }
 
-  #args(terms: readonly Term[], dot: Value, scope: Scope, piped: Value | undefined): Value[] {
+  #args(
+    terms: readonly Term[],
+    dot: TemplateValue,
+    scope: Scope,
+    piped: TemplateValue | undefined,
+  ): TemplateValue[] {
     const args = terms.map((term) => this.#term(term, dot, scope));
     return piped === undefined ? args : [...args, piped];
   }
 
-  #term(term: Term, dot: Value, scope: Scope): Value {
+  #term(term: Term, dot: TemplateValue, scope: Scope): TemplateValue {
     const value = this.#operand(term, dot, scope);
     return term.fields.length === 0 ? value : this.#fields(value, term, []);
   }
 
-  #operand({ operand, at }: Term, dot: Value, scope: Scope): Value {
+  #operand({ operand, at }: Term, dot: TemplateValue, scope: Scope): TemplateValue {
     switch (operand.kind) {
       case "dot":
         return dot;
@@ -235,7 +245,11 @@ class Run {
   }
 
   /** Walks the fields; the last one may be a method that takes the arguments. */
-  #fields(start: Value, { fields, at }: Term, args: readonly Value[]): Value {
+  #fields(
+    start: TemplateValue,
+    { fields, at }: Term,
+    args: readonly TemplateValue[],
+  ): TemplateValue {
     let value = start;
     fields.forEach((name, index) => {
       const last = index === fields.length - 1;
@@ -244,7 +258,7 @@ class Run {
     return value;
   }
 
-  #function(name: string, args: readonly Value[], at: string): Value {
+  #function(name: string, args: readonly TemplateValue[], at: string): TemplateValue {
     const found = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
     if (found === undefined) throw new TemplateError(`${at}: function "${name}" not defined`);
     // A text that functions hand to each other never comes out, and could double all the same.
@@ -254,9 +268,9 @@ class Run {
     return value;
   }
 
-  #shown(value: Value): string {
-    if (!this.#html || value instanceof SafeText) return printed(value);
-    return escapeHtml(printed(value));
+  #shown(value: TemplateValue): string {
+    if (!this.#html || value instanceof SafeText) return printValue(value);
+    return escapeHtml(printValue(value));
   }
 
   #write(text: string): void {
@@ -276,7 +290,12 @@ class Run {
   }
 }
 
-function fieldOf(value: Value, name: string, args: readonly Value[], at: string): Value {
+function fieldOf(
+  value: TemplateValue,
+  name: string,
+  args: readonly TemplateValue[],
+  at: string,
+): TemplateValue {
   const method = methodOf(value, name);
   if (method !== undefined) return method(args);
   if (args.length > 0)
@@ -288,12 +307,12 @@ function fieldOf(value: Value, name: string, args: readonly Value[], at: string)
   throw new TemplateError(`${at}: can't evaluate field ${name} in type ${typeName(value)}`);
 }
 
-function methodOf(value: Value, name: string): Method | undefined {
+function methodOf(value: TemplateValue, name: string): Method | undefined {
   const methods = value instanceof GoMap || isObject(value) ? value.methods : undefined;
   return methods !== undefined && Object.hasOwn(methods, name) ? methods[name] : undefined;
 }
 
-function pairsOf(value: Value): readonly (readonly [Value, Value])[] {
+function pairsOf(value: TemplateValue): readonly (readonly [TemplateValue, TemplateValue])[] {
   if (value === null) return [];
   if (value instanceof GoMap)
     return [...value.entries].sort(([left], [right]) => (left < right ? -1 : 1));
@@ -304,5 +323,5 @@ function pairsOf(value: Value): readonly (readonly [Value, Value])[] {
       { length: Number(value) },
       (_, index) => [BigInt(index), BigInt(index)] as const,
     );
-  throw new TemplateError(`range can't iterate over ${printed(value)}`);
+  throw new TemplateError(`range can't iterate over ${printValue(value)}`);
 }

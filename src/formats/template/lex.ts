@@ -1,6 +1,6 @@
 /** Cuts a template in Go's text/template language into text and the tokens of its actions. Knows no meaning. */
 
-export type TokenKind =
+export type TemplateTokenKind =
   | "text"
   | "open"
   | "close"
@@ -20,8 +20,8 @@ export type TokenKind =
   | "right"
   | "end";
 
-export interface Token {
-  readonly kind: TokenKind;
+export interface TemplateToken {
+  readonly kind: TemplateTokenKind;
   readonly text: string;
   readonly at: number;
 }
@@ -29,7 +29,7 @@ export interface Token {
 export class TemplateError extends Error {}
 
 /** One action token, tried in this order where an action stands; sticky, so nothing is looked at twice. */
-const inside: readonly (readonly [TokenKind, RegExp])[] = [
+const inside: readonly (readonly [TemplateTokenKind, RegExp])[] = [
   ["space", /[ \t\r\n]+/y],
   ["declare", /:=/y],
   ["assign", /=/y],
@@ -49,8 +49,8 @@ const inside: readonly (readonly [TokenKind, RegExp])[] = [
   ["word", /[\p{L}_][\p{L}_\p{Nd}]*/uy],
 ];
 
-export function lex(source: string): Token[] {
-  const tokens: Token[] = [];
+export function lex(source: string): TemplateToken[] {
+  const tokens: TemplateToken[] = [];
   let at = 0;
   let trimNext = false;
   while (at < source.length) {
@@ -81,16 +81,22 @@ export function lex(source: string): Token[] {
 
 function passComment(source: string, from: number): { end: number; trims: boolean } {
   const close = source.indexOf("*/", from);
-  if (close === -1) throw new TemplateError(`${place(source, from)}: unclosed comment`);
+  if (close === -1) throw new TemplateError(`${formatPosition(source, from)}: unclosed comment`);
   const tail = /[ \t\r\n]*(-?)\}\}/y;
   tail.lastIndex = close + 2;
   const match = tail.exec(source);
   if (match === null)
-    throw new TemplateError(`${place(source, close)}: comment ends before closing delimiter`);
+    throw new TemplateError(
+      `${formatPosition(source, close)}: comment ends before closing delimiter`,
+    );
   return { end: tail.lastIndex, trims: match[1] === "-" };
 }
 
-function lexAction(source: string, from: number, tokens: Token[]): { end: number; trims: boolean } {
+function lexAction(
+  source: string,
+  from: number,
+  tokens: TemplateToken[],
+): { end: number; trims: boolean } {
   let at = from;
   for (;;) {
     const trimming = /[ \t\r\n]+-\}\}/y;
@@ -104,15 +110,15 @@ function lexAction(source: string, from: number, tokens: Token[]): { end: number
     if (token === undefined)
       throw new TemplateError(
         at >= source.length
-          ? `${place(source, from)}: unclosed action`
-          : `${place(source, at)}: unexpected "${String.fromCodePoint(source.codePointAt(at) ?? 0)}" in action`,
+          ? `${formatPosition(source, from)}: unclosed action`
+          : `${formatPosition(source, at)}: unexpected "${String.fromCodePoint(source.codePointAt(at) ?? 0)}" in action`,
       );
     tokens.push(token);
     at += token.text.length;
   }
 }
 
-function nextToken(source: string, at: number): Token | undefined {
+function nextToken(source: string, at: number): TemplateToken | undefined {
   for (const [kind, pattern] of inside) {
     pattern.lastIndex = at;
     const match = pattern.exec(source);
@@ -124,7 +130,7 @@ function nextToken(source: string, at: number): Token | undefined {
 }
 
 /** Where in the source, as a person counts. */
-export function place(source: string, at: number): string {
+export function formatPosition(source: string, at: number): string {
   const before = source.slice(0, at).split("\n");
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }

@@ -1,8 +1,8 @@
 /** From tokens to a tree: Go's text/template grammar. Every function must be known, as Go asks at parse time. */
-import type { Token, TokenKind } from "./lex.ts";
-import { lex, place, TemplateError } from "./lex.ts";
+import type { TemplateToken, TemplateTokenKind } from "./lex.ts";
+import { lex, formatPosition, TemplateError } from "./lex.ts";
 import { readChar, readNumber, readString } from "./literal.ts";
-import type { Command, Node, Operand, Pipeline, Term } from "./tree.ts";
+import type { Command, TemplateNode, Operand, TemplatePipeline, Term } from "./tree.ts";
 
 const keywords = new Set([
   "block",
@@ -18,23 +18,26 @@ const keywords = new Set([
 ]);
 const maxDepth = 100;
 
-export interface Parsed {
-  readonly main: readonly Node[];
-  readonly defined: ReadonlyMap<string, readonly Node[]>;
+export interface ParsedTemplate {
+  readonly main: readonly TemplateNode[];
+  readonly defined: ReadonlyMap<string, readonly TemplateNode[]>;
 }
 
 /** @throws TemplateError with the place. */
-export function parseTemplate(source: string, isFunction: (name: string) => boolean): Parsed {
+export function parseTemplate(
+  source: string,
+  isFunction: (name: string) => boolean,
+): ParsedTemplate {
   return new Parser(source, isFunction).parse();
 }
 
-type Ending = "end" | "else" | "eof";
+type BlockEnd = "end" | "else" | "eof";
 
 class Parser {
   readonly #source: string;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly TemplateToken[];
   readonly #isFunction: (name: string) => boolean;
-  readonly #defined = new Map<string, readonly Node[]>();
+  readonly #defined = new Map<string, readonly TemplateNode[]>();
   #next = 0;
   #depth = 0;
   #loops = 0;
@@ -46,15 +49,15 @@ class Parser {
     this.#isFunction = isFunction;
   }
 
-  parse(): Parsed {
+  parse(): ParsedTemplate {
     const { nodes, ending } = this.#list(true);
     if (ending !== "eof") throw this.#trouble(`unexpected {{${ending}}}`);
     return { main: nodes, defined: this.#defined };
   }
 
-  #list(top = false): { nodes: Node[]; ending: Ending } {
+  #list(top = false): { nodes: TemplateNode[]; ending: BlockEnd } {
     if (++this.#depth > maxDepth) throw this.#trouble("too many nested actions");
-    const nodes: Node[] = [];
+    const nodes: TemplateNode[] = [];
     for (;;) {
       const token = this.#take();
       if (token.kind === "end") {
@@ -74,7 +77,7 @@ class Parser {
   }
 
   /** After `{{`. Returns how the list ends, where this action ends it. */
-  #action(nodes: Node[], top: boolean): Ending | undefined {
+  #action(nodes: TemplateNode[], top: boolean): BlockEnd | undefined {
     this.#spaces();
     const word = this.#peek().kind === "word" ? this.#peek().text : "";
     if (!keywords.has(word)) {
@@ -113,7 +116,7 @@ class Parser {
     }
   }
 
-  #branch(kind: "if" | "with" | "range"): Node {
+  #branch(kind: "if" | "with" | "range"): TemplateNode {
     const known = this.#variables.length;
     const pipeline = this.#pipeline("close", kind === "range" ? 2 : 1);
     if (pipeline.commands.length === 0) throw this.#trouble(`missing value for ${kind}`);
@@ -125,7 +128,7 @@ class Parser {
     return { kind, pipeline, body, otherwise };
   }
 
-  #otherwise(kind: "if" | "with" | "range"): Node[] {
+  #otherwise(kind: "if" | "with" | "range"): TemplateNode[] {
     this.#spaces();
     const next = this.#peek();
     if (next.kind === "word" && next.text === kind && kind !== "range") {
@@ -138,7 +141,7 @@ class Parser {
     return nodes;
   }
 
-  #call(): Node {
+  #call(): TemplateNode {
     const { name, at } = this.#name("template");
     this.#spaces();
     const pipeline = this.#peek().kind === "close" ? undefined : this.#pipeline("close");
@@ -157,7 +160,7 @@ class Parser {
     this.#defined.set(name, nodes);
   }
 
-  #block(): Node {
+  #block(): TemplateNode {
     const { name, at } = this.#name("block");
     const pipeline = this.#pipeline("close");
     const outer = this.#variables;
@@ -174,10 +177,10 @@ class Parser {
     const token = this.#take();
     if (token.kind !== "string")
       throw this.#trouble(`unexpected "${token.text}" in ${clause} clause`);
-    return { name: readString(token.text), at: place(this.#source, token.at) };
+    return { name: readString(token.text), at: formatPosition(this.#source, token.at) };
   }
 
-  #pipeline(end: "close" | "right", maxDeclares = 1): Pipeline {
+  #pipeline(end: "close" | "right", maxDeclares = 1): TemplatePipeline {
     this.#spaces();
     const { declares, assigns } = this.#declares(maxDeclares);
     const commands: Command[] = [];
@@ -244,7 +247,7 @@ class Parser {
 
   #term(): Term {
     const token = this.#take();
-    const at = place(this.#source, token.at);
+    const at = formatPosition(this.#source, token.at);
     const operand = this.#operand(token);
     const fields: string[] = token.kind === "field" ? [token.text.slice(1)] : [];
     while (this.#peek().kind === "field") fields.push(this.#take().text.slice(1));
@@ -253,7 +256,7 @@ class Parser {
     return { operand, fields, at };
   }
 
-  #operand(token: Token): Operand {
+  #operand(token: TemplateToken): Operand {
     const { kind, text } = token;
     if (kind === "dot" || kind === "field") return { kind: "dot" };
     if (kind === "string") return { kind: "literal", value: readString(text) };
@@ -271,7 +274,7 @@ class Parser {
     throw this.#trouble(`function "${text}" not defined`, token);
   }
 
-  #number(token: Token): number | bigint {
+  #number(token: TemplateToken): number | bigint {
     const value = readNumber(token.text);
     if (value === undefined) throw this.#trouble(`bad number syntax: "${token.text}"`, token);
     return value;
@@ -287,19 +290,23 @@ class Parser {
     while (this.#peek().kind === "space") this.#next++;
   }
 
-  #peek(): Token {
+  #peek(): TemplateToken {
     return this.#tokens[this.#next] ?? endToken;
   }
 
-  #take(): Token {
+  #take(): TemplateToken {
     const token = this.#peek();
     this.#next++;
     return token;
   }
 
   #trouble(sentence: string, token = this.#tokens[Math.max(0, this.#next - 1)]): TemplateError {
-    return new TemplateError(`${place(this.#source, token?.at ?? 0)}: ${sentence}`);
+    return new TemplateError(`${formatPosition(this.#source, token?.at ?? 0)}: ${sentence}`);
   }
 }
 
-const endToken: { kind: TokenKind; text: string; at: number } = { kind: "end", text: "", at: 0 };
+const endToken: { kind: TemplateTokenKind; text: string; at: number } = {
+  kind: "end",
+  text: "",
+  at: 0,
+};

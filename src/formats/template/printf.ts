@@ -1,6 +1,6 @@
 /** Go's fmt.Sprintf, for the values a template has. A wrong verb is told in the text, as Go tells it. */
-import type { Value } from "./value.ts";
-import { exponentText, floatText, isList, printed, SafeText, typeName } from "./value.ts";
+import type { TemplateValue } from "./value.ts";
+import { exponentText, floatText, isList, printValue, SafeText, typeName } from "./value.ts";
 
 const verb = /%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d*))?(?:\[(\d+)\])?(.)?/gsu;
 const maxWidth = 1_000;
@@ -11,7 +11,7 @@ interface Format {
   readonly precision: number | undefined;
 }
 
-export function sprintf(format: string, args: readonly Value[]): string {
+export function sprintf(format: string, args: readonly TemplateValue[]): string {
   let next = 0;
   let reordered = false;
   const text = format.replace(
@@ -42,15 +42,15 @@ export function sprintf(format: string, args: readonly Value[]): string {
     },
   );
   if (reordered || next >= args.length) return text;
-  const extra = args.slice(next).map((value) => `${typeName(value)}=${printed(value)}`);
+  const extra = args.slice(next).map((value) => `${typeName(value)}=${printValue(value)}`);
   return `${text}%!(EXTRA ${extra.join(", ")})`;
 }
 
-function one(letter: string, shape: Format, value: Value): string {
+function one(letter: string, shape: Format, value: TemplateValue): string {
   if (letter === "T") return typeName(value);
   if (isList(value) && "vsqdxf".includes(letter))
     return `[${value.map((item) => one(letter, { ...shape, width: undefined }, item)).join(" ")}]`;
-  if (letter === "v") return signed(value === null ? "<nil>" : printed(value), shape, value);
+  if (letter === "v") return signed(value === null ? "<nil>" : printValue(value), shape, value);
   if (value === null) return `%!${letter}(<nil>)`;
   if (typeof value === "boolean" && letter === "t") return String(value);
   if (typeof value === "bigint") return integer(letter, shape, value);
@@ -58,24 +58,29 @@ function one(letter: string, shape: Format, value: Value): string {
   const text =
     typeof value === "string" ? value : value instanceof SafeText ? value.text : undefined;
   if (text !== undefined || (typeof value === "object" && "sqxX".includes(letter)))
-    return textual(letter, shape, text ?? printed(value), value);
+    return textual(letter, shape, text ?? printValue(value), value);
   return wrong(letter, value);
 }
 
-const wrong = (letter: string, value: Value): string =>
-  `%!${letter}(${typeName(value)}=${printed(value)})`;
+const wrong = (letter: string, value: TemplateValue): string =>
+  `%!${letter}(${typeName(value)}=${printValue(value)})`;
 
-function textual(letter: string, { precision }: Format, text: string, value: Value): string {
+function textual(
+  letter: string,
+  { precision }: Format,
+  text: string,
+  value: TemplateValue,
+): string {
   if (letter === "s")
     return precision === undefined ? text : Array.from(text).slice(0, precision).join("");
-  if (letter === "q") return quoted(text);
+  if (letter === "q") return quoteText(text);
   if (letter === "x") return Buffer.from(text).toString("hex");
   if (letter === "X") return Buffer.from(text).toString("hex").toUpperCase();
   return wrong(letter, value);
 }
 
 /** As Go quotes: what does not print is escaped, everything else stays. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("\\u00", "\\x");
   return `"${escaped.replaceAll("\\b", "\\b").replaceAll("\u007f", "\\x7f")}"`;
 }
@@ -149,7 +154,7 @@ function general(value: number, precision: number | undefined): string {
 const trimZeros = (text: string): string =>
   text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 
-function signed(text: string, { flags }: Format, value: Value): string {
+function signed(text: string, { flags }: Format, value: TemplateValue): string {
   const numeric = typeof value === "number" || typeof value === "bigint";
   if (!numeric || text.startsWith("-") || text.startsWith("+")) return text;
   return flags.includes("+") ? `+${text}` : flags.includes(" ") ? ` ${text}` : text;

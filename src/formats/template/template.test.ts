@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { fuzzInputs, fuzzTimeoutMs, mutate, seededRandom } from "../../../test/fuzz/mutate.ts";
 import { TemplateSet } from "./exec.ts";
 import { TemplateError } from "./lex.ts";
-import { GoMap, printed, SafeText } from "./value.ts";
-import type { GoObject, Value } from "./value.ts";
+import { GoMap, printValue, SafeText } from "./value.ts";
+import type { GoObject, TemplateValue } from "./value.ts";
 
 /** Templates with what Go's own text/template prints for them; "ERR" where it refuses to parse or run. */
 const golden = JSON.parse(
@@ -17,7 +17,7 @@ const structA: GoObject = {
   print: () => "{n 1.5}",
 };
 const data = new GoMap(
-  new Map<string, Value>([
+  new Map<string, TemplateValue>([
     [
       "Labels",
       new GoMap(
@@ -41,7 +41,7 @@ const data = new GoMap(
 );
 
 function run(source: string): string {
-  const set = new TemplateSet({ up: ([text]) => printed(text ?? null).toUpperCase() });
+  const set = new TemplateSet({ up: ([text]) => printValue(text ?? null).toUpperCase() });
   try {
     set.add(source, "main");
     return set.run("main", data);
@@ -68,7 +68,7 @@ test("a template that never ends, prints without end or calls itself is stopped"
 });
 
 test("an HTML template escapes what it prints, except what is marked safe", () => {
-  const set = new TemplateSet({ safe: ([text]) => new SafeText(printed(text ?? null)) }, true);
+  const set = new TemplateSet({ safe: ([text]) => new SafeText(printValue(text ?? null)) }, true);
   set.add('<b>{{ .Empty }}{{ "<i>&" }}</b>{{ safe "<i>" }}', "main");
   expect(set.run("main", data)).toBe("<b>&lt;i&gt;&amp;</b><i>");
 });

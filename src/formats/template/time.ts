@@ -1,6 +1,6 @@
 /** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC unless told. */
 import { TemplateError } from "./lex.ts";
-import type { GoObject, Value } from "./value.ts";
+import type { GoObject, TemplateValue } from "./value.ts";
 
 const months = [
   "January",
@@ -154,19 +154,19 @@ export function goTime(timeMs: number, zone = "UTC"): GoObject {
 /** Go's zero time, the first of January of the year 1. */
 export const zeroTimeMs = -62_135_596_800_000;
 
-const textOf = (value: Value | undefined): string => {
+const textOf = (value: TemplateValue | undefined): string => {
   if (typeof value === "string") return value;
   throw new TemplateError("a time layout must be text");
 };
 
 /** The milliseconds of a time value. */
-export function millisOf(value: Value): number {
+export function millisOf(value: TemplateValue): number {
   const method = (value as GoObject | null)?.methods?.["UnixMilli"];
   if (method === undefined) throw new TemplateError("expected a time");
   return Number(method([]));
 }
 
-export function durationMsOf(value: Value): number {
+export function durationMsOf(value: TemplateValue): number {
   if (typeof value === "bigint") return Number(value) / 1e6;
   const method = (value as GoObject | null)?.methods?.["Milliseconds"];
   if (method === undefined) throw new TemplateError("expected a duration");

@@ -6,7 +6,7 @@ export type Operand =
   | { readonly kind: "literal"; readonly value: string | number | bigint | boolean }
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "function"; readonly name: string }
-  | { readonly kind: "pipeline"; readonly pipeline: Pipeline };
+  | { readonly kind: "pipeline"; readonly pipeline: TemplatePipeline };
 
 /** An operand and the fields after it: `$x.Labels.job`, `(index . 0).Value`, `.A.B`. */
 export interface Term {
@@ -17,29 +17,29 @@ export interface Term {
 
 export type Command = readonly [Term, ...Term[]];
 
-export interface Pipeline {
+export interface TemplatePipeline {
   readonly declares: readonly string[];
   /** `=` sets a variable that is there, `:=` makes one. */
   readonly assigns: boolean;
   readonly commands: readonly Command[];
 }
 
-export type Node =
+export type TemplateNode =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "print"; readonly pipeline: Pipeline }
+  | { readonly kind: "print"; readonly pipeline: TemplatePipeline }
   | {
       readonly kind: "if" | "with" | "range";
-      readonly pipeline: Pipeline;
-      readonly body: readonly Node[];
-      readonly otherwise: readonly Node[];
+      readonly pipeline: TemplatePipeline;
+      readonly body: readonly TemplateNode[];
+      readonly otherwise: readonly TemplateNode[];
     }
   | {
       readonly kind: "template";
       readonly name: string;
-      readonly pipeline: Pipeline | undefined;
+      readonly pipeline: TemplatePipeline | undefined;
       readonly at: string;
     }
   | { readonly kind: "break" }
   | { readonly kind: "continue" };
 
-export type Templates = ReadonlyMap<string, readonly Node[]>;
+export type NamedTemplates = ReadonlyMap<string, readonly TemplateNode[]>;

@@ -1,26 +1,26 @@
 /** The values of a template, as Go has them: an int is a bigint, a float64 a number, nil is null. */
 import { TemplateError } from "./lex.ts";
 
-export type Value =
+export type TemplateValue =
   | null
   | string
   | boolean
   | bigint
   | number
-  | readonly Value[]
+  | readonly TemplateValue[]
   | GoMap
   | GoObject
   | SafeText;
 
 /** A map with text keys; what is not in it is its zero value, as `missingkey=zero` has it. */
 export class GoMap {
-  readonly entries: ReadonlyMap<string, Value>;
-  readonly zero: Value;
+  readonly entries: ReadonlyMap<string, TemplateValue>;
+  readonly zero: TemplateValue;
   readonly methods: Readonly<Record<string, Method>>;
 
   constructor(
-    entries: ReadonlyMap<string, Value>,
-    zero: Value = null,
+    entries: ReadonlyMap<string, TemplateValue>,
+    zero: TemplateValue = null,
     methods: Readonly<Record<string, Method>> = {},
   ) {
     this.entries = entries;
@@ -29,17 +29,17 @@ export class GoMap {
   }
 }
 
-export type Method = (args: readonly Value[]) => Value;
+export type Method = (args: readonly TemplateValue[]) => TemplateValue;
 
 /** A struct or a named type: fields, methods, and how it prints. */
 export interface GoObject {
   readonly goType: string;
-  readonly fields?: Readonly<Record<string, Value>>;
+  readonly fields?: Readonly<Record<string, TemplateValue>>;
   readonly methods?: Readonly<Record<string, Method>>;
   print(): string;
   truth?(): boolean;
   /** For a list type with methods of its own, such as Alertmanager's Alerts. */
-  readonly items?: readonly Value[];
+  readonly items?: readonly TemplateValue[];
 }
 
 /** Text that an HTML template prints as it is. */
@@ -51,9 +51,10 @@ export class SafeText {
   }
 }
 
-export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+export const isList = (value: TemplateValue): value is readonly TemplateValue[] =>
+  Array.isArray(value);
 
-export function isObject(value: Value): value is GoObject {
+export function isObject(value: TemplateValue): value is GoObject {
   return (
     typeof value === "object" &&
     value !== null &&
@@ -63,7 +64,7 @@ export function isObject(value: Value): value is GoObject {
   );
 }
 
-export function isTrue(value: Value): boolean {
+export function isTrue(value: TemplateValue): boolean {
   if (value === null) return false;
   if (typeof value === "string") return value !== "";
   if (typeof value === "boolean") return value;
@@ -75,7 +76,7 @@ export function isTrue(value: Value): boolean {
   return value.truth?.() ?? (value.items === undefined || value.items.length > 0);
 }
 
-export function printed(value: Value): string {
+export function printValue(value: TemplateValue): string {
   if (value === null) return "<no value>";
   if (typeof value === "string") return value;
   if (typeof value === "number") return floatText(value);
@@ -90,7 +91,7 @@ export function printed(value: Value): string {
   return value.print();
 }
 
-const inner = (value: Value): string => (value === null ? "<nil>" : printed(value));
+const inner = (value: TemplateValue): string => (value === null ? "<nil>" : printValue(value));
 
 /** `%v` of a float64: the shortest digits, with an exponent below 1e-4 and from 1e6 on. */
 export function floatText(value: number): string {
@@ -109,7 +110,7 @@ export function exponentText(text: string): string {
 
 type Basic = "bool" | "int" | "float" | "string";
 
-function basicKind(value: Value): Basic | undefined {
+function basicKind(value: TemplateValue): Basic | undefined {
   if (typeof value === "boolean") return "bool";
   if (typeof value === "bigint") return "int";
   if (typeof value === "number") return "float";
@@ -117,9 +118,9 @@ function basicKind(value: Value): Basic | undefined {
   return undefined;
 }
 
-const plain = (value: Value): unknown => (value instanceof SafeText ? value.text : value);
+const plain = (value: TemplateValue): unknown => (value instanceof SafeText ? value.text : value);
 
-export function equal(left: Value, right: Value): boolean {
+export function equal(left: TemplateValue, right: TemplateValue): boolean {
   const [one, other] = [basicKind(left), basicKind(right)];
   if (left === null || right === null) return left === right;
   if (one === undefined || other === undefined)
@@ -129,7 +130,7 @@ export function equal(left: Value, right: Value): boolean {
 }
 
 /** Below, equal or above: -1, 0, 1; NaN is none of them. */
-export function order(left: Value, right: Value, name: string): number {
+export function order(left: TemplateValue, right: TemplateValue, name: string): number {
   const [one, other] = [basicKind(left), basicKind(right)];
   if (one === undefined || one === "bool" || other === undefined || other === "bool")
     throw new TemplateError(`error calling ${name}: invalid type for comparison`);
@@ -139,7 +140,7 @@ export function order(left: Value, right: Value, name: string): number {
   return a < b ? -1 : a > b ? 1 : a === b ? 0 : Number.NaN;
 }
 
-export function typeName(value: Value): string {
+export function typeName(value: TemplateValue): string {
   if (value === null) return "<nil>";
   if (typeof value === "string") return "string";
   if (typeof value === "boolean") return "bool";

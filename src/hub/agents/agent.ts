@@ -14,12 +14,12 @@ export type AgentState = (typeof agentStates)[number];
 /** So many times its own interval may pass unheard, and never less than the least. */
 const silentIntervals = 3;
 const leastSilenceMs = 10_000;
-const sessionsKept = 4;
+const maxAgentSessions = 4;
 /** A session that comes back this soon after another took its place is a second agent of the same name. */
 const contestedForMs = 60_000;
 
 /** Where frames of one source and schedule went last. */
-export interface Flow {
+export interface SourceFlow {
   readonly source: string;
   readonly delivery: Delivery;
 }
@@ -37,7 +37,7 @@ export class Agent {
   clock: { readonly differenceMs: number; readonly boundMs: number | undefined } | undefined;
   spool: Hello["spool"] | undefined;
   gpus: number | undefined;
-  readonly flows = new Map<string, Flow>();
+  readonly flows = new Map<string, SourceFlow>();
   /** What was last told of it, in the log and as `up`. */
   told: AgentState = "ok";
   changed = true;
@@ -119,7 +119,7 @@ export class Agent {
       sessions: [
         ...sessions.filter(({ id }) => id !== hello.session),
         before ?? { id: hello.session, acknowledged: 0 },
-      ].slice(-sessionsKept),
+      ].slice(-maxAgentSessions),
     };
     this.#lastRequestMs = monotonicMs;
     this.heard = true;

@@ -3,21 +3,21 @@
  * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
  */
 import { formatDuration } from "../../config/duration.ts";
-import type { HubClock, PushAnswer } from "../../formats/frames/push-response.ts";
+import type { HubClock, PushResponse } from "../../formats/frames/push-response.ts";
 import {
   capabilities,
   clockCapability,
   formats,
   isAccepted,
 } from "../../formats/frames/push-response.ts";
-import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
-import type { ReadRequest } from "../../formats/frames/request.ts";
+import type { PushRequest } from "../../formats/frames/request.ts";
 import { readRequest } from "../../formats/frames/request.ts";
 import type { History } from "../../storage/history.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
-import { FewLines } from "../../base/log-throttle.ts";
+import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -26,7 +26,7 @@ import { Agent, newRecord } from "./agent.ts";
 import type { AgentState } from "./agent.ts";
 import type { AgentDefinitions } from "./definitions.ts";
 import { Definitions } from "./definitions.ts";
-import { endFlows, keepFrame } from "./flow.ts";
+import { endFlows, ingestFrame } from "./flow.ts";
 import { AgentFrames } from "./own-frame.ts";
 import { AgentPlaces, keptMs, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
@@ -61,9 +61,9 @@ export interface AgentsOptions {
 }
 
 /** An answer to a request that was understood. */
-export interface Pushed {
+export interface AgentPushResult {
   readonly status: 200 | 409 | 425 | 428 | 429;
-  readonly answer: PushAnswer;
+  readonly answer: PushResponse;
   /** What became of the samples; absent where there were none. */
   readonly results: readonly AppendResult[];
   /** Readings refused for good because they are from the future. */
@@ -83,7 +83,7 @@ export class Agents {
   readonly #definitions = new Definitions();
   readonly #frames = new AgentFrames();
   readonly #places = new AgentPlaces();
-  readonly #fewLines = new FewLines();
+  readonly #fewLines = new LogThrottle();
   readonly #monotonicMs: () => number;
   readonly #timer: NodeJS.Timeout | undefined;
   #upMs = Number.NEGATIVE_INFINITY;
@@ -103,7 +103,7 @@ export class Agents {
   }
 
   /** @throws FramesError where the body is not understood, StoreError where nothing can be kept now. */
-  async push(body: Uint8Array, client: ClientKey): Promise<Pushed> {
+  async push(body: Uint8Array, client: ClientKey): Promise<AgentPushResult> {
     const nowMs = this.#options.nowMs();
     let definitions: AgentDefinitions | undefined;
     let agent: Agent | undefined;
@@ -156,7 +156,9 @@ export class Agents {
   watch(): Promise<void> {
     const look = (): Promise<void> =>
       this.#look().catch((thrown: unknown) =>
-        this.#options.log.warn("agents could not be looked after", { trouble: sayError(thrown) }),
+        this.#options.log.warn("agents could not be looked after", {
+          trouble: formatError(thrown),
+        }),
       );
     this.#watching = this.#watching.then(look);
     return this.#watching;
@@ -199,11 +201,11 @@ export class Agents {
 
   #inTurn(
     agent: Agent,
-    request: ReadRequest,
+    request: PushRequest,
     definitions: AgentDefinitions,
     nowMs: number,
     client: string | undefined,
-  ): Promise<Pushed> {
+  ): Promise<AgentPushResult> {
     agent.waiting++;
     const turn = agent.queue.then(() => this.#take(agent, request, definitions, nowMs, client));
     agent.queue = turn.then(
@@ -215,16 +217,19 @@ export class Agents {
 
   async #take(
     agent: Agent,
-    { hello, heads, frames, goodbye, unknownKinds }: ReadRequest,
+    { hello, heads, frames, goodbye, unknownKinds }: PushRequest,
     definitions: AgentDefinitions,
     nowMs: number,
     client: string | undefined,
-  ): Promise<Pushed> {
+  ): Promise<AgentPushResult> {
     const wasUp = agent.heard && agent.told !== "silent" && !agent.record.stopped;
     agent.hear(hello, nowMs);
     if (!wasUp) await this.#writeUp([[agent.record, 1]]);
     const clock = this.#clock(nowMs);
-    const answer = (status: 200 | 409 | 425, more: Partial<Pushed> = {}): Pushed => ({
+    const answer = (
+      status: 200 | 409 | 425,
+      more: Partial<AgentPushResult> = {},
+    ): AgentPushResult => ({
       status,
       answer: {
         acknowledged: agent.acknowledged(hello.session),
@@ -265,7 +270,7 @@ export class Agents {
       if (isHeld) break;
       if (wire.timeMs > clock.newestMs) tooNew += wire.values.length;
       else {
-        results.push(await keepFrame(agent, wire, layout, devices, { ...this.#options, client }));
+        results.push(await ingestFrame(agent, wire, layout, devices, { ...this.#options, client }));
         lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);
@@ -380,7 +385,7 @@ export class Agents {
     try {
       await this.#options.history.write(upBatch(proven, this.#options.nowMs()));
     } catch (thrown) {
-      this.#options.log.warn("up of agents was not kept", { trouble: sayError(thrown) });
+      this.#options.log.warn("up of agents was not kept", { trouble: formatError(thrown) });
     }
   }
 
@@ -394,7 +399,7 @@ export class Agents {
         store.put(agent.id, agent.record);
       } catch (thrown) {
         log.warn("what is known of agents could not be written down", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
         return;
       }
@@ -402,7 +407,7 @@ export class Agents {
   }
 }
 
-const refused = (error: string): Pushed => ({
+const refused = (error: string): AgentPushResult => ({
   status: 429,
   answer: { error },
   results: [],
@@ -410,7 +415,7 @@ const refused = (error: string): Pushed => ({
 });
 
 /** Earlier agents can only be asked to retry, which they must not do for ever: not for a stamp that their clock has left behind. */
-const canHold = (hello: Hello, wire: WireFrame, clock: HubClock): boolean =>
+const canHold = (hello: Hello, wire: PushFrame, clock: HubClock): boolean =>
   hello.capabilities.includes(clockCapability) ||
   (wire.timeMs > clock.newestMs && hello.sentMs > clock.newestMs);
 

@@ -1,21 +1,21 @@
 /** What agents have told once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
-import type { Needs } from "../../formats/frames/push-response.ts";
+import type { MissingDefinitions } from "../../formats/frames/push-response.ts";
 import type { FrameHead } from "../../formats/frames/frame.ts";
-import type { Known } from "../../formats/frames/request.ts";
+import type { DefinitionStore } from "../../formats/frames/request.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 
-export interface Identity {
+export interface AgentIdentity {
   readonly id: string;
   readonly job: string;
   readonly instance: string;
 }
 
-interface Kept {
+interface CachedDefinition {
   /** Series or devices: what the bound counts. */
   readonly weight: number;
   readonly layout?: KnownLayout;
@@ -33,7 +33,7 @@ const maxMetrics = 20_000;
 
 export class Definitions {
   /** In the order of use, oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, CachedDefinition>();
   readonly #metrics = new Map<string, MetricEntry>();
   readonly #maxWeight: number;
   #weight = 0;
@@ -42,7 +42,7 @@ export class Definitions {
     this.#maxWeight = bound;
   }
 
-  of(identity: Identity): AgentDefinitions {
+  of(identity: AgentIdentity): AgentDefinitions {
     return new AgentDefinitions(this, identity);
   }
 
@@ -56,7 +56,7 @@ export class Definitions {
       this.#metrics.set(metric.name, metric);
   }
 
-  get(key: string): Kept | undefined {
+  get(key: string): CachedDefinition | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     this.#kept.delete(key);
@@ -64,7 +64,7 @@ export class Definitions {
     return kept;
   }
 
-  set(key: string, kept: Kept): void {
+  set(key: string, kept: CachedDefinition): void {
     this.#remove(key);
     this.#kept.set(key, kept);
     this.#weight += kept.weight;
@@ -85,15 +85,15 @@ export class Definitions {
 }
 
 /** The same for one agent: no agent can change what another's hashes mean. */
-export class AgentDefinitions implements Known {
+export class AgentDefinitions implements DefinitionStore {
   readonly #all: Definitions;
-  readonly #identity: Identity;
+  readonly #identity: AgentIdentity;
   /** Metrics of layouts told in this request that nobody has described. */
   readonly #undescribed = new Set<string>();
   /** Layouts that wait for their metrics. */
   readonly #waiting: LayoutDefinition[] = [];
 
-  constructor(all: Definitions, identity: Identity) {
+  constructor(all: Definitions, identity: AgentIdentity) {
     this.#all = all;
     this.#identity = identity;
   }
@@ -130,7 +130,7 @@ export class AgentDefinitions implements Known {
   }
 
   /** What these frames name and nobody has told; undefined where all is known. */
-  needs(heads: readonly FrameHead[]): Needs | undefined {
+  needs(heads: readonly FrameHead[]): MissingDefinitions | undefined {
     const waiting = new Set(this.#waiting.map(({ hash }) => hash));
     const layouts = new Set<string>();
     const devices = new Set<string>();

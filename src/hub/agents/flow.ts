@@ -1,7 +1,7 @@
 /** An agent's frames on their way into the hub: first the history, then what is shown now. Ends them when the agent ends. */
 import type { Frame } from "../../model/frame.ts";
 import type { Device } from "../../model/device.ts";
-import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { History } from "../../storage/history.ts";
 import { presence } from "../../model/presence.ts";
 import { noLabels } from "../../model/labels.ts";
@@ -22,9 +22,9 @@ export interface FlowOptions {
 /** Smaller differences of clocks are the way of the request as much as the clocks. */
 const noticedClockMs = 1_000;
 
-export async function keepFrame(
+export async function ingestFrame(
   agent: Agent,
-  wire: WireFrame,
+  wire: PushFrame,
   { layout }: KnownLayout,
   devices: readonly Device[],
   { history, show, nowMs, client }: FlowOptions,

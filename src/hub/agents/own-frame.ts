@@ -8,14 +8,14 @@ import { LayoutBuilder } from "../../model/layout.ts";
 import type { Agent } from "./agent.ts";
 import { agentStates } from "./agent.ts";
 
-const toldByName = 1_000;
+const maxNamedAgents = 1_000;
 
 export class AgentFrames {
   #names = "\u0000";
   #layout = new LayoutBuilder().build();
 
   at(agents: readonly Agent[], nowMs: number): Frame {
-    const told = agents.slice(0, toldByName);
+    const told = agents.slice(0, maxNamedAgents);
     const names = told.map(({ id }) => id).join("\u0000");
     if (names !== this.#names) {
       const builder = new LayoutBuilder();

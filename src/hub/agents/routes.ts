@@ -5,24 +5,24 @@ import { FramesError } from "../../formats/frames/bytes.ts";
 import { VersionError } from "../../formats/frames/request.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
-import { malformed, ReceiveFailure } from "../receive/failure.ts";
+import { malformed, ReceiveError } from "../receive/failure.ts";
 import type { Intake } from "../receive/intake.ts";
-import type { Received } from "../receive/receiver-counts.ts";
+import type { ReceiverCounts } from "../receive/receiver-counts.ts";
 import { maxBodyBytes } from "../receive/body.ts";
-import { addWay } from "../receive/receiver.ts";
+import { addReceiver } from "../receive/receiver.ts";
 import { clientOf } from "../limits/client.ts";
 import type { Agent } from "./agent.ts";
-import type { Agents, Pushed } from "./agents.ts";
+import type { Agents, AgentPushResult } from "./agents.ts";
 
 const way = "push";
 
-export async function addPush(
+export async function addAgentPush(
   app: FastifyInstance,
   agents: Agents,
   intake: Intake,
   log: Log,
 ): Promise<void> {
-  await addWay(app, {
+  await addReceiver(app, {
     way,
     intake,
     log,
@@ -47,7 +47,7 @@ export async function addPush(
 
 export function addAgentList(app: FastifyInstance, agents: Agents): void {
   app.get("/api/agents", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send({ agents: agents.list.map(describe) }),
+    reply.header("cache-control", "no-store").send({ agents: agents.list.map(agentJson) }),
   );
 
   app.delete<{ Params: { id: string } }>("/api/agents/:id", async (request, reply) => {
@@ -57,7 +57,7 @@ export function addAgentList(app: FastifyInstance, agents: Agents): void {
   });
 }
 
-export function describe(agent: Agent) {
+export function agentJson(agent: Agent) {
   const { record, clock, lagMs, spool, gpus } = agent;
   const seconds = (ms: number): number => Math.round(ms) / 1_000;
   return {
@@ -87,13 +87,13 @@ export function describe(agent: Agent) {
 
 function explain(thrown: unknown): never {
   if (thrown instanceof VersionError)
-    throw new ReceiveFailure(415, "unsupported_request", thrown.message);
+    throw new ReceiveError(415, "unsupported_request", thrown.message);
   if (thrown instanceof FramesError) throw malformed(`not a valid push: ${thrown.message}`);
   if (!(thrown instanceof StoreError)) throw thrown;
-  throw new ReceiveFailure(thrown.retryable ? 503 : 500, "failed_request", thrown.message, "retry");
+  throw new ReceiveError(thrown.retryable ? 503 : 500, "failed_request", thrown.message, "retry");
 }
 
-function count(received: Received, { status, results, tooNew }: Pushed): void {
+function count(received: ReceiverCounts, { status, results, tooNew }: AgentPushResult): void {
   if (status === 425) received.add(way, "held_request");
   received.add(way, "too_new", tooNew);
   for (const result of results) {

@@ -2,7 +2,7 @@
  * Finds GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
  * with one seed. Reports each once; the GPUs of different hosts are shown and counted apart all the same.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";
 import type { Log } from "../../base/log.ts";
 import { self } from "../../model/catalogue/index.ts";
@@ -97,7 +97,9 @@ export class UuidConflicts {
         key: `uuid-conflict:${key}`,
       });
     } catch (thrown) {
-      log.warn("a uuid conflict could not be put onto the timeline", { error: sayError(thrown) });
+      log.warn("a uuid conflict could not be put onto the timeline", {
+        error: formatError(thrown),
+      });
     }
   }
 }

@@ -11,7 +11,7 @@ import { systemClock } from "../../base/clock.ts";
 import { openHubSink } from "../../sinks/hub/open.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { openSources } from "../../sources/open.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { createHub } from "../hub.ts";
 import { openStorage } from "../storage.ts";
 import { openAgents } from "./open.ts";
@@ -53,7 +53,7 @@ test("eight simulated GPUs at 30 s stay under 1 KB/s on the wire, headers and an
   });
   const relay = await countingRelay(Number(new URL(hub.url).port));
   const [opened] = await openSources(["sim:8"], {
-    door: hostDoor,
+    door: hostFileAccess,
     host: "lab",
     log,
     nowMs,

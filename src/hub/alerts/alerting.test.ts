@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import Fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { silentLog } from "../../base/log.ts";
@@ -18,7 +18,7 @@ import type { RelabelRule } from "../../formats/relabel/rule.ts";
 import { addApi } from "../api/api.ts";
 import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
-import { Alerting } from "./alerting.ts";
+import { AlertingEngine } from "./alerting.ts";
 import { loadRules } from "./rule-files.ts";
 import type { AlertSink } from "./sink.ts";
 
@@ -26,8 +26,8 @@ const startMs = Date.UTC(2026, 0, 1);
 let dir: string;
 let clock: FakeClock;
 let storage: EmbeddedStorage;
-let alerting: Alerting | undefined;
-let told: ToldAlert[];
+let alerting: AlertingEngine | undefined;
+let told: IncomingAlert[];
 let relabelRules: RelabelRule[];
 let sinkTrouble: Error | undefined;
 
@@ -55,7 +55,7 @@ afterEach(async () => {
 
 const rulesFile = (): string => path.join(dir, "rules.yml");
 
-async function open(rules: string, pack = false): Promise<Alerting> {
+async function open(rules: string, pack = false): Promise<AlertingEngine> {
   writeFileSync(rulesFile(), rules);
   const sink: AlertSink = {
     put: (alerts) => {
@@ -80,7 +80,7 @@ async function open(rules: string, pack = false): Promise<Alerting> {
     },
     alertRelabelRules: relabelRules,
   });
-  alerting = await Alerting.open(
+  alerting = await AlertingEngine.open(
     { history: storage.history, sink, plan, clock, log: silentLog },
     await plan(),
   );

@@ -6,9 +6,9 @@ import { setTimeout } from "node:timers/promises";
 import type { SentAlert } from "../../alerting/rules/context.ts";
 import type { RuleSettings } from "../../alerting/rules/engine.ts";
 import { RuleEngine } from "../../alerting/rules/engine.ts";
-import type { Group } from "../../alerting/rules/group.ts";
+import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -16,7 +16,7 @@ import { labelSet } from "../../model/labels.ts";
 import type { Clock } from "../../base/clock.ts";
 import { relabel } from "../../formats/relabel/relabel.ts";
 import type { RelabelRule } from "../../formats/relabel/rule.ts";
-import { collectGarbage, letYoungGrow } from "../../base/heap.ts";
+import { collectGarbage, growYoungGeneration } from "../../base/heap.ts";
 import { RuleFrames } from "./own-frame.ts";
 import type { AlertSink } from "./sink.ts";
 
@@ -44,7 +44,7 @@ const manyRules = 500;
 /** Late enough to let a start be over, early enough that nobody waits for it. */
 const beginAfterMs = 250;
 
-export class Alerting {
+export class AlertingEngine {
   readonly #options: AlertingOptions;
   readonly #engine: RuleEngine;
   readonly #frames = new RuleFrames();
@@ -77,14 +77,17 @@ export class Alerting {
    * With a plan it is begun at once. Without one, when the event loop is free: where nobody brought files there is nothing
    * to refuse, and reading the default rules takes a fifth of a second that a start need not wait for.
    */
-  static async open(options: AlertingOptions, first: RulePlan | undefined): Promise<Alerting> {
-    const alerting = new Alerting(options);
+  static async open(
+    options: AlertingOptions,
+    first: RulePlan | undefined,
+  ): Promise<AlertingEngine> {
+    const alerting = new AlertingEngine(options);
     if (first === undefined) alerting.#beginning = alerting.#begin();
     else await alerting.#use(first);
     return alerting;
   }
 
-  get groups(): readonly Group[] {
+  get groups(): readonly RuleGroupRunner[] {
     return this.#engine.groups;
   }
 
@@ -117,7 +120,7 @@ export class Alerting {
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
       log.error("the rules or the routing cannot be used; those before stay", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       throw thrown;
     }
@@ -142,7 +145,7 @@ export class Alerting {
       await this.#use(await plan());
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
-      log.error("the default rules cannot be used", { trouble: sayError(thrown) });
+      log.error("the default rules cannot be used", { trouble: formatError(thrown) });
     }
   }
 
@@ -150,7 +153,7 @@ export class Alerting {
     this.#relabelRules = plan.alertRelabelRules;
     this.#externalUrl = plan.settings.externalUrl;
     const rules = plan.groups.reduce((sum, group) => sum + group.rules.length, 0);
-    if (rules > manyRules) letYoungGrow();
+    if (rules > manyRules) growYoungGeneration();
     await this.#engine.update(plan.groups, plan.settings);
     // Reading 2,000 rules leaves 150 MiB behind, which the collector would see no reason to free.
     if (rules > manyRules) setImmediate(collectGarbage);

@@ -2,11 +2,11 @@
  * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
  * until it is taken; what it refuses for good, and what finds no room, is counted and told.
  */
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import { hideSent } from "../../net/http/redact-credentials.ts";
+import { redactCredentials } from "../../net/http/redact-credentials.ts";
 import { request } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
@@ -14,7 +14,7 @@ import type { Clock } from "../../base/clock.ts";
 import { relabel } from "../../formats/relabel/relabel.ts";
 import type { AlertmanagerTarget } from "./alertmanager-targets.ts";
 
-export interface SenderOptions {
+export interface AlertmanagerSenderOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -30,9 +30,9 @@ const longestPauseMs = 30_000;
 
 export class AlertmanagerSender {
   readonly target: AlertmanagerTarget;
-  readonly #options: SenderOptions;
+  readonly #options: AlertmanagerSenderOptions;
   readonly #client: HttpClient;
-  readonly #waiting = new Map<string, ToldAlert>();
+  readonly #waiting = new Map<string, IncomingAlert>();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -40,7 +40,7 @@ export class AlertmanagerSender {
   sent = 0;
   dropped = 0;
 
-  constructor(target: AlertmanagerTarget, options: SenderOptions) {
+  constructor(target: AlertmanagerTarget, options: AlertmanagerSenderOptions) {
     this.target = target;
     this.#options = options;
     this.#client = new HttpClient(target.http, 1);
@@ -55,7 +55,7 @@ export class AlertmanagerSender {
     return this.#trouble;
   }
 
-  put(alerts: readonly ToldAlert[]): void {
+  put(alerts: readonly IncomingAlert[]): void {
     if (this.#stop.signal.aborted) return;
     for (const alert of alerts) {
       const told = relabelled(alert, this.target);
@@ -101,7 +101,7 @@ export class AlertmanagerSender {
     }
   }
 
-  async #post(alerts: readonly ToldAlert[]): Promise<"sent" | "dropped" | "again"> {
+  async #post(alerts: readonly IncomingAlert[]): Promise<"sent" | "dropped" | "again"> {
     const { target } = this;
     try {
       const options = await this.#client.options();
@@ -123,11 +123,11 @@ export class AlertmanagerSender {
         return "sent";
       }
       // Hidden before it is cut: half a secret would not be known for one.
-      const said = hideSent(body.toString("utf8"), options.headers).trim().slice(0, 200);
+      const said = redactCredentials(body.toString("utf8"), options.headers).trim().slice(0, 200);
       this.#tell(`status ${status}${said === "" ? "" : `: ${said}`}`);
       return status >= 500 || status === 408 || status === 429 ? "again" : "dropped";
     } catch (thrown) {
-      if (!this.#stop.signal.aborted) this.#tell(sayError(thrown));
+      if (!this.#stop.signal.aborted) this.#tell(formatError(thrown));
       return "again";
     }
   }
@@ -161,7 +161,7 @@ export class AlertmanagerSender {
   }
 }
 
-function relabelled(alert: ToldAlert, target: AlertmanagerTarget): ToldAlert | undefined {
+function relabelled(alert: IncomingAlert, target: AlertmanagerTarget): IncomingAlert | undefined {
   const { alertRelabelRules: rules } = target;
   if (rules.length === 0) return alert;
   const labels = relabel(labelSet(Object.fromEntries(alert.labels)), rules);
@@ -170,7 +170,7 @@ function relabelled(alert: ToldAlert, target: AlertmanagerTarget): ToldAlert | u
     : { ...alert, labels: new Map(labels) };
 }
 
-function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: ToldAlert) {
+function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: IncomingAlert) {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     labels: Object.fromEntries(labels),

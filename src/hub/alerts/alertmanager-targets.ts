@@ -28,7 +28,7 @@ export interface AlertmanagerTargets {
 const alertsPath = "/api/v2/alerts";
 
 /** An address as a person writes it: the root of an Alertmanager, perhaps with a user and a password. */
-export function targetOf(given: string): AlertmanagerTarget {
+export function parseAlertmanagerTarget(given: string): AlertmanagerTarget {
   if (!URL.canParse(given))
     throw new GpulseError("USAGE", "An Alertmanager's address is written http://HOST:PORT.");
   const { origin, pathname, username, password } = new URL(given);
@@ -62,7 +62,9 @@ const joined = (prefix: string): string =>
     .replace(/\/{2,}/g, "/")
     .replace(`${alertsPath}${alertsPath}`, alertsPath);
 
-export function configuredTargets(configs: readonly AlertmanagerConfig[]): AlertmanagerTargets {
+export function resolveAlertmanagerTargets(
+  configs: readonly AlertmanagerConfig[],
+): AlertmanagerTargets {
   const active: AlertmanagerTarget[] = [];
   const dropped: string[] = [];
   const warnings: string[] = [];

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { neededScope } from "../auth/required-scope.ts";
+import { requiredScope } from "../auth/required-scope.ts";
 import { addAlertApis } from "./apis.ts";
-import type { AlertBench } from "./fixture.ts";
-import { openAlertBench } from "./fixture.ts";
+import type { AlertApiFixture } from "./fixture.ts";
+import { openAlertApiFixture } from "./fixture.ts";
 import { SinkFrames } from "./sink-frame.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
@@ -20,15 +20,15 @@ receivers: [{ name: all }, { name: info }]
 inhibit_rules: [{ source_matchers: [alertname="Down"], target_matchers: [alertname!="Down"], equal: [host] }]
 `;
 
-async function bench(config = plain): Promise<AlertBench> {
-  const opened = await openAlertBench(config);
+async function bench(config = plain): Promise<AlertApiFixture> {
+  const opened = await openAlertApiFixture(config);
   stops.push(() => opened.close());
   return opened;
 }
 
 const byText = (left: string, right: string): number => (left < right ? -1 : 1);
 type Method = "GET" | "POST" | "DELETE";
-async function ask({ app }: AlertBench, method: Method, url: string, body?: unknown) {
+async function ask({ app }: AlertApiFixture, method: Method, url: string, body?: unknown) {
   const answer = await app.inject({
     method,
     url,
@@ -279,5 +279,5 @@ test.each([
   ["GET", "/api/alerts/deliveries", "read"],
   ["POST", "/api/alerts/test", "admin"],
 ])("%s %s needs the scope %s", (method, route, scope) =>
-  expect(neededScope(method, route)).toBe(scope),
+  expect(requiredScope(method, route)).toBe(scope),
 );

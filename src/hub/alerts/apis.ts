@@ -6,7 +6,7 @@ import { addChannels } from "./channels-api.ts";
 import { addDeliveries } from "./deliveries-api.ts";
 import type { AlertSink } from "./sink.ts";
 import { addAlertmanagerApi } from "./v2/api.ts";
-import { elsewhere } from "./v2/failure.ts";
+import { routedExternally } from "./v2/failure.ts";
 
 type Around = Pick<ApiContext, "log" | "nowMs" | "version" | "startedMs">;
 
@@ -17,7 +17,7 @@ export async function addAlertApis(
   quota = new AlertQuota(),
 ): Promise<void> {
   const router = () => {
-    if (sink.routing === undefined) throw elsewhere(sink.alertmanagers?.active ?? []);
+    if (sink.routing === undefined) throw routedExternally(sink.alertmanagers?.active ?? []);
     return sink.routing.router;
   };
   const { log, nowMs, version, startedMs } = around;

@@ -3,28 +3,28 @@
  * any expression with `for`. Bounded: so many steps, one at a time, and it ends when nobody waits for it any more.
  */
 import type { FastifyInstance } from "fastify";
-import type { BacktestResult, Past } from "../../alerting/backtest/backtest.ts";
+import type { BacktestResult, RangeQuerySource } from "../../alerting/backtest/backtest.ts";
 import { backtest } from "../../alerting/backtest/backtest.ts";
 import { samplesOf } from "../../alerting/rules/context.ts";
-import type { Group } from "../../alerting/rules/group.ts";
+import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { AlertingRule } from "../../alerting/rules/types.ts";
 import type { History } from "../../storage/history.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parse } from "../../query/parse/parse.ts";
-import { ApiFailure, badParameter } from "../api/failure.ts";
+import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import { success } from "../api/result.ts";
 
 export interface BacktestContext {
   readonly history: Pick<History, "instant" | "range">;
-  readonly alerting?: { readonly groups: readonly Group[]; readonly externalUrl: string };
+  readonly alerting?: { readonly groups: readonly RuleGroupRunner[]; readonly externalUrl: string };
   readonly nowMs: () => number;
 }
 
 /** A page waits for it: a longer past is walked in longer steps. */
 const maxSteps = 12_000;
 const longestMs = 366 * 86_400_000;
-const toldFirings = 500;
+const maxListedFirings = 500;
 const defaultSinceMs = 7 * 86_400_000;
 const defaultStepMs = 15_000;
 
@@ -35,7 +35,10 @@ export function addBacktest(app: FastifyInstance, context: BacktestContext): voi
     const { rule, group } = ruleOf(params, context.alerting?.groups ?? []);
     const range = rangeOf(params, context.nowMs(), group?.intervalMs ?? defaultStepMs);
     if (busy)
-      throw new ApiFailure("unavailable", "another backtest is running: try again when it is done");
+      throw new PrometheusApiError(
+        "unavailable",
+        "another backtest is running: try again when it is done",
+      );
     busy = true;
     const abort = new AbortController();
     reply.raw.once("close", () => abort.abort());
@@ -57,29 +60,29 @@ export function addBacktest(app: FastifyInstance, context: BacktestContext): voi
   });
 }
 
-/** @throws ApiFailure */
+/** @throws PrometheusApiError */
 function ruleOf(
   params: Params,
-  groups: readonly Group[],
-): { readonly rule: AlertingRule; readonly group: Group | undefined } {
+  groups: readonly RuleGroupRunner[],
+): { readonly rule: AlertingRule; readonly group: RuleGroupRunner | undefined } {
   const expr = params.text("expr") ?? "";
   const name = params.text("rule") ?? "";
   if ((expr === "") === (name === ""))
-    throw badParameter("rule", "give the name of an alert in rule, or an expression in expr");
+    throw invalidParameter("rule", "give the name of an alert in rule, or an expression in expr");
   if (expr !== "") return { rule: ownRule(expr, params), group: undefined };
   const inGroup = params.text("group") ?? "";
   for (const group of groups)
     for (const { rule } of group.runs)
       if (rule.kind === "alert" && rule.name === name)
         if (inGroup === "" || inGroup === group.definition.name) return { rule, group };
-  throw badParameter("rule", `there is no alert named "${name}" here`);
+  throw invalidParameter("rule", `there is no alert named "${name}" here`);
 }
 
 function ownRule(expr: string, params: Params): AlertingRule {
   try {
     parse(expr);
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw badParameter("expr", thrown.message);
+    if (thrown instanceof QueryError) throw invalidParameter("expr", thrown.message);
     throw thrown;
   }
   return {
@@ -101,16 +104,16 @@ function rangeOf(
   const endMs = params.timeMs("end", nowMs);
   const startMs = params.timeMs("start", endMs - (params.durationMs("since") ?? defaultSinceMs));
   if (startMs >= endMs || endMs - startMs > longestMs)
-    throw badParameter("start", "the range must be longer than nothing and at most a year");
+    throw invalidParameter("start", "the range must be longer than nothing and at most a year");
   const fitting = Math.max(intervalMs, Math.ceil((endMs - startMs) / maxSteps / 1_000) * 1_000);
   const stepMs = params.durationMs("step") ?? fitting;
-  if (stepMs < 1_000) throw badParameter("step", "it must be a second at least");
+  if (stepMs < 1_000) throw invalidParameter("step", "it must be a second at least");
   if ((endMs - startMs) / stepMs > maxSteps)
-    throw badParameter("step", `more than ${maxSteps} steps: take a longer one`);
+    throw invalidParameter("step", `more than ${maxSteps} steps: take a longer one`);
   return { startMs, endMs, stepMs };
 }
 
-function pastOf(history: BacktestContext["history"]): Past {
+function pastOf(history: BacktestContext["history"]): RangeQuerySource {
   return {
     range: async (query, startMs, endMs, stepMs, signal) => {
       const { data } = await history.range(query, startMs, endMs, stepMs, { signal });
@@ -146,7 +149,7 @@ function resultJson(
       longestSeconds: totals.longestMs / 1_000,
       pendingOnly: totals.pendingOnly,
     },
-    firings: firings.slice(0, toldFirings).map((firing) => ({
+    firings: firings.slice(0, maxListedFirings).map((firing) => ({
       labels: Object.fromEntries(firing.labels),
       annotations: firing.annotations,
       activeAt: iso(firing.activeAtMs),

@@ -2,15 +2,15 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import { plainHttpClient } from "../../net/http/auth-config.ts";
 import { silentLog } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { compileRule } from "../../formats/relabel/rule.ts";
 import type { AlertmanagerTarget } from "./alertmanager-targets.ts";
-import { configuredTargets, targetOf } from "./alertmanager-targets.ts";
+import { resolveAlertmanagerTargets, parseAlertmanagerTarget } from "./alertmanager-targets.ts";
 import type { ExternalAlertmanagers } from "./external.ts";
-import { openExternal } from "./external.ts";
+import { openExternalAlertmanagers } from "./external.ts";
 
 interface Posted {
   readonly path: string;
@@ -54,7 +54,7 @@ async function open(
   targets: readonly AlertmanagerTarget[],
   capacity = 1_000,
 ): Promise<ExternalAlertmanagers> {
-  external = await openExternal({
+  external = await openExternalAlertmanagers({
     targets: async () => ({ active: targets, dropped: [], warnings: [] }),
     clock: systemClock,
     random: () => 0,
@@ -65,7 +65,7 @@ async function open(
   return external;
 }
 
-const alert = (labels: Record<string, string>, endsAtMs?: number): ToldAlert => ({
+const alert = (labels: Record<string, string>, endsAtMs?: number): IncomingAlert => ({
   labels: new Map(Object.entries(labels)),
   annotations: { summary: "s" },
   startsAtMs: 1_700_000_000_000,
@@ -78,7 +78,9 @@ const counts = ({ senders }: ExternalAlertmanagers) =>
   senders.map(({ sent, dropped, waiting }) => ({ sent, dropped, waiting }));
 
 test("alerts are posted as Alertmanager takes them, with the user and password of the address", async () => {
-  const opened = await open([targetOf(base.replace("http://", "http://me:pa%20ss@") + "/prefix/")]);
+  const opened = await open([
+    parseAlertmanagerTarget(base.replace("http://", "http://me:pa%20ss@") + "/prefix/"),
+  ]);
   opened.put([alert({ n: "1" }, 1_700_000_060_000)]);
   await expect.poll(() => posted.length).toBe(1);
   expect(posted[0]).toMatchObject({
@@ -103,7 +105,7 @@ test("alerts are posted as Alertmanager takes them, with the user and password o
 
 test("one that is away gets, when it is back, the newest state of each alert, once", async () => {
   answer = () => 503;
-  const opened = await open([targetOf(base)]);
+  const opened = await open([parseAlertmanagerTarget(base)]);
   opened.put([alert({ n: "1" }), alert({ n: "2" })]);
   await expect.poll(() => opened.problems()).toHaveLength(1);
   expect(opened.problems()[0]).toContain("status 503: no");
@@ -118,7 +120,7 @@ test("one that is away gets, when it is back, the newest state of each alert, on
 
 test("what is refused for good, and what finds no room, is dropped and counted; requests hold 64 alerts", async () => {
   answer = () => 400;
-  const opened = await open([targetOf(base)], 100);
+  const opened = await open([parseAlertmanagerTarget(base)], 100);
   opened.put([alert({ n: "bad" })]);
   await expect.poll(() => counts(opened)).toEqual([{ sent: 0, dropped: 1, waiting: 0 }]);
   answer = () => 200;
@@ -131,19 +133,19 @@ test("what is refused for good, and what finds no room, is dropped and counted; 
 test("each is told by its own rules, and one that is away holds up no other", async () => {
   const rule = (input: Parameters<typeof compileRule>[0]) => compileRule(input);
   const here = {
-    ...targetOf(base),
+    ...parseAlertmanagerTarget(base),
     alertRelabelRules: [rule({ action: "drop", source_labels: ["n"], regex: "2" })],
   };
-  const opened = await open([targetOf("http://127.0.0.1:1"), here]);
+  const opened = await open([parseAlertmanagerTarget("http://127.0.0.1:1"), here]);
   opened.put([alert({ n: "1" }), alert({ n: "2" })]);
   await expect.poll(names).toEqual([["1"]]);
   expect(opened.problems()).toHaveLength(1);
 });
 
 test("a reload keeps what waits for those that stay", async () => {
-  let targets = [targetOf("http://127.0.0.1:1"), targetOf(base)];
+  let targets = [parseAlertmanagerTarget("http://127.0.0.1:1"), parseAlertmanagerTarget(base)];
   answer = () => 500;
-  external = await openExternal({
+  external = await openExternalAlertmanagers({
     targets: async () => ({ active: targets, dropped: [], warnings: [] }),
     clock: systemClock,
     random: () => 0,
@@ -151,7 +153,7 @@ test("a reload keeps what waits for those that stay", async () => {
     version: "1",
   });
   external.put([alert({ n: "1" })]);
-  targets = [targetOf(base)];
+  targets = [parseAlertmanagerTarget(base)];
   await external.reload();
   answer = () => 200;
   await expect.poll(names, { timeout: 8_000 }).toEqual([["1"]]);
@@ -160,7 +162,7 @@ test("a reload keeps what waits for those that stay", async () => {
 
 test("targets of a prometheus.yml are relabelled, and what is not discovered is said", () => {
   const none = { file: [], http: [], dns: [], kubernetes: [] };
-  const found = configuredTargets([
+  const found = resolveAlertmanagerTargets([
     {
       scheme: "https",
       pathPrefix: "/am",
@@ -189,4 +191,4 @@ test.each([
   ["http://am:9093/", "http://am:9093/api/v2/alerts"],
   ["https://am/prefix", "https://am/prefix/api/v2/alerts"],
   ["http://am:9093/api/v2/alerts", "http://am:9093/api/v2/alerts"],
-])("%s is told at %s", (given, url) => expect(targetOf(given).url).toBe(url));
+])("%s is told at %s", (given, url) => expect(parseAlertmanagerTarget(given).url).toBe(url));

@@ -1,5 +1,5 @@
 /** Alertmanagers elsewhere that route in this hub's place: each is told everything, on its own, so that one that is away holds up no other. */
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
@@ -8,7 +8,7 @@ import type { AlertmanagerTarget, AlertmanagerTargets } from "./alertmanager-tar
 import { senderReadings, SinkFrames } from "./sink-frame.ts";
 import type { AlertSink } from "./sink.ts";
 
-export interface ExternalOptions {
+export interface ExternalAlertmanagersOptions {
   /** Reads who they are. @throws GpulseError with what is wrong. */
   readonly targets: () => Promise<AlertmanagerTargets>;
   readonly clock: Clock;
@@ -29,7 +29,9 @@ export interface ExternalAlertmanagers extends AlertSink {
 /** As many as Prometheus lets wait. */
 const usualCapacity = 10_000;
 
-export async function openExternal(options: ExternalOptions): Promise<ExternalAlertmanagers> {
+export async function openExternalAlertmanagers(
+  options: ExternalAlertmanagersOptions,
+): Promise<ExternalAlertmanagers> {
   const { targets, log, capacity = usualCapacity } = options;
   let senders = new Map<string, AlertmanagerSender>();
   let dropped: readonly string[] = [];
@@ -56,7 +58,7 @@ export async function openExternal(options: ExternalOptions): Promise<ExternalAl
     get senders() {
       return all();
     },
-    put: (alerts: readonly ToldAlert[]) => {
+    put: (alerts: readonly IncomingAlert[]) => {
       for (const sender of all()) sender.put(alerts);
       return 0;
     },

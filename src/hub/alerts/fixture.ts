@@ -10,7 +10,7 @@ import { addAlertApis } from "./apis.ts";
 import { openRouting } from "./routing.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
-export interface AlertBench {
+export interface AlertApiFixture {
   readonly app: FastifyInstance;
   readonly sink: AlertSink & { readonly routing: RoutingView };
   /** Puts another alertmanager.yml in place; `reload` reads it. */
@@ -18,7 +18,7 @@ export interface AlertBench {
   close(): Promise<void>;
 }
 
-export async function openAlertBench(config: string): Promise<AlertBench> {
+export async function openAlertApiFixture(config: string): Promise<AlertApiFixture> {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-alert-apis-"));
   const file = path.join(dir, "alertmanager.yml");
   const write = (text: string): void => writeFileSync(file, text);

@@ -1,20 +1,20 @@
 /** What the hub tells of its rules on its own page, bounded: the first so many groups by name, all rules by state. */
-import type { Group } from "../../alerting/rules/group.ts";
+import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 
-const toldByName = 200;
+const maxNamedGroups = 200;
 const states = ["pending", "firing"] as const;
 
 const perGroup = [
-  [self.ruleGroupInterval, ({ intervalMs }: Group) => intervalMs / 1_000],
-  [self.ruleGroupDuration, ({ evaluationSeconds }: Group) => evaluationSeconds],
-  [self.ruleGroupMissed, ({ missed }: Group) => missed],
-  [self.ruleEvaluations, ({ evaluations }: Group) => evaluations],
-  [self.ruleFailures, ({ failures }: Group) => failures],
+  [self.ruleGroupInterval, ({ intervalMs }: RuleGroupRunner) => intervalMs / 1_000],
+  [self.ruleGroupDuration, ({ evaluationSeconds }: RuleGroupRunner) => evaluationSeconds],
+  [self.ruleGroupMissed, ({ missed }: RuleGroupRunner) => missed],
+  [self.ruleEvaluations, ({ evaluations }: RuleGroupRunner) => evaluations],
+  [self.ruleFailures, ({ failures }: RuleGroupRunner) => failures],
 ] as const;
 
 export class RuleFrames {
@@ -22,11 +22,11 @@ export class RuleFrames {
   #layout = new LayoutBuilder().build();
 
   at(
-    groups: readonly Group[],
+    groups: readonly RuleGroupRunner[],
     loaded: { readonly ok: boolean; readonly timeMs: number },
     nowMs: number,
   ): Frame {
-    const told = groups.slice(0, toldByName);
+    const told = groups.slice(0, maxNamedGroups);
     this.#layOut(told);
     const writer = new FrameWriter(this.#layout, nowMs);
     let slot = 0;
@@ -42,7 +42,7 @@ export class RuleFrames {
     return writer.finish();
   }
 
-  #layOut(groups: readonly Group[]): void {
+  #layOut(groups: readonly RuleGroupRunner[]): void {
     const names = groups.map(({ key }) => key).join("\u0000");
     if (names === this.#names) return;
     this.#names = names;

@@ -11,7 +11,7 @@ import { Router } from "../../alerting/route/router.ts";
 import { openAlertState } from "../../alerting/state.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { Receivers } from "../../alerting/channels/open.ts";
+import type { ReceiverSet } from "../../alerting/channels/open.ts";
 import { openReceivers } from "../../alerting/channels/open.ts";
 import { testReceiver } from "../../alerting/channels/test-receiver.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -45,7 +45,7 @@ export async function openRouting(
     random,
     log,
   });
-  tell(receivers, log);
+  logReceiverWarnings(receivers, log);
   const frames = new SinkFrames();
   let reloading: Promise<void> = Promise.resolve();
   const reload = async (): Promise<void> => {
@@ -54,7 +54,7 @@ export async function openRouting(
     ({ config, receivers } = next);
     await router.reconfigure(config);
     before.close();
-    tell(receivers, log);
+    logReceiverWarnings(receivers, log);
   };
   return {
     routing: {
@@ -85,7 +85,7 @@ async function load({
   env,
   log,
   clock,
-}: RoutingOptions): Promise<{ config: RoutingConfig; receivers: Receivers }> {
+}: RoutingOptions): Promise<{ config: RoutingConfig; receivers: ReceiverSet }> {
   const name = file ?? "default routing";
   const config = await parseRouting(file === undefined ? defaultRouting : await read(file), name);
   return { config, receivers: await openReceivers(config, { file: name, env, log, clock }) };
@@ -103,6 +103,6 @@ async function read(file: string): Promise<string> {
   }
 }
 
-function tell({ warnings }: Receivers, log: Log): void {
+function logReceiverWarnings({ warnings }: ReceiverSet, log: Log): void {
   for (const warning of warnings) log.warn("alertmanager.yml", { note: warning });
 }

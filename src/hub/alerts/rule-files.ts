@@ -3,7 +3,7 @@ import { packGroups } from "../../alerting/pack/pack.ts";
 import { checkRuleFile } from "../../alerting/rules/file.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
 import { GpulseError } from "../../base/error.ts";
-import { filesOf } from "../../config/yaml/glob.ts";
+import { expandGlob } from "../../config/yaml/glob.ts";
 
 export interface LoadedRules {
   readonly groups: readonly RuleGroup[];
@@ -18,14 +18,14 @@ export async function loadRules(
   patterns: readonly string[],
   withPack: boolean,
 ): Promise<LoadedRules> {
-  const files = [...new Set(patterns.flatMap(filesOf))];
+  const files = [...new Set(patterns.flatMap(expandGlob))];
   const checked = await Promise.all(files.map(checkRuleFile));
   const problems = checked.flatMap((one) => one.problems);
   if (problems.length > 0) throw new GpulseError("RULE_FILE", problems.join("\n"));
   const own = checked.flatMap((one) => one.groups);
   return {
     groups: withPack ? [...own, ...(await packGroups(own))] : own,
-    unmatched: patterns.filter((pattern) => filesOf(pattern).length === 0),
+    unmatched: patterns.filter((pattern) => expandGlob(pattern).length === 0),
     warnings: checked.flatMap((one) => one.warnings),
   };
 }

@@ -1,21 +1,21 @@
 /** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Group, RuleRun } from "../../alerting/rules/group.ts";
+import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";
 import type { Alert } from "../../alerting/rules/types.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import { matchAll } from "../../query/matcher.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
-import { badParameter } from "../api/failure.ts";
+import { invalidParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import { success } from "../api/result.ts";
 import type { AlertSink } from "./sink.ts";
 
 /** What is asked of alerting; a hub that evaluates nothing has none of it. */
 export interface RulesView {
-  readonly groups: readonly Group[];
+  readonly groups: readonly RuleGroupRunner[];
   readonly sink: Pick<AlertSink, "alertmanagers">;
 }
 
@@ -38,7 +38,7 @@ export function addRules(app: FastifyInstance, view: RulesView | undefined): voi
   });
 }
 
-function listed(groups: readonly Group[], params: Params): unknown {
+function listed(groups: readonly RuleGroupRunner[], params: Params): unknown {
   const chosen = chosenBy(params);
   const { limit, token } = pageOf(params);
   const withAlerts = !truth(params, "exclude_alerts");
@@ -57,7 +57,7 @@ function listed(groups: readonly Group[], params: Params): unknown {
     out.push(groupJson(group, runs, withAlerts));
   }
   if (!found)
-    throw badParameter(
+    throw invalidParameter(
       "group_next_token",
       `invalid group_next_token '${token}'. were rule groups changed?`,
     );
@@ -65,12 +65,12 @@ function listed(groups: readonly Group[], params: Params): unknown {
 }
 
 function chosenBy(params: Params): {
-  readonly group: (group: Group) => boolean;
+  readonly group: (group: RuleGroupRunner) => boolean;
   readonly rule: (run: RuleRun) => boolean;
 } {
   const type = (params.text("type") ?? "").toLowerCase();
   if (!["", "alert", "record"].includes(type))
-    throw badParameter("type", `not supported value "${type}"`);
+    throw invalidParameter("type", `not supported value "${type}"`);
   const set = (name: string): ((value: string) => boolean) => {
     const values = new Set(params.all(name));
     return (value) => values.size === 0 || values.has(value);
@@ -90,7 +90,7 @@ function selectorOf(text: string): (labels: LabelSet) => boolean {
   try {
     return matchAll(parseSelector(text));
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw badParameter("match[]", thrown.message);
+    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
     throw thrown;
   }
 }
@@ -100,16 +100,16 @@ function pageOf(params: Params): { readonly limit: number; readonly token: strin
   const given = params.text("group_limit") ?? "";
   if (given === "") {
     if (token !== "")
-      throw badParameter(
+      throw invalidParameter(
         "group_next_token",
         "group_limit needs to be present in order to paginate over the groups",
       );
     return { limit: 0, token };
   }
   if (!/^[-+]?\d{1,9}$/.test(given))
-    throw badParameter("group_limit", `group_limit needs to be a valid number, not "${given}"`);
+    throw invalidParameter("group_limit", `group_limit needs to be a valid number, not "${given}"`);
   if (Number(given) <= 0)
-    throw badParameter("group_limit", "group_limit needs to be greater than 0");
+    throw invalidParameter("group_limit", "group_limit needs to be greater than 0");
   return { limit: Number(given), token };
 }
 
@@ -117,12 +117,13 @@ function truth(params: Params, name: string): boolean {
   const given = (params.text(name) ?? "").toLowerCase();
   if (["1", "t", "true"].includes(given)) return true;
   if (["", "0", "f", "false"].includes(given)) return false;
-  throw badParameter(name, `error converting ${name}: "${given}" is not true or false`);
+  throw invalidParameter(name, `error converting ${name}: "${given}" is not true or false`);
 }
 
-const tokenOf = ({ key }: Group): string => createHash("sha256").update(key).digest("hex");
+const tokenOf = ({ key }: RuleGroupRunner): string =>
+  createHash("sha256").update(key).digest("hex");
 
-function groupJson(group: Group, runs: readonly RuleRun[], withAlerts: boolean): unknown {
+function groupJson(group: RuleGroupRunner, runs: readonly RuleRun[], withAlerts: boolean): unknown {
   const { definition, intervalMs, evaluationSeconds, lastEvaluationMs } = group;
   return {
     name: definition.name,

@@ -10,7 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { AlertmanagerSender } from "./alertmanager-sender.ts";
 
-export interface Reading {
+export interface SelfMetricReading {
   readonly metric: MetricEntry;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -21,7 +21,7 @@ export class SinkFrames {
   #names = "\u0000";
   #layout = new LayoutBuilder().build();
 
-  at(readings: readonly Reading[], nowMs: number): Frame {
+  at(readings: readonly SelfMetricReading[], nowMs: number): Frame {
     const names = readings.map(({ metric, labels }) => metric.name + JSON.stringify(labels)).join();
     if (names !== this.#names) {
       this.#names = names;
@@ -35,7 +35,7 @@ export class SinkFrames {
   }
 }
 
-export function routingReadings(router: Router, nowMs: number): Reading[] {
+export function routingReadings(router: Router, nowMs: number): SelfMetricReading[] {
   const count = (metric: MetricEntry, states: readonly string[], found: readonly string[]) =>
     states.map((state) => ({
       metric,
@@ -62,7 +62,7 @@ export function routingReadings(router: Router, nowMs: number): Reading[] {
   ];
 }
 
-export function senderReadings(senders: readonly AlertmanagerSender[]): Reading[] {
+export function senderReadings(senders: readonly AlertmanagerSender[]): SelfMetricReading[] {
   return senders.flatMap(({ target: { url }, sent, dropped, waiting }) => {
     const labels = { alertmanager: url };
     return [

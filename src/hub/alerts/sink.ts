@@ -1,13 +1,13 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
-import type { FiringBook } from "../../alerting/rules/firing-store.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { FiringStore } from "../../alerting/rules/firing-store.ts";
 import type { Router } from "../../alerting/route/router.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { TestOutcome } from "../../alerting/channels/test-receiver.ts";
+import type { ReceiverTestOutcome } from "../../alerting/channels/test-receiver.ts";
 
 export interface AlertSink {
   /** Takes them on at once and without waiting; returns how many found no room. */
-  put(alerts: readonly ToldAlert[]): number;
+  put(alerts: readonly IncomingAlert[]): number;
   /** Routing in this hub; undefined where others do it. */
   readonly routing?: RoutingView | undefined;
   /** Alertmanagers elsewhere, where they route. */
@@ -26,9 +26,9 @@ export interface AlertSink {
 export interface RoutingView {
   readonly router: Router;
   /** Where rules keep what fires. */
-  readonly firing: FiringBook;
+  readonly firing: FiringStore;
   /** What loads and does nothing, a sentence each. */
   readonly warnings: readonly string[];
   /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
-  test(receiver: string): Promise<readonly TestOutcome[]>;
+  test(receiver: string): Promise<readonly ReceiverTestOutcome[]>;
 }

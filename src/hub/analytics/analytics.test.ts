@@ -5,7 +5,7 @@ import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
 import { writeLake } from "../../lake/analyses/fixture.ts";
 import { silentLog } from "../../base/log.ts";
-import { AnalyticsDesk } from "./queue.ts";
+import { AnalysisQueue } from "./queue.ts";
 import { addAnalytics } from "./routes.ts";
 
 const ends: (() => Promise<unknown> | void)[] = [];
@@ -26,7 +26,7 @@ function open(rows = 3) {
       Array.from({ length: rows }, (_, at) => row(at)),
     );
   let flushes = 0;
-  const desk = new AnalyticsDesk({
+  const desk = new AnalysisQueue({
     // What is still in memory comes into the lake because somebody asks.
     lake: { place: lake, flush: async () => writeLake(lake, [row(100 + flushes++)], "today") },
     cacheDir: path.join(dir, "cache"),

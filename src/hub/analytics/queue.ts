@@ -8,15 +8,15 @@ import path from "node:path";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
 import type { LakeFiles } from "../../lake/analyses/lake-files.ts";
 import { emptyLake, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
-import type { AnalysisSettings, Given } from "../../lake/analyses/parameters.ts";
+import type { AnalysisSettings, RawParameters } from "../../lake/analyses/parameters.ts";
 import { readParameters } from "../../lake/analyses/parameters.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
 import type { FileStore } from "../../net/objects/store.ts";
 import type { Log } from "../../base/log.ts";
 import type { HubLake } from "../api/context.ts";
 
-export interface DeskOptions {
+export interface AnalysisQueueOptions {
   readonly lake: HubLake;
   /** Where copies of a lake elsewhere are kept. */
   readonly cacheDir: string;
@@ -27,14 +27,14 @@ export interface DeskOptions {
   readonly timeoutMs?: number;
 }
 
-export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
+export type AnalysisJobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 
-export interface Job {
+export interface AnalysisJob {
   readonly id: string;
   readonly analysis: Analysis;
   readonly key: string;
   readonly ended: Promise<void>;
-  state: JobState;
+  state: AnalysisJobState;
   fraction: number;
   result?: AnalysisResult;
   trouble?: GpulseError;
@@ -42,7 +42,7 @@ export interface Job {
 }
 
 const maxWaiting = 16;
-const maxKept = 64;
+const maxFinishedJobs = 64;
 const defaultTimeoutMs = 300_000;
 const defaultMemoryBytes = 2 ** 30;
 const cacheBytes = 10 * 2 ** 30;
@@ -51,26 +51,26 @@ const flushEveryMs = 300_000;
 /** A time told as "so long ago" moves; within this it counts as the same question. */
 const sameMs = 300_000;
 
-export class AnalyticsDesk {
-  readonly #options: DeskOptions;
+export class AnalysisQueue {
+  readonly #options: AnalysisQueueOptions;
   /** By id, oldest first; those that ended are the cache. */
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, AnalysisJob>();
   readonly #closing = new AbortController();
   #last: Promise<void> = Promise.resolve();
   #store: Promise<FileStore> | undefined;
   #flushedMs = Number.NEGATIVE_INFINITY;
   #count = 0;
 
-  constructor(options: DeskOptions) {
+  constructor(options: AnalysisQueueOptions) {
     this.#options = options;
   }
 
-  job(id: string): Job | undefined {
+  job(id: string): AnalysisJob | undefined {
     return this.#jobs.get(id);
   }
 
   /** The job of this question: a new one, or one that is under way or has the answer already. @throws GpulseError */
-  async ask(analysis: Analysis, given: Given): Promise<Job> {
+  async ask(analysis: Analysis, given: RawParameters): Promise<AnalysisJob> {
     const nowMs = this.#options.nowMs();
     const settings = readParameters(given, nowMs);
     const lake = await this.#list(settings);
@@ -102,7 +102,7 @@ export class AnalyticsDesk {
       const soon = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(10_000)]);
       await lake.flush(soon).catch((thrown: unknown) =>
         log.warn("the newest rows are not in the lake yet, and in no analysis", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         }),
       );
     }
@@ -110,12 +110,12 @@ export class AnalyticsDesk {
     return listLake(await this.#store, settings, this.#closing.signal);
   }
 
-  #start(analysis: Analysis, settings: AnalysisSettings, key: string): Job {
+  #start(analysis: Analysis, settings: AnalysisSettings, key: string): AnalysisJob {
     const stop = new AbortController();
     const turn = this.#last;
     let end: () => void = () => {};
     const ended = new Promise<void>((resolve) => (end = resolve));
-    const job: Job = {
+    const job: AnalysisJob = {
       id: String(++this.#count),
       analysis,
       key,
@@ -130,7 +130,7 @@ export class AnalyticsDesk {
     return job;
   }
 
-  async #run(job: Job, settings: AnalysisSettings, stop: AbortController): Promise<void> {
+  async #run(job: AnalysisJob, settings: AnalysisSettings, stop: AbortController): Promise<void> {
     const { timeoutMs = defaultTimeoutMs, log } = this.#options;
     const timer = setTimeout(
       () =>
@@ -153,7 +153,7 @@ export class AnalyticsDesk {
       job.trouble =
         thrown instanceof GpulseError
           ? thrown
-          : new GpulseError("ANALYSIS_FAILED", `The analysis failed: ${sayError(thrown)}`, {
+          : new GpulseError("ANALYSIS_FAILED", `The analysis failed: ${formatError(thrown)}`, {
               cause: thrown,
             });
       if (job.state === "failed")
@@ -171,7 +171,7 @@ export class AnalyticsDesk {
   }
 
   async #answer(
-    job: Job,
+    job: AnalysisJob,
     settings: AnalysisSettings,
     signal: AbortSignal,
   ): Promise<AnalysisResult> {
@@ -216,7 +216,7 @@ export class AnalyticsDesk {
 
   #forget(): void {
     for (const job of this.#jobs.values()) {
-      if (this.#jobs.size <= maxKept) return;
+      if (this.#jobs.size <= maxFinishedJobs) return;
       if (job.state !== "waiting" && job.state !== "running") this.#jobs.delete(job.id);
     }
   }

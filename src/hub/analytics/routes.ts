@@ -5,16 +5,16 @@ import { analyses, findAnalysis } from "../../lake/analyses/list.ts";
 import { parameterFacts } from "../../lake/analyses/parameters.ts";
 import { csvOf, objectOf } from "../../lake/analyses/report/text.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { AnalyticsDesk, Job } from "./queue.ts";
+import type { AnalysisQueue, AnalysisJob } from "./queue.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** How long a plain request waits for its answer before it is told where to look for it. */
 const waitMs = 20_000;
 
-export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefined): void {
+export function addAnalytics(app: FastifyInstance, desk: AnalysisQueue | undefined): void {
   app.get("/api/analytics", async (_request, reply) =>
-    fresh(reply).send({ lake: desk !== undefined, analyses: analyses.map(described) }),
+    fresh(reply).send({ lake: desk !== undefined, analyses: analyses.map(analysisJson) }),
   );
   if (desk === undefined) {
     for (const method of ["GET", "POST"] as const)
@@ -37,7 +37,7 @@ export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefin
         new Promise((resolve) => setTimeout(resolve, waitMs).unref()),
       ]);
       if (job.state === "waiting" || job.state === "running")
-        return fresh(reply.code(202)).send(told(job));
+        return fresh(reply.code(202)).send(jobJson(job));
       return sendResult(job, query["format"], reply);
     },
   );
@@ -48,7 +48,7 @@ export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefin
       const given =
         typeof body === "object" && body !== null ? { ...query, ...textsOf(body) } : query;
       const job = await ask(desk, params.name, given, reply);
-      return job === undefined ? reply : fresh(reply.code(202)).send(told(job));
+      return job === undefined ? reply : fresh(reply.code(202)).send(jobJson(job));
     },
   );
 
@@ -60,7 +60,7 @@ export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefin
       return job.state === "done" && query["format"] === "csv"
         ? sendResult(job, "csv", reply)
         : fresh(reply).send({
-            ...told(job),
+            ...jobJson(job),
             ...(job.result === undefined ? {} : { result: objectOf(job.result) }),
           });
     },
@@ -71,16 +71,16 @@ export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefin
     if (job === undefined) return missing(reply, params.id);
     job.cancel();
     await job.ended;
-    return fresh(reply).send(told(job));
+    return fresh(reply).send(jobJson(job));
   });
 }
 
 async function ask(
-  desk: AnalyticsDesk,
+  desk: AnalysisQueue,
   name: string,
   query: Query,
   reply: FastifyReply,
-): Promise<Job | undefined> {
+): Promise<AnalysisJob | undefined> {
   const analysis = findAnalysis(name);
   if (analysis === undefined) {
     const names = analyses.map((one) => one.name).join(", ");
@@ -102,7 +102,7 @@ async function ask(
 }
 
 function sendResult(
-  job: Job,
+  job: AnalysisJob,
   format: Query[string],
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
@@ -133,7 +133,7 @@ function fail(reply: FastifyReply, trouble: GpulseError): FastifyReply {
   });
 }
 
-const told = ({ id, analysis, state, fraction, trouble }: Job): object => ({
+const jobJson = ({ id, analysis, state, fraction, trouble }: AnalysisJob): object => ({
   job: id,
   analysis: analysis.name,
   state,
@@ -142,7 +142,7 @@ const told = ({ id, analysis, state, fraction, trouble }: Job): object => ({
   ...(trouble === undefined ? {} : { error: trouble.message, code: trouble.code }),
 });
 
-const described = ({ name, title, summary, parameters, columns }: Analysis): object => ({
+const analysisJson = ({ name, title, summary, parameters, columns }: Analysis): object => ({
   name,
   title,
   summary,

@@ -5,10 +5,10 @@
  */
 import type { Anomaly, AnomalyChange } from "../../lake/analyses/anomaly/anomaly.ts";
 import { kindFacts } from "../../lake/analyses/anomaly/anomaly.ts";
-import { replay } from "../../lake/analyses/anomaly/replay.ts";
+import { replayFrames } from "../../lake/analyses/anomaly/replay.ts";
 import { AnomalySeries } from "../../lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../../lake/analyses/anomaly/watch.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";
 import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
@@ -77,7 +77,7 @@ export class Anomalies {
     await this.#remember().catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
         log.warn("what was usual could not be read from the history and is learned anew", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
     });
     if (this.#closing.signal.aborted) return;
@@ -95,7 +95,7 @@ export class Anomalies {
     const spanMs = Math.min(replayMs, (mostGpuSeconds / Math.max(1, gpus.length)) * 1_000);
     let taken = 0;
     const options = { fromMs: toMs - spanMs, toMs, everyMs: replayEveryMs, signal };
-    for await (const frame of replay(history, options)) {
+    for await (const frame of replayFrames(history, options)) {
       this.watch.take({ frame });
       if (++taken % replayTurn === 0) await new Promise((resolve) => setImmediate(resolve));
     }
@@ -149,7 +149,7 @@ export class Anomalies {
   }
 
   #complain(what: string, thrown: unknown): void {
-    if (!this.#troubled) this.#options.log.warn(what, { trouble: sayError(thrown) });
+    if (!this.#troubled) this.#options.log.warn(what, { trouble: formatError(thrown) });
     this.#troubled = true;
   }
 }

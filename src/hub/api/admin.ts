@@ -5,10 +5,10 @@ import type { FastifyInstance } from "fastify";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import type { Store } from "../../storage/embedded/store.ts";
 import type { ApiContext } from "./context.ts";
-import { ApiFailure } from "./failure.ts";
+import { PrometheusApiError } from "./failure.ts";
 import { Params } from "./params.ts";
 import { success } from "./result.ts";
-import { matcherSets, range } from "./series.ts";
+import { matcherSets, parseTimeRange } from "./series.ts";
 
 const both = ["POST", "PUT"];
 
@@ -16,7 +16,7 @@ export function addAdmin(app: FastifyInstance, context: ApiContext): void {
   const { dataDir, nowMs } = context;
   const own = (): Store => {
     if (context.store !== undefined) return context.store;
-    throw new ApiFailure(
+    throw new PrometheusApiError(
       "bad_data",
       `this hub keeps nothing itself: ask the engine behind it, ${context.history.place}`,
     );
@@ -27,8 +27,9 @@ export function addAdmin(app: FastifyInstance, context: ApiContext): void {
     handler: async (request, reply) => {
       const params = Params.of(request);
       const sets = matcherSets(params);
-      if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
-      const { startMs, endMs } = range(params);
+      if (sets.length === 0)
+        throw new PrometheusApiError("bad_data", "no match[] parameter provided");
+      const { startMs, endMs } = parseTimeRange(params);
       await own().delete(sets, startMs, endMs);
       return reply.code(204).send();
     },

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
-import { outcomes } from "../receive/receiver-counts.ts";
+import { ingestOutcomes } from "../receive/receiver-counts.ts";
 import { addApi } from "./api.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-api-"));
@@ -290,7 +290,7 @@ test("what was received is counted by what became of it", async () => {
   const { received } = storage.api;
   const counts = (): Record<string, number> =>
     Object.fromEntries(
-      outcomes.map((outcome) => [outcome, received.count("remote_write", outcome)]),
+      ingestOutcomes.map((outcome) => [outcome, received.count("remote_write", outcome)]),
     );
   const before = counts();
   await write(

@@ -1,13 +1,13 @@
 /** The Prometheus API of the hub: its routes, and its way of failing. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../../base/error.ts";
-import { QueryError, QueryShed } from "../../query/errors.ts";
+import { formatError } from "../../base/error.ts";
+import { QueryError, QueryShedError } from "../../query/errors.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import { AlertQuota } from "../limits/alert-quota.ts";
-import { addAgentList, addPush } from "../agents/routes.ts";
+import { addAgentList, addAgentPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
-import { ApiFailure } from "./failure.ts";
+import { PrometheusApiError } from "./failure.ts";
 import { addFederate } from "./federate.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
@@ -37,9 +37,9 @@ export async function addApi(
       if (failure.type === "internal")
         context.log.error("api request failed", {
           path: request.url.slice(0, 200),
-          error: sayError(thrown),
+          error: formatError(thrown),
         });
-      if (thrown instanceof QueryShed) {
+      if (thrown instanceof QueryShedError) {
         context.shedding?.shed("queries");
         reply.header("retry-after", shedRetrySeconds);
       }
@@ -59,7 +59,7 @@ export async function addApi(
     addFederate(api, context);
     const intake = await addReceivers(api, context);
     if (context.agents !== undefined) {
-      await addPush(api, context.agents, intake, context.log);
+      await addAgentPush(api, context.agents, intake, context.log);
       addAgentList(api, context.agents);
     }
   });
@@ -67,24 +67,24 @@ export async function addApi(
     await addAlertApis(app, context.alerting.sink, context, quota);
 }
 
-function failureOf(thrown: unknown): ApiFailure {
-  if (thrown instanceof ApiFailure) return thrown;
-  if (thrown instanceof QueryShed && thrown.reason === "share")
-    return new ApiFailure("unavailable", thrown.message, 429);
+function failureOf(thrown: unknown): PrometheusApiError {
+  if (thrown instanceof PrometheusApiError) return thrown;
+  if (thrown instanceof QueryShedError && thrown.reason === "share")
+    return new PrometheusApiError("unavailable", thrown.message, 429);
   if (thrown instanceof QueryError)
-    return new ApiFailure(
+    return new PrometheusApiError(
       thrown.kind,
       thrown.kind === "bad_data" ? `invalid parameter "query": ${thrown.message}` : thrown.message,
     );
   if (thrown instanceof StoreError)
-    return new ApiFailure(
+    return new PrometheusApiError(
       thrown.kind === "matcher" ? "bad_data" : thrown.retryable ? "unavailable" : "internal",
       thrown.message,
     );
   const refused = refusedStatus(thrown);
-  if (refused === undefined) return new ApiFailure("internal", sayError(thrown));
-  const says = refused === 413 ? "the request is too large" : sayError(thrown);
-  return new ApiFailure("bad_data", says, refused);
+  if (refused === undefined) return new PrometheusApiError("internal", formatError(thrown));
+  const says = refused === 413 ? "the request is too large" : formatError(thrown);
+  return new PrometheusApiError("bad_data", says, refused);
 }
 
 /** The server's own refusal: a body that is no JSON though it says so, a type nobody reads, one too large. */

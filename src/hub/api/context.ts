@@ -4,12 +4,12 @@ import type { History } from "../../storage/history.ts";
 import type { QueryMemory } from "../../query/memory.ts";
 import type { Store } from "../../storage/embedded/store.ts";
 import type { Agents } from "../agents/agents.ts";
-import type { Alerting } from "../alerts/alerting.ts";
-import type { Received } from "../receive/receiver-counts.ts";
+import type { AlertingEngine } from "../alerts/alerting.ts";
+import type { ReceiverCounts } from "../receive/receiver-counts.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
-import type { Shedding } from "../load-shedder.ts";
-import type { MetadataBook } from "./metadata.ts";
-import type { Scraping } from "./targets.ts";
+import type { LoadShedder } from "../load-shedder.ts";
+import type { MetadataRegistry } from "./metadata.ts";
+import type { ScrapeRunner } from "./targets.ts";
 
 /** Where everything is as Parquet, for SQL. */
 export interface HubLake {
@@ -27,16 +27,16 @@ export interface ApiContext {
   readonly queryMemory?: QueryMemory;
   /** How the process's memory is divided; absent where nobody has decided it (tests). */
   readonly budgets?: MemoryBudgets;
-  readonly metadata: MetadataBook;
-  readonly received: Received;
+  readonly metadata: MetadataRegistry;
+  readonly received: ReceiverCounts;
   /** Hears of every query that is turned away; absent where nobody tells it on. */
-  readonly shedding?: Shedding;
+  readonly shedding?: LoadShedder;
   /** The agents that push here; absent where none may. */
   readonly agents?: Agents;
   /** What is scraped; absent where nothing is. */
-  readonly scraping?: Scraping;
+  readonly scraping?: ScrapeRunner;
   /** Rules and what they found; absent on a hub that evaluates none. */
-  readonly alerting?: Alerting;
+  readonly alerting?: AlertingEngine;
   /** Absent on a hub that keeps none. */
   readonly lake?: HubLake;
   /** The name of this machine, by which others reach what it reaches on loopback. */

@@ -1,6 +1,6 @@
 /** Failures as Prometheus answers them: a type, a status and a sentence. */
 
-export type FailureType =
+export type ApiErrorType =
   | "bad_data"
   | "execution"
   | "timeout"
@@ -9,7 +9,7 @@ export type FailureType =
   | "unavailable"
   | "not_found";
 
-const statusOf: Record<FailureType, number> = {
+const statusOf: Record<ApiErrorType, number> = {
   bad_data: 400,
   execution: 422,
   timeout: 503,
@@ -19,12 +19,12 @@ const statusOf: Record<FailureType, number> = {
   not_found: 404,
 };
 
-export class ApiFailure extends Error {
-  readonly type: FailureType;
+export class PrometheusApiError extends Error {
+  readonly type: ApiErrorType;
   readonly status: number;
 
   /** `status` where the server has one of its own for it, such as 413. */
-  constructor(type: FailureType, message: string, status = statusOf[type]) {
+  constructor(type: ApiErrorType, message: string, status = statusOf[type]) {
     super(message);
     this.type = type;
     this.status = status;
@@ -35,5 +35,5 @@ export class ApiFailure extends Error {
   }
 }
 
-export const badParameter = (name: string, why: string): ApiFailure =>
-  new ApiFailure("bad_data", `invalid parameter "${name}": ${why}`);
+export const invalidParameter = (name: string, why: string): PrometheusApiError =>
+  new PrometheusApiError("bad_data", `invalid parameter "${name}": ${why}`);

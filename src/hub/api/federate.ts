@@ -6,10 +6,10 @@ import type { FastifyInstance } from "fastify";
 import { formatValue } from "../../formats/prometheus/number.ts";
 import { contentTypes } from "../../formats/prometheus/page.ts";
 import type { Label, LabelSet } from "../../model/labels.ts";
-import type { Column, Matcher } from "../../model/select.ts";
-import { inTurns } from "../stream-parts.ts";
+import type { SampleColumn, Matcher } from "../../model/select.ts";
+import { streamParts } from "../stream-parts.ts";
 import type { ApiContext } from "./context.ts";
-import { ApiFailure } from "./failure.ts";
+import { PrometheusApiError } from "./failure.ts";
 import { Params } from "./params.ts";
 import { reserveFor } from "./reserve.ts";
 import { matcherSets } from "./series.ts";
@@ -31,7 +31,8 @@ export function addFederate(
   const { history, metadata, nowMs } = context;
   app.get("/federate", async (request, reply) => {
     const sets = matcherSets(Params.of(request));
-    if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
+    if (sets.length === 0)
+      throw new PrometheusApiError("bad_data", "no match[] parameter provided");
     const abort = new AbortController();
     reply.raw.once("close", () => abort.abort());
     const reservation = reserveFor(context, request, reply);
@@ -58,7 +59,7 @@ export function addFederate(
     return reply
       .header("content-type", contentTypes.text)
       .header("cache-control", "no-store")
-      .send(inTurns(page([...lines.values()], typeOf)));
+      .send(streamParts(page([...lines.values()], typeOf)));
   });
 }
 
@@ -68,7 +69,11 @@ interface FederateLine {
   readonly text: string;
 }
 
-function newestOf({ times, values, stale }: Column): { timeMs: number; value: number } | undefined {
+function newestOf({
+  times,
+  values,
+  stale,
+}: SampleColumn): { timeMs: number; value: number } | undefined {
   const last = times.length - 1;
   if (last < 0 || stale?.[last] === 1) return undefined;
   return { timeMs: times[last] as number, value: values[last] as number };

@@ -11,7 +11,7 @@ export interface MetricMetadata {
 const maxFamilies = 50_000;
 const maxTextLength = 4_096;
 
-export class MetadataBook {
+export class MetadataRegistry {
   readonly #told = new Map<string, MetricMetadata>();
 
   learn(entries: readonly Metadata[]): void {

@@ -1,7 +1,7 @@
 /** Parameters of the Prometheus API, from the query string and a POSTed form together, read as Prometheus reads them. */
 import type { FastifyRequest } from "fastify";
 import { parseDurationMs } from "../../config/duration.ts";
-import { badParameter } from "./failure.ts";
+import { invalidParameter } from "./failure.ts";
 
 export class Params {
   readonly #values: URLSearchParams;
@@ -32,7 +32,8 @@ export class Params {
     const given = this.text(name);
     if (given === undefined || given === "") return otherwise;
     const ms = parseTimeMs(given);
-    if (ms === undefined) throw badParameter(name, `cannot parse "${given}" to a valid timestamp`);
+    if (ms === undefined)
+      throw invalidParameter(name, `cannot parse "${given}" to a valid timestamp`);
     return ms;
   }
 
@@ -44,7 +45,7 @@ export class Params {
       ? Number(given) * 1_000
       : parseDurationMs(given);
     if (ms === undefined || !Number.isFinite(ms))
-      throw badParameter(name, `cannot parse "${given}" to a valid duration`);
+      throw invalidParameter(name, `cannot parse "${given}" to a valid duration`);
     return ms;
   }
 
@@ -54,8 +55,8 @@ export class Params {
     if (given === undefined || given === "") return 0;
     const limit = Number(given);
     if (!Number.isInteger(limit))
-      throw badParameter("limit", `cannot parse "${given}" to a valid limit`);
-    if (limit < 0) throw badParameter("limit", "limit must be non-negative");
+      throw invalidParameter("limit", `cannot parse "${given}" to a valid limit`);
+    if (limit < 0) throw invalidParameter("limit", "limit must be non-negative");
     return limit;
   }
 }
@@ -75,4 +76,4 @@ export function parseTimeMs(given: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-export const wholeTime = { minTimeMs, maxTimeMs } as const;
+export const fullTimeRange = { minTimeMs, maxTimeMs } as const;

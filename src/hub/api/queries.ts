@@ -6,10 +6,10 @@ import { parse } from "../../query/parse/parse.ts";
 import type { Reservation } from "../../query/memory.ts";
 import type { QueryData, QueryResult } from "../../query/result.ts";
 import { treeJson } from "../../query/tree-json.ts";
-import { inTurns } from "../stream-parts.ts";
+import { streamParts } from "../stream-parts.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
-import { ApiFailure, badParameter } from "./failure.ts";
+import { PrometheusApiError, invalidParameter } from "./failure.ts";
 import { Params } from "./params.ts";
 import { reserveFor } from "./reserve.ts";
 import { queryParts, success } from "./result.ts";
@@ -40,16 +40,18 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
     handler: async (request, reply) => {
       const params = Params.of(request);
       const [startMs, endMs] = [required(params, "start"), required(params, "end")];
-      if (endMs < startMs) throw badParameter("end", "end timestamp must not be before start time");
+      if (endMs < startMs)
+        throw invalidParameter("end", "end timestamp must not be before start time");
       const stepMs = params.durationMs("step");
-      if (stepMs === undefined) throw badParameter("step", 'cannot parse "" to a valid duration');
+      if (stepMs === undefined)
+        throw invalidParameter("step", 'cannot parse "" to a valid duration');
       if (stepMs <= 0)
-        throw badParameter(
+        throw invalidParameter(
           "step",
           "zero or negative query resolution step widths are not accepted. Try a positive integer",
         );
       if ((endMs - startMs) / stepMs > maxPoints) {
-        throw new ApiFailure(
+        throw new PrometheusApiError(
           "bad_data",
           "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
         );
@@ -73,7 +75,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-interface Asked {
+interface QueryRequest {
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
   readonly lookbackMs?: number;
@@ -88,7 +90,7 @@ async function answer(
   reply: FastifyReply,
   params: Params,
   reservation: Reservation | undefined,
-  run: (query: string, asked: Asked) => Promise<QueryResult>,
+  run: (query: string, asked: QueryRequest) => Promise<QueryResult>,
 ): Promise<FastifyReply> {
   const abort = new AbortController();
   // A client that has gone away no longer wants its answer.
@@ -108,7 +110,10 @@ async function answer(
   });
   const cut = limit > 0 ? limited(result, limit) : result;
   const parts = queryParts(cut, stats === "all" ? "all" : stats === "" ? "none" : "some");
-  return reply.type("application/json").header("cache-control", "no-store").send(inTurns(parts));
+  return reply
+    .type("application/json")
+    .header("cache-control", "no-store")
+    .send(streamParts(parts));
 }
 
 /** The first so many series, with a warning that there were more. */
@@ -132,7 +137,7 @@ function limited(result: QueryResult, limit: number): QueryResult {
 
 function required(params: Params, name: string): number {
   if ((params.text(name) ?? "") === "")
-    throw badParameter(name, 'cannot parse "" to a valid timestamp');
+    throw invalidParameter(name, 'cannot parse "" to a valid timestamp');
   return params.timeMs(name, 0);
 }
 

@@ -7,7 +7,7 @@ import { BytesWriter } from "./bytes.ts";
 /** A millisecond or two of work. */
 const partBytes = 256 * 1024;
 
-export interface Envelope {
+export interface ResponseAnnotations {
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
 }
@@ -15,7 +15,7 @@ export interface Envelope {
 /** `{"status":"success","data":…}` around what is already JSON. */
 export function success(
   data: string,
-  { warnings, infos }: Envelope = { warnings: [], infos: [] },
+  { warnings, infos }: ResponseAnnotations = { warnings: [], infos: [] },
 ): string {
   return `{"status":"success","data":${data}${notes(warnings, infos)}}`;
 }
@@ -44,9 +44,9 @@ export function* queryParts(
 
 function* dataParts(writer: BytesWriter, data: QueryData): Generator<Buffer, void> {
   if (data.type === "scalar")
-    return writer.ascii(`[${seconds(data.timeMs)},"${formatValue(data.value)}"]`);
+    return writer.ascii(`[${formatSeconds(data.timeMs)},"${formatValue(data.value)}"]`);
   if (data.type === "string")
-    return writer.text(`[${seconds(data.timeMs)},${JSON.stringify(data.value)}]`);
+    return writer.text(`[${formatSeconds(data.timeMs)},${JSON.stringify(data.value)}]`);
   const times = new TimeTexts();
   let comma = "";
   writer.ascii("[");
@@ -55,7 +55,7 @@ function* dataParts(writer: BytesWriter, data: QueryData): Generator<Buffer, voi
     comma = ",";
     writer.text(labelsJson(one.labels));
     if ("times" in one) writeValues(writer, one, times);
-    else writer.ascii(`,"value":[${seconds(one.timeMs)},"${formatValue(one.value)}"]}`);
+    else writer.ascii(`,"value":[${formatSeconds(one.timeMs)},"${formatValue(one.value)}"]}`);
     if (writer.length >= partBytes) yield writer.take();
   }
   writer.ascii("]");
@@ -78,7 +78,7 @@ class TimeTexts {
   of(timeMs: number): Buffer {
     const known = this.#known.get(timeMs);
     if (known !== undefined) return known;
-    const made = Buffer.from(`[${seconds(timeMs)},"`, "latin1");
+    const made = Buffer.from(`[${formatSeconds(timeMs)},"`, "latin1");
     // Instants of raw samples may all differ: what is not repeated is not worth keeping.
     if (this.#known.size < 100_000) this.#known.set(timeMs, made);
     return made;
@@ -86,7 +86,7 @@ class TimeTexts {
 }
 
 /** Milliseconds as seconds with up to three decimals, exactly. */
-export function seconds(timeMs: number): string {
+export function formatSeconds(timeMs: number): string {
   const whole = Math.trunc(timeMs / 1_000);
   const rest = Math.abs(timeMs % 1_000);
   if (rest === 0) return String(whole);

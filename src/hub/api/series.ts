@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
-import { inTurns } from "../stream-parts.ts";
+import { streamParts } from "../stream-parts.ts";
 import type { ApiContext } from "./context.ts";
-import { ApiFailure, badParameter } from "./failure.ts";
-import { Params, wholeTime } from "./params.ts";
+import { PrometheusApiError, invalidParameter } from "./failure.ts";
+import { Params, fullTimeRange } from "./params.ts";
 import { reserveFor } from "./reserve.ts";
 import { labelsJson, success } from "./result.ts";
 
@@ -23,8 +23,9 @@ export function addSeries(app: FastifyInstance, context: ApiContext): void {
     handler: async (request, reply) => {
       const params = Params.of(request);
       const sets = matcherSets(params);
-      if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
-      const { startMs, endMs } = range(params);
+      if (sets.length === 0)
+        throw new PrometheusApiError("bad_data", "no match[] parameter provided");
+      const { startMs, endMs } = parseTimeRange(params);
       const found = await history.series(sets, startMs, endMs, reserveFor(context, request, reply));
       return list(reply, found, labelsJson, params.limit());
     },
@@ -34,7 +35,7 @@ export function addSeries(app: FastifyInstance, context: ApiContext): void {
     url: "/api/v1/labels",
     handler: async (request, reply) => {
       const params = Params.of(request);
-      const { startMs, endMs } = range(params);
+      const { startMs, endMs } = parseTimeRange(params);
       const names = await history.labelNames(matcherSets(params), startMs, endMs);
       return list(reply, names, (name) => JSON.stringify(name), params.limit());
     },
@@ -42,8 +43,8 @@ export function addSeries(app: FastifyInstance, context: ApiContext): void {
   app.get<{ Params: { name: string } }>("/api/v1/label/:name/values", async (request, reply) => {
     const params = Params.of(request);
     const name = unescapeName(request.params.name);
-    if (name === "") throw new ApiFailure("bad_data", `invalid label name: "${name}"`);
-    const { startMs, endMs } = range(params);
+    if (name === "") throw new PrometheusApiError("bad_data", `invalid label name: "${name}"`);
+    const { startMs, endMs } = parseTimeRange(params);
     const budget = reserveFor(context, request, reply);
     const values = await history.labelValues(name, matcherSets(params), startMs, endMs, budget);
     return list(reply, values, (value) => JSON.stringify(value), params.limit());
@@ -59,7 +60,7 @@ export function matcherSets(params: Params): (readonly Matcher[])[] {
   return params.all("match[]").map((selector) => {
     const matchers = readSelector(selector);
     if (matchers.every(matchesEmpty))
-      throw badParameter("match[]", "match[] must contain at least one non-empty matcher");
+      throw invalidParameter("match[]", "match[] must contain at least one non-empty matcher");
     return matchers;
   });
 }
@@ -68,7 +69,7 @@ function readSelector(selector: string): readonly Matcher[] {
   try {
     return parseSelector(selector);
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw badParameter("match[]", thrown.message);
+    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
     throw thrown;
   }
 }
@@ -78,10 +79,10 @@ const matchesEmpty = ({ op, value }: Matcher): boolean =>
   (op === "!=" && value !== "") ||
   (op === "=~" && /^(\.\*)?$/.test(value));
 
-export function range(params: Params): { startMs: number; endMs: number } {
-  const startMs = params.timeMs("start", wholeTime.minTimeMs);
-  const endMs = params.timeMs("end", wholeTime.maxTimeMs);
-  if (endMs < startMs) throw badParameter("end", "end timestamp must not be before start time");
+export function parseTimeRange(params: Params): { startMs: number; endMs: number } {
+  const startMs = params.timeMs("start", fullTimeRange.minTimeMs);
+  const endMs = params.timeMs("end", fullTimeRange.maxTimeMs);
+  if (endMs < startMs) throw invalidParameter("end", "end timestamp must not be before start time");
   return { startMs, endMs };
 }
 
@@ -108,7 +109,7 @@ function list<Item>(
 ): FastifyReply {
   const isCut = limit > 0 && items.length > limit;
   const shown = isCut ? items.slice(0, limit) : items;
-  return reply.type("application/json").send(inTurns(listParts(shown, json, isCut)));
+  return reply.type("application/json").send(streamParts(listParts(shown, json, isCut)));
 }
 
 function* listParts<Item>(

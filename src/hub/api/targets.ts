@@ -9,11 +9,11 @@ import { parseSelector } from "../../query/parse/parse.ts";
 import type { ScrapePool } from "../../sources/scrape/pool.ts";
 import { joinHostPort, splitHostPort } from "../../sources/scrape/targets/address.ts";
 import type { Target } from "../../sources/scrape/targets/target.ts";
-import { badParameter } from "./failure.ts";
+import { invalidParameter } from "./failure.ts";
 import { Params } from "./params.ts";
 import { success } from "./result.ts";
 
-export interface Scraping {
+export interface ScrapeRunner {
   /** In order of their names. */
   readonly pools: readonly ScrapePool[];
   /** The configuration in use, secrets as `<secret>`. */
@@ -26,7 +26,7 @@ export interface Scraping {
 
 export function addTargets(
   app: FastifyInstance,
-  scraping: Scraping | undefined,
+  scraping: ScrapeRunner | undefined,
   hostName: string,
 ): void {
   const tell = (url: string, data: (params: Params) => unknown): void => {
@@ -120,7 +120,7 @@ function selectorOf(text: string | undefined): (labels: LabelSet) => boolean {
   try {
     return matchAll(parseSelector(text));
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw badParameter("match_target", thrown.message);
+    if (thrown instanceof QueryError) throw invalidParameter("match_target", thrown.message);
     throw thrown;
   }
 }

@@ -15,8 +15,8 @@ import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { addAuth } from "../auth/auth.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { RefusedCounts } from "../auth/own-frame.ts";
-import { isNoted } from "./audited.ts";
+import { RefusalCounts } from "../auth/own-frame.ts";
+import { isAudited } from "./audited.ts";
 import { addAudit } from "./routes.ts";
 
 const nowMs = Date.parse("2026-11-15T12:00:00Z");
@@ -46,7 +46,7 @@ async function hub(open: boolean): Promise<FastifyInstance> {
     openWithoutTokens: true,
     secure: false,
     random: randomBytes,
-    refused: new RefusedCounts(),
+    refused: new RefusalCounts(),
   };
   addAudit(app, { audit, access, nowMs: () => nowMs });
   await addAuth(app, { access, log: silentLog, nowMs: () => nowMs });
@@ -86,7 +86,7 @@ test.each([
   ["POST", undefined, 403, true],
   ["POST", undefined, 404, false],
 ])("%s %s answered %i is noted: %s", (method, pattern, status, is) => {
-  expect(isNoted(method, pattern, status)).toBe(is);
+  expect(isAudited(method, pattern, status)).toBe(is);
 });
 
 test("a change tells who made it, from where and to what, and its secret is nowhere", async () => {

@@ -4,7 +4,7 @@ import { fastify } from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { addRefusedLog } from "./refusal-log.ts";
+import { addRefusalLog } from "./refusal-log.ts";
 
 const apps: FastifyInstance[] = [];
 afterEach(async () => {
@@ -20,7 +20,7 @@ function hub() {
       void told.push(`${level} ${message} ${Object.values(fields).join(" ")}`);
   const app = fastify({ bodyLimit: 10 });
   apps.push(app);
-  addRefusedLog(app, {
+  addRefusalLog(app, {
     log: { ...silentLog, info: write("info"), warn: write("warn") },
     nowMs: () => nowMs,
   });

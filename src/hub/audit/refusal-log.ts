@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";
 import { systemCode } from "../../base/error.ts";
-import { FewLines } from "../../base/log-throttle.ts";
+import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import { wantsPage } from "../auth/login.ts";
 
@@ -16,7 +16,7 @@ declare module "fastify" {
   }
 }
 
-export interface RefusedLogOptions {
+export interface RefusalLogOptions {
   readonly log: Log;
   readonly nowMs: () => number;
 }
@@ -25,8 +25,8 @@ export interface RefusedLogOptions {
 const mistakes = new Set([400, 404, 405, 415, 422]);
 const guards = new Set([401, 403, 408, 411, 413, 414, 421, 429, 431]);
 
-export function addRefusedLog(app: FastifyInstance, { log, nowMs }: RefusedLogOptions): void {
-  const lines = new FewLines();
+export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOptions): void {
+  const lines = new LogThrottle();
   const tell = (address: string | undefined, route: string, status: number): void => {
     const line = lines.take(`${networkOf(address)} ${route} ${status}`, nowMs());
     if (line === undefined) return;
@@ -36,7 +36,7 @@ export function addRefusedLog(app: FastifyInstance, { log, nowMs }: RefusedLogOp
   };
   app.decorateRequest("refusalTold", false);
   app.addHook("onResponse", async (request, { statusCode: status }) => {
-    if (!isTold(request, status)) return;
+    if (!isLoggedRefusal(request, status)) return;
     tell(request.ip, `${request.method} ${request.routeOptions.url ?? "(no such route)"}`, status);
   });
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
@@ -53,7 +53,7 @@ export function addRefusedLog(app: FastifyInstance, { log, nowMs }: RefusedLogOp
   });
 }
 
-function isTold({ url, headers, refusalTold }: FastifyRequest, status: number): boolean {
+function isLoggedRefusal({ url, headers, refusalTold }: FastifyRequest, status: number): boolean {
   if (refusalTold) return false;
   // A browser that has yet to log in is no attempt at anything.
   if (status === 401) return !wantsPage(headers.accept);

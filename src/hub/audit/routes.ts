@@ -8,7 +8,7 @@ import { networkOf } from "../../access/failures.ts";
 import type { Scope } from "../../access/scope.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
 import { wasForwarded } from "../auth/authenticator.ts";
-import { isNoted } from "./audited.ts";
+import { isAudited } from "./audited.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -22,7 +22,7 @@ declare module "fastify" {
   }
 }
 
-export interface AuditOptions {
+export interface AuditRoutesOptions {
   readonly audit: AuditLog;
   readonly nowMs: () => number;
   /** Absent where nobody is asked. */
@@ -35,13 +35,13 @@ const mostEntries = 1_000;
 const notedPerMinute = 20;
 const maxSources = 10_000;
 
-export function addAudit(app: FastifyInstance, options: AuditOptions): void {
+export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): void {
   const { audit, nowMs } = options;
   const unprivileged = new MinuteCounts();
   app.decorateRequest("audited", null);
   app.addHook("onResponse", async (request, reply) => {
     const pattern = request.routeOptions.url;
-    if (!isNoted(request.method, pattern, reply.statusCode)) return;
+    if (!isAudited(request.method, pattern, reply.statusCode)) return;
     const note = noteOf(request, reply, pattern);
     const privileged = note.outcome === "done" && isAdmin(request);
     const source =
@@ -132,7 +132,7 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 /** Nobody in particular, from where anybody may be. */
 function isStranger(
   { access: who, headers }: FastifyRequest,
-  access: AuditOptions["access"],
+  access: AuditRoutesOptions["access"],
 ): boolean {
   if (access === undefined) return false;
   return who === null || (who.by === "nobody" && (!access.openReads || wasForwarded(headers)));

@@ -14,8 +14,8 @@ import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { buildHub, createHub } from "../hub.ts";
 import type { HubOptions } from "../hub.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { neededScope } from "./required-scope.ts";
-import { RefusedCounts } from "./own-frame.ts";
+import { requiredScope } from "./required-scope.ts";
+import { RefusalCounts } from "./own-frame.ts";
 
 let dataDir = "";
 let tokens: Tokens;
@@ -55,7 +55,7 @@ const remote = (changes: Partial<HubAccess> = {}): HubAccess => ({
   openWithoutTokens: false,
   secure: true,
   random: randomBytes,
-  refused: new RefusedCounts(),
+  refused: new RefusalCounts(),
   ...changes,
 });
 const loopback = (changes: Partial<HubAccess> = {}): HubAccess =>
@@ -120,7 +120,7 @@ test.each([
   ["POST", "/api/anything/else", "admin"],
   ["PUT", "/api/v1/query", "read"],
 ])("%s %s needs %s", (method, pattern, needs) => {
-  expect(neededScope(method, pattern)).toBe(needs);
+  expect(requiredScope(method, pattern)).toBe(needs);
 });
 
 const routes = [

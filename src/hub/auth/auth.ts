@@ -5,17 +5,17 @@ import { Attempts } from "../../access/attempts.ts";
 import { freeAttempts } from "../../access/failures.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { refreshAccess } from "../../access/open.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import { fromElsewhere, isUnprovenChange } from "./cross-site.ts";
-import type { Access, HubAccess, Verdict } from "./authenticator.ts";
-import { Judge } from "./authenticator.ts";
+import { isCrossSite, isUnverifiedChange } from "./cross-site.ts";
+import type { Caller, HubAccess, AuthResult } from "./authenticator.ts";
+import { Authenticator } from "./authenticator.ts";
 import { addLogin, wantsPage } from "./login.ts";
 import { addMe } from "./me-api.ts";
-import { neededScope } from "./required-scope.ts";
+import { requiredScope } from "./required-scope.ts";
 import { addOidc } from "./oidc-routes.ts";
-import { sendLogin, sendRefused, sendStep } from "./pages.ts";
-import { refusedSentence } from "./refusal.ts";
+import { sendLoginPage, sendForbiddenPage, sendRedirectPage } from "./pages.ts";
+import { formatRefusal } from "./refusal.ts";
 import { addSessions } from "./sessions-api.ts";
 import { addShares } from "./shares-api.ts";
 import { addTokens } from "./tokens-api.ts";
@@ -31,7 +31,7 @@ export interface AuthOptions {
 declare module "fastify" {
   interface FastifyRequest {
     /** Who is asking; set before any route runs. */
-    access: Access | null;
+    access: Caller | null;
   }
 }
 
@@ -41,11 +41,15 @@ const refreshEveryMs = 1_000;
 export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<void> {
   const { access, log, nowMs, publicUrl } = options;
   const attempts = new Attempts();
-  const judge = new Judge(access, attempts);
+  const judge = new Authenticator(access, attempts);
   /** Answers that go on for hours, and whom they were allowed to. */
-  const streams = new Map<ServerResponse, Access>();
+  const streams = new Map<ServerResponse, Caller>();
   const noteUse = usesNoted(access, log);
-  const failed = (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string): void => {
+  const failed = (
+    address: string,
+    verdict: Exclude<AuthResult, { ok: true }>,
+    path: string,
+  ): void => {
     const count = attempts.byAddress.add(address, nowMs());
     if (count > freeAttempts) return;
     const more =
@@ -59,7 +63,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     // An earlier guard has answered already.
     if (reply.sent) return;
     const pattern = request.routeOptions.url;
-    const needs = neededScope(request.method, pattern);
+    const needs = requiredScope(request.method, pattern);
     if (needs === undefined) return;
     const { url, headers, ip: address } = request;
     const verdict = await judge.judge(
@@ -77,7 +81,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     }
     request.access = verdict.access;
     if (verdict.access.by === "nobody") return;
-    if ("session" in verdict.access && isUnprovenChange(request.method, headers, publicUrl))
+    if ("session" in verdict.access && isUnverifiedChange(request.method, headers, publicUrl))
       return answer(
         reply,
         403,
@@ -100,7 +104,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
       refreshAccess(access);
     } catch (thrown) {
       log.error("tokens and users cannot be read, the last known ones go on", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
     endStreams();
@@ -108,7 +112,11 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
 
-  const told = (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string): void => {
+  const told = (
+    address: string,
+    verdict: Exclude<AuthResult, { ok: true }>,
+    path: string,
+  ): void => {
     access.refused.add(verdict.why);
     if (verdict.why !== "too-many") failed(address, verdict, path);
   };
@@ -135,7 +143,8 @@ function usesNoted(access: HubAccess, log: Log): (id: string, nowMs: number) => 
     try {
       access.tokens.noteUse(id, nowMs);
     } catch (thrown) {
-      if (!told) log.warn("when a token was last used is not kept", { trouble: sayError(thrown) });
+      if (!told)
+        log.warn("when a token was last used is not kept", { trouble: formatError(thrown) });
       told = true;
     }
   };
@@ -144,15 +153,15 @@ function usesNoted(access: HubAccess, log: Log): (id: string, nowMs: number) => 
 function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
-  verdict: Exclude<Verdict, { ok: true }>,
+  verdict: Exclude<AuthResult, { ok: true }>,
   access: HubAccess,
 ): FastifyReply {
-  const sentence = refusedSentence(verdict);
+  const sentence = formatRefusal(verdict);
   const { method, headers } = request;
   const page = wantsPage(headers.accept);
   if (verdict.why === "scope")
     return page
-      ? sendRefused(reply, sentence, verdict.who)
+      ? sendForbiddenPage(reply, sentence, verdict.who)
       : answer(reply, 403, "forbidden", sentence);
   if (verdict.why === "damaged") return answer(reply, 503, "unavailable", sentence);
   if (verdict.why === "too-many")
@@ -168,10 +177,10 @@ function refuse(
     ...(basic ? ['Basic realm="gpulse"'] : []),
   ]);
   if (!page) return answer(reply, 401, "unauthorized", sentence);
-  if (verdict.why === "missing" && method === "GET" && fromElsewhere(headers))
-    return sendStep(reply, sameAgain(request.url));
+  if (verdict.why === "missing" && method === "GET" && isCrossSite(headers))
+    return sendRedirectPage(reply, sameAgain(request.url));
   const oidc = access.oidc?.label;
-  return sendLogin(reply, 401, oidc === undefined ? {} : { oidc });
+  return sendLoginPage(reply, 401, oidc === undefined ? {} : { oidc });
 }
 
 /** Asked for a password, a browser puts a window of its own over our form, also when the page asks in the background. */

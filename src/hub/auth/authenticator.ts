@@ -8,13 +8,13 @@ import { isAccessDamaged } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { allows } from "../../access/scope.ts";
 import type { Holder } from "../../access/sessions.ts";
-import type { Refusal } from "../../access/tokens.ts";
+import type { TokenRefusalReason } from "../../access/tokens.ts";
 import { scopeOfRole } from "../../access/users.ts";
 import type { BasicUsers } from "../../net/http/basic-users.ts";
 import { sessionOf } from "./cookie.ts";
 import { isClosedToShares } from "./required-scope.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
-import type { RefusedCounts } from "./own-frame.ts";
+import type { RefusalCounts } from "./own-frame.ts";
 
 /** How the hub is reached, and so what it asks for. */
 export interface HubAccess extends AccessState {
@@ -29,12 +29,12 @@ export interface HubAccess extends AccessState {
   /** A reverse proxy forwards the requests: a loopback peer says nothing about where the client is. */
   readonly behindProxy?: boolean;
   readonly random: (bytes: number) => Buffer;
-  readonly refused: RefusedCounts;
+  readonly refused: RefusalCounts;
   /** Whose users may log in beside our own. */
   readonly oidc?: OidcSettings;
 }
 
-export interface Asked {
+export interface AuthRequest {
   readonly needs: Scope;
   readonly pattern: string;
   readonly url: string;
@@ -42,7 +42,7 @@ export interface Asked {
   readonly address: string;
 }
 
-export interface Known {
+export interface AuthenticatedCaller {
   readonly by: "token" | "session" | "user" | "share";
   readonly name: string;
   readonly scope: Scope;
@@ -51,13 +51,13 @@ export interface Known {
   /** Of a session or share: what it is kept under, and its end. */
   readonly session?: { readonly key: string; readonly endsMs: number };
 }
-export type Access = { readonly by: "nobody" } | Known;
+export type Caller = { readonly by: "nobody" } | AuthenticatedCaller;
 
-export type Verdict =
-  | { readonly ok: true; readonly access: Access }
+export type AuthResult =
+  | { readonly ok: true; readonly access: Caller }
   | {
       readonly ok: false;
-      readonly why: "missing" | "password" | "damaged" | Refusal;
+      readonly why: "missing" | "password" | "damaged" | TokenRefusalReason;
       readonly who?: string;
     }
   | {
@@ -65,14 +65,14 @@ export type Verdict =
       readonly why: "scope";
       readonly who: string;
       readonly scope: Scope;
-      readonly by: Known["by"];
+      readonly by: AuthenticatedCaller["by"];
     }
   | { readonly ok: false; readonly why: "too-many"; readonly waitMs: number };
 
 /** When all places for password checks are taken. */
 const busyMs = 2_000;
 
-export class Judge {
+export class Authenticator {
   readonly #access: HubAccess;
   readonly #attempts: Attempts;
 
@@ -81,10 +81,10 @@ export class Judge {
     this.#attempts = attempts;
   }
 
-  async judge(asked: Asked, nowMs: number): Promise<Verdict> {
-    const nobody: Verdict = { ok: true, access: { by: "nobody" } };
-    if (!asksNow(this.#access)) return nobody;
-    const given = shownBy(asked);
+  async judge(asked: AuthRequest, nowMs: number): Promise<AuthResult> {
+    const nobody: AuthResult = { ok: true, access: { by: "nobody" } };
+    if (!requiresAuth(this.#access)) return nobody;
+    const given = credentialsIn(asked);
     if (isAccessDamaged(this.#access)) {
       if (given !== undefined || asked.needs !== "read") return { ok: false, why: "damaged" };
     }
@@ -98,7 +98,7 @@ export class Judge {
   }
 
   /** Whether what was allowed still would be: a token may have been revoked since, a user logged out. */
-  stillGood(access: Access, nowMs: number): boolean {
+  stillGood(access: Caller, nowMs: number): boolean {
     if (access.by === "nobody") return true;
     const { holder, session } = access;
     if (session !== undefined && this.#access.sessions.touch(session.key, nowMs) === undefined)
@@ -112,7 +112,9 @@ export class Judge {
     password: string,
     address: string,
     nowMs: number,
-  ): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+  ): Promise<
+    { readonly ok: true; readonly access: AuthenticatedCaller } | Exclude<AuthResult, { ok: true }>
+  > {
     if (isAccessDamaged(this.#access)) return { ok: false, why: "damaged" };
     const { accounts, users } = this.#access;
     const files = users();
@@ -147,9 +149,9 @@ export class Judge {
 
   async #judgeCredentials(
     { secret, user }: Credentials,
-    asked: Asked,
+    asked: AuthRequest,
     nowMs: number,
-  ): Promise<Verdict> {
+  ): Promise<AuthResult> {
     const { tokens, users, accounts } = this.#access;
     let judged = tokens.judge(secret.reveal(), nowMs);
     const waitMs = this.#attempts.byAddress.waitMs(asked.address, nowMs);
@@ -173,7 +175,7 @@ export class Judge {
     };
   }
 
-  #judgeSession(asked: Asked, nowMs: number): Verdict | undefined {
+  #judgeSession(asked: AuthRequest, nowMs: number): AuthResult | undefined {
     const value = sessionOf(asked.headers.cookie, this.#access.secure);
     const session = value === undefined ? undefined : this.#access.sessions.find(value, nowMs);
     if (session === undefined || !this.isHolderGood(session.holder, nowMs)) return undefined;
@@ -201,7 +203,13 @@ export class Judge {
 }
 
 /** Whether anybody is asked anything, as things are. */
-export const asksNow = ({ tokens, accounts, users, oidc, openWithoutTokens }: HubAccess): boolean =>
+export const requiresAuth = ({
+  tokens,
+  accounts,
+  users,
+  oidc,
+  openWithoutTokens,
+}: HubAccess): boolean =>
   !openWithoutTokens || tokens.any || accounts.any || users().any || oidc !== undefined;
 
 const knownUser = ({
@@ -212,21 +220,21 @@ const knownUser = ({
   readonly name: string;
   readonly role: "viewer" | "admin";
   readonly generation: number;
-}): Known => ({
+}): AuthenticatedCaller => ({
   by: "user",
   name,
   scope: scopeOfRole(role),
   holder: { kind: "user", id: name, generation },
 });
 
-const fileUser = (name: string, files: BasicUsers): Known => ({
+const fileUser = (name: string, files: BasicUsers): AuthenticatedCaller => ({
   by: "user",
   name,
   scope: "admin",
   holder: { kind: "file-user", id: name, stamp: files.stampOf(name) ?? "" },
 });
 
-function enough(access: Known, { needs, pattern }: Asked): Verdict {
+function enough(access: AuthenticatedCaller, { needs, pattern }: AuthRequest): AuthResult {
   const { by, name, scope } = access;
   return allows(scope, needs) && !(by === "share" && isClosedToShares(pattern))
     ? { ok: true, access }
@@ -235,7 +243,7 @@ function enough(access: Known, { needs, pattern }: Asked): Verdict {
 
 const influxPatterns = new Set(["/write", "/query"]);
 
-function shownBy({ headers, pattern, url }: Asked): Credentials | undefined {
+function credentialsIn({ headers, pattern, url }: AuthRequest): Credentials | undefined {
   const shown = credentialsOf(headers.authorization);
   if (shown !== undefined || !influxPatterns.has(pattern)) return shown;
   const at = url.indexOf("?");

@@ -6,7 +6,7 @@ import type { HubAccess } from "./authenticator.ts";
 import { wasForwarded } from "./authenticator.ts";
 
 /** Nobody in particular, from where anybody may be. */
-export const isStranger = (
+export const isUnknownCaller = (
   { access: who, headers }: FastifyRequest,
   { openReads }: Pick<HubAccess, "openReads">,
 ): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
@@ -25,16 +25,20 @@ export const isFromNetwork = (
 ): boolean =>
   behindProxy === true || wasForwarded(headers) || !isLoopback(ip.replace(/^::ffff:/i, ""));
 
-export const whoIs = ({ access }: FastifyRequest): string =>
+export const callerName = ({ access }: FastifyRequest): string =>
   access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
 
-export const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
+export const sendError = (reply: FastifyReply, status: number, error: string): FastifyReply =>
   reply.code(status).header("cache-control", "no-store").send({ error });
 
 /** What a person can mend becomes an answer; everything else is ours to log. */
-export function failWith(reply: FastifyReply, status: number, thrown: unknown): FastifyReply {
+export function sendThrownError(
+  reply: FastifyReply,
+  status: number,
+  thrown: unknown,
+): FastifyReply {
   if (!(thrown instanceof GpulseError)) throw thrown;
-  return fail(reply, status, thrown.message);
+  return sendError(reply, status, thrown.message);
 }
 
 export const isoTime = (ms: number | undefined): string | null =>

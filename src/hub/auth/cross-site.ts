@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isOwnOrigin, safeMethods } from "../guard.ts";
 
 /** A change by cookie must say that it comes from here; what says nothing is no browser's page, and has no business with a cookie. */
-export function isUnprovenChange(
+export function isUnverifiedChange(
   method: string,
   headers: IncomingHttpHeaders,
   publicUrl?: string,
@@ -15,5 +15,5 @@ export function isUnprovenChange(
 }
 
 /** A link of another site: it comes without our strict cookie, also for who is logged in. */
-export const fromElsewhere = ({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean =>
+export const isCrossSite = ({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean =>
   site === "cross-site" || site === "same-site";

@@ -15,12 +15,12 @@ import { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { HubOptions } from "../hub.ts";
 import { buildHub } from "../hub.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { RefusedCounts } from "./own-frame.ts";
+import { RefusalCounts } from "./own-frame.ts";
 
 export const password = "correct horse battery";
 const cost = { ln: 4, r: 8, p: 1 };
 
-export class PeopleLab {
+export class LoginFixture {
   readonly dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-people-"));
   nowMs = Date.now();
   readonly logged: string[] = [];
@@ -72,7 +72,7 @@ export class PeopleLab {
         openWithoutTokens: false,
         secure: true,
         random: randomBytes,
-        refused: new RefusedCounts(),
+        refused: new RefusalCounts(),
         ...changes,
       },
       audit: new AuditLog({ dataDir: this.dataDir, log: silentLog, nowMs: () => this.nowMs }),
@@ -93,7 +93,7 @@ export class PeopleLab {
 }
 
 /** What a browser says of a request that our own page makes. */
-export const here = { "sec-fetch-site": "same-origin" };
+export const sameOriginHeaders = { "sec-fetch-site": "same-origin" };
 export const form = {
   "content-type": "application/x-www-form-urlencoded",
   accept: "text/html",
@@ -126,5 +126,5 @@ export const statusOf = async (app: FastifyInstance, cookie: string, url = "/met
 export const change = (
   app: FastifyInstance,
   cookie: string,
-  headers: Record<string, string> = here,
+  headers: Record<string, string> = sameOriginHeaders,
 ) => app.inject({ method: "POST", url: "/-/quit", headers: { cookie, ...headers } });

@@ -5,22 +5,22 @@ import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BasicUsers } from "../../net/http/basic-users.ts";
 import { buildHub } from "../hub.ts";
-import { neededScope } from "./required-scope.ts";
+import { requiredScope } from "./required-scope.ts";
 import {
   basic,
   change,
   cookieIn,
   form,
-  here,
+  sameOriginHeaders,
   logIn,
   password,
-  PeopleLab,
+  LoginFixture,
   statusOf,
 } from "./login-fixture.ts";
 
-let lab: PeopleLab;
+let lab: LoginFixture;
 beforeEach(() => {
-  lab = new PeopleLab();
+  lab = new LoginFixture();
 });
 afterEach(() => lab.close());
 
@@ -36,7 +36,7 @@ test.each([
   ["GET", "/share", undefined],
   ["GET", "/login/oidc", undefined],
 ])("%s %s needs %s", (method, pattern, needs) => {
-  expect(neededScope(method, pattern)).toBe(needs);
+  expect(requiredScope(method, pattern)).toBe(needs);
 });
 
 test("a user logs in by the form, to the page asked for, and does what the role says", async () => {
@@ -200,7 +200,7 @@ test("a session ends when its user is disabled, gets another password or role, o
   const out = await app.inject({
     method: "POST",
     url: "/api/logout",
-    headers: { ...form, ...here, cookie: one.cookie },
+    headers: { ...form, ...sameOriginHeaders, cookie: one.cookie },
     payload: "everywhere=yes",
   });
   expect(out.statusCode).toBe(303);
@@ -220,7 +220,12 @@ test("administrators add, change and remove users; no answer has a hash, and nob
   const app = await lab.hub();
   const { cookie } = await logIn(app, "ada");
   const send = (method: "POST" | "PUT" | "DELETE", url: string, payload?: object) =>
-    app.inject({ method, url, headers: { cookie, ...here }, ...(payload ? { payload } : {}) });
+    app.inject({
+      method,
+      url,
+      headers: { cookie, ...sameOriginHeaders },
+      ...(payload ? { payload } : {}),
+    });
   const made = await send("POST", "/api/users", { name: "grace", role: "viewer", password });
   expect(made.statusCode).toBe(201);
   expect((await send("POST", "/api/users", { name: "Grace", password })).statusCode).toBe(409);
@@ -262,7 +267,7 @@ test("one changes one's own password with the old one, and stays lab.logged in h
     app.inject({
       method: "POST",
       url: "/api/me/password",
-      headers: { cookie, ...here },
+      headers: { cookie, ...sameOriginHeaders },
       payload: { current, password: next },
     });
   expect((await send("not it at all", "a new good one", one.cookie)).statusCode).toBe(403);

@@ -3,35 +3,42 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Attempts } from "../../access/attempts.ts";
 import { isAccessDamaged, refreshAccess } from "../../access/open.ts";
 import { looksLikeToken } from "../../access/token.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { cookieOf, sessionCookie } from "./cookie.ts";
-import type { HubAccess, Judge, Known, Verdict } from "./authenticator.ts";
-import { doorStyle, sendLogin } from "./pages.ts";
-import { refusedSentence } from "./refusal.ts";
+import type { HubAccess, Authenticator, AuthenticatedCaller, AuthResult } from "./authenticator.ts";
+import { accessPageStyle, sendLoginPage } from "./pages.ts";
+import { formatRefusal } from "./refusal.ts";
 import { pagePath } from "./share-page.ts";
 
-export interface LoginDesk {
+export interface LoginContext {
   readonly access: HubAccess;
-  readonly judge: Judge;
+  readonly judge: Authenticator;
   readonly attempts: Attempts;
   readonly log: Log;
   readonly nowMs: () => number;
   /** Ends the live streams of whoever may see them no more; within a second this happens by itself. */
   readonly endStreams: () => void;
   /** Counts and tells a failed try. */
-  readonly failed: (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string) => void;
+  readonly failed: (
+    address: string,
+    verdict: Exclude<AuthResult, { ok: true }>,
+    path: string,
+  ) => void;
 }
 
 const maxBodyBytes = 8_192;
 
-export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<void> {
+export async function addLogin(app: FastifyInstance, desk: LoginContext): Promise<void> {
   const oidc = desk.access.oidc?.label;
   app.get("/login", async (_request, reply) =>
-    sendLogin(reply, 200, oidc === undefined ? {} : { oidc }),
+    sendLoginPage(reply, 200, oidc === undefined ? {} : { oidc }),
   );
   app.get("/login.css", async (_request, reply) =>
-    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(doorStyle),
+    reply
+      .type("text/css; charset=utf-8")
+      .header("cache-control", "max-age=3600")
+      .send(accessPageStyle),
   );
   await app.register(async (scope) => {
     scope.addContentTypeParser(
@@ -74,8 +81,8 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
 
 /** A new session at each login, whatever cookie came along: nobody can have planted it. */
 export function openSession(
-  { access, log, nowMs }: Pick<LoginDesk, "access" | "log" | "nowMs">,
-  { name, scope, holder }: Pick<Known, "name" | "scope" | "holder">,
+  { access, log, nowMs }: Pick<LoginContext, "access" | "log" | "nowMs">,
+  { name, scope, holder }: Pick<AuthenticatedCaller, "name" | "scope" | "holder">,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -87,7 +94,7 @@ export function openSession(
   try {
     access.accounts.noteLogin(name, nowMs());
   } catch (thrown) {
-    log.warn("when a user last logged in is not kept", { trouble: sayError(thrown) });
+    log.warn("when a user last logged in is not kept", { trouble: formatError(thrown) });
   }
 }
 
@@ -96,18 +103,20 @@ function closeSession(access: HubAccess, { headers }: FastifyRequest): void {
   if (value !== undefined) access.sessions.close(value);
 }
 
-function logOutEverywhere({ access }: LoginDesk, { access: who }: FastifyRequest): void {
+function logOutEverywhere({ access }: LoginContext, { access: who }: FastifyRequest): void {
   if (who === null || who.by === "nobody" || who.by === "share") return;
   if (who.holder.kind === "user") access.accounts.endSessions(who.holder.id);
   access.sessions.closeAllOf(who.holder);
 }
 
 async function logIn(
-  { access, judge, attempts, nowMs }: LoginDesk,
+  { access, judge, attempts, nowMs }: LoginContext,
   name: string,
   password: string,
   address: string,
-): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+): Promise<
+  { readonly ok: true; readonly access: AuthenticatedCaller } | Exclude<AuthResult, { ok: true }>
+> {
   refreshAccess(access);
   if (isAccessDamaged(access)) return { ok: false, why: "damaged" };
   if (name !== "" && !looksLikeToken(password.trim()))
@@ -125,7 +134,7 @@ async function logIn(
   return token === undefined ? { ok: false, why } : { ok: false, why, who: token.name };
 }
 
-const loginStatus: Readonly<Partial<Record<Exclude<Verdict, { ok: true }>["why"], number>>> = {
+const loginStatus: Readonly<Partial<Record<Exclude<AuthResult, { ok: true }>["why"], number>>> = {
   scope: 403,
   "too-many": 429,
   damaged: 503,
@@ -134,7 +143,7 @@ const loginStatus: Readonly<Partial<Record<Exclude<Verdict, { ok: true }>["why"]
 function refuseLogin(
   request: FastifyRequest,
   reply: FastifyReply,
-  verdict: Exclude<Verdict, { ok: true }>,
+  verdict: Exclude<AuthResult, { ok: true }>,
   again: { readonly next: string; readonly oidc?: string },
 ): FastifyReply {
   const { why } = verdict;
@@ -142,10 +151,10 @@ function refuseLogin(
   const trouble =
     why === "scope"
       ? "This token may only push: log in with one of scope read or admin."
-      : refusedSentence(verdict);
+      : formatRefusal(verdict);
   if (why === "too-many") reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000));
   return wantsPage(request.headers.accept)
-    ? sendLogin(reply, status, { ...again, trouble })
+    ? sendLoginPage(reply, status, { ...again, trouble })
     : reply.code(status).header("cache-control", "no-store").send({ error: trouble });
 }
 

@@ -1,30 +1,31 @@
 /** `/api/me`: who the page is shown to, what they may do and until when; and a new password for oneself. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { longestPassword } from "../../access/password.ts";
+import { maxPasswordLength } from "../../access/password.ts";
 import { checkValue } from "../../config/check.ts";
-import type { Access, Known } from "./authenticator.ts";
-import { asksNow } from "./authenticator.ts";
-import { fail, failWith, isoTime, isStranger } from "./caller.ts";
-import type { LoginDesk } from "./login.ts";
+import type { Caller, AuthenticatedCaller } from "./authenticator.ts";
+import { requiresAuth } from "./authenticator.ts";
+import { sendError, sendThrownError, isoTime, isUnknownCaller } from "./caller.ts";
+import type { LoginContext } from "./login.ts";
 
 const bodyLimit = 16_384;
 
-const password = () => v.pipe(v.string("a password"), v.maxLength(longestPassword, "shorter"));
+const password = () => v.pipe(v.string("a password"), v.maxLength(maxPasswordLength, "shorter"));
 const wantedPassword = v.strictObject({ current: password(), password: password() });
 
-export function addMe(app: FastifyInstance, desk: LoginDesk): void {
+export function addMe(app: FastifyInstance, desk: LoginContext): void {
   const { access } = desk;
   app.get("/api/me", async (request, reply) =>
     reply.header("cache-control", "no-store").send({
-      ...shown(request.access),
+      ...callerJson(request.access),
       // Where nobody is asked, whoever is there may do everything but what needs somebody known.
-      mayChange: request.access?.by === "nobody" ? !asksNow(access) : mayChange(request.access),
+      mayChange:
+        request.access?.by === "nobody" ? !requiresAuth(access) : mayChange(request.access),
       mayManage:
         request.access?.by === "nobody"
-          ? !asksNow(access) && !isStranger(request, access)
+          ? !requiresAuth(access) && !isUnknownCaller(request, access)
           : mayChange(request.access),
-      asked: asksNow(access),
+      asked: requiresAuth(access),
       page: pageOf(desk, request.access),
     }),
   );
@@ -32,22 +33,22 @@ export function addMe(app: FastifyInstance, desk: LoginDesk): void {
   app.post("/api/me/password", { bodyLimit }, async (request, reply) => {
     const who = request.access;
     if (who === null || who.by === "nobody" || who.holder.kind !== "user" || who.by === "token")
-      return fail(
+      return sendError(
         reply,
         403,
         "Only a user of this hub has a password here: what a token, a shared link, the web configuration file or an OpenID provider opens is changed there.",
       );
     const checked = checkValue(wantedPassword, request.body ?? {});
     if (!checked.ok)
-      return fail(reply, 400, "Both the current password and the new one are needed.");
+      return sendError(reply, 400, "Both the current password and the new one are needed.");
     return changeOwn(desk, who, checked.value, request, reply);
   });
 }
 
 /** The current one is asked for: who finds a page open must not be able to take it over. */
 async function changeOwn(
-  desk: LoginDesk,
-  who: Known,
+  desk: LoginContext,
+  who: AuthenticatedCaller,
   wanted: { readonly current: string; readonly password: string },
   request: FastifyRequest,
   reply: FastifyReply,
@@ -57,12 +58,12 @@ async function changeOwn(
   if (!judged.ok) {
     failed(request.ip, judged, "POST /api/me/password");
     return judged.why === "too-many"
-      ? fail(
+      ? sendError(
           reply.header("retry-after", Math.ceil(judged.waitMs / 1_000)),
           429,
           "Too many wrong passwords: wait a minute.",
         )
-      : fail(reply, 403, "The current password is wrong.");
+      : sendError(reply, 403, "The current password is wrong.");
   }
   try {
     const user = await access.accounts.setPassword(who.name, wanted.password, nowMs());
@@ -73,14 +74,14 @@ async function changeOwn(
       access.sessions.goOnAs(who.session.key, { kind: "user", id: name, generation });
     return await reply.header("cache-control", "no-store").send({ name });
   } catch (thrown) {
-    return failWith(reply, 400, thrown);
+    return sendThrownError(reply, 400, thrown);
   }
 }
 
-const mayChange = (who: Access | null): boolean =>
+const mayChange = (who: Caller | null): boolean =>
   who !== null && "scope" in who && who.scope === "admin";
 
-function shown(who: Access | null) {
+function callerJson(who: Caller | null) {
   if (who === null || who.by === "nobody")
     return { by: "nobody", name: null, scope: null, how: null, ends: null, canLogOut: false };
   const { by, name, scope, holder, session } = who;
@@ -94,7 +95,7 @@ function shown(who: Access | null) {
   };
 }
 
-function pageOf({ access }: LoginDesk, who: Access | null): string | null {
+function pageOf({ access }: LoginContext, who: Caller | null): string | null {
   if (who?.by !== "share") return null;
   return access.shares.get(who.holder.id)?.page ?? null;
 }

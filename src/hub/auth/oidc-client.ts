@@ -7,12 +7,12 @@ import type { Configuration } from "openid-client";
 import { isLoopback } from "../guard.ts";
 import type { Claims, OidcSettings } from "../../access/oidc.ts";
 import { claimAt } from "../../access/oidc.ts";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 
 type Library = typeof OpenIdClient;
 
 /** A login that has begun, as this side must remember it. */
-export interface BegunLogin {
+export interface PendingLogin {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -20,7 +20,7 @@ export interface BegunLogin {
 }
 
 /** A sentence for the person, and how it is answered: 401 try again, 502 the provider's fault. */
-export class OidcTrouble extends Error {
+export class OidcError extends Error {
   readonly status: 401 | 502;
 
   constructor(status: 401 | 502, sentence: string, options?: { cause?: unknown }) {
@@ -44,7 +44,7 @@ export class OidcClient {
   }
 
   /** Where the browser goes, and what must be remembered until it comes back. */
-  async begin(redirectUrl: string): Promise<{ readonly url: URL; readonly login: BegunLogin }> {
+  async begin(redirectUrl: string): Promise<{ readonly url: URL; readonly login: PendingLogin }> {
     const library = await import("openid-client");
     const configuration = await this.#configuration(library);
     const login = {
@@ -66,15 +66,15 @@ export class OidcClient {
 
   /** Who came back; `search` is the query the provider sent along. */
   async finish(
-    { state, nonce, verifier, redirectUrl }: BegunLogin,
+    { state, nonce, verifier, redirectUrl }: PendingLogin,
     search: string,
   ): Promise<Claims> {
     const query = new URLSearchParams(search);
     if (query.get("state") !== state)
-      throw new OidcTrouble(401, "This answer belongs to another login: log in again.");
+      throw new OidcError(401, "This answer belongs to another login: log in again.");
     const refused = query.get("error");
     if (refused !== null)
-      throw new OidcTrouble(
+      throw new OidcError(
         401,
         `The provider did not let you in: ${(query.get("error_description") ?? refused).slice(0, 200)}.`,
       );
@@ -131,21 +131,21 @@ export class OidcClient {
     }
   }
 
-  #troubleOf(thrown: unknown): OidcTrouble {
+  #troubleOf(thrown: unknown): OidcError {
     const { issuer } = this.#settings;
     const error = field(thrown, "error");
     if (error === "invalid_grant")
-      return new OidcTrouble(401, "The provider takes this login no more: log in again.", {
+      return new OidcError(401, "The provider takes this login no more: log in again.", {
         cause: thrown,
       });
     if (error === "invalid_client" || systemCode(thrown) === "OAUTH_WWW_AUTHENTICATE_CHALLENGE")
-      return new OidcTrouble(
+      return new OidcError(
         502,
         "The provider does not know this hub: check client_id and client_secret of hub.oidc.",
         { cause: thrown },
       );
-    const why = error ?? systemCode(rootOf(thrown)) ?? sayError(rootOf(thrown));
-    return new OidcTrouble(
+    const why = error ?? systemCode(rootOf(thrown)) ?? formatError(rootOf(thrown));
+    return new OidcError(
       502,
       `Logging in with ${issuer} does not work right now (${why.slice(0, 200)}): try again, or log in with a user or token of this hub.`,
       { cause: thrown },

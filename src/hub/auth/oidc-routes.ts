@@ -5,30 +5,30 @@ import { nameOfClaims, scopeOfClaims } from "../../access/oidc.ts";
 import { digestOf } from "../../access/token.ts";
 import { cookieOf, loginCookie } from "./cookie.ts";
 import { openSession } from "./login.ts";
-import type { LoginDesk } from "./login.ts";
-import type { BegunLogin } from "./oidc-client.ts";
-import { OidcClient, OidcTrouble } from "./oidc-client.ts";
-import { sendLogin, sendStep } from "./pages.ts";
+import type { LoginContext } from "./login.ts";
+import type { PendingLogin } from "./oidc-client.ts";
+import { OidcClient, OidcError } from "./oidc-client.ts";
+import { sendLoginPage, sendRedirectPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";
 
 const loginMs = 10 * 60_000;
 const maxBegun = 1_000;
 
-interface Begun extends BegunLogin {
+interface StoredPendingLogin extends PendingLogin {
   readonly next: string;
   readonly endsMs: number;
 }
 
-export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: LoginDesk): void {
+export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: LoginContext): void {
   const { access, log, nowMs } = desk;
   const client = new OidcClient(settings, nowMs);
   /** By the digest of the cookie. In memory: a restart within these minutes means to begin again. */
-  const begun = new Map<string, Begun>();
+  const begun = new Map<string, StoredPendingLogin>();
   const again = { oidc: settings.label };
   const refuse = (reply: FastifyReply, status: number, trouble: string): FastifyReply =>
-    sendLogin(reply, status, { ...again, trouble });
+    sendLoginPage(reply, status, { ...again, trouble });
   const troubled = (reply: FastifyReply, thrown: unknown): FastifyReply => {
-    if (!(thrown instanceof OidcTrouble)) throw thrown;
+    if (!(thrown instanceof OidcError)) throw thrown;
     log.warn("logging in with the provider failed", { trouble: thrown.message });
     return refuse(reply, thrown.status, thrown.message);
   };
@@ -88,7 +88,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
       }
       const id = typeof claims["sub"] === "string" ? claims["sub"] : name;
       openSession(desk, { name, scope, holder: { kind: "oidc", id } }, request, reply);
-      return sendStep(reply, `../..${login.next}`);
+      return sendRedirectPage(reply, `../..${login.next}`);
     } catch (thrown) {
       return troubled(reply, thrown);
     }

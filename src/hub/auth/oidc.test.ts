@@ -9,7 +9,7 @@ import { freePort } from "../../../engines/ports.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { buildHub } from "../hub.ts";
-import { change, form, PeopleLab, statusOf } from "./login-fixture.ts";
+import { change, form, LoginFixture, statusOf } from "./login-fixture.ts";
 
 const back = "https://hub.example/gpus/login/oidc/callback";
 const groups: Readonly<Record<string, readonly string[]>> = {
@@ -19,7 +19,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 };
 let server: Server;
 let issuer = "";
-let lab: PeopleLab;
+let lab: LoginFixture;
 
 beforeAll(async () => {
   // The provider warns of what is only fit for a test.
@@ -57,7 +57,7 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 beforeEach(() => {
-  lab = new PeopleLab();
+  lab = new LoginFixture();
 });
 afterEach(() => lab.close());
 

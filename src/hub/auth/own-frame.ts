@@ -4,11 +4,11 @@ import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Verdict } from "./authenticator.ts";
+import type { AuthResult } from "./authenticator.ts";
 
-export type Reason = Exclude<Verdict, { ok: true }>["why"];
+export type AuthFailureReason = Exclude<AuthResult, { ok: true }>["why"];
 
-const reasons: readonly Reason[] = [
+const reasons: readonly AuthFailureReason[] = [
   "missing",
   "unknown",
   "revoked",
@@ -19,14 +19,14 @@ const reasons: readonly Reason[] = [
 ];
 
 /** Refused requests by reason. */
-export class RefusedCounts {
-  readonly #counts = new Map<Reason, number>();
+export class RefusalCounts {
+  readonly #counts = new Map<AuthFailureReason, number>();
 
-  add(reason: Reason): void {
+  add(reason: AuthFailureReason): void {
     this.#counts.set(reason, this.of(reason) + 1);
   }
 
-  of(reason: Reason): number {
+  of(reason: AuthFailureReason): number {
     return this.#counts.get(reason) ?? 0;
   }
 }
@@ -39,8 +39,8 @@ const slots = reasons.map((reason) => ({
 const expirySlot = builder.add(self.certificateExpiry, noLabels);
 const layout = builder.build();
 
-export function doorFrame(
-  refused: RefusedCounts,
+export function accessFrame(
+  refused: RefusalCounts,
   certificateExpiresMs: number | undefined,
   timeMs: number,
 ): Frame {

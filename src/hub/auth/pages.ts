@@ -4,7 +4,7 @@ import { guardHeaders } from "../guard.ts";
 import { pagePath } from "./share-page.ts";
 
 /** Answers with the form: the page cannot be shown to who is not known. */
-export function sendLogin(
+export function sendLoginPage(
   reply: FastifyReply,
   status: number,
   {
@@ -15,18 +15,22 @@ export function sendLogin(
 ): FastifyReply {
   const { url } = reply.request;
   const form = loginForm(trouble, toRoot(url), oidc, nextOf(next === undefined ? url : `/${next}`));
-  return sendDoorPage(reply, status, "log in", form);
+  return sendAccessPage(reply, status, "log in", form);
 }
 
 /** Known, and not allowed to. */
-export function sendRefused(reply: FastifyReply, sentence: string, who: string): FastifyReply {
+export function sendForbiddenPage(
+  reply: FastifyReply,
+  sentence: string,
+  who: string,
+): FastifyReply {
   const root = toRoot(reply.request.url);
-  return sendDoorPage(
+  return sendAccessPage(
     reply,
     403,
     "not allowed",
-    `<p role="alert">${escaped(sentence)}</p>
-<p class="small">You are here as <strong>${escaped(who)}</strong>.</p>
+    `<p role="alert">${escapeMarkup(sentence)}</p>
+<p class="small">You are here as <strong>${escapeMarkup(who)}</strong>.</p>
 <form method="post" action="${root}api/logout"><button>Log in as somebody else</button></form>
 <p><a href="${root}.">To the overview</a></p>`,
   );
@@ -36,9 +40,9 @@ export function sendRefused(reply: FastifyReply, sentence: string, who: string):
  * Goes to `target` by a step of our own page. After a link from another site the browser holds our strict cookie back; for a
  * step from here it does not.
  */
-export function sendStep(reply: FastifyReply, target: string): FastifyReply {
-  const to = escaped(target);
-  return sendDoorPage(
+export function sendRedirectPage(reply: FastifyReply, target: string): FastifyReply {
+  const to = escapeMarkup(target);
+  return sendAccessPage(
     reply,
     200,
     "one moment",
@@ -47,7 +51,7 @@ export function sendStep(reply: FastifyReply, target: string): FastifyReply {
   );
 }
 
-export function sendDoorPage(
+export function sendAccessPage(
   reply: FastifyReply,
   status: number,
   title: string,
@@ -97,7 +101,7 @@ const nextOf = (url: string): string => {
   return next === undefined || next === "/" ? "" : next.slice(1);
 };
 
-export const escaped = (text: string): string =>
+export const escapeMarkup = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const loginForm = (
@@ -105,18 +109,18 @@ const loginForm = (
   root: string,
   oidc: string | undefined,
   next: string,
-): string => `${trouble === "" ? "" : `<p role="alert">${escaped(trouble)}</p>\n`}${
+): string => `${trouble === "" ? "" : `<p role="alert">${escapeMarkup(trouble)}</p>\n`}${
   oidc === undefined
     ? ""
-    : `<p><a class="button" href="${root}login/oidc${next === "" ? "" : `?next=${encodeURIComponent(next)}`}">Log in with ${escaped(oidc)}</a></p>\n<p class="or">or</p>\n`
+    : `<p><a class="button" href="${root}login/oidc${next === "" ? "" : `?next=${encodeURIComponent(next)}`}">Log in with ${escapeMarkup(oidc)}</a></p>\n<p class="or">or</p>\n`
 }<form method="post" action="${root}api/login">
 <label>User <span class="small">empty with a token</span><input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="100" autofocus></label>
 <label>Password or token<input type="password" name="password" autocomplete="current-password" maxlength="1024" required></label>
-${next === "" ? "" : `<input type="hidden" name="next" value="${escaped(next)}">\n`}<button>Log in</button>
+${next === "" ? "" : `<input type="hidden" name="next" value="${escapeMarkup(next)}">\n`}<button>Log in</button>
 </form>
 <p class="small">On the hub's machine, <code>gpulse user add NAME</code> makes a user, <code>gpulse token add NAME --scope read</code> a token.</p>`;
 
-export const doorStyle = `:root {
+export const accessPageStyle = `:root {
   color-scheme: light dark;
   --bg: light-dark(oklch(0.985 0.002 262), oklch(0.168 0.008 264));
   --raised: light-dark(oklch(1 0 0), oklch(0.2 0.009 264));

@@ -1,7 +1,7 @@
 /** What somebody who is refused is told. Revoked and unknown read the same outside: the log says which it was. */
-import type { Verdict } from "./authenticator.ts";
+import type { AuthResult } from "./authenticator.ts";
 
-export function refusedSentence(verdict: Exclude<Verdict, { ok: true }>): string {
+export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): string {
   switch (verdict.why) {
     case "missing":
       return "This hub needs a token: send it as Authorization: Bearer TOKEN, or as the password of basic authentication.";
@@ -21,7 +21,7 @@ export function refusedSentence(verdict: Exclude<Verdict, { ok: true }>): string
   }
 }
 
-function scopeSentence({ by, scope }: Extract<Verdict, { why: "scope" }>): string {
+function scopeSentence({ by, scope }: Extract<AuthResult, { why: "scope" }>): string {
   if (by === "share")
     return "A shared view is for reading what it shows: this needs a user or a token.";
   if (by === "token")

@@ -90,7 +90,7 @@ const ofOneself = new Set(["/api/logout", "/api/me/password"]);
 const influxQuestion = "/query";
 
 /** Undefined where nobody is asked. `pattern` is undefined where no route matched. */
-export function neededScope(method: string, pattern: string | undefined): Scope | undefined {
+export function requiredScope(method: string, pattern: string | undefined): Scope | undefined {
   if (pattern === undefined) return "read";
   if (open.has(pattern)) return undefined;
   if (isUnderAny(pattern, admin)) return "admin";
@@ -104,8 +104,8 @@ export function neededScope(method: string, pattern: string | undefined): Scope 
 }
 
 /** Whether it brings readings, and whether it only asks, whatever its method. */
-export const isReading = (pattern: string): boolean => isUnderAny(pattern, readings);
-export const isQuestion = (pattern: string): boolean =>
+export const isIngestRoute = (pattern: string): boolean => isUnderAny(pattern, readings);
+export const isQueryRoute = (pattern: string): boolean =>
   questions.has(pattern) || pattern === influxQuestion;
 
 /** Asked with the router's pattern too. */

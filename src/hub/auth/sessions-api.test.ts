@@ -5,11 +5,11 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { createHub } from "../hub.ts";
-import { here, logIn, PeopleLab, statusOf } from "./login-fixture.ts";
+import { sameOriginHeaders, logIn, LoginFixture, statusOf } from "./login-fixture.ts";
 
-let lab: PeopleLab;
+let lab: LoginFixture;
 beforeEach(() => {
-  lab = new PeopleLab();
+  lab = new LoginFixture();
 });
 afterEach(() => lab.close());
 
@@ -43,7 +43,7 @@ const end = (app: FastifyInstance, cookie: string, id: string, query = "") =>
   app.inject({
     method: "DELETE",
     url: `/api/sessions/${id}${query}`,
-    headers: { cookie, ...here },
+    headers: { cookie, ...sameOriginHeaders },
   });
 
 test("an administrator sees who is logged in by whatever, and no cookie or whole digest of one", async () => {
@@ -112,7 +112,7 @@ test("the live stream of a session that is ended ends with it", async () => {
   const ask = (route: string, value: string, method = "GET") =>
     fetch(`${opened.url}${route}`, {
       method,
-      headers: { cookie: `gpulse_session=${value}`, ...here },
+      headers: { cookie: `gpulse_session=${value}`, ...sameOriginHeaders },
     });
   const generation = lab.state.accounts.get("ada")?.generation ?? 0;
   const admin = lab.state.sessions.open(

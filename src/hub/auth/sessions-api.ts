@@ -3,58 +3,70 @@
  * the beginning of a digest and opens nothing. Shared links are not in it: they are revoked, not logged out.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { FoundSession } from "../../access/sessions.ts";
+import type { KeyedSession } from "../../access/sessions.ts";
 import { idOfSession } from "../../access/sessions.ts";
-import { fail, isoTime, isStranger, whoIs } from "./caller.ts";
-import type { LoginDesk } from "./login.ts";
+import { sendError, isoTime, isUnknownCaller, callerName } from "./caller.ts";
+import type { LoginContext } from "./login.ts";
 
-type Named = { Params: { id: string }; Querystring: { everywhere?: unknown } };
+type SessionNameRequest = { Params: { id: string }; Querystring: { everywhere?: unknown } };
 
-export function addSessions(app: FastifyInstance, desk: LoginDesk): void {
+export function addSessions(app: FastifyInstance, desk: LoginContext): void {
   const { access, judge, log, nowMs, endStreams } = desk;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (isStranger(request, access))
-      await fail(
+    if (isUnknownCaller(request, access))
+      await sendError(
         reply,
         403,
         "Who is logged in is told only to somebody known: log in as an administrator, or run gpulse user sessions on the hub's machine.",
       );
   };
-  const live = (): FoundSession[] =>
+  const live = (): KeyedSession[] =>
     access.sessions
       .list(nowMs())
       .filter(({ holder }) => holder.kind !== "share" && judge.isHolderGood(holder, nowMs()));
 
   app.get("/api/sessions", { onRequest: guarded }, async (request, reply) => {
     const own = ownKey(request);
-    const sessions = live().map((session) => ({ ...shown(session), own: session.key === own }));
+    const sessions = live().map((session) => ({
+      ...sessionJson(session),
+      own: session.key === own,
+    }));
     return reply.header("cache-control", "no-store").send({ sessions });
   });
 
-  app.delete<Named>("/api/sessions/:id", { onRequest: guarded }, async (request, reply) => {
-    const found = live().find((session) => idOfSession(session) === request.params.id);
-    if (found === undefined)
-      return fail(reply, 404, "There is no such session: it may have ended by itself.");
-    const everywhere = request.query.everywhere === "yes";
-    const { name, holder } = found;
-    request.audited = {
-      target: `${name} (${holder.kind})`,
-      ...(everywhere ? { why: "everywhere" } : {}),
-    };
-    const ended = everywhere
-      ? live().filter((one) => one.holder.kind === holder.kind && one.holder.id === holder.id)
-      : [found];
-    for (const { key } of ended) access.sessions.end(key);
-    endStreams();
-    log.info("sessions ended", { name, how: holder.kind, count: ended.length, by: whoIs(request) });
-    return reply.header("cache-control", "no-store").send({ name, ended: ended.length });
-  });
+  app.delete<SessionNameRequest>(
+    "/api/sessions/:id",
+    { onRequest: guarded },
+    async (request, reply) => {
+      const found = live().find((session) => idOfSession(session) === request.params.id);
+      if (found === undefined)
+        return sendError(reply, 404, "There is no such session: it may have ended by itself.");
+      const everywhere = request.query.everywhere === "yes";
+      const { name, holder } = found;
+      request.audited = {
+        target: `${name} (${holder.kind})`,
+        ...(everywhere ? { why: "everywhere" } : {}),
+      };
+      const ended = everywhere
+        ? live().filter((one) => one.holder.kind === holder.kind && one.holder.id === holder.id)
+        : [found];
+      for (const { key } of ended) access.sessions.end(key);
+      endStreams();
+      log.info("sessions ended", {
+        name,
+        how: holder.kind,
+        count: ended.length,
+        by: callerName(request),
+      });
+      return reply.header("cache-control", "no-store").send({ name, ended: ended.length });
+    },
+  );
 }
 
 const ownKey = ({ access }: FastifyRequest): string | undefined =>
   access !== null && "session" in access ? access.session?.key : undefined;
 
-const shown = (session: FoundSession) => ({
+const sessionJson = (session: KeyedSession) => ({
   id: idOfSession(session),
   name: session.name,
   how: session.holder.kind,

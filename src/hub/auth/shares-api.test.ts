@@ -4,12 +4,19 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createHub } from "../hub.ts";
 import { isClosedToShares } from "./required-scope.ts";
-import { change, cookieIn, here, logIn, PeopleLab, statusOf } from "./login-fixture.ts";
+import {
+  change,
+  cookieIn,
+  sameOriginHeaders,
+  logIn,
+  LoginFixture,
+  statusOf,
+} from "./login-fixture.ts";
 import { pagePath } from "./share-page.ts";
 
-let lab: PeopleLab;
+let lab: LoginFixture;
 beforeEach(() => {
-  lab = new PeopleLab();
+  lab = new LoginFixture();
 });
 afterEach(() => lab.close());
 
@@ -17,7 +24,7 @@ async function share(app: FastifyInstance, cookie: string, payload: object = {})
   const made = await app.inject({
     method: "POST",
     url: "/api/shares",
-    headers: { cookie, ...here },
+    headers: { cookie, ...sameOriginHeaders },
     payload,
   });
   const { id, path: link } = made.json<{ id: string; path: string }>();
@@ -28,7 +35,7 @@ const openShare = async (app: FastifyInstance, secret: string, cookie = "") => {
   const answer = await app.inject({
     method: "POST",
     url: "/api/share",
-    headers: { ...here, cookie },
+    headers: { ...sameOriginHeaders, cookie },
     payload: { secret },
   });
   return { answer, cookie: cookieIn(answer.headers) };
@@ -60,14 +67,14 @@ test("a shared link shows and changes nothing, hides how the hub is set up, and 
   const password403 = await app.inject({
     method: "POST",
     url: "/api/me/password",
-    headers: { cookie, ...here },
+    headers: { cookie, ...sameOriginHeaders },
     payload: { current: "x", password: "y" },
   });
   expect(password403.statusCode).toBe(403);
   await app.inject({
     method: "DELETE",
     url: `/api/shares/${id}`,
-    headers: { cookie: ada.cookie, ...here },
+    headers: { cookie: ada.cookie, ...sameOriginHeaders },
   });
   expect(await statusOf(app, cookie)).toBe(401);
   expect((await openShare(app, secret)).answer.statusCode).toBe(401);
@@ -109,7 +116,7 @@ test.each([
   const made = await app.inject({
     method: "POST",
     url: "/api/shares",
-    headers: { cookie, ...here },
+    headers: { cookie, ...sameOriginHeaders },
     payload,
   });
   expect(made.statusCode).toBe(400);

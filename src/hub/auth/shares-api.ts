@@ -4,16 +4,16 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { longestShareMs, shareName, usualShareMs } from "../../access/shares.ts";
+import { maxShareMs, shareName, defaultShareMs } from "../../access/shares.ts";
 import type { Share } from "../../access/shares.ts";
-import { stateOf } from "../../access/tokens.ts";
+import { tokenStateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { sessionCookie, sessionOf } from "./cookie.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { fail, failWith, isoTime, isStranger, whoIs } from "./caller.ts";
-import type { LoginDesk } from "./login.ts";
-import { sendDoorPage } from "./pages.ts";
+import { sendError, sendThrownError, isoTime, isUnknownCaller, callerName } from "./caller.ts";
+import type { LoginContext } from "./login.ts";
+import { sendAccessPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";
 
 const bodyLimit = 8_192;
@@ -28,44 +28,44 @@ const wantedShare = v.strictObject({
     v.pipe(
       v.number("a number of seconds"),
       v.minValue(60, "at least 60"),
-      v.maxValue(longestShareMs / 1_000, "at most 90 days"),
+      v.maxValue(maxShareMs / 1_000, "at most 90 days"),
     ),
-    usualShareMs / 1_000,
+    defaultShareMs / 1_000,
   ),
 });
 
-export function addShares(app: FastifyInstance, desk: LoginDesk): void {
+export function addShares(app: FastifyInstance, desk: LoginContext): void {
   const { access, log, nowMs } = desk;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (isStranger(request, access))
-      await fail(reply, 403, "Links are made here only by somebody known: log in first.");
+    if (isUnknownCaller(request, access))
+      await sendError(reply, 403, "Links are made here only by somebody known: log in first.");
   };
 
   app.get("/api/shares", { onRequest: guarded }, async (_request, reply) => {
     access.shares.refresh();
-    const shares = access.shares.list().map((share) => shown(share, access, nowMs()));
+    const shares = access.shares.list().map((share) => shareJson(share, access, nowMs()));
     return reply.header("cache-control", "no-store").send({ shares });
   });
 
   app.post("/api/shares", { bodyLimit, onRequest: guarded }, async (request, reply) => {
     const checked = checkValue(wantedShare, request.body ?? {});
     if (!checked.ok)
-      return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+      return sendError(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
     const { name, page: given, expiresInSeconds } = checked.value;
     const page = pagePath(given);
     if (page === undefined)
-      return fail(reply, 400, "A share leads to a page of this hub, such as /gpu?uuid=…");
+      return sendError(reply, 400, "A share leads to a page of this hub, such as /gpu?uuid=…");
     try {
       const expiresMs = nowMs() + expiresInSeconds * 1_000;
-      const wanted = { name, page, createdBy: whoIs(request), expiresMs };
+      const wanted = { name, page, createdBy: callerName(request), expiresMs };
       const { share, secret } = access.shares.add(wanted, nowMs(), access.random);
-      log.info("share made", { name, id: share.id, by: whoIs(request) });
+      log.info("share made", { name, id: share.id, by: callerName(request) });
       return await reply
         .code(201)
         .header("cache-control", "no-store")
-        .send({ ...shown(share, access, nowMs()), path: `share#${secret.reveal()}` });
+        .send({ ...shareJson(share, access, nowMs()), path: `share#${secret.reveal()}` });
     } catch (thrown) {
-      return failWith(reply, 409, thrown);
+      return sendThrownError(reply, 409, thrown);
     }
   });
 
@@ -76,16 +76,18 @@ export function addShares(app: FastifyInstance, desk: LoginDesk): void {
       try {
         const share = access.shares.revoke(request.params.id, nowMs());
         access.sessions.closeAllOf({ kind: "share", id: share.id });
-        log.info("share revoked", { name: share.name, id: share.id, by: whoIs(request) });
-        return await reply.header("cache-control", "no-store").send(shown(share, access, nowMs()));
+        log.info("share revoked", { name: share.name, id: share.id, by: callerName(request) });
+        return await reply
+          .header("cache-control", "no-store")
+          .send(shareJson(share, access, nowMs()));
       } catch (thrown) {
-        return failWith(reply, 404, thrown);
+        return sendThrownError(reply, 404, thrown);
       }
     },
   );
 
   app.get("/share", async (_request, reply) =>
-    sendDoorPage(
+    sendAccessPage(
       reply,
       200,
       "shared view",
@@ -107,7 +109,7 @@ const wantedSecret = v.object({ secret: v.string() });
 
 /** The secret for a session that ends with the share. Who is logged in stays who they are. */
 async function exchange(
-  { access, attempts, judge, log, nowMs, failed }: LoginDesk,
+  { access, attempts, judge, log, nowMs, failed }: LoginContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -117,13 +119,13 @@ async function exchange(
   if (share === undefined) {
     const waitMs = attempts.byAddress.waitMs(request.ip, nowMs());
     if (waitMs > 0)
-      return fail(
+      return sendError(
         reply.header("retry-after", Math.ceil(waitMs / 1_000)),
         429,
         "Too many wrong links came from this address: wait a minute.",
       );
     failed(request.ip, { ok: false, why: "unknown" }, "POST /api/share");
-    return fail(
+    return sendError(
       reply,
       401,
       "This link is not complete, has ended or was revoked: ask who sent it for another.",
@@ -147,21 +149,21 @@ async function exchange(
   return reply.header("cache-control", "no-store").send({ page: `.${page}` });
 }
 
-function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginDesk["log"]): void {
+function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginContext["log"]): void {
   try {
     access.shares.noteUse(id, nowMs);
   } catch (thrown) {
-    log.warn("the use of a share is not counted", { trouble: sayError(thrown) });
+    log.warn("the use of a share is not counted", { trouble: formatError(thrown) });
   }
 }
 
-function shown(share: Share, { shares }: HubAccess, nowMs: number) {
+function shareJson(share: Share, { shares }: HubAccess, nowMs: number) {
   const use = shares.useOf(share.id);
   return {
     id: share.id,
     name: share.name,
     page: share.page,
-    state: stateOf(share, nowMs),
+    state: tokenStateOf(share, nowMs),
     created: isoTime(share.createdMs),
     createdBy: share.createdBy,
     expires: isoTime(share.expiresMs),

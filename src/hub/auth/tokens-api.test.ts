@@ -11,7 +11,7 @@ import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { addAuth } from "./auth.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { RefusedCounts } from "./own-frame.ts";
+import { RefusalCounts } from "./own-frame.ts";
 
 let dataDir = "";
 let tokens: Tokens;
@@ -35,7 +35,7 @@ async function hub(changes: Partial<HubAccess>) {
     openWithoutTokens: true,
     secure: false,
     random: randomBytes,
-    refused: new RefusedCounts(),
+    refused: new RefusalCounts(),
     ...changes,
   };
   await addAuth(app, { access, log: silentLog, nowMs: () => nowMs });

@@ -7,14 +7,21 @@ import * as v from "valibot";
 import { scopes } from "../../access/scope.ts";
 import { tokenName } from "../../access/token.ts";
 import type { NewToken, Token } from "../../access/tokens.ts";
-import { stateOf } from "../../access/tokens.ts";
+import { tokenStateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
 import type { Log } from "../../base/log.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { asksNow } from "./authenticator.ts";
-import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./caller.ts";
+import { requiresAuth } from "./authenticator.ts";
+import {
+  sendError,
+  sendThrownError,
+  isAnonymous,
+  isoTime,
+  isUnknownCaller,
+  callerName,
+} from "./caller.ts";
 
-export interface TokenDesk {
+export interface TokenRoutesContext {
   readonly access: HubAccess;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -35,22 +42,22 @@ const wantedToken = v.strictObject({
   ),
 });
 
-export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
+export function addTokens(app: FastifyInstance, desk: TokenRoutesContext): void {
   const { access, log, nowMs } = desk;
   app.get("/api/tokens", async (request, reply) => {
-    if (isStranger(request, access)) return refuse(reply);
+    if (isUnknownCaller(request, access)) return refuse(reply);
     access.tokens.refresh();
-    const tokens = access.tokens.list().map((token) => shown(token, access, nowMs()));
+    const tokens = access.tokens.list().map((token) => tokenJson(token, access, nowMs()));
     return reply
       .header("cache-control", "no-store")
-      .send({ tokens, users: access.users().names, asked: asksNow(access) });
+      .send({ tokens, users: access.users().names, asked: requiresAuth(access) });
   });
 
   app.post("/api/tokens", { bodyLimit }, async (request, reply) => {
     if (isAnonymous(request)) return refuse(reply);
     const checked = checkValue(wantedToken, request.body ?? {});
     if (!checked.ok)
-      return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+      return sendError(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
     const { expiresInSeconds, ...wanted } = checked.value;
     const expires =
       expiresInSeconds === undefined ? {} : { expiresMs: nowMs() + expiresInSeconds * 1_000 };
@@ -61,16 +68,18 @@ export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
     if (isAnonymous(request)) return refuse(reply);
     try {
       const token = access.tokens.revoke(request.params.id, nowMs());
-      log.info("token revoked", { name: token.name, id: token.id, by: whoIs(request) });
-      return await reply.header("cache-control", "no-store").send(shown(token, access, nowMs()));
+      log.info("token revoked", { name: token.name, id: token.id, by: callerName(request) });
+      return await reply
+        .header("cache-control", "no-store")
+        .send(tokenJson(token, access, nowMs()));
     } catch (thrown) {
-      return failWith(reply, 404, thrown);
+      return sendThrownError(reply, 404, thrown);
     }
   });
 }
 
 async function add(
-  desk: TokenDesk,
+  desk: TokenRoutesContext,
   wanted: NewToken,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -78,22 +87,22 @@ async function add(
   const { access, log, nowMs } = desk;
   try {
     const { token, text } = access.tokens.add(wanted, nowMs(), access.random);
-    log.info("token made", { name: token.name, scope: token.scope, by: whoIs(request) });
+    log.info("token made", { name: token.name, scope: token.scope, by: callerName(request) });
     return await reply
       .code(201)
       .header("cache-control", "no-store")
-      .send({ ...shown(token, access, nowMs()), token: text.reveal() });
+      .send({ ...tokenJson(token, access, nowMs()), token: text.reveal() });
   } catch (thrown) {
-    return failWith(reply, 409, thrown);
+    return sendThrownError(reply, 409, thrown);
   }
 }
 
-function shown(token: Token, { tokens }: HubAccess, nowMs: number) {
+function tokenJson(token: Token, { tokens }: HubAccess, nowMs: number) {
   return {
     id: token.id,
     name: token.name,
     scope: token.scope,
-    state: stateOf(token, nowMs),
+    state: tokenStateOf(token, nowMs),
     created: isoTime(token.createdMs),
     expires: isoTime(token.expiresMs),
     revoked: isoTime(token.revokedMs),
@@ -102,7 +111,7 @@ function shown(token: Token, { tokens }: HubAccess, nowMs: number) {
 }
 
 const refuse = (reply: FastifyReply): FastifyReply =>
-  fail(
+  sendError(
     reply,
     403,
     "Tokens are made here only by an administrator: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",

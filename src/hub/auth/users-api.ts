@@ -4,21 +4,28 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { longestPassword } from "../../access/password.ts";
+import { maxPasswordLength } from "../../access/password.ts";
 import type { Session } from "../../access/sessions.ts";
 import type { User } from "../../access/users.ts";
 import { roles, scopeOfRole, userName } from "../../access/users.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError } from "../../base/error.ts";
-import { asksNow } from "./authenticator.ts";
-import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./caller.ts";
-import type { LoginDesk } from "./login.ts";
+import { formatError } from "../../base/error.ts";
+import { requiresAuth } from "./authenticator.ts";
+import {
+  sendError,
+  sendThrownError,
+  isAnonymous,
+  isoTime,
+  isUnknownCaller,
+  callerName,
+} from "./caller.ts";
+import type { LoginContext } from "./login.ts";
 
 const bodyLimit = 16_384;
 
 const role = () => v.picklist(roles, `one of ${roles.join(", ")}`);
 const password = () =>
-  v.pipe(v.string("a password"), v.maxLength(longestPassword, "at most 1,024 characters"));
+  v.pipe(v.string("a password"), v.maxLength(maxPasswordLength, "at most 1,024 characters"));
 const wantedUser = v.strictObject({
   name: v.pipe(v.string("a name"), v.regex(userName, "made of letters, digits and . _ @ -")),
   role: v.optional(role(), "viewer"),
@@ -30,12 +37,12 @@ const wantedChange = v.strictObject({
   disabled: v.optional(v.boolean("true or false")),
 });
 
-type Named = { Params: { name: string } };
+type UserNameRequest = { Params: { name: string } };
 
-export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
+export function addUsers(app: FastifyInstance, desk: LoginContext): void {
   const { access, log, nowMs } = desk;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (isStranger(request, access)) await refuse(reply);
+    if (isUnknownCaller(request, access)) await refuse(reply);
   };
   const identified = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (isAnonymous(request)) await refuse(reply);
@@ -43,34 +50,38 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
 
   app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
     access.accounts.refresh();
-    const users = access.accounts.list().map((user) => shown(user, desk));
+    const users = access.accounts.list().map((user) => userJson(user, desk));
     return reply
       .header("cache-control", "no-store")
-      .send({ users, fileUsers: access.users().names, asked: asksNow(access) });
+      .send({ users, fileUsers: access.users().names, asked: requiresAuth(access) });
   });
 
   app.post("/api/users", { bodyLimit, onRequest: identified }, async (request, reply) => {
     const checked = checkValue(wantedUser, request.body ?? {});
-    if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
+    if (!checked.ok) return sendError(reply, 400, withoutPassword(checked.problems));
     try {
       const user = await access.accounts.add(checked.value, nowMs());
-      log.info("user made", { name: user.name, role: user.role, by: whoIs(request) });
-      return await reply.code(201).header("cache-control", "no-store").send(shown(user, desk));
+      log.info("user made", { name: user.name, role: user.role, by: callerName(request) });
+      return await reply.code(201).header("cache-control", "no-store").send(userJson(user, desk));
     } catch (thrown) {
-      return failWith(reply, isTaken(thrown) ? 409 : 400, thrown);
+      return sendThrownError(reply, isNameTakenError(thrown) ? 409 : 400, thrown);
     }
   });
 
-  app.put<Named>(
+  app.put<UserNameRequest>(
     "/api/users/:name",
     { bodyLimit, onRequest: identified },
     async (request, reply) => {
       const checked = checkValue(wantedChange, request.body ?? {});
-      if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
+      if (!checked.ok) return sendError(reply, 400, withoutPassword(checked.problems));
       const { name } = request.params;
       const { role: nextRole, password: nextPassword, disabled } = checked.value;
       if (isSelf(request, name) && (disabled === true || nextRole === "viewer"))
-        return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
+        return sendError(
+          reply,
+          409,
+          "You would shut yourself out: another administrator can do this.",
+        );
       request.audited = { target: name, why: Object.keys(checked.value).join(", ") };
       const { accounts } = access;
       try {
@@ -81,31 +92,40 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
           if (disabled) accounts.disable(name, nowMs());
           else accounts.enable(name);
       } catch (thrown) {
-        return failWith(reply, accounts.get(name) === undefined ? 404 : 400, thrown);
+        return sendThrownError(reply, accounts.get(name) === undefined ? 404 : 400, thrown);
       }
       const user = accounts.get(name);
-      if (user === undefined) return fail(reply, 404, `There is no user ${name.slice(0, 100)}.`);
+      if (user === undefined)
+        return sendError(reply, 404, `There is no user ${name.slice(0, 100)}.`);
       const what = Object.keys(checked.value).join(", ");
-      log.info("user changed", { name: user.name, what, by: whoIs(request) });
+      log.info("user changed", { name: user.name, what, by: callerName(request) });
       const own = request.access;
       if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
         access.sessions.goOnAs(own.session.key, holderOf(user).holder);
-      return reply.header("cache-control", "no-store").send(shown(user, desk));
+      return reply.header("cache-control", "no-store").send(userJson(user, desk));
     },
   );
 
-  app.delete<Named>("/api/users/:name", { onRequest: identified }, async (request, reply) => {
-    const { name } = request.params;
-    if (isSelf(request, name))
-      return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
-    try {
-      const user = access.accounts.remove(name, nowMs());
-      log.info("user removed", { name: user.name, by: whoIs(request) });
-      return await reply.header("cache-control", "no-store").send({ name: user.name });
-    } catch (thrown) {
-      return failWith(reply, 404, thrown);
-    }
-  });
+  app.delete<UserNameRequest>(
+    "/api/users/:name",
+    { onRequest: identified },
+    async (request, reply) => {
+      const { name } = request.params;
+      if (isSelf(request, name))
+        return sendError(
+          reply,
+          409,
+          "You would shut yourself out: another administrator can do this.",
+        );
+      try {
+        const user = access.accounts.remove(name, nowMs());
+        log.info("user removed", { name: user.name, by: callerName(request) });
+        return await reply.header("cache-control", "no-store").send({ name: user.name });
+      } catch (thrown) {
+        return sendThrownError(reply, 404, thrown);
+      }
+    },
+  );
 }
 
 const isSelf = ({ access: who }: FastifyRequest, name: string): boolean =>
@@ -120,7 +140,7 @@ const holderOf = ({ name, role: of, generation }: User) => ({
   holder: { kind: "user", id: name, generation } as const,
 });
 
-const isTaken = (thrown: unknown): boolean => sayError(thrown).includes("already");
+const isNameTakenError = (thrown: unknown): boolean => formatError(thrown).includes("already");
 
 /** A sentence about a wrong value quotes it, and this one must not be quoted. */
 const withoutPassword = (
@@ -132,7 +152,7 @@ const withoutPassword = (
     )
     .join(" ");
 
-function shown(user: User, { access: { accounts, sessions }, judge, nowMs }: LoginDesk) {
+function userJson(user: User, { access: { accounts, sessions }, judge, nowMs }: LoginContext) {
   const isTheirs = ({ holder }: Session): boolean =>
     holder.kind === "user" && holder.id === user.name && judge.isHolderGood(holder, nowMs());
   return {
@@ -147,7 +167,7 @@ function shown(user: User, { access: { accounts, sessions }, judge, nowMs }: Log
 }
 
 const refuse = (reply: FastifyReply): FastifyReply =>
-  fail(
+  sendError(
     reply,
     403,
     "Users are made here only by an administrator: make the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",

@@ -4,8 +4,8 @@ import { compare } from "../../runs/compare/compare.ts";
 import type { RunSeries } from "../../runs/compare/series.ts";
 import { windowsOf } from "../../runs/compare/windows.ts";
 import { coverageCaveats, coveredRanges } from "./coverage.ts";
-import type { LiveOptions, LiveSubject, Watched } from "./live.ts";
-import { watch } from "./live.ts";
+import type { LiveOptions, LiveSubject, SubjectSeries } from "./live.ts";
+import { readSubjectSeries } from "./live.ts";
 
 export async function compareLive(
   subjects: readonly LiveSubject[],
@@ -14,7 +14,7 @@ export async function compareLive(
     readonly names?: readonly string[];
   },
 ): Promise<Comparison> {
-  const watched = await Promise.all(subjects.map((subject) => watch(subject, options)));
+  const watched = await Promise.all(subjects.map((subject) => readSubjectSeries(subject, options)));
   const paired =
     new Set(subjects.map(({ fromMs, toMs }) => `${fromMs} ${toMs}`)).size === 1 &&
     subjects.length > 1;
@@ -58,7 +58,10 @@ export async function compareLive(
 }
 
 /** As short as tells them apart: the model, then where, then which, then when. */
-function namesOf(subjects: readonly LiveSubject[], watched: readonly Watched[]): readonly string[] {
+function namesOf(
+  subjects: readonly LiveSubject[],
+  watched: readonly SubjectSeries[],
+): readonly string[] {
   const parts = subjects.map(({ kind, name, fromMs }, at) => {
     const gpu = watched[at]?.whole.gpus[0];
     const when = new Date(fromMs).toISOString().slice(0, 19).replace("T", " ");

@@ -1,7 +1,7 @@
 /** The part of a range that has readings: what lies before the first and after the last of them is not compared. */
 import type { Caveat } from "../../runs/compare/caveats.ts";
 import { GAP_DISTANCES } from "../../runs/compare/distribution.ts";
-import { lengthOf } from "../../runs/compare/quantity.ts";
+import { formatLength } from "../../runs/compare/quantity.ts";
 import type { RunSeries } from "../../runs/compare/series.ts";
 
 export interface CoveredRange {
@@ -51,7 +51,7 @@ export function* coverageCaveats(
     const all = covered.every((one) => one.startMs === startMs && one.endMs === endMs);
     const who = all && covered.length > 1 ? "All" : (names[at] ?? whole.name);
     sentences.add(
-      `${who}: compared over ${lengthOf((endMs - startMs) / 1_000)} of the ${lengthOf((whole.endMs - whole.startMs) / 1_000)} asked for, from ${utc(startMs)} to ${utc(endMs)} UTC: for the rest ${all && covered.length > 1 ? "at least one of them has" : "there are"} no readings.`,
+      `${who}: compared over ${formatLength((endMs - startMs) / 1_000)} of the ${formatLength((whole.endMs - whole.startMs) / 1_000)} asked for, from ${utc(startMs)} to ${utc(endMs)} UTC: for the rest ${all && covered.length > 1 ? "at least one of them has" : "there are"} no readings.`,
     );
   }
   for (const sentence of sentences) yield { level: "note", code: "covered", sentence };

@@ -10,7 +10,7 @@ import { isOfHost, readWork, type WorkOptions, type WorkSubject } from "./work.t
 export type LiveSubject = WorkSubject;
 export type LiveOptions = WorkOptions;
 
-export interface Watched {
+export interface SubjectSeries {
   readonly whole: RunSeries;
   readonly workIn: WorkIn;
   /** How the GPU calls itself; undefined for a host. */
@@ -37,7 +37,10 @@ const columns: readonly {
 /** A counter is read beyond the range, so that its increase reaches from end to end. */
 const COUNTER_MARGIN_MS = 60_000;
 
-export async function watch(subject: LiveSubject, options: LiveOptions): Promise<Watched> {
+export async function readSubjectSeries(
+  subject: LiveSubject,
+  options: LiveOptions,
+): Promise<SubjectSeries> {
   const { history, signal } = options;
   const { kind, name, fromMs, toMs } = subject;
   const own = kind === "gpu" ? "uuid" : "host";

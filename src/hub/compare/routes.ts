@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Comparison } from "../../runs/compare/compare.ts";
 import { compare } from "../../runs/compare/compare.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { RunFile } from "../../runs/run.ts";
-import { ApiFailure, badParameter } from "../api/failure.ts";
+import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
 import { Params, parseTimeMs } from "../api/params.ts";
 import { compareLive } from "./compare-live.ts";
 import type { LiveSubject } from "./live.ts";
 import { subjectsOf } from "./run-series.ts";
 import type { SampleHistory } from "./samples.ts";
-import { refuseUnknown } from "./unknown-subjects.ts";
+import { rejectUnknownSubjects } from "./unknown-subjects.ts";
 
 export interface CompareContext {
   readonly history: SampleHistory;
@@ -48,14 +48,17 @@ export async function addCompare(app: FastifyInstance, context: CompareContext):
 }
 
 async function compareRuns(ids: readonly string[], { runs }: CompareContext): Promise<Comparison> {
-  if (runs === undefined) throw new ApiFailure("not_found", "This hub keeps no runs.");
-  if (ids.length > MOST_RUNS) throw badParameter("run", `at most ${MOST_RUNS} runs`);
+  if (runs === undefined) throw new PrometheusApiError("not_found", "This hub keeps no runs.");
+  if (ids.length > MOST_RUNS) throw invalidParameter("run", `at most ${MOST_RUNS} runs`);
   const named = [];
   // One after the other: a run may be large.
   for (const id of ids) {
     const file = await runs.read(id);
     if (file === undefined)
-      throw new ApiFailure("not_found", `There is no run ${JSON.stringify(id.slice(0, 100))}.`);
+      throw new PrometheusApiError(
+        "not_found",
+        `There is no run ${JSON.stringify(id.slice(0, 100))}.`,
+      );
     named.push({ name: id, file });
   }
   // One alone still has figures: the page shows them until the second is chosen.
@@ -69,16 +72,16 @@ async function compareHistory(
 ): Promise<Comparison> {
   const end = params.timeMs("end", nowMs());
   const start = params.timeMs("start", end - usualRangeMs);
-  if (!(start < end)) throw badParameter("end", "end timestamp must not be before start time");
+  if (!(start < end)) throw invalidParameter("end", "end timestamp must not be before start time");
   const subjects = (["gpu", "host"] as const).flatMap((kind) =>
     params.all(kind).map((text) => readSubject(kind, text, start, end)),
   );
   if (subjects.length === 0 || subjects.length > MOST_SUBJECTS)
-    throw new ApiFailure(
+    throw new PrometheusApiError(
       "bad_data",
       `Name 1 to ${MOST_SUBJECTS} subjects with gpu=UUID or host=NAME, or recorded runs with run=ID.`,
     );
-  await refuseUnknown(subjects, history, nowMs());
+  await rejectUnknownSubjects(subjects, history, nowMs());
   const [workQuery, workUnit] = [params.text("work"), params.text("unit")];
   return compareLive(subjects, {
     history,
@@ -105,7 +108,7 @@ export function readSubject(
   const isHost = kind === "gpu" && !/^(?:-|$)/.test(when);
   if (from === undefined && isHost) return { ...subjectName(kind, text), fromMs, toMs };
   if (from === undefined)
-    throw badParameter(kind, `"${when}" is neither -DURATION nor a time as RFC 3339`);
+    throw invalidParameter(kind, `"${when}" is neither -DURATION nor a time as RFC 3339`);
   return { ...subjectName(kind, text.slice(0, at)), fromMs: from, toMs: from + (toMs - fromMs) };
 }
 
@@ -143,12 +146,12 @@ async function answer(
       .header("content-disposition", 'attachment; filename="comparison.html"')
       .send(htmlOf(comparison, { madeMs: nowMs(), version }));
   }
-  throw badParameter("format", `"${format}" is none of json, html, markdown, csv`);
+  throw invalidParameter("format", `"${format}" is none of json, html, markdown, csv`);
 }
 
-function failureOf(thrown: unknown): ApiFailure | undefined {
-  if (thrown instanceof ApiFailure) return thrown;
-  if (thrown instanceof QueryError) return new ApiFailure(thrown.kind, thrown.message);
-  if (thrown instanceof GpulseError) return new ApiFailure("bad_data", sayError(thrown));
+function failureOf(thrown: unknown): PrometheusApiError | undefined {
+  if (thrown instanceof PrometheusApiError) return thrown;
+  if (thrown instanceof QueryError) return new PrometheusApiError(thrown.kind, thrown.message);
+  if (thrown instanceof GpulseError) return new PrometheusApiError("bad_data", formatError(thrown));
   return undefined;
 }

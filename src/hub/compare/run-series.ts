@@ -1,5 +1,5 @@
 /** Recorded runs as subjects of a comparison: runs of one label are repeats of one subject, and a copy is no repeat. */
-import type { RunSeries, Subject } from "../../runs/compare/series.ts";
+import type { RunSeries, ComparisonSubject } from "../../runs/compare/series.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { RunFile } from "../../runs/run.ts";
 
@@ -12,7 +12,7 @@ export interface NamedRun {
 }
 
 /** @throws GpulseError USAGE where there are fewer subjects than that, or one run is given twice. */
-export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly Subject[] {
+export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly ComparisonSubject[] {
   const seen = new Map<string, string>();
   const groups = new Map<string, RunSeries[]>();
   for (const { name, file, group } of runs) {

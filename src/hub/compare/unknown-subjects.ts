@@ -1,7 +1,7 @@
 /** GPUs and hosts that the history has never seen: a mistake in a name, told apart from one that was only silent. */
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import type { Queryable } from "../../model/select.ts";
-import { ApiFailure } from "../api/failure.ts";
+import { PrometheusApiError } from "../api/failure.ts";
 import type { LiveSubject } from "./live.ts";
 import { isOfHost } from "./work.ts";
 
@@ -10,8 +10,8 @@ const HISTORY_MS = 365 * 24 * 3_600_000;
 /** More names than this are a list to search, not to read. */
 const MOST_NAMES = 20;
 
-/** @throws ApiFailure not_found with the names that are known. */
-export async function refuseUnknown(
+/** @throws PrometheusApiError not_found with the names that are known. */
+export async function rejectUnknownSubjects(
   subjects: readonly LiveSubject[],
   history: Pick<Queryable, "series">,
   nowMs: number,
@@ -33,7 +33,7 @@ export async function refuseUnknown(
     const found = await series(label, name);
     if (found.some((labels) => isOfHost(subject, labels))) continue;
     const known = (await series(label)).flatMap((labels) => describe(kind, labels));
-    throw new ApiFailure(
+    throw new PrometheusApiError(
       "not_found",
       `There is no ${kind === "gpu" ? "GPU" : "host"} ${JSON.stringify(name.slice(0, 100))}${host === undefined ? "" : ` on ${JSON.stringify(host.slice(0, 100))}`}. ${listOf(kind, [...new Set(known)].sort())}`,
     );

@@ -3,7 +3,12 @@
  * counter's increase over the time its samples cover: never extrapolated to before the first of them, never smeared over
  * the window of `rate()`, and without the time in which the counter was reset or not read.
  */
-import { GAP_DISTANCES, meanOf, usualDistance, weigh } from "../../runs/compare/distribution.ts";
+import {
+  GAP_DISTANCES,
+  meanOf,
+  usualDistance,
+  weighReadings,
+} from "../../runs/compare/distribution.ts";
 import type { RunSeries } from "../../runs/compare/series.ts";
 import type { WorkIn } from "../../runs/compare/windows.ts";
 import { gpu } from "../../model/catalogue/index.ts";
@@ -76,7 +81,7 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
     workIn: (startMs, endMs) => {
       let rate = 0;
       for (const { times, values } of own) {
-        const found = weigh(times, values, startMs, endMs, stepMs);
+        const found = weighReadings(times, values, startMs, endMs, stepMs);
         if (found === undefined)
           return { why: "the work query has no result in a part of this range" };
         rate += meanOf(found);

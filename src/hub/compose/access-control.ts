@@ -8,32 +8,36 @@ import { Users } from "../../access/users.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
-import { WebDoor } from "../../net/http/web-listener.ts";
+import { WebListener } from "../../net/http/web-listener.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { doorFrame, RefusedCounts } from "../auth/own-frame.ts";
+import { accessFrame, RefusalCounts } from "../auth/own-frame.ts";
 import { isLoopback } from "../guard.ts";
 import type { Log } from "../../base/log.ts";
 import { silentLog } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 
-export interface HubDoor {
+export interface HubAccessControl {
   readonly access: HubAccess;
-  readonly door: WebDoor;
+  readonly door: WebListener;
   /** What the door says about itself. */
   readonly frame: () => Frame;
   close(): void;
 }
 
-export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): Promise<HubDoor> {
+export async function openHubAccessControl(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<HubAccessControl> {
   const loopback = isLoopback(settings.listen.host);
-  const door = await WebDoor.open(settings.web, io.env, log);
+  const door = await WebListener.open(settings.web, io.env, log);
   const { oidc, sessionTimes = {} } = settings.access;
   const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes, sessionTimes });
   io.onReload?.(() => void door.reload());
-  const refused = new RefusedCounts();
+  const refused = new RefusalCounts();
   return {
     door,
-    frame: () => doorFrame(refused, door.certificateExpiresMs, Date.now()),
+    frame: () => accessFrame(refused, door.certificateExpiresMs, Date.now()),
     access: {
       ...state,
       users: () => door.users,
@@ -53,10 +57,10 @@ export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): 
 }
 
 /** Asked before anything is opened: beyond loopback there must be somebody to ask for, and nobody who listens in. */
-export async function refuseOpenToNetwork(settings: Settings, io: CommandIo): Promise<void> {
+export async function requireNetworkAuth(settings: Settings, io: CommandIo): Promise<void> {
   const { host } = settings.listen;
   if (isLoopback(host) || settings.insecure) return;
-  const door = await WebDoor.open(settings.web, io.env, silentLog);
+  const door = await WebListener.open(settings.web, io.env, silentLog);
   const known =
     door.users.any ||
     settings.access.oidc !== undefined ||

@@ -1,7 +1,10 @@
 /** Who routes what fires: an alertmanager.yml in this hub, or Alertmanagers that flags or a prometheus.yml name. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
-import { configuredTargets, targetOf } from "../alerts/alertmanager-targets.ts";
+import {
+  resolveAlertmanagerTargets,
+  parseAlertmanagerTarget,
+} from "../alerts/alertmanager-targets.ts";
 import type { AlertmanagerTargets } from "../alerts/alertmanager-targets.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,13 +21,13 @@ export async function openAlertSink(
   const around = { clock: systemClock, random: Math.random, log };
   const targets = async (): Promise<AlertmanagerTargets> => {
     const config = (await loadScrapeFiles(settings, io.env))?.config;
-    const found = configuredTargets(config?.alerting.alertmanagers ?? []);
-    return { ...found, active: [...alertmanagers.map(targetOf), ...found.active] };
+    const found = resolveAlertmanagerTargets(config?.alerting.alertmanagers ?? []);
+    return { ...found, active: [...alertmanagers.map(parseAlertmanagerTarget), ...found.active] };
   };
   const { active } = await targets();
   if (active.length > 0 && file === undefined) {
-    const { openExternal } = await import("../alerts/external.ts");
-    return openExternal({ targets, ...around, version: io.version });
+    const { openExternalAlertmanagers } = await import("../alerts/external.ts");
+    return openExternalAlertmanagers({ targets, ...around, version: io.version });
   }
   if (active.length > 0)
     log.warn("the Alertmanagers of the prometheus.yml are not told: alerts are routed here", {

@@ -1,10 +1,10 @@
 /** Alerting as the settings and files say it: which rules, over what, and who routes what fires. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
-import { besideFile } from "../../cli/command/alerting.ts";
+import { resolveBesideFile } from "../../cli/command/alerting.ts";
 import { loadFile } from "../../config/file.ts";
 import { isLoopback } from "../guard.ts";
-import { Alerting } from "../alerts/alerting.ts";
+import { AlertingEngine } from "../alerts/alerting.ts";
 import type { RulePlan } from "../alerts/alerting.ts";
 import { loadRules } from "../alerts/rule-files.ts";
 import type { Timeline } from "../events/timeline.ts";
@@ -22,14 +22,17 @@ export async function openAlerting(
   timeline: Timeline,
   io: CommandIo,
   log: Log,
-): Promise<Alerting> {
+): Promise<AlertingEngine> {
   const plan = (): Promise<RulePlan> => planOf(settings, io, log);
   // A rule file that is wrong must be told before anything is opened for it.
   const first = bringsFiles(settings) ? await plan() : undefined;
   const sink = timeline.watchAlerts(
     await openAlertSink(settings, externalUrlOf(settings), io, log),
   );
-  const alerting = await Alerting.open({ history, sink, plan, clock: systemClock, log }, first);
+  const alerting = await AlertingEngine.open(
+    { history, sink, plan, clock: systemClock, log },
+    first,
+  );
   // It has told the log what is wrong.
   io.onReload?.(() => void alerting.reload().catch(() => undefined));
   return alerting;
@@ -68,7 +71,7 @@ async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<re
   if (configFile === undefined) return [];
   const { configSchema } = await import("../../cli/command/schema.ts");
   const { rule_files: names = [] } = await loadFile(configFile, configSchema, io.env);
-  return names.map((name) => besideFile(configFile, name));
+  return names.map((name) => resolveBesideFile(configFile, name));
 }
 
 /** Without a slash at its end. */

@@ -1,6 +1,6 @@
 /** The hub's lake: everything its history accepts also goes into Parquet files, those of agents and of its own sources alike. */
 import type { CommandIo } from "../../cli/command/io.ts";
-import { lakePlace } from "../../cli/command/lake.ts";
+import { resolveLakeLocation } from "../../cli/command/lake.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
 import type { History } from "../../storage/history.ts";
@@ -25,7 +25,7 @@ export async function openHubLake(
   log: Log,
   trustedNowMs: () => number,
 ): Promise<OpenLake> {
-  const place = lakePlace(settings.lake, settings.dataDir, isOn);
+  const place = resolveLakeLocation(settings.lake, settings.dataDir, isOn);
   if (place === undefined) return none;
   const { openLakeSink } = await import("../../sinks/parquet/open.ts");
   const { retentionMs, mirror } = settings.lake;

@@ -1,7 +1,7 @@
 /** Which addresses a pipe made over HTTP may contact, by where its hub listens. */
 import { expect, test } from "vitest";
 import { outboundSettings } from "../../cli/command/outbound.ts";
-import { refusalOf } from "../../net/http/outbound.ts";
+import { checkAddress } from "../../net/http/outbound.ts";
 import { pipeRule } from "./pipes.ts";
 
 const ruleOf = (host: string, behindProxy: boolean, ...allowOutbound: string[]) =>
@@ -11,7 +11,7 @@ const ruleOf = (host: string, behindProxy: boolean, ...allowOutbound: string[]) 
     outbound: outboundSettings({ allowOutbound }, undefined),
   });
 const may = (rule: ReturnType<typeof ruleOf>, address: string, port: number): boolean =>
-  refusalOf(rule, address, port) === undefined;
+  checkAddress(rule, address, port) === undefined;
 
 test("on loopback a pipe reaches what its owner does, and no metadata service", () => {
   const rule = ruleOf("127.0.0.1", false);

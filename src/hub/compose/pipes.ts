@@ -8,10 +8,10 @@ import type { OutboundSettings } from "../../cli/command/outbound.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseRange } from "../../net/http/address-ranges.ts";
-import { refusalOf } from "../../net/http/outbound.ts";
+import { checkAddress } from "../../net/http/outbound.ts";
 import { isLoopback } from "../guard.ts";
 import { Pipes } from "../pipes/pipes.ts";
-import type { WantedPipe } from "../pipes/spec.ts";
+import type { PipeSpec } from "../pipes/spec.ts";
 import type { Log } from "../../base/log.ts";
 
 export function openHubPipes(settings: Settings, io: CommandIo, log: Log): Pipes {
@@ -50,7 +50,7 @@ export function pipeRule({
   };
 }
 
-async function check({ kind, from, to, options }: WantedPipe, rule: OutboundSettings) {
+async function check({ kind, from, to, options }: PipeSpec, rule: OutboundSettings) {
   const { parseSource } = await import("../../sources/open.ts");
   const { parseSink } = await import("../../sinks/open.ts");
   if (kind === "pipe") for (const url of from) if (url !== "auto") parseSource(url);
@@ -72,7 +72,7 @@ async function refuseAddresses(url: string, rule: OutboundSettings): Promise<voi
     if (host === "") continue;
     const found = await lookup(host, { all: true }).catch(() => []);
     for (const { address } of found) {
-      const refused = refusalOf(rule, address, port === undefined ? undefined : Number(port));
+      const refused = checkAddress(rule, address, port === undefined ? undefined : Number(port));
       if (refused !== undefined)
         throw new GpulseError("USAGE", `A pipe may not go to ${host}: ${refused.message}.`);
     }

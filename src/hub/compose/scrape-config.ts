@@ -47,7 +47,7 @@ async function fromPrometheusFile(
   if (file === undefined) return undefined;
   const { loadPrometheusFile } = await import("../../sources/scrape/config/file.ts");
   const config = await loadPrometheusFile(file, env);
-  return { config, yaml: await shownYaml(await readFile(file, "utf8")) };
+  return { config, yaml: await redactYaml(await readFile(file, "utf8")) };
 }
 
 const ownNames = ["global", "scrape_configs", "remote_write"] as const;
@@ -67,14 +67,14 @@ async function fromOwnFile(file: string | undefined, env: Env): Promise<ScrapeFi
   const text = await readFile(file, "utf8");
   const { at } = await readDocument(text, file);
   const config = readOwnSections(raw, path.dirname(path.resolve(file)), at);
-  return { config, yaml: await shownYaml(text, ownNames) };
+  return { config, yaml: await redactYaml(text, ownNames) };
 }
 
 const secretKey =
   /^(password|credentials|bearer_token|key|secret|secrets|client_secret|secret_key|token)$/;
 
 /** What stands in a file, without what may be a secret: comments, values of secret keys, passwords in URLs. */
-export async function shownYaml(text: string, only?: readonly string[]): Promise<string> {
+export async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
   const { parseAllDocuments, stringify } = await import("./yaml.ts");
   // Only the first document is in use.
   const [document] = parseAllDocuments(text, { schema: "failsafe", merge: true });

@@ -2,9 +2,9 @@
 import { hubClient } from "../../base/fair/loop-turns.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { ApiContext } from "../api/context.ts";
-import type { Scraping } from "../api/targets.ts";
+import type { ScrapeRunner } from "../api/targets.ts";
 import { Intake } from "../receive/intake.ts";
 import type { Log } from "../../base/log.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
@@ -12,12 +12,12 @@ import { Scraper } from "../../sources/scrape/scraper.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
 
-export interface HubScraping extends Scraping {
+export interface HubScrapeRunner extends ScrapeRunner {
   close(): Promise<void>;
 }
 
 /** Losing samples is told, but not a thousand times a second. */
-const betweenTroublesMs = 60_000;
+const errorLogIntervalMs = 60_000;
 
 export function startScraping(
   files: ScrapeFiles | undefined,
@@ -25,7 +25,7 @@ export function startScraping(
   api: ApiContext,
   io: CommandIo,
   log: Log,
-): HubScraping {
+): HubScrapeRunner {
   const { nowMs } = api;
   const intake = new Intake({
     history: api.history,
@@ -42,9 +42,9 @@ export function startScraping(
         await intake.keep("scrape", batch, hubClient);
       } catch (thrown) {
         api.received.add("scrape", "failed_request");
-        if (nowMs() - toldMs < betweenTroublesMs) return;
+        if (nowMs() - toldMs < errorLogIntervalMs) return;
         toldMs = nowMs();
-        log.error("scraped samples are lost", { trouble: sayError(thrown) });
+        log.error("scraped samples are lost", { trouble: formatError(thrown) });
       }
     },
     log,
@@ -87,9 +87,9 @@ export function startScraping(
       } catch (thrown) {
         loaded = { ok: false, timeMs: loaded.timeMs };
         log.error("the scrape configuration cannot be used; the one before stays", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
-        throw thrown instanceof GpulseError ? thrown : new Error(sayError(thrown));
+        throw thrown instanceof GpulseError ? thrown : new Error(formatError(thrown));
       }
     },
     close: () => scraper.close(),

@@ -6,7 +6,7 @@ import { openStorage } from "../storage.ts";
 import { silentLog } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import { labelValue } from "../../model/labels.ts";
-import { startUp } from "./self-scrape.ts";
+import { startUpSeries } from "./self-scrape.ts";
 
 test("up has the job and instance of the local series, and goes stale at the end", async () => {
   const storage = await openStorage({
@@ -26,7 +26,7 @@ test("up has the job and instance of the local series, and goes stale at the end
       value,
     ]);
   };
-  const up = startUp(identityOf("node-1"), { history, host: "node-1", log: silentLog });
+  const up = startUpSeries(identityOf("node-1"), { history, host: "node-1", log: silentLog });
   await expect.poll(shown).toEqual([["gpulse", "node-1:9400", 1]]);
   await up.close();
   expect(await shown()).toEqual([]);

@@ -4,7 +4,7 @@ import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { History } from "../../storage/history.ts";
 import { type UpValue, upBatch } from "../agents/up.ts";
 import type { Log } from "../../base/log.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 
 const everyMs = 15_000;
 
@@ -22,7 +22,7 @@ interface SelfScrape {
 export function startSelfScrape(collector: Collector, options: SelfScrapeOptions): SelfScrape {
   const { history, host } = options;
   const labels = labelSet({ job: "gpulse-hub", instance: `${host}:9410` });
-  const up = startUp(labels, options);
+  const up = startUpSeries(labels, options);
   const frames = repeat(options, async () => {
     const frame = collector.selfFrame();
     await history.frames({ frame, source: "self", tier: "self" }, labels);
@@ -36,7 +36,7 @@ export function startSelfScrape(collector: Collector, options: SelfScrapeOptions
 }
 
 /** `up` of this process under the identity of its series: 1 while it runs, stale once it stops, as a target that is removed. */
-export function startUp(identity: LabelSet, options: SelfScrapeOptions): SelfScrape {
+export function startUpSeries(identity: LabelSet, options: SelfScrapeOptions): SelfScrape {
   const target = {
     job: labelValue(identity, "job") ?? "",
     instance: labelValue(identity, "instance") ?? "",
@@ -55,7 +55,7 @@ export function startUp(identity: LabelSet, options: SelfScrapeOptions): SelfScr
 function repeat({ log }: SelfScrapeOptions, write: () => Promise<void>): { close(): void } {
   const once = (): void =>
     void write().catch((thrown: unknown) =>
-      log.warn("the hub's own metrics were not stored", { error: sayError(thrown) }),
+      log.warn("the hub's own metrics were not stored", { error: formatError(thrown) }),
     );
   once();
   const timer = setInterval(once, everyMs);

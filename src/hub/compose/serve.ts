@@ -9,44 +9,44 @@ import type { CommandIo } from "../../cli/command/io.ts";
 import { guardOutbound } from "../../cli/command/outbound.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { makePrivateFolder } from "../../base/private-folder.ts";
-import { AnalyticsDesk } from "../analytics/queue.ts";
+import { AnalysisQueue } from "../analytics/queue.ts";
 import { openAgents } from "../agents/open.ts";
 import { UuidConflicts } from "../agents/uuid-conflicts.ts";
 import { openAnomalies } from "../anomalies/open.ts";
 import type { ApiContext } from "../api/context.ts";
 import { Timeline } from "../events/timeline.ts";
-import { usualPerAddress } from "../connections.ts";
+import { defaultConnectionsPerAddress } from "../connections.ts";
 import { publishAddress } from "../address.ts";
 import { createHub } from "../hub.ts";
 import { budgetsOf, logBudgets, memoryLimit } from "../limits/memory.ts";
 import { RunStore } from "../runs/store.ts";
-import { Shedding } from "../load-shedder.ts";
-import { SnapshotShelf } from "../snapshots/store.ts";
+import { LoadShedder } from "../load-shedder.ts";
+import { SnapshotStore } from "../snapshots/store.ts";
 import type { EmbeddedStorage, Storage } from "../storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../storage.ts";
 import type { Log } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { openAlerting } from "./alerting.ts";
-import { openHubDoor, refuseOpenToNetwork } from "./access-control.ts";
+import { openHubAccessControl, requireNetworkAuth } from "./access-control.ts";
 import { openHubLake } from "./lake.ts";
-import { openHubOutgoing } from "./sinks.ts";
+import { openHubSinks } from "./sinks.ts";
 import { openHubPipes } from "./pipes.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
-import type { HubScraping } from "./scraping.ts";
-import { startSelfScrape, startUp } from "./self-scrape.ts";
+import type { HubScrapeRunner } from "./scraping.ts";
+import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
 
-export interface Serving {
+export interface HubServer {
   readonly url: string;
   readonly collector: Collector;
   close(): Promise<void>;
 }
 
-export interface ServeOptions {
+export interface HubServerOptions {
   readonly settings: Settings;
   /** This machine's own GPUs; none on a hub. */
   readonly sources: readonly OpenSource[];
@@ -60,9 +60,9 @@ export interface ServeOptions {
 /** What runs beside the server; ended in the reverse order. */
 type Part = { close(): void | Promise<void> };
 
-export async function serveHub(options: ServeOptions): Promise<Serving> {
+export async function serveHub(options: HubServerOptions): Promise<HubServer> {
   const { settings, sources, io, log } = options;
-  await refuseOpenToNetwork(settings, io);
+  await requireNetworkAuth(settings, io);
   const parts: Part[] = [];
   const close = async (): Promise<void> => {
     for (const part of parts.splice(0).reverse()) await part.close();
@@ -71,10 +71,10 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push({ close: guardOutbound(settings.outbound, log, Date.now) });
     const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
-    const door = await openHubDoor(settings, io, log);
+    const door = await openHubAccessControl(settings, io, log);
     parts.push(door);
     const files = await loadScrapeFiles(settings, io.env);
-    const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log, files?.config);
+    const outgoing = await openHubSinks(settings, sources.length > 0, io, log, files?.config);
     parts.push(outgoing);
     const lake = await openHubLake(settings, options.lake, io, log, storage.trustedNowMs);
     parts.push(lake);
@@ -100,7 +100,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ],
     });
     parts.push({ close: () => collector.stop() });
-    const shedding = new Shedding({ log, nowMs: Date.now, received: storage.api.received });
+    const shedding = new LoadShedder({ log, nowMs: Date.now, received: storage.api.received });
     parts.push(shedding);
     const agents = openAgents({
       history,
@@ -148,11 +148,11 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const alerting = await openAlerting(settings, history, timeline, io, log);
     parts.push(alerting);
     const take = lazySnapshot(collector, settings, io, log);
-    const snapshots = new SnapshotShelf({ dataDir: settings.dataDir, log, take });
+    const snapshots = new SnapshotStore({ dataDir: settings.dataDir, log, take });
     parts.push(snapshots);
     const analytics =
       lake.lake &&
-      new AnalyticsDesk({
+      new AnalysisQueue({
         lake: lake.lake,
         cacheDir: path.join(settings.dataDir, "lake-cache"),
         env: io.env,
@@ -213,7 +213,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     // Before the server: a pipe into this very hub must be able to hand over its last.
     parts.push({ close: () => pipes.halt() });
     const self = { history, host: settings.hostName, log };
-    if (sources.length > 0) parts.push(startUp(identityOf(settings.hostName), self));
+    if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
     if (options.selfScrape) parts.push(startSelfScrape(collector, self));
     return { url: hub.url, collector, close };
   } catch (thrown) {
@@ -226,8 +226,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
 async function openScraping(
   files: ScrapeFiles | undefined,
   api: ApiContext,
-  { settings, io, log }: ServeOptions,
-): Promise<HubScraping | undefined> {
+  { settings, io, log }: HubServerOptions,
+): Promise<HubScrapeRunner | undefined> {
   if (settings.prometheusConfig === undefined && settings.configFile === undefined)
     return undefined;
   const { startScraping } = await import("./scraping.ts");
@@ -298,4 +298,4 @@ export async function openHistory(
 
 /** Behind a proxy all come from its address, unless the operator knows better. */
 const perAddressOf = ({ limits, access }: Settings): number =>
-  limits.connectionsPerAddress ?? (access.behindProxy ? Infinity : usualPerAddress);
+  limits.connectionsPerAddress ?? (access.behindProxy ? Infinity : defaultConnectionsPerAddress);

@@ -12,7 +12,7 @@ import type { Sink } from "../../pipeline/sink.ts";
 import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
 import { openSink } from "../../sinks/open.ts";
 
-export interface HubOutgoing {
+export interface HubSinks {
   /** Sinks that take this machine's frames alone: the collector drives and closes them. */
   readonly frameSinks: readonly Sink[];
   /** The same history where nothing is handed on. */
@@ -22,13 +22,13 @@ export interface HubOutgoing {
   close(): Promise<void>;
 }
 
-export async function openHubOutgoing(
+export async function openHubSinks(
   settings: Settings,
   readsGpus: boolean,
   io: CommandIo,
   log: Log,
   prometheus?: Pick<PrometheusConfig, "remoteWrite" | "global">,
-): Promise<HubOutgoing> {
+): Promise<HubSinks> {
   const context = { ...sinkContext(settings, io, log), isHub: true };
   const sinks: Sink[] = [];
   const close = async (): Promise<void> => {

@@ -7,20 +7,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LabelMatcher } from "../../alerting/route/matchers.ts";
 import { matchesAll } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
-import type { OnAlert } from "../../cli/command/on-alert.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { EventSink } from "./event.ts";
 import { request } from "../../net/http/request.ts";
-import { FewLines } from "../../base/log-throttle.ts";
+import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import { StateMap } from "../../base/state/state-map.ts";
 import { alertKey } from "./alert-events.ts";
 import type { CommandRun } from "./command.ts";
-import { runCommand, shownAlert } from "./command.ts";
+import { runCommand, webhookAlertJson } from "./command.ts";
 import type { WebhookAlert } from "./payload.ts";
 
 export interface ActionsOptions {
-  readonly onAlert: readonly OnAlert[];
+  readonly onAlert: readonly AlertActionSettings[];
   readonly dataDir: string;
   readonly events: EventSink;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,7 +30,7 @@ export interface ActionsOptions {
   readonly log: Log;
 }
 
-interface Action extends OnAlert {
+interface Action extends AlertActionSettings {
   readonly index: number;
   readonly matchers: readonly LabelMatcher[];
   readonly waiting: WebhookAlert[];
@@ -48,7 +48,7 @@ export class AlertActions {
   readonly #options: ActionsOptions;
   readonly #actions: readonly Action[];
   readonly #done: StateMap<number>;
-  readonly #refused = new FewLines();
+  readonly #refused = new LogThrottle();
   readonly #closing = new AbortController();
   readonly #forwards = new Set<Promise<void>>();
 
@@ -137,7 +137,7 @@ export class AlertActions {
   }
 
   #forward(
-    { url, token }: NonNullable<OnAlert["forward"]>,
+    { url, token }: NonNullable<AlertActionSettings["forward"]>,
     alert: WebhookAlert,
     key: string,
   ): void {
@@ -153,7 +153,7 @@ export class AlertActions {
           version: "4",
           status: alert.status,
           receiver: alert.receiver,
-          alerts: [shownAlert(alert)],
+          alerts: [webhookAlertJson(alert)],
         }),
         timeoutMs: forwardTimeoutMs,
         maxBytes: forwardMaxBytes,
@@ -164,7 +164,7 @@ export class AlertActions {
     const host = new URL(url).host;
     const work = this.#tries(post).then(
       () => this.#tell(alert, "done", `handed on to ${host}`),
-      (thrown: unknown) => this.#tell(alert, "failed", `${host}: ${sayError(thrown)}`),
+      (thrown: unknown) => this.#tell(alert, "failed", `${host}: ${formatError(thrown)}`),
     );
     this.#forwards.add(work);
     void work.finally(() => this.#forwards.delete(work));
@@ -210,7 +210,7 @@ function readMatchers(text: string, index: number): readonly LabelMatcher[] {
   } catch (thrown) {
     throw new GpulseError(
       "CONFIG_WRONG_VALUE",
-      `"hub.on_alert.${index}.match" has "${text}", which is no matcher (${sayError(thrown)}): write alertname="GpuIdle".`,
+      `"hub.on_alert.${index}.match" has "${text}", which is no matcher (${formatError(thrown)}): write alertname="GpuIdle".`,
       { cause: thrown },
     );
   }

@@ -1,23 +1,28 @@
 import { expect, test } from "vitest";
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import type { NewEvent } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
-import { stillFiring, withTimeline } from "./alert-events.ts";
+import { findOngoingAlerts, withTimeline } from "./alert-events.ts";
 
 const sink = { put: () => undefined } as unknown as AlertSink;
-const hot = (startsAtMs: number, endsAtMs?: number): ToldAlert =>
+const hot = (startsAtMs: number, endsAtMs?: number): IncomingAlert =>
   ({
     labels: new Map([["alertname", "Hot"]]),
     annotations: {},
     startsAtMs,
     ...(endsAtMs !== undefined && { endsAtMs }),
-  }) as unknown as ToldAlert;
+  }) as unknown as IncomingAlert;
 
 /** A run of the hub: what it hears, after what an earlier one left on the timeline. */
-function run(left: readonly NewEvent[], heard: readonly ToldAlert[]): NewEvent[] {
+function run(left: readonly NewEvent[], heard: readonly IncomingAlert[]): NewEvent[] {
   const told: NewEvent[] = [];
   const events = { add: (event: NewEvent) => (told.push(event), undefined) };
-  const watched = withTimeline(sink, events, () => 1e6, stillFiring(left.map(({ key }) => key)));
+  const watched = withTimeline(
+    sink,
+    events,
+    () => 1e6,
+    findOngoingAlerts(left.map(({ key }) => key)),
+  );
   for (const alert of heard) void watched.put([alert]);
   return told;
 }

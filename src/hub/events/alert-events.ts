@@ -1,12 +1,12 @@
 /** Alerts on the timeline: one event when an alert fires, one when it is over, one when somebody was told or could not be. */
-import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
-import type { Delivery } from "../../alerting/route/deliveries.ts";
+import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { NotificationDelivery } from "../../alerting/route/deliveries.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import type { EventSink, NewEvent } from "./event.ts";
 import { severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
-export interface HeardAlert {
+export interface ReportedAlert {
   readonly status: "firing" | "resolved";
   readonly fingerprint: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -17,10 +17,10 @@ export interface HeardAlert {
 }
 
 /** The same alert heard again, from here or from elsewhere, is the same event. */
-export const alertKey = ({ fingerprint, startsAtMs, status }: HeardAlert): string =>
+export const alertKey = ({ fingerprint, startsAtMs, status }: ReportedAlert): string =>
   `alert:${fingerprint}:${startsAtMs}:${status}`;
 
-export function alertEvent(alert: HeardAlert): NewEvent {
+export function alertEvent(alert: ReportedAlert): NewEvent {
   const { status, labels, annotations, startsAtMs, endsAtMs } = alert;
   const name = labels["alertname"] ?? "alert";
   return {
@@ -36,11 +36,11 @@ export function alertEvent(alert: HeardAlert): NewEvent {
 }
 
 /** The start an alert that fired before a restart has after it; undefined until it is heard. By fingerprint. */
-export type GoingOn = Map<string, number | undefined>;
+export type OngoingAlerts = Map<string, number | undefined>;
 
 /** Alerts that were told to fire and not yet to be over, by the keys of the events in their order. */
-export function stillFiring(keys: Iterable<string | undefined>): GoingOn {
-  const firing: GoingOn = new Map();
+export function findOngoingAlerts(keys: Iterable<string | undefined>): OngoingAlerts {
+  const firing: OngoingAlerts = new Map();
   for (const key of keys) {
     const [, fingerprint, status] = /^alert:(.+):\d+:(firing|resolved)$/.exec(key ?? "") ?? [];
     if (fingerprint === undefined) continue;
@@ -58,11 +58,11 @@ export function withTimeline(
   sink: AlertSink,
   events: EventSink,
   nowMs: () => number,
-  firing: GoingOn = new Map(),
+  firing: OngoingAlerts = new Map(),
 ): AlertSink {
   return {
     put: (alerts) => {
-      for (const alert of alerts) hear(alert, events, nowMs(), firing);
+      for (const alert of alerts) recordAlert(alert, events, nowMs(), firing);
       return sink.put(alerts);
     },
     get routing() {
@@ -78,7 +78,12 @@ export function withTimeline(
   };
 }
 
-function hear(alert: ToldAlert, events: EventSink, nowMs: number, firing: GoingOn): void {
+function recordAlert(
+  alert: IncomingAlert,
+  events: EventSink,
+  nowMs: number,
+  firing: OngoingAlerts,
+): void {
   const { labels, annotations, startsAtMs, endsAtMs } = alert;
   // An alert without a start begins when it is first heard: nothing to tell one from the next by.
   if (startsAtMs === undefined) return;
@@ -103,7 +108,7 @@ function hear(alert: ToldAlert, events: EventSink, nowMs: number, firing: GoingO
 }
 
 /** What was held back is told where it is asked for; the timeline has what reached or failed to reach somebody. */
-export function deliveryEvent(delivery: Delivery): NewEvent | undefined {
+export function deliveryEvent(delivery: NotificationDelivery): NewEvent | undefined {
   const { outcome, receiver, channel, status, group, alerts, timeMs, why } = delivery;
   if (outcome === "suppressed") return undefined;
   const what = group["alertname"] ?? `${alerts.length} alerts`;

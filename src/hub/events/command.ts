@@ -19,7 +19,7 @@ export interface CommandRun {
   end(why: string): void;
 }
 
-const keptBytes = 4_096;
+const maxCommandOutputBytes = 4_096;
 const maxVariableBytes = 8_192;
 const graceMs = 5_000;
 /** What a program needs to run at all; everything else of the hub's environment may be a secret. */
@@ -42,13 +42,13 @@ export function runCommand(
   });
   let output = Buffer.alloc(0);
   const keep = (part: Buffer): void => {
-    output = Buffer.concat([output, part]).subarray(-keptBytes);
+    output = Buffer.concat([output, part]).subarray(-maxCommandOutputBytes);
   };
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
   // One that does not read its input is no trouble.
   child.stdin.on("error", () => {});
-  child.stdin.end(`${JSON.stringify(shownAlert(alert))}\n`);
+  child.stdin.end(`${JSON.stringify(webhookAlertJson(alert))}\n`);
   let ended: string | undefined;
   let hard: NodeJS.Timeout | undefined;
   const end = (why: string): void => {
@@ -113,7 +113,7 @@ export function alertVariables(alert: WebhookAlert): Record<string, string> {
 const variableName = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9_]/g, "_");
 
 /** As Alertmanager writes an alert; what the program reads on its input and where it is forwarded. */
-export function shownAlert(alert: WebhookAlert): Readonly<Record<string, unknown>> {
+export function webhookAlertJson(alert: WebhookAlert): Readonly<Record<string, unknown>> {
   const { status, labels, annotations, startsAtMs, endsAtMs, generatorUrl, fingerprint } = alert;
   return {
     status,

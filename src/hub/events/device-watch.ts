@@ -29,7 +29,7 @@ interface DeviceId {
 
 const keyOf = ({ host, uuid }: DeviceId): string => deviceKey(host, uuid);
 
-export interface DeviceWatchOptions {
+export interface DeviceChangeWatchOptions {
   readonly dataDir: string;
   readonly events: EventSink;
   /** The name of this machine, for frames that were read here. */
@@ -52,15 +52,15 @@ interface Plan {
 /** A source that invents devices must not grow the timeline without end. */
 const maxDevices = 10_000;
 
-export class DeviceWatch {
-  readonly #options: DeviceWatchOptions;
+export class DeviceChangeWatch {
+  readonly #options: DeviceChangeWatchOptions;
   readonly #known: StateMap<KnownDevice>;
   readonly #plans = new WeakMap<Layout, Plan>();
   readonly #counts = new Map<string, number>();
   /** Lists of devices that were looked at, with their length then. */
   readonly #met = new WeakMap<readonly Device[], number>();
 
-  constructor(options: DeviceWatchOptions) {
+  constructor(options: DeviceChangeWatchOptions) {
     this.#options = options;
     this.#known = new StateMap(path.join(options.dataDir, "events", "devices.state"), {
       log: options.log,

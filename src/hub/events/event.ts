@@ -47,7 +47,7 @@ const maxLabels = 40;
 const maxLabel = 500;
 
 /** Within bounds, so that whoever tells a lot costs no more than whoever tells a little. */
-export function bounded(event: NewEvent): NewEvent {
+export function boundEvent(event: NewEvent): NewEvent {
   const labels = Object.entries(event.labels)
     .slice(0, maxLabels)
     .map(([name, value]) => [name.slice(0, maxLabel), value.slice(0, maxLabel)] as const);

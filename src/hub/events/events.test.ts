@@ -8,12 +8,12 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openAccess } from "../../access/open.ts";
 import { Tokens } from "../../access/tokens.ts";
-import type { OnAlert } from "../../cli/command/on-alert.ts";
+import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
 import { onAlertSettings } from "../../cli/command/on-alert.ts";
 import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
-import { RefusedCounts } from "../auth/own-frame.ts";
+import { RefusalCounts } from "../auth/own-frame.ts";
 import { buildHub } from "../hub.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function hub(onAlert: readonly OnAlert[] = []) {
+async function hub(onAlert: readonly AlertActionSettings[] = []) {
   const timeline = new Timeline({
     dataDir,
     retentionMs: 100 * 365 * 86_400_000,
@@ -60,7 +60,7 @@ async function hub(onAlert: readonly OnAlert[] = []) {
       openWithoutTokens: true,
       secure: false,
       random: randomBytes,
-      refused: new RefusedCounts(),
+      refused: new RefusalCounts(),
     },
   });
   const close = async (): Promise<void> => {
@@ -187,7 +187,7 @@ test.each([
   expect([answer.statusCode, answer.body]).toEqual([400, expect.stringContaining(says)]);
 });
 
-const onAlert = (entry: object): readonly OnAlert[] =>
+const onAlert = (entry: object): readonly AlertActionSettings[] =>
   onAlertSettings({ on_alert: [{ match: ['alertname="GpuIdle"'], ...entry }] });
 /** Writes what it was told to a file; node, so that it runs anywhere. */
 const writes = (file: string, more = ""): string[] => [

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { checkValue } from "../../config/check.ts";
-import type { HeardAlert } from "./alert-events.ts";
+import type { ReportedAlert } from "./alert-events.ts";
 
 const texts = () => v.optional(v.record(v.string(), v.string("text")), {});
 
@@ -30,16 +30,16 @@ const payloadSchema = v.object({
   alerts: v.array(alertSchema, "a list of alerts"),
 });
 
-export interface WebhookAlert extends HeardAlert {
+export interface WebhookAlert extends ReportedAlert {
   readonly receiver: string;
   readonly generatorUrl: string;
 }
 
-export type ReadPayload =
+export type WebhookPayloadResult =
   | { readonly ok: true; readonly alerts: readonly WebhookAlert[] }
   | { readonly ok: false; readonly sentence: string };
 
-export function readPayload(body: unknown): ReadPayload {
+export function readPayload(body: unknown): WebhookPayloadResult {
   const checked = checkValue(payloadSchema, body);
   if (!checked.ok)
     return {

@@ -3,29 +3,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
 import { checkValue } from "../../config/check.ts";
-import type { EventBook } from "./store.ts";
+import type { EventStore } from "./store.ts";
 import type { EventKind, TimelineEvent } from "./event.ts";
 import { eventKinds, eventSeverities } from "./event.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
-import { ApiFailure, badParameter } from "../api/failure.ts";
-import { Params, parseTimeMs, wholeTime } from "../api/params.ts";
+import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
+import { Params, parseTimeMs, fullTimeRange } from "../api/params.ts";
 import {
   alertBodyBytes,
   AlertQuota,
-  inAlertTurns,
+  processAlertsFairly,
   maxAlertOpenings,
 } from "../limits/alert-quota.ts";
 import { clientOf } from "../limits/client.ts";
 import { countOpenings } from "../limits/json-size.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { AlertActions } from "./actions.ts";
 import { alertEvent } from "./alert-events.ts";
 import { readPayload } from "./payload.ts";
 
-export interface EventRoutes {
-  readonly book: EventBook;
+export interface EventRoutesContext {
+  readonly book: EventStore;
   readonly actions: AlertActions;
   readonly nowMs: () => number;
 }
@@ -35,7 +35,7 @@ const mostEvents = 10_000;
 
 export async function addEvents(
   app: FastifyInstance,
-  context: EventRoutes,
+  context: EventRoutesContext,
   quota = new AlertQuota(),
 ): Promise<void> {
   await app.register(async (api) => {
@@ -43,33 +43,35 @@ export async function addEvents(
       const bytes = Buffer.from(body);
       if (countOpenings(bytes, maxAlertOpenings) > maxAlertOpenings)
         return done(
-          new TooManyAlerts(413, "the request has too many objects and lists"),
+          new TooManyAlertsError(413, "the request has too many objects and lists"),
           undefined,
         );
       try {
         done(null, bytes.length === 0 ? undefined : JSON.parse(bytes.toString("utf8")));
       } catch (thrown) {
-        done(new ApiFailure("bad_data", `the body is not valid JSON: ${sayError(thrown)}`));
+        done(
+          new PrometheusApiError("bad_data", `the body is not valid JSON: ${formatError(thrown)}`),
+        );
       }
     });
     api.setErrorHandler(async (thrown, _request, reply) => {
-      if (thrown instanceof TooManyAlerts && thrown.retryAfterSeconds !== undefined)
+      if (thrown instanceof TooManyAlertsError && thrown.retryAfterSeconds !== undefined)
         reply.header("retry-after", thrown.retryAfterSeconds);
-      if (thrown instanceof ApiFailure)
+      if (thrown instanceof PrometheusApiError)
         return reply.code(thrown.status).type("application/json").send(thrown.body);
       throw thrown;
     });
     api.get("/api/events", async (request, reply) => list(context, request, reply));
     api.post("/api/events", async (request, reply) => add(context, request, reply));
     api.post("/alert", { bodyLimit: alertBodyBytes }, async (request, reply) =>
-      heard(context, quota, request, reply),
+      handleWebhook(context, quota, request, reply),
     );
   });
   addRunbook(app);
 }
 
 /** More alerts than the quota allows: 413 for a request that is too large, 429 for one too soon. */
-class TooManyAlerts extends ApiFailure {
+class TooManyAlertsError extends PrometheusApiError {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, sentence: string, retryAfterSeconds?: number) {
@@ -78,11 +80,15 @@ class TooManyAlerts extends ApiFailure {
   }
 }
 
-async function list({ book, nowMs }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+async function list(
+  { book, nowMs }: EventRoutesContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const params = Params.of(request);
   const limit = params.limit() || usualLimit;
   const { events, cut } = book.list({
-    fromMs: params.timeMs("start", wholeTime.minTimeMs),
+    fromMs: params.timeMs("start", fullTimeRange.minTimeMs),
     toMs: params.timeMs("end", Math.max(nowMs(), 0) + 86_400_000),
     kinds: kindsOf(params),
     matchers: params.all("match[]").map(selectorOf),
@@ -101,7 +107,7 @@ function kindsOf(params: Params): EventKind[] {
     .map((text) => {
       const kind = eventKinds.find((known) => known === text.trim());
       if (kind === undefined)
-        throw badParameter("kind", `"${text}" is none of ${eventKinds.join(", ")}`);
+        throw invalidParameter("kind", `"${text}" is none of ${eventKinds.join(", ")}`);
       return kind;
     });
 }
@@ -110,7 +116,7 @@ function selectorOf(text: string): readonly Matcher[] {
   try {
     return parseSelector(text);
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw badParameter("match[]", thrown.message);
+    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
     throw thrown;
   }
 }
@@ -142,15 +148,22 @@ const newEvent = v.strictObject({
 });
 
 /** Somebody tells of a deployment, a maintenance, anything worth a mark on the time axis. */
-async function add({ book, nowMs }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+async function add(
+  { book, nowMs }: EventRoutesContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const checked = checkValue(newEvent, request.body ?? {});
   if (!checked.ok)
-    throw new ApiFailure("bad_data", checked.problems.map(({ sentence }) => sentence).join(" "));
+    throw new PrometheusApiError(
+      "bad_data",
+      checked.problems.map(({ sentence }) => sentence).join(" "),
+    );
   const { time: timeMs = nowMs(), end: endMs, key, ...event } = checked.value;
   if (endMs !== undefined && endMs < timeMs)
-    throw new ApiFailure("bad_data", '"end" must not be before "time".');
+    throw new PrometheusApiError("bad_data", '"end" must not be before "time".');
   if (timeMs < book.oldestMs)
-    throw new ApiFailure(
+    throw new PrometheusApiError(
       "bad_data",
       `"time" is before ${new Date(book.oldestMs).toISOString()}: what is older is not kept.`,
     );
@@ -167,8 +180,8 @@ async function add({ book, nowMs }: EventRoutes, request: FastifyRequest, reply:
 }
 
 /** Alertmanager's webhook. Each alert becomes an event, and may set off what `hub.on_alert` says. */
-async function heard(
-  { book, actions, nowMs }: EventRoutes,
+async function handleWebhook(
+  { book, actions, nowMs }: EventRoutesContext,
   quota: AlertQuota,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -184,9 +197,9 @@ async function heard(
   const client = clientOf(request);
   const over = quota.refusal(client, read.alerts.length, nowMs());
   if (over !== undefined)
-    throw new TooManyAlerts(over.status, over.sentence, over.retryAfterSeconds);
+    throw new TooManyAlertsError(over.status, over.sentence, over.retryAfterSeconds);
   let [recorded, started] = [0, 0];
-  await inAlertTurns(read.alerts, client, (some) => {
+  await processAlertsFairly(read.alerts, client, (some) => {
     for (const alert of some) {
       if (book.add(alertEvent(alert)) !== undefined) recorded++;
       started += actions.take(alert);

@@ -11,8 +11,8 @@ import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
-import { EventBook } from "./store.ts";
-import { DeviceWatch } from "./device-watch.ts";
+import { EventStore } from "./store.ts";
+import { DeviceChangeWatch } from "./device-watch.ts";
 import { StateMap } from "../../base/state/state-map.ts";
 import type { NewEvent } from "./event.ts";
 
@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const open = (maxEvents?: number): EventBook =>
-  new EventBook({
+const open = (maxEvents?: number): EventStore =>
+  new EventStore({
     dataDir,
     retentionMs: 3_600_000,
     trustedNowMs: () => nowMs,
@@ -41,7 +41,7 @@ const event = (title: string, changes: Partial<NewEvent> = {}): NewEvent => ({
   ...changes,
 });
 const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 1_000 };
-const titles = (book: EventBook, query: Partial<typeof all> & object = {}): string[] =>
+const titles = (book: EventStore, query: Partial<typeof all> & object = {}): string[] =>
   book.list({ ...all, ...query }).events.map(({ title }) => title);
 
 test("events are kept in the order of their time, over a restart too", () => {
@@ -133,9 +133,9 @@ function frame(one: Device, readings: { up?: number; xid?: readonly [number, num
   return { frame: writer.finish(), source: "s", tier: "fast", freshForMs: 5_000, devices: [one] };
 }
 
-function watching(): { book: EventBook; watch: DeviceWatch; close(): void } {
+function watching(): { book: EventStore; watch: DeviceChangeWatch; close(): void } {
   const book = open();
-  const watch = new DeviceWatch({ dataDir, events: book, hostName: "lab", log: silentLog });
+  const watch = new DeviceChangeWatch({ dataDir, events: book, hostName: "lab", log: silentLog });
   return {
     book,
     watch,

@@ -9,9 +9,9 @@ import { matchAll } from "../../query/matcher.ts";
 import { StateLog } from "../../base/state/state-log.ts";
 import type { Matcher } from "../../model/select.ts";
 import type { EventKind, EventSink, NewEvent, TimelineEvent } from "./event.ts";
-import { bounded, eventKinds, eventSeverities } from "./event.ts";
+import { boundEvent, eventKinds, eventSeverities } from "./event.ts";
 
-export interface EventBookOptions {
+export interface EventStoreOptions {
   readonly dataDir: string;
   readonly retentionMs: number;
   /** Follows no jump of the wall clock: events are forgotten by it. */
@@ -38,8 +38,8 @@ const slackShare = 50;
 /** The file is written anew when it holds this many records more than there are events. */
 const slackRecords = 5_000;
 
-export class EventBook implements EventSink {
-  readonly #options: EventBookOptions;
+export class EventStore implements EventSink {
+  readonly #options: EventStoreOptions;
   readonly #maxEvents: number;
   readonly #log: StateLog;
   readonly #keys = new Set<string>();
@@ -49,7 +49,7 @@ export class EventBook implements EventSink {
   #records = 0;
   #next = 1;
 
-  constructor(options: EventBookOptions) {
+  constructor(options: EventStoreOptions) {
     this.#options = options;
     this.#maxEvents = options.maxEvents ?? defaultMaxEvents;
     const file = path.join(options.dataDir, "events", "events.log");
@@ -81,7 +81,7 @@ export class EventBook implements EventSink {
   add(given: NewEvent): TimelineEvent | undefined {
     if (given.key !== undefined && this.#keys.has(given.key)) return undefined;
     if (given.timeMs < this.oldestMs) return undefined;
-    const event = { ...bounded(given), id: String(this.#next) };
+    const event = { ...boundEvent(given), id: String(this.#next) };
     this.#log.append(event);
     this.#records++;
     this.#place(event);

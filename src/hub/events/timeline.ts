@@ -1,22 +1,22 @@
 /** The timeline of a running hub: its book, everybody who tells it something, and what is done about alerts that come in. */
-import type { OnAlert } from "../../cli/command/on-alert.ts";
-import { EventBook } from "./store.ts";
-import { DeviceWatch } from "./device-watch.ts";
+import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
+import { EventStore } from "./store.ts";
+import { DeviceChangeWatch } from "./device-watch.ts";
 import type { TimelineEvent } from "./event.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { Agent, AgentState } from "../agents/agent.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import { AlertActions } from "./actions.ts";
-import { deliveryEvent, stillFiring, withTimeline } from "./alert-events.ts";
-import type { EventRoutes } from "./routes.ts";
+import { deliveryEvent, findOngoingAlerts, withTimeline } from "./alert-events.ts";
+import type { EventRoutesContext } from "./routes.ts";
 
 export interface TimelineOptions {
   readonly dataDir: string;
   readonly retentionMs: number;
   readonly hostName: string;
-  readonly onAlert: readonly OnAlert[];
+  readonly onAlert: readonly AlertActionSettings[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
   /** Follows no jump of the wall clock: events are forgotten by it. */
@@ -27,11 +27,11 @@ export interface TimelineOptions {
 const lookEveryMs = 2_000;
 const deliveriesLookedAt = 100;
 
-export class Timeline implements EventRoutes {
-  readonly book: EventBook;
+export class Timeline implements EventRoutesContext {
+  readonly book: EventStore;
   readonly actions: AlertActions;
   readonly nowMs: () => number;
-  readonly #devices: DeviceWatch;
+  readonly #devices: DeviceChangeWatch;
   readonly #log: Log;
   readonly #states = new Map<string, AgentState>();
   readonly #ends: (() => void)[] = [];
@@ -42,9 +42,9 @@ export class Timeline implements EventRoutes {
     const { nowMs, log, dataDir } = options;
     this.nowMs = nowMs;
     this.#log = log;
-    this.book = new EventBook(options);
+    this.book = new EventStore(options);
     this.actions = new AlertActions({ ...options, events: this.book });
-    this.#devices = new DeviceWatch({
+    this.#devices = new DeviceChangeWatch({
       dataDir,
       log,
       hostName: options.hostName,
@@ -76,7 +76,7 @@ export class Timeline implements EventRoutes {
       sink,
       { add: (event) => this.#carefully(() => book.add(event)) },
       this.nowMs,
-      stillFiring(told.events.map(({ key }) => key)),
+      findOngoingAlerts(told.events.map(({ key }) => key)),
     );
   }
 
@@ -136,7 +136,7 @@ export class Timeline implements EventRoutes {
       return result;
     } catch (thrown) {
       if (!this.#troubled)
-        this.#log.error("the timeline could not be written", { trouble: sayError(thrown) });
+        this.#log.error("the timeline could not be written", { trouble: formatError(thrown) });
       this.#troubled = true;
       return undefined;
     }

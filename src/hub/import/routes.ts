@@ -39,7 +39,7 @@ export type ImportUpload = (upload: Upload, signal: AbortSignal) => Promise<Impo
 
 export const maxUploadBytes = 256 * 1024 * 1024;
 
-class TooLarge extends Error {}
+class UploadTooLargeError extends Error {}
 
 export async function addImport(
   app: FastifyInstance,
@@ -70,7 +70,7 @@ export async function addImport(
           const outcome = await importUpload({ file, name, gpuName, host, timezone }, abort.signal);
           return await reply.header("cache-control", "no-store").send({ name, ...outcome });
         } catch (thrown) {
-          if (thrown instanceof TooLarge) return tooLarge(reply, maxBytes);
+          if (thrown instanceof UploadTooLargeError) return tooLarge(reply, maxBytes);
           if (!(thrown instanceof GpulseError)) throw thrown;
           return fail(reply, 400, thrown.message.replaceAll(file, query["name"] ?? "the file"));
         } finally {
@@ -82,7 +82,7 @@ export async function addImport(
   });
 }
 
-/** @throws TooLarge after the rest was let go: an answer needs a connection that is still whole. */
+/** @throws UploadTooLargeError after the rest was let go: an answer needs a connection that is still whole. */
 async function putDown(body: Readable, file: string, maxBytes: number): Promise<void> {
   let bytes = 0;
   const bound = new Transform({
@@ -93,7 +93,7 @@ async function putDown(body: Readable, file: string, maxBytes: number): Promise<
     },
   });
   await pipeline(body, bound, createWriteStream(file, { mode: 0o600 }));
-  if (bytes > maxBytes) throw new TooLarge();
+  if (bytes > maxBytes) throw new UploadTooLargeError();
 }
 
 const tooLarge = (reply: FastifyReply, maxBytes: number): FastifyReply =>

@@ -85,7 +85,7 @@ export class AlertQuota {
 const keyOf = ({ principal, address }: ClientKey): string => `${principal} ${address}`;
 
 /** Handles alerts a few at a time, with turns for others in between. */
-export async function inAlertTurns<Alert>(
+export async function processAlertsFairly<Alert>(
   alerts: readonly Alert[],
   client: ClientKey,
   handle: (some: readonly Alert[]) => void,

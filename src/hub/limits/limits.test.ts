@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { addAnswerLimits, answerLimits, PendingAnswers } from "./responses.ts";
+import { addResponseLimits, responseLimits, PendingResponses } from "./responses.ts";
 import { addRates, Buckets, classOf } from "./rate.ts";
 
 const ends: (() => unknown)[] = [];
@@ -74,10 +74,10 @@ test("the owner on loopback is not held up, unless the operator said how often",
 
 const large = 4 * 1024 * 1024;
 
-async function large4(limits: Partial<typeof answerLimits>): Promise<{ port: number }> {
+async function large4(limits: Partial<typeof responseLimits>): Promise<{ port: number }> {
   const app = fastify();
   ends.push(() => app.close());
-  addAnswerLimits(app, silentLog, { ...answerLimits, ...limits });
+  addResponseLimits(app, silentLog, { ...responseLimits, ...limits });
   app.get("/large", async (_request, reply) => reply.send(Buffer.alloc(large)));
   await app.listen({ host: "127.0.0.1", port: 0 });
   return app.server.address() as AddressInfo;
@@ -95,8 +95,9 @@ async function holdBack(port: number): Promise<void> {
 
 test("one who reads nothing is let go, and what he held is free again", async () => {
   const cut = vi.fn<() => void>();
-  const pending = new PendingAnswers({ ...answerLimits, graceMs: 50, bytesPerSecond: 1e12 }, () =>
-    cut(),
+  const pending = new PendingResponses(
+    { ...responseLimits, graceMs: 50, bytesPerSecond: 1e12 },
+    () => cut(),
   );
   const server = createServer((_request, response) => {
     expect(pending.add("a", response, 64 * large)).toBe(true);

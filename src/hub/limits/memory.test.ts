@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { budgetsOf, memoryLimit } from "./memory.ts";
 
@@ -28,7 +28,7 @@ function machine(group: string, files: Readonly<Record<string, string>>): Machin
   return {
     procfs: path.join(root, "proc"),
     sysfs: path.join(root, "sys"),
-    door: hostDoor,
+    door: hostFileAccess,
     architecture: "x64",
     env: {},
   };

@@ -5,10 +5,10 @@
 import { totalmem } from "node:os";
 import v8 from "node:v8";
 import type { Log } from "../../base/log.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { readCgroupLimits } from "../../machine/cgroup-limits.ts";
-import { type Machine, Missing } from "../../machine/machine.ts";
-import { shownBytes } from "../../runs/snapshot/words.ts";
+import { type Machine, MissingFacts } from "../../machine/machine.ts";
+import { formatFactBytes } from "../../runs/snapshot/words.ts";
 
 export interface MemoryLimit {
   readonly bytes: number;
@@ -47,7 +47,7 @@ const maxSeries = 5_000_000;
 const ownMachine: Machine = {
   procfs: "/proc",
   sysfs: "/sys",
-  door: hostDoor,
+  door: hostFileAccess,
   architecture: process.arch,
   env: {},
 };
@@ -58,7 +58,7 @@ export async function memoryLimit(
   machine: Machine = ownMachine,
   { machineBytes = totalmem(), heapBytes = v8.getHeapStatistics().heap_size_limit } = {},
 ): Promise<MemoryLimit> {
-  const cgroup = (await readCgroupLimits(machine, new Missing())).memoryBytes;
+  const cgroup = (await readCgroupLimits(machine, new MissingFacts())).memoryBytes;
   const limits: MemoryLimit[] = [
     setting !== undefined
       ? { bytes: setting, origin: "--memory" }
@@ -93,11 +93,11 @@ export function budgetsOf(limit: MemoryLimit): MemoryBudgets {
 export function logBudgets(budgets: MemoryBudgets, log: Log): void {
   const { limit } = budgets;
   log.info("memory limit", {
-    limit: shownBytes(limit.bytes),
+    limit: formatFactBytes(limit.bytes),
     from: limit.origin,
-    queries: shownBytes(budgets.queriesBytes),
-    queriesPerClient: shownBytes(budgets.queriesPerClientBytes),
-    query: shownBytes(budgets.queryBytes),
+    queries: formatFactBytes(budgets.queriesBytes),
+    queriesPerClient: formatFactBytes(budgets.queriesPerClientBytes),
+    query: formatFactBytes(budgets.queryBytes),
     series: budgets.series,
     seriesPerClient: budgets.seriesPerClient,
   });

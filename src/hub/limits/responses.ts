@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { networkOf } from "../../access/failures.ts";
 import type { Log } from "../../base/log.ts";
 
-export interface AnswerLimits {
+export interface ResponseLimits {
   /** Of all readers together. */
   readonly pendingBytes: number;
   /** Before an answer counts: less than this is in the kernel's hands at once. */
@@ -20,7 +20,7 @@ export interface AnswerLimits {
   readonly longestMs: number;
 }
 
-export const answerLimits: AnswerLimits = {
+export const responseLimits: ResponseLimits = {
   pendingBytes: 512 * 1024 * 1024,
   smallBytes: 64 * 1024,
   graceMs: 60_000,
@@ -30,14 +30,14 @@ export const answerLimits: AnswerLimits = {
 /** The part of it that one address may have. */
 const share = 0.5;
 
-export class PendingAnswers {
-  readonly #limits: AnswerLimits;
+export class PendingResponses {
+  readonly #limits: ResponseLimits;
   readonly #cut: (response: ServerResponse, bytes: number | undefined) => void;
   readonly #byReader = new Map<string, number>();
   #bytes = 0;
 
   constructor(
-    limits: AnswerLimits,
+    limits: ResponseLimits,
     cut: (response: ServerResponse, bytes: number | undefined) => void,
   ) {
     this.#limits = limits;
@@ -77,12 +77,12 @@ export class PendingAnswers {
   }
 }
 
-export function addAnswerLimits(
+export function addResponseLimits(
   app: FastifyInstance,
   log: Log,
-  limits: AnswerLimits = answerLimits,
+  limits: ResponseLimits = responseLimits,
 ): void {
-  const pending = new PendingAnswers(limits, (response, bytes) =>
+  const pending = new PendingResponses(limits, (response, bytes) =>
     log.warn("a reader is too slow for its answer: its connection is ended", {
       address: response.socket?.remoteAddress,
       bytes,

@@ -7,7 +7,7 @@ import { request } from "../../net/http/request.ts";
 import type { PipeSample } from "./page.ts";
 import { pipeSamples } from "./page.ts";
 
-export interface ChildOptions {
+export interface PipeChildOptions {
   /** The program and what stands before the command. */
   readonly program: readonly string[];
   readonly args: readonly string[];
@@ -19,27 +19,27 @@ export interface ChildOptions {
   readonly graceMs: number;
 }
 
-export interface Trouble {
+export interface PipeProblem {
   readonly text: string;
   readonly atMs: number;
 }
 
-export interface Exit {
+export interface PipeExit {
   readonly code: number | null;
   readonly how: string;
 }
 
 const maxLineLetters = 2_000;
-const keptLines = 6;
+const maxErrorLines = 6;
 const maxPageBytes = 1_048_576;
 
 export class PipeChild {
-  readonly ended: Promise<Exit>;
+  readonly ended: Promise<PipeExit>;
   samples: readonly PipeSample[] | undefined;
   /** How far a replay is behind its own pace, where it told. */
   behindSeconds: number | undefined;
-  trouble: Trouble | undefined;
-  readonly #options: ChildOptions;
+  trouble: PipeProblem | undefined;
+  readonly #options: PipeChildOptions;
   readonly #child;
   readonly #words: string[] = [];
   #line = "";
@@ -47,7 +47,7 @@ export class PipeChild {
   #reading: Promise<void> | undefined;
   #hard: NodeJS.Timeout | undefined;
 
-  constructor(options: ChildOptions) {
+  constructor(options: PipeChildOptions) {
     this.#options = options;
     const [program = "", ...before] = options.program;
     this.#child = spawn(program, [...before, ...options.args], {
@@ -62,7 +62,7 @@ export class PipeChild {
     const poll = setInterval(() => void this.read(), options.pollMs);
     poll.unref();
     this.ended = new Promise((resolve) => {
-      const end = (exit: Exit): void => {
+      const end = (exit: PipeExit): void => {
         clearInterval(poll);
         clearTimeout(this.#hard);
         if (this.#line !== "") this.#take(this.#line);
@@ -132,7 +132,7 @@ export class PipeChild {
     if (line.trim() === "") return;
     const text = this.#options.hide(level === undefined ? line.replace(/^gpulse: /, "") : said);
     this.#words.push(text);
-    if (this.#words.length > keptLines) this.#words.shift();
+    if (this.#words.length > maxErrorLines) this.#words.shift();
     this.trouble = { text, atMs: this.#options.nowMs() };
   }
 }

@@ -8,7 +8,7 @@ import { PageWriter } from "../../formats/prometheus/page.ts";
 import { pipeProgram } from "./fixture.ts";
 import type { PipesOptions } from "./pipes.ts";
 import { Pipes } from "./pipes.ts";
-import type { WantedPipe } from "./spec.ts";
+import type { PipeSpec } from "./spec.ts";
 
 let dataDir = "";
 const opened: Pipes[] = [];
@@ -36,7 +36,7 @@ function open(changes: Partial<PipesOptions> = {}): Pipes {
   return pipes;
 }
 
-const wanted = (name: string, from: string, changes: Partial<WantedPipe> = {}): WantedPipe => ({
+const wanted = (name: string, from: string, changes: Partial<PipeSpec> = {}): PipeSpec => ({
   name,
   kind: "pipe",
   from: [from],
@@ -141,7 +141,7 @@ test("a removed pipe is gone, with its process and from the list", async () => {
   expect([pipes.ids(), pipes.shown(id)]).toEqual([[], undefined]);
 });
 
-test.each<[string, Partial<WantedPipe>, string]>([
+test.each<[string, Partial<PipeSpec>, string]>([
   ["a password in plain text", { to: ["mqtt://u:hunter22@h"] }, "is in plain text"],
   ["a token in plain text", { to: ["hub+http://h?token=gpulse_push_1"] }, "token is in plain text"],
   ["a program to run", { from: ["nvidia:?smi=/bin/evil"] }, "names a program"],

@@ -7,9 +7,9 @@ import type { Frame } from "../../model/frame.ts";
 import { StateMap } from "../../base/state/state-map.ts";
 import { pipesFrame } from "./own-frame.ts";
 import { PipeRun } from "./run.ts";
-import { hiddenOf, plainSecretIn, shownUrl } from "./secrets.ts";
-import type { KeptPipe, WantedPipe } from "./spec.ts";
-import { argumentsOf, maxPipes, readKept } from "./spec.ts";
+import { collectSecrets, findPlainSecret, redactUrl } from "./secrets.ts";
+import type { StoredPipe, PipeSpec } from "./spec.ts";
+import { pipeArguments, maxPipes, parseStoredPipe } from "./spec.ts";
 
 export interface PipesOptions {
   readonly dataDir: string;
@@ -21,7 +21,7 @@ export interface PipesOptions {
   readonly log: Log;
   readonly nowMs: () => number;
   /** Reads sources, sinks and speed as the command line does. @throws GpulseError with its sentence. */
-  readonly check: (pipe: WantedPipe) => Promise<void>;
+  readonly check: (pipe: PipeSpec) => Promise<void>;
   readonly pauseMs?: (failures: number) => number | undefined;
   readonly pollMs?: number;
   readonly graceMs?: number;
@@ -40,7 +40,7 @@ const growingPauseMs = (failures: number): number | undefined =>
 
 export class Pipes {
   readonly #options: PipesOptions;
-  readonly #kept: StateMap<KeptPipe>;
+  readonly #kept: StateMap<StoredPipe>;
   readonly #runs = new Map<string, PipeRun>();
   #next = 1;
   #closed = false;
@@ -49,7 +49,7 @@ export class Pipes {
     this.#options = options;
     this.#kept = new StateMap(path.join(options.dataDir, "pipes", "pipes.log"), {
       log: options.log,
-      parse: readKept,
+      parse: parseStoredPipe,
       maxEntries: maxPipes,
     });
     for (const [id, pipe] of this.#kept.entries()) {
@@ -81,8 +81,8 @@ export class Pipes {
       id,
       name,
       kind,
-      from: pipe.from.map(shownUrl),
-      to: pipe.to.map(shownUrl),
+      from: pipe.from.map(redactUrl),
+      to: pipe.to.map(redactUrl),
       options,
       wanted,
       state: run.state,
@@ -101,13 +101,13 @@ export class Pipes {
   }
 
   /** @throws GpulseError with what is wrong with it. */
-  async add(wanted: WantedPipe): Promise<string> {
+  async add(wanted: PipeSpec): Promise<string> {
     this.#refuse(wanted);
     await this.#options.check(wanted);
     // Somebody else may have added one meanwhile.
     this.#refuse(wanted);
     const id = String(this.#next++);
-    const kept: KeptPipe = { ...wanted, wanted: "running" };
+    const kept: StoredPipe = { ...wanted, wanted: "running" };
     this.#kept.put(id, kept);
     const run = this.#runOf(id, kept);
     if (!this.#closed) run.start();
@@ -154,19 +154,19 @@ export class Pipes {
     this.#kept.close();
   }
 
-  #want(id: string, wanted: KeptPipe["wanted"], done = false): void {
+  #want(id: string, wanted: StoredPipe["wanted"], done = false): void {
     const pipe = this.#kept.get(id);
     if (pipe === undefined) throw new Error(`BUG: there is no pipe ${id}`);
     const { done: _before, ...rest } = pipe;
     this.#kept.put(id, { ...rest, wanted, ...(done && { done }) });
   }
 
-  #runOf(id: string, pipe: KeptPipe): PipeRun {
+  #runOf(id: string, pipe: StoredPipe): PipeRun {
     const { program, env, log, nowMs, hostName, outbound = [] } = this.#options;
-    const hidden = hiddenOf([...pipe.from, ...pipe.to], env);
+    const hidden = collectSecrets([...pipe.from, ...pipe.to], env);
     const run = new PipeRun({
       program,
-      args: argumentsOf(pipe, { dataDir: this.#folderOf(id), hostName, outbound }),
+      args: pipeArguments(pipe, { dataDir: this.#folderOf(id), hostName, outbound }),
       env,
       hide: (text) => hidden.hide(text),
       nowMs,
@@ -187,7 +187,7 @@ export class Pipes {
     return path.join(this.#options.dataDir, "pipes", id);
   }
 
-  #refuse({ name, kind, from, to, options }: WantedPipe): void {
+  #refuse({ name, kind, from, to, options }: PipeSpec): void {
     const wrong = (sentence: string): never => {
       throw new GpulseError("USAGE", sentence);
     };
@@ -199,10 +199,10 @@ export class Pipes {
     if (kind === "pipe" && Object.keys(options).length > 0)
       wrong("speed, loop and now are of a replay: leave them out, or make it one.");
     for (const url of [...from, ...to]) {
-      const secret = plainSecretIn(url);
+      const secret = findPlainSecret(url);
       if (secret !== undefined)
         wrong(
-          `In "${shownUrl(url)}" ${secret} is in plain text: give it as \${VARIABLE} of the hub's environment or as file:PATH.`,
+          `In "${redactUrl(url)}" ${secret} is in plain text: give it as \${VARIABLE} of the hub's environment or as file:PATH.`,
         );
       const [scheme = ""] = url.split(":", 1);
       const query = url.split("?").slice(1).join("?");

@@ -12,7 +12,7 @@ import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { parseSink } from "../../sinks/open.ts";
 import { parseSource } from "../../sources/open.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { RefusedCounts } from "../auth/own-frame.ts";
+import { RefusalCounts } from "../auth/own-frame.ts";
 import { buildHub } from "../hub.ts";
 import { pipeProgram } from "./fixture.ts";
 import { Pipes } from "./pipes.ts";
@@ -51,7 +51,7 @@ async function hub(changes: Partial<HubAccess> = {}) {
     openWithoutTokens: true,
     secure: false,
     random: randomBytes,
-    refused: new RefusedCounts(),
+    refused: new RefusalCounts(),
     ...changes,
   };
   const app = await buildHub({

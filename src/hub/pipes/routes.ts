@@ -10,7 +10,7 @@ import type { HubAccess } from "../auth/authenticator.ts";
 import { isAnonymous, isFromNetwork } from "../auth/caller.ts";
 import type { Pipes } from "./pipes.ts";
 import { refersToSecret } from "./secrets.ts";
-import { wantedPipe } from "./spec.ts";
+import { pipeSpecSchema } from "./spec.ts";
 
 const bodyLimit = 32_768;
 const safe = new Set(["GET", "HEAD"]);
@@ -35,7 +35,7 @@ export async function addPipes(
       return { pipes: pipes.ids().flatMap((id) => pipes.shown(id) ?? []) };
     });
     api.post("/api/pipes", { bodyLimit }, async (request, reply) => {
-      const checked = checkValue(wantedPipe, request.body ?? {});
+      const checked = checkValue(pipeSpecSchema, request.body ?? {});
       if (!checked.ok)
         return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
       const { from, to } = checked.value;

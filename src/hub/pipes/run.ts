@@ -3,14 +3,14 @@
  * failures in a row, ended when asked. Knows nothing of what is kept on disk.
  */
 import type { Log } from "../../base/log.ts";
-import type { ChildOptions, Trouble } from "./child.ts";
+import type { PipeChildOptions, PipeProblem } from "./child.ts";
 import { PipeChild } from "./child.ts";
 import type { PipeCounts, PipeSample } from "./page.ts";
 import { countsIn } from "./page.ts";
 
-export type RunState = "running" | "waiting" | "stopping" | "stopped" | "done" | "failed";
+export type PipeRunState = "running" | "waiting" | "stopping" | "stopped" | "done" | "failed";
 
-export interface RunOptions extends ChildOptions {
+export interface PipeRunOptions extends PipeChildOptions {
   readonly name: string;
   readonly log: Log;
   /** After so many failures in a row; undefined gives up. */
@@ -23,11 +23,11 @@ export interface RunOptions extends ChildOptions {
 const settledMs = 60_000;
 
 export class PipeRun {
-  state: RunState = "stopped";
+  state: PipeRunState = "stopped";
   sinceMs: number;
-  trouble: Trouble | undefined;
+  trouble: PipeProblem | undefined;
   restarts = 0;
-  readonly #options: RunOptions;
+  readonly #options: PipeRunOptions;
   #child: PipeChild | undefined;
   #pause: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -35,7 +35,7 @@ export class PipeRun {
   #again = false;
   #counts: PipeCounts | undefined;
 
-  constructor(options: RunOptions) {
+  constructor(options: PipeRunOptions) {
     this.#options = options;
     this.sinceMs = options.nowMs();
   }
@@ -59,7 +59,7 @@ export class PipeRun {
     return this.#child?.behindSeconds;
   }
 
-  get lastTrouble(): Trouble | undefined {
+  get lastTrouble(): PipeProblem | undefined {
     return this.#child?.trouble ?? this.trouble;
   }
 
@@ -137,7 +137,7 @@ export class PipeRun {
     this.#pause.unref();
   }
 
-  #turn(state: RunState): void {
+  #turn(state: PipeRunState): void {
     this.state = state;
     this.sinceMs = this.#options.nowMs();
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { hiddenOf, plainSecretIn, shownUrl } from "./secrets.ts";
+import { collectSecrets, findPlainSecret, redactUrl } from "./secrets.ts";
 
 test.each([
   ["kafka://b:9092/t?group=g", "kafka://b:9092/t?group=g", undefined],
@@ -17,14 +17,14 @@ test.each([
   ["x:?bearer_token=a&api-key=b", "x:?bearer_token=<secret>&api-key=<secret>", "bearer_token"],
   ["gpuz:C:/logs/a@b.txt", "gpuz:C:/logs/a@b.txt", undefined],
 ])("%s is shown as %s", (url, shown, plain) => {
-  expect([shownUrl(url), plainSecretIn(url)]).toEqual([shown, plain]);
+  expect([redactUrl(url), findPlainSecret(url)]).toEqual([shown, plain]);
 });
 
 test("what a URL leads to is hidden in what a child says", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-pipe-secret-"));
   try {
     writeFileSync(path.join(folder, "token"), "from-a-file\n");
-    const hidden = hiddenOf(
+    const hidden = collectSecrets(
       ["kafka://b/t?password=%24%7BPW%7D", `hub+http://h?token=file:${folder}/token`],
       { PW: "from-outside" },
     );

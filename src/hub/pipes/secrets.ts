@@ -3,7 +3,7 @@
  * what a child said is shown.
  */
 import { readFileSync } from "node:fs";
-import { Hidden } from "../../alerting/channels/secret-redactor.ts";
+import { SecretRedactor } from "../../alerting/channels/secret-redactor.ts";
 
 const keys = /^(?:.*(?:password|passwd|token|secret|credentials|api[-_]?key)|headers?)$/i;
 const fromElsewhere = /^(?:\$\{[^}]+\}|file:.+)$/;
@@ -11,7 +11,7 @@ const userInfo = /\/\/([^/?#@:]*):([^/?#]*)@/;
 const parameter = /([?&])([^=&?]+)=([^&]*)/g;
 
 /** What holds a secret in plain text, for a sentence: `password`, or `the password before the @`. */
-export function plainSecretIn(url: string): string | undefined {
+export function findPlainSecret(url: string): string | undefined {
   const [, , password] = userInfo.exec(url) ?? [];
   if (password !== undefined && !fromElsewhere.test(decoded(password)))
     return "the password before the @";
@@ -31,7 +31,7 @@ export function refersToSecret(url: string): boolean {
 }
 
 /** Where a secret comes from may be seen, the secret not. */
-export function shownUrl(url: string): string {
+export function redactUrl(url: string): string {
   const hide = (value: string): string =>
     value === "" || fromElsewhere.test(decoded(value)) ? value : "<secret>";
   return url
@@ -42,11 +42,11 @@ export function shownUrl(url: string): string {
 }
 
 /** Everything secret that these URLs lead to. */
-export function hiddenOf(
+export function collectSecrets(
   urls: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): Hidden {
-  const hidden = new Hidden();
+): SecretRedactor {
+  const hidden = new SecretRedactor();
   for (const url of urls) {
     for (const [, name = ""] of decoded(url).matchAll(/\$\{([^}]+)\}/g))
       hidden.add(env[name] ?? "");

@@ -39,23 +39,23 @@ const entries = {
   ),
 };
 
-export const wantedPipe = v.strictObject(entries);
-export type WantedPipe = v.InferOutput<typeof wantedPipe>;
+export const pipeSpecSchema = v.strictObject(entries);
+export type PipeSpec = v.InferOutput<typeof pipeSpecSchema>;
 
-const keptPipe = v.strictObject({
+const storedPipeSchema = v.strictObject({
   ...entries,
   wanted: v.picklist(["running", "stopped"]),
   /** It came to the end of its data by itself. */
   done: v.optional(v.boolean()),
 });
-export type KeptPipe = v.InferOutput<typeof keptPipe>;
+export type StoredPipe = v.InferOutput<typeof storedPipeSchema>;
 
-export function readKept(value: unknown): KeptPipe | undefined {
-  const checked = checkValue(keptPipe, value);
+export function parseStoredPipe(value: unknown): StoredPipe | undefined {
+  const checked = checkValue(storedPipeSchema, value);
   return checked.ok ? checked.value : undefined;
 }
 
-export interface Surroundings {
+export interface PipeEnvironment {
   readonly dataDir: string;
   readonly hostName: string;
   /** The flags that say which addresses it may contact. */
@@ -63,9 +63,9 @@ export interface Surroundings {
 }
 
 /** Values stand behind `=` and the file behind `--`, so that none of them can be taken for a flag. */
-export function argumentsOf(
-  pipe: WantedPipe,
-  { dataDir, hostName, outbound }: Surroundings,
+export function pipeArguments(
+  pipe: PipeSpec,
+  { dataDir, hostName, outbound }: PipeEnvironment,
 ): string[] {
   const { speed, loop, now } = pipe.options;
   const common = [

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { anonymousClient } from "../../base/fair/client-key.ts";
-import { Admission } from "./admission.ts";
-import { ReceiveFailure } from "./failure.ts";
+import { IngestAdmission } from "./admission.ts";
+import { ReceiveError } from "./failure.ts";
 
 const limits = { bytes: 100, requests: 8 };
 const client = anonymousClient;
@@ -10,13 +10,13 @@ const statusOf = (work: () => void): number => {
     work();
     return 0;
   } catch (thrown) {
-    if (thrown instanceof ReceiveFailure) return thrown.status;
+    if (thrown instanceof ReceiveError) return thrown.status;
     throw thrown;
   }
 };
 
 test("two clients that flood leave room for a third, and what is given back can be taken again", () => {
-  const admission = new Admission(limits);
+  const admission = new IngestAdmission(limits);
   const one = admission.hold(client("10.0.0.1"));
   one.take(50);
   expect(statusOf(() => one.take(1))).toBe(429);
@@ -31,7 +31,7 @@ test("two clients that flood leave room for a third, and what is given back can 
 });
 
 test("addresses of one token share what the token may have", () => {
-  const admission = new Admission(limits);
+  const admission = new IngestAdmission(limits);
   const of = (address: string) => admission.hold({ principal: "token fleet", address });
   of("10.0.0.1").take(25);
   expect(statusOf(() => of("10.0.0.1").take(1))).toBe(429);
@@ -39,7 +39,7 @@ test("addresses of one token share what the token may have", () => {
 });
 
 test("requests are counted when their body is here", () => {
-  const admission = new Admission(limits);
+  const admission = new IngestAdmission(limits);
   const statuses = ["a", "a", "a", "a", "a", "b", "b", "b"].map((address) =>
     statusOf(() => admission.hold(client(address)).begin()),
   );
@@ -47,7 +47,7 @@ test("requests are counted when their body is here", () => {
 });
 
 test("a request that ended holds nothing, released once or twice", () => {
-  const admission = new Admission(limits);
+  const admission = new IngestAdmission(limits);
   const hold = admission.hold(client("a"));
   hold.take(30);
   hold.begin();
@@ -58,7 +58,7 @@ test("a request that ended holds nothing, released once or twice", () => {
 });
 
 test("a request whose sender hung up takes nothing more, since nobody would give it back", () => {
-  const admission = new Admission(limits);
+  const admission = new IngestAdmission(limits);
   const hold = admission.hold(client("a"));
   hold.take(30);
   hold.release();

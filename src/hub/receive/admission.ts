@@ -5,7 +5,7 @@
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
 import { FairSlots, NoSlotError } from "../../base/fair/fair-slots.ts";
-import { hungUp, tooBusy, yourShare } from "./failure.ts";
+import { clientDisconnected, tooBusy, clientShareExceeded } from "./failure.ts";
 
 export interface AdmissionLimits {
   readonly bytes: number;
@@ -19,7 +19,7 @@ const defaultLimits: AdmissionLimits = { bytes: 256 * 2 ** 20, requests: 4_096 }
 const maxWaitingLarge = 256;
 const largeWaitMs = 20_000;
 
-export class Admission {
+export class IngestAdmission {
   readonly #bytes: FairShare;
   readonly #requests: FairShare;
   readonly #large = new FairSlots({ slots: 1, maxWaiting: maxWaitingLarge });
@@ -38,20 +38,20 @@ export class Admission {
     return this.#requests.used;
   }
 
-  hold(client: ClientKey): Hold {
-    return new Hold(client, this.#bytes, this.#requests, this.#large);
+  hold(client: ClientKey): AdmissionHold {
+    return new AdmissionHold(client, this.#bytes, this.#requests, this.#large);
   }
 }
 
-/** @throws ReceiveFailure, with nothing taken: 503 where others have what is missing, 429 where the client has it itself. */
+/** @throws ReceiveError, with nothing taken: 503 where others have what is missing, 429 where the client has it itself. */
 function take(share: FairShare, client: ClientKey, amount: number): void {
   if (!share.allows(client, amount))
-    throw share.heldByPrincipal(client.principal) === 0 ? tooBusy() : yourShare();
+    throw share.heldByPrincipal(client.principal) === 0 ? tooBusy() : clientShareExceeded();
   share.take(client, amount);
 }
 
 /** What one request holds; all of it is given back at the end, however the request ended. */
-export class Hold {
+export class AdmissionHold {
   readonly client: ClientKey;
   readonly #byteShare: FairShare;
   readonly #requestShare: FairShare;
@@ -73,10 +73,10 @@ export class Hold {
     this.#requestShare = requestShare;
   }
 
-  /** @throws ReceiveFailure when there is no room, or nobody waits for it any more, with nothing taken. */
+  /** @throws ReceiveError when there is no room, or nobody waits for it any more, with nothing taken. */
   take(bytes: number): void {
     // What is taken after the end would never be given back.
-    if (this.#released) throw hungUp();
+    if (this.#released) throw clientDisconnected();
     if (bytes === 0) return;
     take(this.#byteShare, this.client, bytes);
     this.#bytes += bytes;
@@ -84,14 +84,14 @@ export class Hold {
 
   /** The body is here: the request waits for its turn from now on. */
   begin(): void {
-    if (this.#released) throw hungUp();
+    if (this.#released) throw clientDisconnected();
     take(this.#requestShare, this.client, 1);
     this.#requests++;
   }
 
   /**
    * Waits until this request may unpack and decode a large body; at once where it may already.
-   * @throws ReceiveFailure where too many wait for that.
+   * @throws ReceiveError where too many wait for that.
    */
   async enterLarge(): Promise<void> {
     if (this.#leaveLarge !== undefined) return;
@@ -99,11 +99,11 @@ export class Hold {
       .enter({ client: this.client, waitMs: largeWaitMs })
       .catch((thrown: unknown) => {
         if (!(thrown instanceof NoSlotError)) throw thrown;
-        throw thrown.reason === "share" ? yourShare() : tooBusy();
+        throw thrown.reason === "share" ? clientShareExceeded() : tooBusy();
       });
     if (this.#released) {
       leave();
-      throw hungUp();
+      throw clientDisconnected();
     }
     this.#leaveLarge = leave;
   }

@@ -1,7 +1,7 @@
 /** A request's body, read and unpacked within bounds: what it takes is taken from the admission before it is kept. */
 import type { Readable } from "node:stream";
 import { createGunzip, createInflate, gunzipSync } from "node:zlib";
-import type { Hold } from "./admission.ts";
+import type { AdmissionHold } from "./admission.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 
 /** On the wire, and unpacked. As much as VictoriaMetrics takes; senders split long before. */
@@ -15,11 +15,11 @@ const smallBytes = 128 * 1024;
 /** Head and end of a member; the last four bytes are how much it is unpacked. */
 const minGzipBytes = 18;
 
-/** @throws ReceiveFailure as soon as it is too large or there is no room; the rest is then not read. */
+/** @throws ReceiveError as soon as it is too large or there is no room; the rest is then not read. */
 export async function readBody(
   payload: Readable,
   declaredBytes: number | undefined,
-  hold: Hold,
+  hold: AdmissionHold,
 ): Promise<Buffer> {
   if ((declaredBytes ?? 0) > maxWireBytes) throw tooLarge(maxWireBytes);
   const body = await gather(payload, maxWireBytes, hold);
@@ -32,7 +32,7 @@ export async function unpack(
   body: Buffer,
   encoding: string | undefined,
   maxBytes: number,
-  hold: Hold,
+  hold: AdmissionHold,
 ): Promise<Buffer> {
   const small = unpackSmall(body, encoding, maxBytes);
   if (small !== undefined) {
@@ -86,7 +86,7 @@ function unpackSmall(
 }
 
 /** By events: an iterator's promises cost more than the bytes of an ordinary request. */
-function gather(stream: Readable, maxBytes: number, hold: Hold): Promise<Buffer> {
+function gather(stream: Readable, maxBytes: number, hold: AdmissionHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;

@@ -1,11 +1,11 @@
 /** Why a whole request was refused: what it is counted as, the status its sender is told, and whether to come again. */
-import type { Outcome } from "./receiver-counts.ts";
+import type { IngestOutcome } from "./receiver-counts.ts";
 
-export type RequestOutcome = Extract<Outcome, `${string}_request`>;
+export type RequestOutcome = Extract<IngestOutcome, `${string}_request`>;
 
 const retryAfterSeconds = 5;
 
-export class ReceiveFailure extends Error {
+export class ReceiveError extends Error {
   readonly status: number;
   readonly outcome: RequestOutcome;
   /** Set where the same request may be sent again; absent where it will never be taken. */
@@ -24,30 +24,30 @@ export class ReceiveFailure extends Error {
   }
 }
 
-export const malformed = (sentence: string): ReceiveFailure =>
-  new ReceiveFailure(400, "malformed_request", sentence);
+export const malformed = (sentence: string): ReceiveError =>
+  new ReceiveError(400, "malformed_request", sentence);
 
-export const unsupported = (sentence: string): ReceiveFailure =>
-  new ReceiveFailure(415, "unsupported_request", sentence);
+export const unsupported = (sentence: string): ReceiveError =>
+  new ReceiveError(415, "unsupported_request", sentence);
 
-export const tooLarge = (maxBytes: number): ReceiveFailure =>
-  new ReceiveFailure(
+export const tooLarge = (maxBytes: number): ReceiveError =>
+  new ReceiveError(
     413,
     "too_large_request",
     `the request is larger than ${maxBytes / 2 ** 20} MiB: send less at a time`,
   );
 
 /** Prometheus gives up on a 429 unless told otherwise, so it is only for a sender that takes more than its part. */
-export const yourShare = (): ReceiveFailure =>
-  new ReceiveFailure(
+export const clientShareExceeded = (): ReceiveError =>
+  new ReceiveError(
     429,
     "busy_request",
     "this sender has as much under way here as one may have: send less at once",
     "retry",
   );
 
-export const tooBusy = (): ReceiveFailure =>
-  new ReceiveFailure(
+export const tooBusy = (): ReceiveError =>
+  new ReceiveError(
     503,
     "busy_request",
     "there is too much under way here: send it again later",
@@ -55,5 +55,5 @@ export const tooBusy = (): ReceiveFailure =>
   );
 
 /** Nobody reads this answer: it ends the work on a request whose sender is gone. */
-export const hungUp = (): ReceiveFailure =>
-  new ReceiveFailure(400, "malformed_request", "the sender hung up before its request was taken");
+export const clientDisconnected = (): ReceiveError =>
+  new ReceiveError(400, "malformed_request", "the sender hung up before its request was taken");

@@ -1,7 +1,7 @@
 /** Leaves out of a batch what may not be kept: series whose labels are bad, samples from the future. The rest is as it was. */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { grown } from "../../formats/samples/columns.ts";
+import { copyInto } from "../../formats/samples/columns.ts";
 import type { LabelLimits } from "../../formats/samples/labels.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 
@@ -32,25 +32,29 @@ export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSerie
 }
 
 /** Whether any sample is later: asked for every request, so it is one plain loop. */
-export function hasLater(batch: SampleBatch, maxTimeMs: number): boolean {
+export function hasSamplesAfter(batch: SampleBatch, maxTimeMs: number): boolean {
   const { times } = batch;
   for (let i = 0; i < times.length; i++) if ((times[i] as number) > maxTimeMs) return true;
   return false;
 }
 
-export interface Sifted {
+export interface FilteredBatch {
   readonly batch: SampleBatch;
   /** Samples that went with their series. */
   readonly bad: number;
   readonly later: number;
 }
 
-export function sift(batch: SampleBatch, bad: Uint8Array | undefined, maxTimeMs: number): Sifted {
+export function filterBatch(
+  batch: SampleBatch,
+  bad: Uint8Array | undefined,
+  maxTimeMs: number,
+): FilteredBatch {
   const { seriesCount, sampleCount, sampleSeries, times, values } = batch;
   const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   const place = new Uint32Array(seriesCount);
-  const labelStarts = grown(batch.labelStarts, new Uint32Array(seriesCount));
-  const labelEnds = grown(batch.labelEnds, new Uint32Array(seriesCount));
+  const labelStarts = copyInto(batch.labelStarts, new Uint32Array(seriesCount));
+  const labelEnds = copyInto(batch.labelEnds, new Uint32Array(seriesCount));
   let keptSeries = 0;
   for (let series = 0; series < seriesCount; series++) {
     if (bad?.[series] === 1) continue;

@@ -10,22 +10,22 @@ import { silentLog } from "../../base/log.ts";
 import { addApi } from "../api/api.ts";
 import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
-import type { Outcome, Way } from "./receiver-counts.ts";
-import { outcomes } from "./receiver-counts.ts";
+import type { IngestOutcome, ReceiverName } from "./receiver-counts.ts";
+import { ingestOutcomes } from "./receiver-counts.ts";
 
 export const nowMs = 1_790_000_000_000;
 
-export interface Receivers {
+export interface ReceiverFixture {
   readonly app: FastifyInstance;
   readonly storage: EmbeddedStorage;
   /** What a query gives now, one line a series. */
   query(expression: string): Promise<string[]>;
   /** What was counted since the last call, without zeros. */
-  counted(way: Way): Partial<Record<Outcome, number>>;
+  counted(way: ReceiverName): Partial<Record<IngestOutcome, number>>;
   close(): Promise<void>;
 }
 
-export async function openReceivers(): Promise<Receivers> {
+export async function openReceiverFixture(): Promise<ReceiverFixture> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-receive-"));
   const storage = await openStorage({
     dir: path.join(folder, "data"),
@@ -50,7 +50,7 @@ export async function openReceivers(): Promise<Receivers> {
     },
     counted: (way) =>
       Object.fromEntries(
-        outcomes.flatMap((outcome) => {
+        ingestOutcomes.flatMap((outcome) => {
           const key = `${way} ${outcome}`;
           const now = storage.api.received.count(way, outcome);
           const gained = now - (before.get(key) ?? 0);

@@ -5,17 +5,17 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { compress } from "snappyjs";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { Receivers } from "./fixture.ts";
-import { nowMs, openReceivers, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
-import { ways } from "./receiver-counts.ts";
+import type { ReceiverFixture } from "./fixture.ts";
+import { nowMs, openReceiverFixture, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
+import { receiverNames } from "./receiver-counts.ts";
 
-let receivers: Receivers;
+let receivers: ReceiverFixture;
 let url: string;
 beforeAll(async () => {
-  receivers = await openReceivers();
+  receivers = await openReceiverFixture();
   url = await receivers.app.listen({ host: "127.0.0.1", port: 0 });
 });
-beforeEach(() => ways.forEach((way) => receivers.counted(way)));
+beforeEach(() => receiverNames.forEach((way) => receivers.counted(way)));
 afterAll(() => receivers.close());
 
 interface Answer {

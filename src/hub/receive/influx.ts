@@ -8,22 +8,22 @@ import { precisions } from "../../formats/influx/number.ts";
 import type { Log } from "../../base/log.ts";
 import type { Label } from "../../model/labels.ts";
 import { maxBodyBytes } from "./body.ts";
-import type { ReceiveFailure } from "./failure.ts";
+import type { ReceiveError } from "./failure.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
-import type { Bodies } from "./receiver.ts";
-import { addWay } from "./receiver.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
+import type { RequestBodies } from "./receiver.ts";
+import { addReceiver } from "./receiver.ts";
 
 /** Clients choose by this what they may send. */
 const version = "1.8.10";
 
 export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
-  await addWay(app, {
+  await addReceiver(app, {
     way: "influx",
     intake,
     log,
-    tell,
+    tell: sendInfluxError,
     routes: (scope, bodies) => {
       scope.post("/write", (request, reply) => take(intake, bodies, request, reply, "db"));
       scope.post("/api/v2/write", (request, reply) =>
@@ -51,7 +51,7 @@ export async function addInflux(app: FastifyInstance, intake: Intake, log: Log):
 
 async function take(
   intake: Intake,
-  bodies: Bodies,
+  bodies: RequestBodies,
   request: FastifyRequest,
   reply: FastifyReply,
   place: "db" | "bucket",
@@ -72,8 +72,8 @@ async function take(
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
   const told = [
-    tellBad(decoded.badLines, decoded.firstBad),
-    tellRefused(kept.samples, kept.refused),
+    formatBadLines(decoded.badLines, decoded.firstBad),
+    formatRejected(kept.samples, kept.refused),
   ].filter((part) => part !== undefined);
   if (told.length === 0) return reply.code(204).send();
   if (isAtSeriesLimit(kept)) {
@@ -83,7 +83,7 @@ async function take(
   return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
 }
 
-const tellBad = (count: number, first: BadLine | undefined): string | undefined =>
+const formatBadLines = (count: number, first: BadLine | undefined): string | undefined =>
   first === undefined
     ? undefined
     : `unable to parse line ${first.number}: ${first.sentence}${count === 1 ? "" : `, and ${count - 1} more lines`}`;
@@ -107,7 +107,11 @@ function answerTo(query: string): object {
   throw malformed("only writing is spoken here: ask in PromQL, on /api/v1/query");
 }
 
-function tell(failure: ReceiveFailure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendInfluxError(
+  failure: ReceiveError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const { status, message } = failure;
   const code =
     status === 413

@@ -4,16 +4,16 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { anonymousClient } from "../../base/fair/client-key.ts";
 import { silentLog } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Receivers } from "./fixture.ts";
-import { nowMs, openReceivers } from "./fixture.ts";
+import type { ReceiverFixture } from "./fixture.ts";
+import { nowMs, openReceiverFixture } from "./fixture.ts";
 import { Intake } from "./intake.ts";
 import { sliceLimits } from "./slices.ts";
 
 const client = anonymousClient("10.0.0.1");
-let receivers: Receivers;
+let receivers: ReceiverFixture;
 let intake: Intake;
 beforeEach(async () => {
-  receivers = await openReceivers();
+  receivers = await openReceiverFixture();
   const { history, api } = receivers.storage;
   intake = new Intake({ ...api, history, log: silentLog, historyChecksLabels: true });
 });

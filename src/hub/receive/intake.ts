@@ -5,22 +5,22 @@
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
 import { defaultLabelLimits } from "../../formats/samples/labels.ts";
-import { BatchTooLarge, maxBatchSeries } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../formats/samples/limits.ts";
 import type { History } from "../../storage/history.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
-import { Admission } from "./admission.ts";
+import { IngestAdmission } from "./admission.ts";
 import type { AdmissionLimits } from "./admission.ts";
 import { BodyDecoder } from "./decode/body-decoder.ts";
-import { ReceiveFailure } from "./failure.ts";
-import type { Received, Way } from "./receiver-counts.ts";
+import { ReceiveError } from "./failure.ts";
+import type { ReceiverCounts, ReceiverName } from "./receiver-counts.ts";
 import type { BadSeries } from "./filter-batch.ts";
-import { findBadSeries, hasLater, sift } from "./filter-batch.ts";
+import { findBadSeries, hasSamplesAfter, filterBatch } from "./filter-batch.ts";
 import { sliceLimits, slices } from "./slices.ts";
-import type { Refusals } from "./rejected-samples.ts";
+import type { RejectedSamples } from "./rejected-samples.ts";
 
 /** As Prometheus's receiver: a clock may be a little ahead, a sample further on is a mistake that would hide the next ones. */
 export const maxAheadMs = 10 * 60_000;
@@ -30,7 +30,7 @@ const maxFamilyText = 1_024;
 export interface IntakeOptions {
   readonly history: History;
   readonly metadata: { learn(entries: readonly Metadata[]): void };
-  readonly received: Received;
+  readonly received: ReceiverCounts;
   readonly log: Log;
   readonly nowMs: () => number;
   /** The history checks labels it has not seen by itself; one elsewhere does not. */
@@ -38,16 +38,16 @@ export interface IntakeOptions {
   readonly admission?: Partial<AdmissionLimits>;
 }
 
-export interface Kept {
+export interface IngestResult {
   /** In the history now: those stored, and those that were there already. */
   readonly samples: number;
-  readonly refused: Refusals;
+  readonly refused: RejectedSamples;
 }
 
 export class Intake {
-  readonly admission: Admission;
+  readonly admission: IngestAdmission;
   readonly decoder: BodyDecoder;
-  readonly received: Received;
+  readonly received: ReceiverCounts;
   readonly nowMs: () => number;
   readonly #options: IntakeOptions;
 
@@ -55,7 +55,7 @@ export class Intake {
     this.#options = options;
     this.received = options.received;
     this.nowMs = options.nowMs;
-    this.admission = new Admission(options.admission);
+    this.admission = new IngestAdmission(options.admission);
     this.decoder = new BodyDecoder(options.admission?.bytes);
   }
 
@@ -63,13 +63,13 @@ export class Intake {
    * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it. A large one is
    * kept in parts, with turns for others between them: where a later part fails, the earlier ones are there already.
    * @param client whose series they are, for the limit on series per client
-   * @throws ReceiveFailure or BatchTooLarge where it cannot be kept now or as a whole; sent again, nothing is doubled.
+   * @throws ReceiveError or BatchTooLargeError where it cannot be kept now or as a whole; sent again, nothing is doubled.
    */
-  async keep(way: Way, batch: SampleBatch, client: ClientKey): Promise<Kept> {
-    if (batch.seriesCount > maxBatchSeries) throw new BatchTooLarge();
+  async keep(way: ReceiverName, batch: SampleBatch, client: ClientKey): Promise<IngestResult> {
+    if (batch.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
     const { historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
-    let written: Written | undefined;
+    let written: WriteTally | undefined;
     try {
       // An engine elsewhere does the work in its own process, and gets as few requests as can be.
       for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
@@ -83,28 +83,32 @@ export class Intake {
     return this.#count(way, batch, written ?? nothing);
   }
 
-  async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<Written> {
+  async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {
     const { historyChecksLabels } = this.#options;
     const write = (part: SampleBatch): Promise<AppendResult> =>
       this.#options.history.write(part, client);
     const bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
     try {
-      return await writeSifted(write, batch, bad, maxTimeMs);
+      return await writeFiltered(write, batch, bad, maxTimeMs);
     } catch (thrown) {
       if (!(thrown instanceof ProtoError)) throw thrown;
       // Nothing was kept, and no series is left that could make it throw again.
       const found = findBadSeries(batch, defaultLabelLimits);
-      return writeSifted(write, batch, found, maxTimeMs);
+      return writeFiltered(write, batch, found, maxTimeMs);
     }
   }
 
-  #count(way: Way, batch: SampleBatch, { result, bad, later, badTrouble }: Written): Kept {
+  #count(
+    way: ReceiverName,
+    batch: SampleBatch,
+    { result, bad, later, badTrouble }: WriteTally,
+  ): IngestResult {
     const { received } = this.#options;
     received.add(way, "stored", result.stored);
     received.add(way, "duplicate", result.duplicates);
     received.add(way, "exemplar", batch.droppedExemplars);
     received.add(way, "native_histogram", batch.droppedHistograms);
-    const refused: Refusals = {
+    const refused: RejectedSamples = {
       conflict: result.refusedConflicts,
       too_old: result.refusedTooOld,
       too_new: later,
@@ -121,7 +125,7 @@ export class Intake {
   #failure(thrown: unknown): unknown {
     if (!(thrown instanceof StoreError)) return thrown;
     this.#options.log.warn("a write was refused", { trouble: thrown.message });
-    return new ReceiveFailure(
+    return new ReceiveError(
       thrown.retryable ? 503 : 500,
       "failed_request",
       thrown.message,
@@ -130,7 +134,7 @@ export class Intake {
   }
 }
 
-interface Written {
+interface WriteTally {
   readonly result: AppendResult;
   readonly bad: number;
   readonly later: number;
@@ -138,7 +142,7 @@ interface Written {
   readonly badTrouble?: string | undefined;
 }
 
-const nothing: Written = {
+const nothing: WriteTally = {
   result: {
     stored: 0,
     late: 0,
@@ -152,7 +156,10 @@ const nothing: Written = {
   later: 0,
 };
 
-function sum(before: Written | undefined, { result, bad, later, badTrouble }: Written): Written {
+function sum(
+  before: WriteTally | undefined,
+  { result, bad, later, badTrouble }: WriteTally,
+): WriteTally {
   if (before === undefined) return { result, bad, later, badTrouble };
   const all = before.result;
   const reason = all.reason ?? result.reason;
@@ -173,15 +180,15 @@ function sum(before: Written | undefined, { result, bad, later, badTrouble }: Wr
   };
 }
 
-async function writeSifted(
+async function writeFiltered(
   write: (batch: SampleBatch) => Promise<AppendResult>,
   batch: SampleBatch,
   bad: BadSeries | undefined,
   maxTimeMs: number,
-): Promise<Written> {
-  if (bad === undefined && !hasLater(batch, maxTimeMs))
+): Promise<WriteTally> {
+  if (bad === undefined && !hasSamplesAfter(batch, maxTimeMs))
     return { result: await write(batch), bad: 0, later: 0 };
-  const sifted = sift(batch, bad?.flags, maxTimeMs);
+  const sifted = filterBatch(batch, bad?.flags, maxTimeMs);
   const result = await write(sifted.batch);
   return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.trouble };
 }

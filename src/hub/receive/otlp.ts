@@ -6,11 +6,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import type { Log } from "../../base/log.ts";
 import { maxBodyBytes, maxJsonBytes } from "./body.ts";
-import type { ReceiveFailure } from "./failure.ts";
+import type { ReceiveError } from "./failure.ts";
 import { unsupported } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { refusedSamples, tellRefused } from "./rejected-samples.ts";
-import { addWay } from "./receiver.ts";
+import { countRejected, formatRejected } from "./rejected-samples.ts";
+import { addReceiver } from "./receiver.ts";
 
 const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 
@@ -18,11 +18,11 @@ const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavailable: 14 } as const;
 
 export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
-  await addWay(app, {
+  await addReceiver(app, {
     way: "otlp",
     intake,
     log,
-    tell,
+    tell: sendOtlpError,
     routes: (scope, bodies) => {
       const handler = async (
         request: FastifyRequest,
@@ -40,13 +40,13 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
         const kept = await intake.keep("otlp", batch, hold.client);
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
-        const refused = tellRefused(kept.samples, kept.refused);
+        const refused = formatRejected(kept.samples, kept.refused);
         const histograms =
           batch.droppedHistograms === 0
             ? undefined
             : "exponential histograms are not kept: use explicit buckets";
         const told = [trouble, refused, histograms].filter((part) => part !== undefined).join("; ");
-        const rejected = delta + bad + batch.droppedHistograms + refusedSamples(kept.refused);
+        const rejected = delta + bad + batch.droppedHistograms + countRejected(kept.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")
           .send(partialSuccess(rejected, told, json));
@@ -65,7 +65,11 @@ function isJson(request: FastifyRequest): boolean {
   );
 }
 
-function tell(failure: ReceiveFailure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendOtlpError(
+  failure: ReceiveError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const { status, message } = failure;
   const code =
     status === 429

@@ -4,11 +4,11 @@ import type { Log } from "../../base/log.ts";
 import { maxJsonBytes } from "./body.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
-import { addWay } from "./receiver.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
+import { addReceiver } from "./receiver.ts";
 
-export async function addPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
-  await addWay(app, {
+export async function addJsonPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  await addReceiver(app, {
     way: "json",
     intake,
     log,
@@ -27,7 +27,7 @@ export async function addPush(app: FastifyInstance, intake: Intake, log: Log): P
         );
         const kept = await intake.keep("json", batch, hold.client);
         intake.received.add("json", "malformed", badCount);
-        const refused = tellRefused(kept.samples, kept.refused);
+        const refused = formatRejected(kept.samples, kept.refused);
         if (badCount === 0 && refused === undefined) return reply.code(204).send();
         const first = bad[0];
         const error = [

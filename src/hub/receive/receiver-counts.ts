@@ -1,7 +1,7 @@
 /** What became of what senders sent, by their way in: kept, refused or dropped with the reason. Nothing that came is left uncounted. */
 
 /** Samples that were kept or refused one by one, then kinds that are not kept, then whole requests. */
-export const outcomes = [
+export const ingestOutcomes = [
   "stored",
   "duplicate",
   "conflict",
@@ -21,9 +21,9 @@ export const outcomes = [
   "held_request",
   "failed_request",
 ] as const;
-export type Outcome = (typeof outcomes)[number];
+export type IngestOutcome = (typeof ingestOutcomes)[number];
 
-const always = [
+const commonOutcomes = [
   "stored",
   "duplicate",
   "conflict",
@@ -36,15 +36,15 @@ const always = [
   "too_large_request",
   "busy_request",
   "failed_request",
-] as const satisfies readonly Outcome[];
+] as const satisfies readonly IngestOutcome[];
 
 /** What can become of what comes this way; the rest does not exist there. */
-export const outcomesOfWays = {
-  remote_write: [...always, "exemplar", "native_histogram"],
-  otlp: [...always, "exemplar", "native_histogram", "delta_temporality", "malformed"],
-  influx: [...always, "text", "malformed"],
-  json: [...always, "malformed"],
-  push: [...always, "held_request"],
+export const receiverOutcomes = {
+  remote_write: [...commonOutcomes, "exemplar", "native_histogram"],
+  otlp: [...commonOutcomes, "exemplar", "native_histogram", "delta_temporality", "malformed"],
+  influx: [...commonOutcomes, "text", "malformed"],
+  json: [...commonOutcomes, "malformed"],
+  push: [...commonOutcomes, "held_request"],
   scrape: [
     "stored",
     "duplicate",
@@ -55,21 +55,21 @@ export const outcomesOfWays = {
     "bad_labels",
     "failed_request",
   ],
-} as const satisfies Readonly<Record<string, readonly Outcome[]>>;
+} as const satisfies Readonly<Record<string, readonly IngestOutcome[]>>;
 
-export type Way = keyof typeof outcomesOfWays;
-export const ways = Object.keys(outcomesOfWays) as readonly Way[];
+export type ReceiverName = keyof typeof receiverOutcomes;
+export const receiverNames = Object.keys(receiverOutcomes) as readonly ReceiverName[];
 
-export class Received {
+export class ReceiverCounts {
   readonly #counts = new Map<string, number>();
 
-  add(way: Way, outcome: Outcome, count = 1): void {
+  add(way: ReceiverName, outcome: IngestOutcome, count = 1): void {
     if (count === 0) return;
     const key = `${way} ${outcome}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
   }
 
-  count(way: Way, outcome: Outcome): number {
+  count(way: ReceiverName, outcome: IngestOutcome): number {
     return this.#counts.get(`${way} ${outcome}`) ?? 0;
   }
 }

@@ -4,44 +4,44 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { sayError } from "../../base/error.ts";
-import { BatchTooLarge } from "../../formats/samples/limits.ts";
+import { formatError } from "../../base/error.ts";
+import { BatchTooLargeError } from "../../formats/samples/limits.ts";
 import type { Log } from "../../base/log.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { clientOf } from "../limits/client.ts";
-import type { Hold } from "./admission.ts";
+import type { AdmissionHold } from "./admission.ts";
 import { readBody, unpack } from "./body.ts";
-import { ReceiveFailure } from "./failure.ts";
+import { ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import type { Way } from "./receiver-counts.ts";
+import type { ReceiverName } from "./receiver-counts.ts";
 
-export interface WayOptions {
-  readonly way: Way;
+export interface ReceiverOptions {
+  readonly way: ReceiverName;
   readonly intake: Intake;
   readonly log: Log;
   /** The answer as this way's senders understand it; status and Retry-After are set. */
   readonly tell: (
-    failure: ReceiveFailure,
+    failure: ReceiveError,
     request: FastifyRequest,
     reply: FastifyReply,
   ) => FastifyReply;
-  readonly routes: (app: FastifyInstance, bodies: Bodies) => void;
+  readonly routes: (app: FastifyInstance, bodies: RequestBodies) => void;
 }
 
-export interface Bodies {
+export interface RequestBodies {
   /** What the request holds of the admission. */
-  holdOf(request: FastifyRequest): Hold;
+  holdOf(request: FastifyRequest): AdmissionHold;
   /** The body as it came. */
   packed(request: FastifyRequest): Buffer;
   /** The body with gzip or deflate undone. */
   plain(request: FastifyRequest, maxBytes: number): Promise<Buffer>;
 }
 
-export async function addWay(app: FastifyInstance, options: WayOptions): Promise<void> {
+export async function addReceiver(app: FastifyInstance, options: ReceiverOptions): Promise<void> {
   const { way, intake, log, tell, routes } = options;
   await app.register(async (scope) => {
-    const holds = new WeakMap<FastifyRequest, Hold>();
-    const holdOf = (request: FastifyRequest): Hold => {
+    const holds = new WeakMap<FastifyRequest, AdmissionHold>();
+    const holdOf = (request: FastifyRequest): AdmissionHold => {
       const hold = holds.get(request);
       if (hold === undefined) throw new Error("BUG: a request came in without being announced");
       return hold;
@@ -62,8 +62,8 @@ export async function addWay(app: FastifyInstance, options: WayOptions): Promise
     scope.setErrorHandler(async (thrown, request, reply) => {
       const failure = failureOf(thrown);
       intake.received.add(way, failure.outcome);
-      if (!(thrown instanceof ReceiveFailure) && failure.status >= 500)
-        log.error("a request could not be taken", { way, error: sayError(thrown) });
+      if (!(thrown instanceof ReceiveError) && failure.status >= 500)
+        log.error("a request could not be taken", { way, error: formatError(thrown) });
       reply.code(failure.status).header("cache-control", "no-store");
       if (failure.retryAfterSeconds !== undefined)
         reply.header("retry-after", failure.retryAfterSeconds);
@@ -93,18 +93,18 @@ function declaredBytes({ headers }: FastifyRequest): number | undefined {
   return declared === undefined ? undefined : Number(declared);
 }
 
-function failureOf(thrown: unknown): ReceiveFailure {
-  if (thrown instanceof ReceiveFailure) return thrown;
-  if (thrown instanceof BatchTooLarge)
-    return new ReceiveFailure(413, "too_large_request", thrown.message);
+function failureOf(thrown: unknown): ReceiveError {
+  if (thrown instanceof ReceiveError) return thrown;
+  if (thrown instanceof BatchTooLargeError)
+    return new ReceiveError(413, "too_large_request", thrown.message);
   if (thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number") {
     const status = thrown.statusCode;
-    if (status === 415) return new ReceiveFailure(415, "unsupported_request", thrown.message);
-    if (status < 500) return new ReceiveFailure(status, "malformed_request", thrown.message);
+    if (status === 415) return new ReceiveError(415, "unsupported_request", thrown.message);
+    if (status < 500) return new ReceiveError(status, "malformed_request", thrown.message);
   }
   if (thrown instanceof Error && "code" in thrown && thrown.code === "ECONNRESET")
-    return new ReceiveFailure(400, "malformed_request", "the body was cut off");
-  return new ReceiveFailure(
+    return new ReceiveError(400, "malformed_request", "the body was cut off");
+  return new ReceiveError(
     500,
     "failed_request",
     "gpulse could not take this request: its log says why",

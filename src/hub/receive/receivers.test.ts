@@ -1,15 +1,19 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { otlpProtobuf, readOtlpAnswer, textAttributes } from "../../formats/otlp/decode/fixture.ts";
-import type { Receivers } from "./fixture.ts";
-import { nowMs, openReceivers } from "./fixture.ts";
-import { ways } from "./receiver-counts.ts";
+import {
+  otlpProtobuf,
+  readOtlpResponse,
+  textAttributes,
+} from "../../formats/otlp/decode/fixture.ts";
+import type { ReceiverFixture } from "./fixture.ts";
+import { nowMs, openReceiverFixture } from "./fixture.ts";
+import { receiverNames } from "./receiver-counts.ts";
 
-let receivers: Receivers;
+let receivers: ReceiverFixture;
 beforeAll(async () => {
-  receivers = await openReceivers();
+  receivers = await openReceiverFixture();
 });
-beforeEach(() => ways.forEach((way) => receivers.counted(way)));
+beforeEach(() => receiverNames.forEach((way) => receivers.counted(way)));
 afterAll(() => receivers.close());
 
 const post = (url: string, payload: Buffer | string, headers: Record<string, string> = {}) =>
@@ -72,7 +76,7 @@ test("OTLP: what is not kept is a partial success in the encoding it came in", a
   const request = gauges("otlp.partial", { asInt: 1 }, {});
   const told = { rejectedDataPoints: 1, errorMessage: 'a point of "otlp_partial" has no value' };
   const bytes = await post("/v1/metrics", otlpProtobuf(request), protobufType);
-  expect(readOtlpAnswer("Response", bytes.rawPayload)).toEqual({ partialSuccess: told });
+  expect(readOtlpResponse("Response", bytes.rawPayload)).toEqual({ partialSuccess: told });
   const json = await post("/v1/metrics", JSON.stringify(request), jsonType);
   expect(json.json()).toEqual({ partialSuccess: { ...told, rejectedDataPoints: "1" } });
   expect(receivers.counted("otlp")).toEqual({ stored: 1, duplicate: 1, malformed: 2 });
@@ -80,7 +84,7 @@ test("OTLP: what is not kept is a partial success in the encoding it came in", a
 
 test("OTLP: what is no request is refused in the encoding it came in", async () => {
   const bytes = await post("/v1/metrics", Buffer.from([0x0a, 0x7f]), protobufType);
-  expect([bytes.statusCode, readOtlpAnswer("Status", bytes.rawPayload)]).toEqual([
+  expect([bytes.statusCode, readOtlpResponse("Status", bytes.rawPayload)]).toEqual([
     400,
     { code: 3, message: "not a valid metrics request: a field runs past the end of its message" },
   ]);

@@ -4,7 +4,7 @@ import type { ApiContext } from "../api/context.ts";
 import { Intake } from "./intake.ts";
 import { addInflux } from "./influx.ts";
 import { addOtlp } from "./otlp.ts";
-import { addPush } from "./push.ts";
+import { addJsonPush } from "./push.ts";
 import { addRemoteWrite } from "./remote-write.ts";
 
 export async function addReceivers(app: FastifyInstance, context: ApiContext): Promise<Intake> {
@@ -22,6 +22,6 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
   await addRemoteWrite(app, intake, log);
   await addOtlp(app, intake, log);
   await addInflux(app, intake, log);
-  await addPush(app, intake, log);
+  await addJsonPush(app, intake, log);
   return intake;
 }

@@ -1,7 +1,7 @@
 /** What was refused of a request, in one sentence for its sender. */
-import type { Kept } from "./intake.ts";
+import type { IngestResult } from "./intake.ts";
 
-export interface Refusals {
+export interface RejectedSamples {
   readonly conflict: number;
   readonly too_old: number;
   readonly too_new: number;
@@ -13,20 +13,20 @@ export interface Refusals {
   readonly engineTrouble?: string;
 }
 
-export const refusedSamples = (refused: Refusals): number =>
+export const countRejected = (refused: RejectedSamples): number =>
   refused.conflict + refused.too_old + refused.too_new + refused.limit + refused.bad_labels;
 
 /**
  * Nothing was stored because the series are too many: the sender may try again later, after others were deleted. Where a
  * part was stored, the sender must not send it again: it gets its protocol's answer for a partial write.
  */
-export const isAtSeriesLimit = ({ samples, refused }: Kept): boolean =>
+export const isAtSeriesLimit = ({ samples, refused }: IngestResult): boolean =>
   samples === 0 && refused.limit > 0;
 
 export const seriesLimitRetrySeconds = 60;
 
 /** `7 samples are kept, 3 refused: 2 …, 1 …`; undefined where all are kept. */
-export function tellRefused(kept: number, refused: Refusals): string | undefined {
+export function formatRejected(kept: number, refused: RejectedSamples): string | undefined {
   const parts = [
     [refused.conflict, "have another value than is stored for their time"],
     [refused.too_old, "are older than retention or no valid time"],
@@ -39,5 +39,5 @@ export function tellRefused(kept: number, refused: Refusals): string | undefined
   if (told.length === 0)
     return `${kept} samples are kept, a series is refused: ${refused.badTrouble}`;
   const engine = refused.engineTrouble === undefined ? "" : ` (${refused.engineTrouble})`;
-  return `${kept} samples are kept, ${refusedSamples(refused)} refused: ${told.join(", ")}${engine}`;
+  return `${kept} samples are kept, ${countRejected(refused)} refused: ${told.join(", ")}${engine}`;
 }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Receivers } from "./fixture.ts";
-import { nowMs, openReceivers, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
+import type { ReceiverFixture } from "./fixture.ts";
+import { nowMs, openReceiverFixture, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
 
-let receivers: Receivers;
+let receivers: ReceiverFixture;
 beforeAll(async () => {
-  receivers = await openReceivers();
+  receivers = await openReceiverFixture();
 });
 beforeEach(() => receivers.counted("remote_write"));
 afterAll(() => receivers.close());

@@ -5,12 +5,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../base/log.ts";
-import type { Hold } from "./admission.ts";
+import type { AdmissionHold } from "./admission.ts";
 import { maxBodyBytes } from "./body.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
-import type { Intake, Kept } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
-import { addWay } from "./receiver.ts";
+import type { Intake, IngestResult } from "./intake.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
+import { addReceiver } from "./receiver.ts";
 
 type Version = "1.0" | "2.0";
 
@@ -24,7 +24,7 @@ export async function addRemoteWrite(
   intake: Intake,
   log: Log,
 ): Promise<void> {
-  await addWay(app, {
+  await addReceiver(app, {
     way: "remote_write",
     intake,
     log,
@@ -50,7 +50,7 @@ export async function addRemoteWrite(
           bodies.holdOf(request),
         );
         if (version === "2.0") writtenHeaders(reply, kept.samples);
-        const told = tellRefused(kept.samples, {
+        const told = formatRejected(kept.samples, {
           ...kept.refused,
           ...(trouble === undefined ? {} : { badTrouble: trouble }),
         });
@@ -66,8 +66,8 @@ async function take(
   intake: Intake,
   version: Version,
   packed: Buffer,
-  hold: Hold,
-): Promise<{ kept: Kept; trouble: string | undefined }> {
+  hold: AdmissionHold,
+): Promise<{ kept: IngestResult; trouble: string | undefined }> {
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
   const length = lengthOf(packed);

@@ -1,17 +1,17 @@
 /** `/api/runs`: benchmark runs come in whole, are listed, opened, fetched and deleted. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { GpulseError } from "../../base/error.ts";
-import type { KeptRun, RunStore } from "./store.ts";
-import { RunRefused } from "./store.ts";
+import type { StoredRun, RunStore } from "./store.ts";
+import { RunRejectedError } from "./store.ts";
 
 export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<void> {
   app.get("/api/runs", async (_request, reply) =>
-    fresh(reply).send({ runs: (await runs.list()).map(told) }),
+    fresh(reply).send({ runs: (await runs.list()).map(storedRunJson) }),
   );
 
   app.get<{ Params: { id: string } }>("/api/runs/:id", async ({ params }, reply) => {
     const kept = await runs.get(params.id);
-    return kept === undefined ? missing(reply, params.id) : fresh(reply).send(told(kept));
+    return kept === undefined ? missing(reply, params.id) : fresh(reply).send(storedRunJson(kept));
   });
 
   app.get<{ Params: { id: string } }>("/api/runs/:id/file", async ({ params }, reply) => {
@@ -42,7 +42,7 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
           seal: kept.seal,
         });
       } catch (thrown) {
-        if (thrown instanceof RunRefused)
+        if (thrown instanceof RunRejectedError)
           return fresh(reply.code(thrown.status)).send({ error: thrown.message });
         if (thrown instanceof GpulseError && thrown.code === "RUN_FILE")
           return fresh(reply.code(400)).send({ error: thrown.message });
@@ -52,7 +52,7 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
   });
 }
 
-const told = ({ run, seal, bytes }: KeptRun) => ({ run, seal, bytes });
+const storedRunJson = ({ run, seal, bytes }: StoredRun) => ({ run, seal, bytes });
 
 const fresh = (reply: FastifyReply): FastifyReply => reply.header("cache-control", "no-store");
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { createLog } from "../../base/log.ts";
 import { packRun } from "../../runs/file/file.ts";
 import { fixtureRun } from "../../runs/fixture.ts";
-import { neededScope } from "../auth/required-scope.ts";
+import { requiredScope } from "../auth/required-scope.ts";
 import { addRuns } from "./routes.ts";
 import { RunStore, runLimits } from "./store.ts";
 
@@ -102,7 +102,7 @@ test.each([
   ["POST", "/api/runs", "push"],
   ["DELETE", "/api/runs/:id", "admin"],
 ] as const)("%s %s needs %s", (method, route, scope) => {
-  expect(neededScope(method, route)).toBe(scope);
+  expect(requiredScope(method, route)).toBe(scope);
 });
 
 test("a run that unpacks to more than it may is refused, and none of it is kept", async () => {

@@ -2,7 +2,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { UnpackLimits } from "../../runs/file/file.ts";
 import {
@@ -16,7 +16,7 @@ import {
 import { runIdPattern } from "../../runs/file/schema.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 
-export interface KeptRun {
+export interface StoredRun {
   readonly run: Run;
   readonly seal: string;
   readonly bytes: number;
@@ -38,7 +38,7 @@ export const runLimits: RunLimits = {
 };
 
 /** Room, or another run of the same id: what the sender can do something about. */
-export class RunRefused extends Error {
+export class RunRejectedError extends Error {
   readonly status: 409 | 413 | 507;
 
   constructor(status: 409 | 413 | 507, message: string) {
@@ -51,7 +51,7 @@ export class RunStore {
   readonly #folder: string;
   readonly #log: Log;
   readonly #limits: RunLimits;
-  #known: Promise<Map<string, KeptRun>> | undefined;
+  #known: Promise<Map<string, StoredRun>> | undefined;
   /** One comes in at a time: two of one id must not both find room. */
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -66,12 +66,12 @@ export class RunStore {
   }
 
   /** Newest first. */
-  async list(): Promise<KeptRun[]> {
+  async list(): Promise<StoredRun[]> {
     const known = await this.#all();
     return [...known.values()].toSorted((one, other) => other.run.startedMs - one.run.startedMs);
   }
 
-  async get(id: string): Promise<KeptRun | undefined> {
+  async get(id: string): Promise<StoredRun | undefined> {
     return (await this.#all()).get(id);
   }
 
@@ -84,26 +84,29 @@ export class RunStore {
     return bytes === undefined ? undefined : unpackRun(bytes, `The run ${id}`);
   }
 
-  /** @throws GpulseError where it is not whole, RunRefused where it cannot be kept. */
-  add(bytes: Uint8Array): Promise<{ readonly kept: KeptRun; readonly isNew: boolean }> {
+  /** @throws GpulseError where it is not whole, RunRejectedError where it cannot be kept. */
+  add(bytes: Uint8Array): Promise<{ readonly kept: StoredRun; readonly isNew: boolean }> {
     const added = this.#queue.then(() => this.#add(bytes));
     this.#queue = added.catch(() => undefined);
     return added;
   }
 
-  async #add(bytes: Uint8Array): Promise<{ readonly kept: KeptRun; readonly isNew: boolean }> {
+  async #add(bytes: Uint8Array): Promise<{ readonly kept: StoredRun; readonly isNew: boolean }> {
     const { run, seal } = await unpackRun(bytes, "The run", this.#limits.unpacked);
     const known = await this.#all();
     const before = known.get(run.id);
     if (before !== undefined) {
       if (before.seal === seal) return { kept: before, isNew: false };
-      throw new RunRefused(409, `The hub has another run ${run.id}: delete it there first.`);
+      throw new RunRejectedError(409, `The hub has another run ${run.id}: delete it there first.`);
     }
     const total = [...known.values()].reduce((sum, one) => sum + one.bytes, bytes.length);
     if (known.size >= this.#limits.runs || total > this.#limits.totalBytes)
-      throw new RunRefused(507, "The hub has no room for more runs: delete some there first.");
+      throw new RunRejectedError(
+        507,
+        "The hub has no room for more runs: delete some there first.",
+      );
     await writeRunBytes(this.#file(run.id), bytes);
-    const kept: KeptRun = { run, seal, bytes: bytes.length };
+    const kept: StoredRun = { run, seal, bytes: bytes.length };
     known.set(run.id, kept);
     return { kept, isNew: true };
   }
@@ -120,14 +123,14 @@ export class RunStore {
     return path.join(this.#folder, `${id}${runExtension}`);
   }
 
-  #all(): Promise<Map<string, KeptRun>> {
+  #all(): Promise<Map<string, StoredRun>> {
     this.#known ??= this.#load();
     return this.#known;
   }
 
   /** A damaged file is told and left where it is: nobody else has it, perhaps. */
-  async #load(): Promise<Map<string, KeptRun>> {
-    const known = new Map<string, KeptRun>();
+  async #load(): Promise<Map<string, StoredRun>> {
+    const known = new Map<string, StoredRun>();
     await makeFolder(this.#folder);
     for (const name of (await readdir(this.#folder)).toSorted()) {
       if (!name.endsWith(runExtension)) continue;
@@ -139,7 +142,7 @@ export class RunStore {
           known.set(described.run.id, { ...described, bytes: size });
       } catch (thrown) {
         if (!(thrown instanceof GpulseError) && systemCode(thrown) === undefined) throw thrown;
-        this.#log.warn("a benchmark run cannot be used", { file, trouble: sayError(thrown) });
+        this.#log.warn("a benchmark run cannot be used", { file, trouble: formatError(thrown) });
       }
     }
     return known;

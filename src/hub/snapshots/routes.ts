@@ -5,9 +5,9 @@ import { checkValue } from "../../config/check.ts";
 import { diffSnapshots } from "../../runs/snapshot/diff.ts";
 import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
 import { defaultThresholds } from "../../machine/snapshot.ts";
-import { ApiFailure, badParameter } from "../api/failure.ts";
+import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
-import type { KeptSnapshot, SnapshotShelf } from "./store.ts";
+import type { StoredSnapshot, SnapshotStore } from "./store.ts";
 
 const bodyLimit = 4_096;
 
@@ -22,10 +22,10 @@ const wanted = v.strictObject({
   ),
 });
 
-export async function addSnapshots(app: FastifyInstance, shelf: SnapshotShelf): Promise<void> {
+export async function addSnapshots(app: FastifyInstance, shelf: SnapshotStore): Promise<void> {
   await app.register(async (api) => {
     api.setErrorHandler(async (thrown, _request, reply) => {
-      if (thrown instanceof ApiFailure)
+      if (thrown instanceof PrometheusApiError)
         return reply.code(thrown.status).type("application/json").send(thrown.body);
       throw thrown;
     });
@@ -46,22 +46,25 @@ export async function addSnapshots(app: FastifyInstance, shelf: SnapshotShelf): 
 }
 
 async function add(
-  shelf: SnapshotShelf,
+  shelf: SnapshotStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const checked = checkValue(wanted, request.body ?? {});
   if (!checked.ok)
-    throw new ApiFailure("bad_data", checked.problems.map(({ sentence }) => sentence).join(" "));
+    throw new PrometheusApiError(
+      "bad_data",
+      checked.problems.map(({ sentence }) => sentence).join(" "),
+    );
   const kept = await shelf.add(checked.value.label);
   return reply.code(201).send(success({ ...summary(kept), snapshot: kept.snapshot }));
 }
 
-function compare(shelf: SnapshotShelf, params: Params): unknown {
+function compare(shelf: SnapshotStore, params: Params): unknown {
   const [before, after] = ["before", "after"].map((name) => {
     const id = params.all(name)[0];
     if (id === undefined || id === "")
-      throw badParameter(name, "give the id of a snapshot: GET /api/snapshots lists them");
+      throw invalidParameter(name, "give the id of a snapshot: GET /api/snapshots lists them");
     return found(shelf, id);
   }) as [Snapshot, Snapshot];
   return success(diffSnapshots(before, after, thresholdsOf(params)));
@@ -72,7 +75,7 @@ function thresholdsOf(params: Params): SnapshotThresholds {
     const text = params.all(name)[0];
     if (text === undefined) return undefined;
     const value = /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
-    if (Number.isNaN(value)) throw badParameter(name, `"${text.slice(0, 40)}" is no number`);
+    if (Number.isNaN(value)) throw invalidParameter(name, `"${text.slice(0, 40)}" is no number`);
     return value;
   };
   const memoryBytes = number("memory_threshold_bytes");
@@ -84,10 +87,10 @@ function thresholdsOf(params: Params): SnapshotThresholds {
   };
 }
 
-function found(shelf: SnapshotShelf, id: string): Snapshot {
+function found(shelf: SnapshotStore, id: string): Snapshot {
   const snapshot = shelf.get(id);
   if (snapshot !== undefined) return snapshot;
-  throw new ApiFailure(
+  throw new PrometheusApiError(
     "not_found",
     `There is no snapshot "${id.slice(0, 40)}" here: GET /api/snapshots lists them.`,
   );
@@ -95,7 +98,7 @@ function found(shelf: SnapshotShelf, id: string): Snapshot {
 
 const success = (data: unknown) => ({ status: "success", data });
 
-const summary = ({ id, snapshot }: KeptSnapshot) => ({
+const summary = ({ id, snapshot }: StoredSnapshot) => ({
   id,
   label: snapshot.label ?? null,
   takenAt: snapshot.takenAt,

@@ -4,16 +4,16 @@ import path from "node:path";
 import { fastify } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { twoH200 } from "../../runs/snapshot/fixture.ts";
 import { takeSnapshot } from "../../runs/snapshot/take.ts";
-import { neededScope } from "../auth/required-scope.ts";
+import { requiredScope } from "../auth/required-scope.ts";
 import { addSnapshots } from "./routes.ts";
-import { SnapshotShelf } from "./store.ts";
+import { SnapshotStore } from "./store.ts";
 
 let dataDir = "";
-let shelf: SnapshotShelf;
+let shelf: SnapshotStore;
 let gpus = twoH200();
 beforeEach(() => {
   dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-shelf-"));
@@ -25,10 +25,16 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true });
 });
 
-function open(maxSnapshots = 500): SnapshotShelf {
-  const machine = { procfs: dataDir, sysfs: dataDir, door: hostDoor, architecture: "x", env: {} };
+function open(maxSnapshots = 500): SnapshotStore {
+  const machine = {
+    procfs: dataDir,
+    sysfs: dataDir,
+    door: hostFileAccess,
+    architecture: "x",
+    env: {},
+  };
   const take = () => takeSnapshot({ machine, gpus, host: "hub", nowMs: 1e12, version: "1" });
-  return new SnapshotShelf({ dataDir, log: silentLog, take, maxSnapshots });
+  return new SnapshotStore({ dataDir, log: silentLog, take, maxSnapshots });
 }
 
 async function app() {
@@ -102,7 +108,7 @@ test("they outlive the hub, the oldest go first, and no id is used again", async
 });
 
 test("reading needs read, taking one needs push", () => {
-  expect(neededScope("GET", "/api/snapshot")).toBe("read");
-  expect(neededScope("GET", "/api/snapshots/:id")).toBe("read");
-  expect(neededScope("POST", "/api/snapshots")).toBe("push");
+  expect(requiredScope("GET", "/api/snapshot")).toBe("read");
+  expect(requiredScope("GET", "/api/snapshots/:id")).toBe("read");
+  expect(requiredScope("POST", "/api/snapshots")).toBe("push");
 });

@@ -6,7 +6,7 @@ import { checkSnapshot } from "../../runs/snapshot/parse.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { GpulseError } from "../../base/error.ts";
 
-export interface ShelfOptions {
+export interface SnapshotStoreOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly take: () => Promise<Snapshot>;
@@ -16,19 +16,19 @@ export interface ShelfOptions {
   readonly maxBytes?: number;
 }
 
-export interface KeptSnapshot {
+export interface StoredSnapshot {
   readonly id: string;
   readonly snapshot: Snapshot;
 }
 
-export class SnapshotShelf {
-  readonly #options: ShelfOptions;
+export class SnapshotStore {
+  readonly #options: SnapshotStoreOptions;
   readonly #kept: StateMap<Snapshot>;
   /** Bytes of each as JSON, oldest first. */
   readonly #bytes = new Map<string, number>();
   #next = 1;
 
-  constructor(options: ShelfOptions) {
+  constructor(options: SnapshotStoreOptions) {
     this.#options = options;
     this.#kept = new StateMap(path.join(options.dataDir, "snapshots", "snapshots.log"), {
       log: options.log,
@@ -45,7 +45,7 @@ export class SnapshotShelf {
     return this.#options.take();
   }
 
-  async add(label: string | undefined): Promise<KeptSnapshot> {
+  async add(label: string | undefined): Promise<StoredSnapshot> {
     const taken = await this.#options.take();
     const snapshot = label === undefined ? taken : { ...taken, label };
     const bytes = sizeOf(snapshot);
@@ -68,7 +68,7 @@ export class SnapshotShelf {
   }
 
   /** Newest first. */
-  list(): KeptSnapshot[] {
+  list(): StoredSnapshot[] {
     return [...this.#kept.entries()].map(([id, snapshot]) => ({ id, snapshot })).reverse();
   }
 

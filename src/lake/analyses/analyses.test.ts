@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { LakeRow } from "./fixture.ts";
+import type { FixtureRow } from "./fixture.ts";
 import { analyseLake, objects, writeLake } from "./fixture.ts";
-import type { Given } from "./parameters.ts";
+import type { RawParameters } from "./parameters.ts";
 
 const dirs: string[] = [];
 afterEach(() => {
@@ -15,14 +15,14 @@ afterEach(() => {
 const at = (text: string): number => Date.parse(`${text}Z`);
 const minute = 60_000;
 
-function lakeOf(rows: readonly LakeRow[]): string {
+function lakeOf(rows: readonly FixtureRow[]): string {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analyses-"));
   dirs.push(dir);
   writeLake(dir, rows);
   return dir;
 }
 
-async function answers(name: string, rows: readonly LakeRow[], given: Given = {}) {
+async function answers(name: string, rows: readonly FixtureRow[], given: RawParameters = {}) {
   return objects((await analyseLake(lakeOf(rows), [name], given))[0]);
 }
 
@@ -177,9 +177,9 @@ test("idling has its hours, its energy, its longest run, and what a program held
 });
 
 const spikeRows = (
-  extra: (second: number) => Partial<LakeRow>,
-  who: Partial<LakeRow> = {},
-): readonly LakeRow[] =>
+  extra: (second: number) => Partial<FixtureRow>,
+  who: Partial<FixtureRow> = {},
+): readonly FixtureRow[] =>
   Array.from({ length: 61 }, (_, index) => {
     const second = index * 10;
     const temperature = second < 300 ? 50 : second < 340 ? 70 : 50;
@@ -320,7 +320,7 @@ test("only the GPUs, machines and times asked for are counted", async () => {
     host: gpu === 2 ? "other's" : "lab",
     gpu_power_watts: 1,
   }));
-  const uuids = async (given: Given) =>
+  const uuids = async (given: RawParameters) =>
     (await answers("daily", rows, given)).map(({ uuid }) => uuid);
   expect(await uuids({ gpu: "GPU-a,1" })).toEqual(["GPU-a", "GPU-b"]);
   expect(await uuids({ host: "other's" })).toEqual(["GPU-c"]);
@@ -329,7 +329,7 @@ test("only the GPUs, machines and times asked for are counted", async () => {
 
 test("GPUs of two hosts with one uuid have figures of their own in every analysis", async () => {
   const start = at("2026-01-01T00:00");
-  const rows = (uuidOf: (host: string) => string): LakeRow[] =>
+  const rows = (uuidOf: (host: string) => string): FixtureRow[] =>
     ["ws-1", "ws-2"].flatMap((host, place) =>
       Array.from({ length: 3_000 }, (_, index) => {
         const wave = Math.sin(index / (40 + 13 * place));

@@ -19,13 +19,13 @@ export interface Analysis {
   readonly columns: readonly ResultColumn[];
 }
 
-export type Cell = string | number | null;
+export type ResultCell = string | number | null;
 
 export interface AnalysisResult {
   readonly name: string;
   readonly title: string;
   readonly columns: readonly ResultColumn[];
-  readonly rows: readonly (readonly Cell[])[];
+  readonly rows: readonly (readonly ResultCell[])[];
 }
 
 export const number = (name: string, unit: string, help: string): ResultColumn => ({

@@ -8,10 +8,10 @@ import type { AnalysisResult } from "./analysis.ts";
 import { runOnDuckdb } from "./duckdb/engine.ts";
 import { listLake } from "./lake-files.ts";
 import { analyses, findAnalysis } from "./list.ts";
-import type { Given } from "./parameters.ts";
+import type { RawParameters } from "./parameters.ts";
 import { readParameters } from "./parameters.ts";
 
-export interface LakeRow {
+export interface FixtureRow {
   readonly timeMs: number;
   readonly uuid?: string;
   readonly gpu?: number;
@@ -22,8 +22,8 @@ export interface LakeRow {
 const identity = new Set(["timeMs", "uuid", "gpu", "host"]);
 
 /** Writes the rows as one more file of their date; columns are those that some row names. */
-export function writeLake(dir: string, rows: readonly LakeRow[], file = "part"): void {
-  const dates = new Map<string, LakeRow[]>();
+export function writeLake(dir: string, rows: readonly FixtureRow[], file = "part"): void {
+  const dates = new Map<string, FixtureRow[]>();
   for (const row of rows) {
     const date = new Date(row.timeMs).toISOString().slice(0, 10);
     const own = dates.get(date);
@@ -58,7 +58,7 @@ export function writeLake(dir: string, rows: readonly LakeRow[], file = "part"):
 export async function analyseLake(
   dir: string,
   names: readonly string[],
-  given: Given = {},
+  given: RawParameters = {},
 ): Promise<readonly AnalysisResult[]> {
   const settings = readParameters(given, 0);
   const lake = await listLake(new FolderFiles(dir), settings);
@@ -80,14 +80,14 @@ export const objects = (result: AnalysisResult | undefined): Record<string, unkn
   );
 
 /** A machine of three GPUs over some days with all that analyses look for: a random walk of load, spikes, gaps, absences, rows that came twice. */
-export function eventfulRows(days: number, stepMs: number, seed = 1): LakeRow[] {
+export function eventfulRows(days: number, stepMs: number, seed = 1): FixtureRow[] {
   let state = seed;
   const random = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
   const startMs = Date.UTC(2026, 2, 27);
-  const rows: LakeRow[] = [];
+  const rows: FixtureRow[] = [];
   for (let gpu = 0; gpu < 3; gpu++) {
     let [load, temperature, joules, stuckFor] = [0, 35, 1e6, 0];
     for (let timeMs = startMs; timeMs < startMs + days * 86_400_000; timeMs += stepMs) {
@@ -99,7 +99,7 @@ export function eventfulRows(days: number, stepMs: number, seed = 1): LakeRow[] 
       temperature += (target - temperature) * 0.3 + random();
       joules += (power * stepMs) / 1_000;
       if (random() < 0.01) timeMs += Math.floor(random() * 1_200_000);
-      const row: LakeRow = {
+      const row: FixtureRow = {
         timeMs,
         uuid: `GPU-${gpu}`,
         gpu,

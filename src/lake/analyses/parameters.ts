@@ -107,11 +107,11 @@ export interface AnalysisSettings {
   readonly numbers: Readonly<Record<string, number | undefined>>;
 }
 
-export type Given = Readonly<Record<string, string | undefined>>;
+export type RawParameters = Readonly<Record<string, string | undefined>>;
 
 export const maxTimeMs = 253_402_300_799_000;
 
-export function readParameters(given: Given, nowMs: number): AnalysisSettings {
+export function readParameters(given: RawParameters, nowMs: number): AnalysisSettings {
   for (const name of Object.keys(given))
     if (!(name in parameters))
       throw usage(`there is no parameter ${name}.${didYouMean(name, parameterNames)}`);

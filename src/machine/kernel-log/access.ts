@@ -1,6 +1,6 @@
 /** Whether this user may read the kernel's log, and what to do where not. Opens it for reading only. */
 import { closeSync, constants, openSync } from "node:fs";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 
 export const defaultKmsg = "/dev/kmsg";
 
@@ -38,5 +38,5 @@ export function explain(path: string, thrown: unknown): KernelLogAccess {
       says: `This user may not read ${path}.`,
       fix: "It takes root or CAP_SYSLOG, or kernel.dmesg_restrict=0 and the group the device is of (often adm); a container needs the device itself too. See docs/guides/kernel-log.md.",
     };
-  return { state: "failed", says: `${path} cannot be read: ${sayError(thrown)}` };
+  return { state: "failed", says: `${path} cannot be read: ${formatError(thrown)}` };
 }

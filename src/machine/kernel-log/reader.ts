@@ -4,21 +4,21 @@
  */
 import { closeSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import { pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import { explain, openKmsg } from "./access.ts";
 import type { KmsgRecord } from "./record.ts";
 import { FragmentJoiner, parseRecord } from "./record.ts";
-import type { Now } from "./wall-time.ts";
+import type { ClockReading } from "./wall-time.ts";
 import { WallTime } from "./wall-time.ts";
 
-export interface ReaderOptions {
+export interface KernelLogReaderOptions {
   readonly path: string;
   /** Also what the kernel said before this reader started. */
   readonly sinceBoot: boolean;
   readonly log: Log;
-  readonly now: () => Now;
+  readonly now: () => ClockReading;
   readonly onRecord: (record: KmsgRecord, timeNs: bigint) => void;
   readonly pollMs?: number;
   /** How long until a log that cannot be opened is tried again. */
@@ -33,7 +33,7 @@ const mostAtOnce = 256;
 const longestLine = 65_536;
 
 export class KernelLogReader {
-  readonly #options: Required<ReaderOptions>;
+  readonly #options: Required<KernelLogReaderOptions>;
   readonly #buffer = Buffer.alloc(readBytes);
   readonly #joiner = new FragmentJoiner();
   readonly #time = new WallTime();
@@ -46,7 +46,7 @@ export class KernelLogReader {
   #isReadable = false;
   #trouble: string | undefined;
 
-  constructor(options: ReaderOptions) {
+  constructor(options: KernelLogReaderOptions) {
     this.#options = { pollMs: 500, retryMs: 60_000, ...options };
     this.#isFollowing = options.sinceBoot;
   }
@@ -72,7 +72,7 @@ export class KernelLogReader {
       try {
         await this.#follow(fd, signal);
       } catch (thrown) {
-        this.#say(`reading ${this.#options.path} failed: ${sayError(thrown)}`);
+        this.#say(`reading ${this.#options.path} failed: ${formatError(thrown)}`);
         await pause(this.#options.retryMs, signal);
       } finally {
         this.#isReadable = false;

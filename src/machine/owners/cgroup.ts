@@ -60,7 +60,7 @@ const runtimeOfPrefix: Readonly<Record<string, Runtime>> = {
 
 export function parseCgroupPath(path: string): CgroupOwner {
   const segments = path.slice(0, 4_096).split("/").filter(Boolean);
-  const owner: Draft = {};
+  const owner: MutableOwner = {};
   for (const [index, segment] of segments.entries()) {
     // A pod's own container is the first below the pod; without a pod the innermost is nearest to the process.
     if (owner.podUid !== undefined && owner.container !== undefined) break;
@@ -85,9 +85,9 @@ export function parseCgroupPath(path: string): CgroupOwner {
   return owner;
 }
 
-type Draft = { -readonly [key in keyof CgroupOwner]: CgroupOwner[key] };
+type MutableOwner = { -readonly [key in keyof CgroupOwner]: CgroupOwner[key] };
 
-function takeContainer(owner: Draft, segment: string, before: string): void {
+function takeContainer(owner: MutableOwner, segment: string, before: string): void {
   const scope = scopeId.exec(segment);
   if (scope?.[2] !== undefined) {
     const prefix = scope[1] ?? "";
@@ -129,7 +129,7 @@ function runtimeOfParent(before: string): Runtime {
  * Version 1: `/slurm/uid_1000/job_123/step_0/task_0`; version 2: `/system.slice/slurmstepd.scope/job_123/step_0/user/task_0`;
  * with several slurmd a host the node's name stands before: `/slurm_node1/…`, `node1_slurmstepd.scope`.
  */
-function takeSlurm(owner: Draft, segment: string, before: readonly string[]): void {
+function takeSlurm(owner: MutableOwner, segment: string, before: readonly string[]): void {
   const job = /^job_(\d{1,20})$/.exec(segment)?.[1];
   if (job !== undefined && before.some((part) => /^slurm|slurmstepd\.scope$/.test(part))) {
     owner.slurmJob = job;

@@ -2,7 +2,7 @@
  * Which processes hold which GPU open, by their fdinfo. Looking at every file of every process is what costs, so a process
  * without a graphics file is left alone for a while. Sees only the processes this user may look into, and says so.
  */
-import type { FileDoor } from "../sysfs/file-access.ts";
+import type { FileAccess } from "../sysfs/file-access.ts";
 import { listDir, readLink, readText } from "../sysfs/read.ts";
 import type { DrmClient } from "./fdinfo.ts";
 import { parseFdinfo } from "./fdinfo.ts";
@@ -28,12 +28,12 @@ const mostRevisited = 64;
 
 export class DrmScan {
   readonly #procfs: string;
-  readonly #door: FileDoor;
+  readonly #door: FileAccess;
   readonly #plainUntilMs = new Map<number, number>();
   #known: readonly { readonly pid: number; readonly files: readonly string[] }[] = [];
   #denied: number | undefined;
 
-  constructor(procfs: string, door: FileDoor) {
+  constructor(procfs: string, door: FileAccess) {
     this.#procfs = procfs;
     this.#door = door;
   }

@@ -2,7 +2,7 @@
 import type { DrmClient } from "./fdinfo.ts";
 import type { DrmProcess } from "./fdinfo-scan.ts";
 
-export interface ProcessShare {
+export interface DrmProcessShare {
   readonly pid: number;
   /** Held in the regions that count as this GPU's. */
   readonly memoryBytes: number;
@@ -10,7 +10,7 @@ export interface ProcessShare {
   readonly engines: ReadonlyMap<string, number> | undefined;
 }
 
-interface Look {
+interface CounterSnapshot {
   readonly timeMs: number;
   readonly counters: ReadonlyMap<string, Counter>;
 }
@@ -23,7 +23,7 @@ interface Counter {
 
 /** The earlier look of one GPU. */
 export class EngineShares {
-  #last: Look | undefined;
+  #last: CounterSnapshot | undefined;
 
   /** Shares of every process that has the GPU open. A counter seen for the first time counts from the next look on. */
   read(
@@ -31,7 +31,7 @@ export class EngineShares {
     pciBusId: string,
     processes: readonly DrmProcess[],
     isOwnMemory: (region: string) => boolean,
-  ): readonly ProcessShare[] {
+  ): readonly DrmProcessShare[] {
     const last = this.#last;
     const counters = new Map<string, Counter>();
     const shares = processes.flatMap(({ pid, clients }) => {
@@ -54,7 +54,7 @@ export class EngineShares {
 
 /** Every engine of the GPU, over all processes that were seen. */
 export function sumEngines(
-  shares: readonly ProcessShare[],
+  shares: readonly DrmProcessShare[],
 ): ReadonlyMap<string, number> | undefined {
   if (shares.some(({ engines }) => engines === undefined)) return undefined;
   const sums = new Map<string, number>();
@@ -87,7 +87,7 @@ function memoryOf(client: DrmClient, isOwn: (region: string) => boolean): number
 
 function enginesOf(
   clients: readonly DrmClient[],
-  last: Look,
+  last: CounterSnapshot,
   timeMs: number,
 ): ReadonlyMap<string, number> {
   const elapsedNs = (timeMs - last.timeMs) * 1e6;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { writeTree } from "../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import { hostDoor } from "../sysfs/file-access.ts";
-import { tracedDoor } from "../sysfs/trace.ts";
+import { hostFileAccess } from "../sysfs/file-access.ts";
+import { traceFileAccess } from "../sysfs/trace.ts";
 import { DrmScan } from "./fdinfo-scan.ts";
 import { parseFdinfo } from "./fdinfo.ts";
 
@@ -65,7 +65,7 @@ test("a file open twice, and in a second process, is counted once", async () => 
     "31/fdinfo/9": amdgpu(7),
     "self/comm": "not a number",
   });
-  const { processes, denied } = await new DrmScan(procfs, hostDoor).scan(0);
+  const { processes, denied } = await new DrmScan(procfs, hostFileAccess).scan(0);
   expect(processes.map(({ pid, name, clients }) => [pid, name, clients.length])).toEqual([
     [20, "train", 1],
   ]);
@@ -74,7 +74,7 @@ test("a file open twice, and in a second process, is counted once", async () => 
 
 test("a process without a graphics file is left alone for half a minute", async () => {
   const procfs = writeTree({ "8/comm": "sh", "8/fd/0": "-> /dev/null" });
-  const door = tracedDoor();
+  const door = traceFileAccess();
   const scan = new DrmScan(procfs, door);
   await scan.scan(0);
   door.touched.length = 0;
@@ -88,9 +88,9 @@ test("processes that may not be looked into are counted, not passed over in sile
   const procfs = writeTree({ "8/comm": "sh", "9/comm": "other" });
   const refused = Object.assign(new Error("EACCES"), { code: "EACCES" });
   const door = {
-    ...hostDoor,
+    ...hostFileAccess,
     list: (path: string) =>
-      path.endsWith("/9/fd") ? Promise.reject(refused) : hostDoor.list(path),
+      path.endsWith("/9/fd") ? Promise.reject(refused) : hostFileAccess.list(path),
   };
   expect(await new DrmScan(procfs, door).scan(0)).toEqual({ processes: [], denied: 1 });
 });

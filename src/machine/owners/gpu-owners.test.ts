@@ -3,7 +3,7 @@ import type { Owner } from "./attribution.ts";
 import { known, unknown } from "./attribution.ts";
 import type { GpuProcess } from "./gpu-owners.ts";
 import { ownersOfGpu, topProcesses } from "./gpu-owners.ts";
-import type { HeldDevice } from "./kubelet/pod-resources.ts";
+import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 
 const none = unknown("none");
 
@@ -31,7 +31,7 @@ const inPod = (pid: number, pod: string): Owner =>
     namespace: known("lab"),
     containerName: known("main"),
   });
-const held = (pod: string): HeldDevice => ({
+const held = (pod: string): AllocatedDevice => ({
   namespace: "lab",
   pod,
   container: "main",
@@ -39,7 +39,7 @@ const held = (pod: string): HeldDevice => ({
   deviceId: "GPU-1",
 });
 const map = (...owners: readonly Owner[]) => new Map(owners.map((one) => [one.pid, one]));
-const use = (processes: readonly GpuProcess[], holders: readonly HeldDevice[] = []) => ({
+const use = (processes: readonly GpuProcess[], holders: readonly AllocatedDevice[] = []) => ({
   processes,
   holders: known(holders),
 });
@@ -66,7 +66,7 @@ test("pods that share a GPU each show what their own processes hold, not the who
 
 test("a pod without a name takes that of the only holder, and of several none", () => {
   const nameless = owner(1, { podUid: known("u"), containerId: known("4f".repeat(32)) });
-  const labels = (holders: readonly HeldDevice[]) =>
+  const labels = (holders: readonly AllocatedDevice[]) =>
     ownersOfGpu(use([{ pid: 1 }], holders), map(nameless)).owners.map((one) => one.labels);
   expect(labels([held("a")])).toEqual([{ namespace: "lab", pod: "a", container: "main" }]);
   expect(labels([held("a"), held("b")])).toContainEqual({

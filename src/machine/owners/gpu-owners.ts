@@ -4,7 +4,7 @@
  */
 import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
 import { valueOf } from "./attribution.ts";
-import type { HeldDevice } from "./kubelet/pod-resources.ts";
+import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 
 export interface GpuProcess {
   readonly pid: number;
@@ -16,7 +16,7 @@ export interface GpuProcess {
 export interface GpuUse {
   readonly processes: readonly GpuProcess[];
   /** Who holds the device by the kubelet's list. */
-  readonly holders: Attribution<readonly HeldDevice[]>;
+  readonly holders: Attribution<readonly AllocatedDevice[]>;
 }
 
 /** Labels of gpu_owner_info, gpu_owner_memory_bytes and gpu_owner_utilization_ratio beside the device's. */
@@ -94,7 +94,7 @@ function ownerLabels(owner: Owner, holders: GpuUse["holders"]): OwnerLabels {
 function podNamesOf(
   owner: Owner,
   holders: GpuUse["holders"],
-): Pick<HeldDevice, "namespace" | "pod" | "container"> | undefined {
+): Pick<AllocatedDevice, "namespace" | "pod" | "container"> | undefined {
   if (owner.pod.known && owner.namespace.known && owner.containerName.known)
     return {
       namespace: owner.namespace.value,
@@ -168,11 +168,11 @@ export function topProcesses(
   return { processes, leftOut: Math.max(0, sorted.length - limit) };
 }
 
-interface Sized {
+interface ProcessSize {
   readonly memoryBytes?: number | undefined;
   readonly utilizationRatio?: number | undefined;
 }
 
-const bySize = (a: Sized, b: Sized): number =>
+const bySize = (a: ProcessSize, b: ProcessSize): number =>
   (b.memoryBytes ?? -1) - (a.memoryBytes ?? -1) ||
   (b.utilizationRatio ?? -1) - (a.utilizationRatio ?? -1);

@@ -34,11 +34,11 @@ export function parsePasswd(text: string): ReadonlyMap<string, string> {
 }
 
 const wanted = ["SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_USER"] as const;
-type Wanted = (typeof wanted)[number];
+type SlurmVariable = (typeof wanted)[number];
 
 /** Only what is asked for: an environment holds secrets, and nothing else of it may leave this function. */
-export function parseEnviron(bytes: Uint8Array): Readonly<Partial<Record<Wanted, string>>> {
-  const found: Partial<Record<Wanted, string>> = {};
+export function parseEnviron(bytes: Uint8Array): Readonly<Partial<Record<SlurmVariable, string>>> {
+  const found: Partial<Record<SlurmVariable, string>> = {};
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   for (const pair of text.split("\0")) {
     const name = wanted.find((one) => pair.startsWith(`${one}=`));

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../base/log.ts";
-import type { FileDoor } from "../sysfs/file-access.ts";
-import { hostDoor } from "../sysfs/file-access.ts";
+import type { FileAccess } from "../sysfs/file-access.ts";
+import { hostFileAccess } from "../sysfs/file-access.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 import { createOwnerResolver } from "./resolver.ts";
 
@@ -17,13 +17,13 @@ let reads: string[] = [];
 let refused = "";
 
 /** Counts what is opened, and refuses one kind of file as the kernel does for another user's process. */
-const door: FileDoor = {
-  ...hostDoor,
+const door: FileAccess = {
+  ...hostFileAccess,
   bytes: (path, maxBytes) => {
     reads.push(path);
     return refused !== "" && path.endsWith(refused)
       ? Promise.reject(Object.assign(new Error("no"), { code: "EACCES" }))
-      : hostDoor.bytes(path, maxBytes);
+      : hostFileAccess.bytes(path, maxBytes);
   },
 };
 

@@ -3,8 +3,8 @@
  * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
  */
 import type { Log } from "../../base/log.ts";
-import type { FileDoor } from "../sysfs/file-access.ts";
-import { hostDoor } from "../sysfs/file-access.ts";
+import type { FileAccess } from "../sysfs/file-access.ts";
+import { hostFileAccess } from "../sysfs/file-access.ts";
 import { readBytes, readText } from "../sysfs/read.ts";
 import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
 import { firstKnown, known, unknown } from "./attribution.ts";
@@ -14,7 +14,7 @@ import { kubeletSocket as defaultSocket } from "./kubelet/client.ts";
 import { KubeletDevices } from "./kubelet/devices.ts";
 import type { PodName } from "./kubelet/pod-names.ts";
 import { containerLogFolder, PodNames } from "./kubelet/pod-names.ts";
-import type { HeldDevice } from "./kubelet/pod-resources.ts";
+import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 
 export interface OwnerResolverOptions {
@@ -24,7 +24,7 @@ export interface OwnerResolverOptions {
   readonly kubeletSocket?: string;
   readonly containerLogs?: string;
   readonly passwd?: string;
-  readonly door?: FileDoor;
+  readonly door?: FileAccess;
   /** How long an owner is believed without looking again. */
   readonly expiryMs?: number;
 }
@@ -35,27 +35,27 @@ export interface OwnerResolver {
   /** Asks the kubelet again where its last answer is old; call it on a slow schedule. Never rejects. */
   refresh(): Promise<void>;
   /** Containers that hold the device by the kubelet's list: none, one, or several where it is shared. */
-  podOfDevice(deviceId: string): Attribution<readonly HeldDevice[]>;
+  podOfDevice(deviceId: string): Attribution<readonly AllocatedDevice[]>;
 }
 
 /** More processes than this do not hold GPUs; the oldest answers go first. */
-const mostKept = 4_096;
+const maxCachedOwners = 4_096;
 
-interface Kept {
+interface CachedOwner {
   readonly owner: Owner;
   readonly startTicks: string;
   readonly untilMs: number;
 }
 
 export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolver {
-  const { procfs, nowMs, log, door = hostDoor, expiryMs = 60_000 } = options;
+  const { procfs, nowMs, log, door = hostFileAccess, expiryMs = 60_000 } = options;
   const devices = new KubeletDevices({
     socket: options.kubeletSocket ?? defaultSocket,
     nowMs,
     log,
   });
   const podNames = new PodNames(options.containerLogs ?? containerLogFolder, nowMs, door);
-  const kept = new Map<number, Kept>();
+  const kept = new Map<number, CachedOwner>();
   let users: { readonly names: ReadonlyMap<string, string>; readonly untilMs: number } | undefined;
 
   const userName = async (uid: string): Promise<string> => {
@@ -120,7 +120,7 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
       kept.delete(pid);
       kept.set(pid, { owner, startTicks: identity.startTicks, untilMs: nowMs() + expiryMs });
       const [oldest] = kept.keys();
-      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      if (kept.size > maxCachedOwners && oldest !== undefined) kept.delete(oldest);
       return owner;
     },
     refresh: () => devices.refresh(),

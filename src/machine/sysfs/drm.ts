@@ -1,6 +1,6 @@
 /** The graphics cards under class/drm, as the kernel numbers them. Finds them without waking any. */
 import path from "node:path";
-import type { FileDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
 import { parsePciAddress } from "./pci.ts";
 import { listDir, readLink, readText, resolvePath } from "./read.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
@@ -31,7 +31,7 @@ export interface DrmCards {
 export async function findDrmCards(
   sysfs: string,
   vendorId: number,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<DrmCards> {
   const folder = `${sysfs}/class/drm`;
   const names = await listDir(folder, door);
@@ -71,7 +71,7 @@ const isIdentified = (card: FoundCard): card is DrmCard => card.pciBusId !== und
 async function describeCard(
   name: string,
   device: string,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<FoundCard | undefined> {
   const [vendor, uevent, revision] = await Promise.all([
     readText(`${device}/vendor`, 64, door),
@@ -92,19 +92,19 @@ async function describeCard(
   };
 }
 
-async function linkName(link: string, door: FileDoor): Promise<string> {
+async function linkName(link: string, door: FileAccess): Promise<string> {
   const target = await readLink(link, door);
   return target.ok ? path.basename(target.value) : "";
 }
 
 /** `device` links to a folder named after the address: `…/pci0000:00/0000:00:03.1/0000:03:00.0`. */
-async function pathAddress(device: string, door: FileDoor): Promise<string | undefined> {
+async function pathAddress(device: string, door: FileAccess): Promise<string | undefined> {
   const real = await resolvePath(device, door);
   return real.ok ? parsePciAddress(path.basename(real.value)) : undefined;
 }
 
 /** PCI_ID is `1002:744C`. */
-async function readDeviceId(pciId: string, device: string, door: FileDoor): Promise<number> {
+async function readDeviceId(pciId: string, device: string, door: FileAccess): Promise<number> {
   const told = /^[0-9a-f]{1,4}:([0-9a-f]{1,4})$/i.exec(pciId)?.[1];
   if (told !== undefined) return Number.parseInt(told, 16);
   const own = await readText(`${device}/device`, 64, door);

@@ -4,7 +4,7 @@
  */
 import { close, constants, open, read, readdir, readlink, realpath } from "node:fs";
 
-export interface FileDoor {
+export interface FileAccess {
   /** At most `maxBytes` from the start; rejects with the system's error. */
   readonly bytes: (path: string, maxBytes: number) => Promise<Buffer>;
   readonly list: (path: string) => Promise<string[]>;
@@ -15,7 +15,7 @@ export interface FileDoor {
 /** Opening a FIFO must not wait for a writer. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 
-export const hostDoor: FileDoor = {
+export const hostFileAccess: FileAccess = {
   bytes: async (path, maxBytes) => {
     const file = await called<number>((done) => open(path, openFlags, done));
     try {

@@ -2,9 +2,9 @@
  * A device's sensors under hwmon: which channels there are and what their labels say. The number of a channel means
  * nothing across drivers and cards; the label does. Must not be called for a device that sleeps.
  */
-import type { FileDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
 import { listDir, readSensor, readText } from "./read.ts";
-import type { Reading } from "./read-result.ts";
+import type { ReadResult } from "./read-result.ts";
 import { unsupported } from "./read-result.ts";
 
 const kinds = ["temp", "power", "freq", "in", "fan", "pwm", "energy", "curr"] as const;
@@ -20,11 +20,14 @@ export interface HwmonChannel {
   /** What follows the number: `input`, `crit`; empty for the bare file, as in `pwm1`. */
   readonly attributes: ReadonlySet<string>;
   /** Reads one of them; `unsupported` without a look when it is not there. */
-  readonly read: (attribute: string) => Promise<Reading<number>>;
+  readonly read: (attribute: string) => Promise<ReadResult<number>>;
 }
 
 /** Every channel of the device's own hwmon folders, ordered by kind and number. */
-export async function readHwmon(device: string, door: FileDoor): Promise<readonly HwmonChannel[]> {
+export async function readHwmon(
+  device: string,
+  door: FileAccess,
+): Promise<readonly HwmonChannel[]> {
   const folders = await listDir(`${device}/hwmon`, door);
   if (!folders.ok) return [];
   const found = await Promise.all(
@@ -35,7 +38,7 @@ export async function readHwmon(device: string, door: FileDoor): Promise<readonl
   return found.flat();
 }
 
-async function readFolder(folder: string, door: FileDoor): Promise<readonly HwmonChannel[]> {
+async function readFolder(folder: string, door: FileAccess): Promise<readonly HwmonChannel[]> {
   const files = await listDir(folder, door);
   if (!files.ok) return [];
   const channels = groupFiles(files.value);

@@ -1,5 +1,5 @@
 /** Display devices on the PCI bus, whichever driver holds them: what a doctor says when a card is there and its driver is not. */
-import type { FileDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
 import { parseUevent } from "./drm.ts";
 import { listDir, readText } from "./read.ts";
 
@@ -15,7 +15,7 @@ const displayClass = /^0x(?:03|12)/;
 export async function findPciDisplays(
   sysfs: string,
   vendorId: number,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<readonly PciDisplay[]> {
   const folder = `${sysfs}/bus/pci/devices`;
   const names = await listDir(folder, door);

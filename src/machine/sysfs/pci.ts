@@ -1,7 +1,7 @@
 /** What the PCI core's own files say of a device: its link, its errors, whether it sleeps. Reading them never wakes it. */
-import type { FileDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
 import { readNumber, readText, resolvePath } from "./read.ts";
-import type { Reading } from "./read-result.ts";
+import type { ReadResult } from "./read-result.ts";
 import { failed, present, unsupported } from "./read-result.ts";
 
 /** domain:bus:device.function in lower case; undefined for anything else. A domain has four digits, behind Intel VMD more. */
@@ -20,7 +20,7 @@ export type SleepState = "awake" | "asleep" | "gone";
  * runtime_status first; where it says nothing, power_state. A device that is about to sleep counts as asleep, since a read
  * would hold it back. Gone means not even the vendor can be read.
  */
-export async function readSleepState(device: string, door: FileDoor): Promise<SleepState> {
+export async function readSleepState(device: string, door: FileAccess): Promise<SleepState> {
   const status = await readText(`${device}/power/runtime_status`, 64, door);
   if (status.ok && /^suspend(?:ed|ing)$/.test(status.value)) return "asleep";
   if (status.ok && /^(?:active|resuming)$/.test(status.value)) return "awake";
@@ -33,13 +33,13 @@ export async function readSleepState(device: string, door: FileDoor): Promise<Sl
 const generations: readonly number[] = [2.5, 5, 8, 16, 32, 64];
 
 /** PCIe generation of a speed in GT/s. */
-export function pcieGeneration(gigatransfers: number): Reading<number> {
+export function pcieGeneration(gigatransfers: number): ReadResult<number> {
   const place = generations.indexOf(gigatransfers);
   return place === -1 ? failed : present(place + 1);
 }
 
 /** `16.0 GT/s PCIe`, on older kernels `8 GT/s`. A device that is no PCIe card says `Unknown`. */
-export function parseLinkSpeed(text: string): Reading<number> {
+export function parseLinkSpeed(text: string): ReadResult<number> {
   if (/^unknown/i.test(text)) return unsupported;
   const match = /^(\d{1,3}(?:\.\d{1,2})?) GT\/s/.exec(text);
   return match === null ? failed : pcieGeneration(Number(match[1]));
@@ -48,8 +48,8 @@ export function parseLinkSpeed(text: string): Reading<number> {
 export async function readLinkGeneration(
   device: string,
   which: "current" | "max",
-  door: FileDoor,
-): Promise<Reading<number>> {
+  door: FileAccess,
+): Promise<ReadResult<number>> {
   const text = await readText(`${device}/${which}_link_speed`, 64, door);
   return text.ok ? parseLinkSpeed(text.value) : text;
 }
@@ -58,8 +58,8 @@ export async function readLinkGeneration(
 export async function readLinkWidth(
   device: string,
   which: "current" | "max",
-  door: FileDoor,
-): Promise<Reading<number>> {
+  door: FileAccess,
+): Promise<ReadResult<number>> {
   const width = await readNumber(`${device}/${which}_link_width`, door);
   if (width.ok && width.value === 0) return unsupported;
   return width.ok && width.value >= 255 ? failed : width;
@@ -69,7 +69,7 @@ export async function readLinkWidth(
  * Where the slot's link is told. A card with a switch of its own shows the link inside the card; the switch's upstream port,
  * a bridge of the same vendor above it, shows the one to the slot.
  */
-export async function findSlotPort(device: string, door: FileDoor): Promise<string> {
+export async function findSlotPort(device: string, door: FileAccess): Promise<string> {
   const vendor = await readText(`${device}/vendor`, 64, door);
   const real = await resolvePath(device, door);
   if (!vendor.ok || !real.ok) return device;
@@ -88,7 +88,7 @@ export const aerSeverities = ["correctable", "nonfatal", "fatal"] as const;
 export type AerSeverity = (typeof aerSeverities)[number];
 
 /** The last line of aer_dev_*: `TOTAL_ERR_COR 0`. */
-export function parseAerTotal(text: string): Reading<number> {
+export function parseAerTotal(text: string): ReadResult<number> {
   const match = /^TOTAL_ERR_\w+ (\d{1,15})$/m.exec(text);
   return match === null ? failed : present(Number(match[1]));
 }
@@ -96,8 +96,8 @@ export function parseAerTotal(text: string): Reading<number> {
 export async function readAerTotal(
   device: string,
   severity: AerSeverity,
-  door: FileDoor,
-): Promise<Reading<number>> {
+  door: FileAccess,
+): Promise<ReadResult<number>> {
   const text = await readText(`${device}/aer_dev_${severity}`, 4_096, door);
   return text.ok ? parseAerTotal(text.value) : text;
 }

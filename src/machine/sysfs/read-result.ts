@@ -2,28 +2,28 @@
 import { systemCode } from "../../base/error.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 
-export interface Absent {
+export interface AbsentResult {
   readonly ok: false;
   readonly reason: AbsenceReason;
 }
-export type Reading<T> = { readonly ok: true; readonly value: T } | Absent;
+export type ReadResult<T> = { readonly ok: true; readonly value: T } | AbsentResult;
 
-export const unsupported: Absent = { ok: false, reason: "unsupported" };
-export const denied: Absent = { ok: false, reason: "denied" };
-export const asleep: Absent = { ok: false, reason: "asleep" };
-export const failed: Absent = { ok: false, reason: "failed" };
+export const unsupported: AbsentResult = { ok: false, reason: "unsupported" };
+export const denied: AbsentResult = { ok: false, reason: "denied" };
+export const asleep: AbsentResult = { ok: false, reason: "asleep" };
+export const failed: AbsentResult = { ok: false, reason: "failed" };
 
-export function present<T>(value: T): Reading<T> {
+export function present<T>(value: T): ReadResult<T> {
   return { ok: true, value };
 }
 
 /** The value as another one; an absence stays as it is. */
-export function mapReading<T, U>(reading: Reading<T>, map: (value: T) => U): Reading<U> {
+export function mapReadResult<T, U>(reading: ReadResult<T>, map: (value: T) => U): ReadResult<U> {
   return reading.ok ? present(map(reading.value)) : reading;
 }
 
 /** A driver says EOPNOTSUPP or EINVAL for a sensor this chip lacks, and EBUSY, EIO or ENODEV when asked at a bad moment. */
-const reasons: Readonly<Record<string, Absent>> = {
+const reasons: Readonly<Record<string, AbsentResult>> = {
   ENOENT: unsupported,
   ENOTDIR: unsupported,
   EISDIR: unsupported,
@@ -35,6 +35,6 @@ const reasons: Readonly<Record<string, Absent>> = {
   EPERM: denied,
 };
 
-export function absenceOf(thrown: unknown): Absent {
+export function absenceOf(thrown: unknown): AbsentResult {
   return reasons[systemCode(thrown) ?? ""] ?? failed;
 }

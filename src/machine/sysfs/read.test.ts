@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FileDoor } from "./file-access.ts";
-import { hostDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
+import { hostFileAccess } from "./file-access.ts";
 import {
   listDir,
   parseNumber,
@@ -16,7 +16,7 @@ import {
   resolvePath,
 } from "./read.ts";
 import { failed, unsupported } from "./read-result.ts";
-import { tracedDoor } from "./trace.ts";
+import { traceFileAccess } from "./trace.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -31,7 +31,7 @@ function file(name: string, content: string | Buffer): string {
 }
 
 /** A door behind which every call fails with one system error. */
-function failing(code: string): FileDoor {
+function failing(code: string): FileAccess {
   const reject = (): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));
   return { bytes: reject, list: reject, link: reject, resolve: reject };
@@ -109,7 +109,7 @@ test("a folder is no file, a file is no folder, and a link tells where it points
 });
 
 test("a traced door tells every path that was touched", async () => {
-  const door = tracedDoor(hostDoor);
+  const door = traceFileAccess(hostFileAccess);
   await readText(path.join(folder, "missing"), 16, door);
   await listDir(folder, door);
   expect(door.touched).toEqual([path.join(folder, "missing"), folder]);

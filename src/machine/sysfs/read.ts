@@ -1,7 +1,7 @@
 /** Bounded reads of kernel files. Never throws: a file that cannot be read is an absence with its reason. */
-import type { FileDoor } from "./file-access.ts";
-import { hostDoor, pageBytes } from "./file-access.ts";
-import type { Reading } from "./read-result.ts";
+import type { FileAccess } from "./file-access.ts";
+import { hostFileAccess, pageBytes } from "./file-access.ts";
+import type { ReadResult } from "./read-result.ts";
 import { absenceOf, failed, present, unsupported } from "./read-result.ts";
 
 const numberBytes = 64;
@@ -9,8 +9,8 @@ const numberBytes = 64;
 export async function readBytes(
   path: string,
   maxBytes: number,
-  door: FileDoor = hostDoor,
-): Promise<Reading<Buffer>> {
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<Buffer>> {
   try {
     return present(await door.bytes(path, maxBytes));
   } catch (thrown) {
@@ -22,8 +22,8 @@ export async function readBytes(
 export async function readText(
   path: string,
   maxBytes: number = pageBytes,
-  door: FileDoor = hostDoor,
-): Promise<Reading<string>> {
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<string>> {
   const bytes = await readBytes(path, maxBytes, door);
   return bytes.ok ? present(trimText(bytes.value)) : bytes;
 }
@@ -31,8 +31,8 @@ export async function readText(
 /** One whole number, as most sensor files hold it. Anything else in the file is a failed reading. */
 export async function readNumber(
   path: string,
-  door: FileDoor = hostDoor,
-): Promise<Reading<number>> {
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<number>> {
   const text = await readText(path, numberBytes, door);
   return text.ok ? parseNumber(text.value) : text;
 }
@@ -48,13 +48,16 @@ export function isAllOnes(value: number): boolean {
 /** A number a GPU's chip reports; all ones is what it does not report. */
 export async function readSensor(
   path: string,
-  door: FileDoor = hostDoor,
-): Promise<Reading<number>> {
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<number>> {
   const number = await readNumber(path, door);
   return number.ok && isAllOnes(number.value) ? unsupported : number;
 }
 
-export async function listDir(path: string, door: FileDoor = hostDoor): Promise<Reading<string[]>> {
+export async function listDir(
+  path: string,
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<string[]>> {
   try {
     return present(await door.list(path));
   } catch (thrown) {
@@ -62,7 +65,10 @@ export async function listDir(path: string, door: FileDoor = hostDoor): Promise<
   }
 }
 
-export async function readLink(path: string, door: FileDoor = hostDoor): Promise<Reading<string>> {
+export async function readLink(
+  path: string,
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<string>> {
   try {
     return present(await door.link(path));
   } catch (thrown) {
@@ -73,8 +79,8 @@ export async function readLink(path: string, door: FileDoor = hostDoor): Promise
 /** Where the path really is, through every link on the way. */
 export async function resolvePath(
   path: string,
-  door: FileDoor = hostDoor,
-): Promise<Reading<string>> {
+  door: FileAccess = hostFileAccess,
+): Promise<ReadResult<string>> {
   try {
     return present(await door.resolve(path));
   } catch (thrown) {
@@ -88,6 +94,6 @@ export function trimText(bytes: Buffer): string {
 }
 
 /** Decimal, or hexadecimal with 0x. A number too big to be exact is still a number. */
-export function parseNumber(text: string): Reading<number> {
+export function parseNumber(text: string): ReadResult<number> {
   return /^(?:[+-]?\d{1,20}|0x[0-9a-f]{1,16})$/i.test(text) ? present(Number(text)) : failed;
 }

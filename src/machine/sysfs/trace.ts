@@ -1,13 +1,13 @@
 /** A door that remembers what went through it, to show in a test that a sleeping GPU was left alone. */
-import type { FileDoor } from "./file-access.ts";
-import { hostDoor } from "./file-access.ts";
+import type { FileAccess } from "./file-access.ts";
+import { hostFileAccess } from "./file-access.ts";
 
-export interface TracedDoor extends FileDoor {
+export interface TracedFileAccess extends FileAccess {
   /** Every path opened, listed or followed since the last `splice(0)`. */
   readonly touched: string[];
 }
 
-export function tracedDoor(inner: FileDoor = hostDoor): TracedDoor {
+export function traceFileAccess(inner: FileAccess = hostFileAccess): TracedFileAccess {
   const touched: string[] = [];
   const note = (path: string): string => {
     touched.push(path);

@@ -1,7 +1,7 @@
 /** How entries are written down: a name and what differs from the usual; kind and unit are read off the name. */
 import type { LabelSpec, MetricEntry, MetricKind, Tier, Unit, VendorSource } from "./entry.ts";
 
-export interface EntryDraft {
+export interface MetricEntryOptions {
   readonly help: string;
   readonly kind?: MetricKind;
   readonly unit?: Unit;
@@ -39,7 +39,7 @@ const unitSuffixes: readonly (readonly [
 export function entry(
   subject: MetricEntry["subject"],
   name: string,
-  draft: EntryDraft,
+  draft: MetricEntryOptions,
 ): MetricEntry {
   const base = name.endsWith("_total") ? name.slice(0, -"_total".length) : name;
   const [, unit, resolution, max] = unitSuffixes.find(([suffix]) => base.endsWith(suffix)) ?? [

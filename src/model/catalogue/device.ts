@@ -1,13 +1,13 @@
 /** How an entry about a GPU is written down, and the labels several of its tables share. */
 import { entry } from "./define.ts";
-import type { EntryDraft } from "./define.ts";
+import type { MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
-export const device = (name: string, draft: EntryDraft): MetricEntry =>
+export const device = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("device", name, draft);
 
 /** A metric that is 1 for yes and 0 for no. */
-export const yesNo = (name: string, draft: EntryDraft): MetricEntry =>
+export const yesNo = (name: string, draft: MetricEntryOptions): MetricEntry =>
   device(name, { plausible: [0, 1], resolution: 1, ...draft });
 
 export const direction: LabelSpec = {

@@ -1,15 +1,16 @@
 /** The machine around the GPUs, and its containers. A table: what must not be added up over its labels has a name of its own. */
 import { entry } from "./define.ts";
-import type { EntryDraft } from "./define.ts";
+import type { MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
-const machine = (name: string, draft: EntryDraft): MetricEntry => entry("host", name, draft);
+const machine = (name: string, draft: MetricEntryOptions): MetricEntry =>
+  entry("host", name, draft);
 
 /** Counters of bytes and packets run for years: only what no counter can reach is implausible. */
-const counter = (name: string, draft: EntryDraft): MetricEntry =>
+const counter = (name: string, draft: MetricEntryOptions): MetricEntry =>
   machine(name, { plausible: [0, 2 ** 64], ...draft });
 
-const container = (name: string, draft: EntryDraft): MetricEntry =>
+const container = (name: string, draft: MetricEntryOptions): MetricEntry =>
   counter(name, { tier: "slow", ...draft, labels: [...containerLabels, ...(draft.labels ?? [])] });
 
 const containerLabels: readonly LabelSpec[] = [

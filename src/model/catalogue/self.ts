@@ -1,9 +1,9 @@
 /** What gpulse tells about itself: each source's cost and success, each sink's losses, and the process. */
 import { entry } from "./define.ts";
-import type { EntryDraft } from "./define.ts";
+import type { MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
-const own = (name: string, draft: EntryDraft): MetricEntry =>
+const own = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("self", name, { plausible: [0, Number.MAX_VALUE], ...draft });
 
 const source: LabelSpec = { name: "source", help: "The source's name." };

@@ -1,9 +1,9 @@
 /** What the machine-learning work on a host tells: the queue that feeds GPUs, and how fast steps and requests are. */
 import { entry } from "./define.ts";
-import type { EntryDraft } from "./define.ts";
+import type { MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
-const workload = (name: string, draft: EntryDraft): MetricEntry =>
+const workload = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("workload", name, { given: { sim: "the job queue" }, ...draft });
 
 const kind: LabelSpec = {

@@ -58,7 +58,7 @@ export function bytesOf(text: string): readonly number[] | undefined {
 }
 
 /** The address itself, and an IPv4 one that a gateway would make of it. */
-export function meanings(bytes: readonly number[]): readonly (readonly number[])[] {
+export function resolveEmbeddedAddresses(bytes: readonly number[]): readonly (readonly number[])[] {
   if (bytes.length === 4) return [bytes];
   const found = carriers.find(({ range }) => contains(range, bytes));
   // `::` and `::1` are themselves, and no IPv4 addresses.
@@ -80,20 +80,23 @@ const carriers = [
   { range: range("2002::/16"), at: 2 },
 ];
 
-export type Place = "public" | "private" | "never";
+export type AddressClass = "public" | "private" | "never";
 
-interface Known {
+interface ClassifiedRange {
   readonly range: AddressRange;
-  readonly place: Exclude<Place, "public">;
+  readonly place: Exclude<AddressClass, "public">;
   readonly name: string;
 }
 
-const known = (place: Known["place"], name: string, ranges: readonly string[]): Known[] =>
-  ranges.map((text) => ({ range: range(text), place, name }));
+const rangesOfClass = (
+  place: ClassifiedRange["place"],
+  name: string,
+  ranges: readonly string[],
+): ClassifiedRange[] => ranges.map((text) => ({ range: range(text), place, name }));
 
 /** The first that fits counts. */
-const places: readonly Known[] = [
-  ...known("never", "a cloud's metadata service", [
+const places: readonly ClassifiedRange[] = [
+  ...rangesOfClass("never", "a cloud's metadata service", [
     "169.254.169.254",
     "169.254.170.2",
     "169.254.170.23",
@@ -103,11 +106,11 @@ const places: readonly Known[] = [
     "fd00:ec2::/32",
     "fd20:ce::254",
   ]),
-  ...known("never", "a link-local address", ["169.254.0.0/16", "fe80::/10"]),
-  ...known("never", "no address of a machine", ["0.0.0.0/8", "240.0.0.0/4", "::/128"]),
-  ...known("never", "a multicast address", ["224.0.0.0/4", "ff00::/8"]),
-  ...known("private", "this machine", ["127.0.0.0/8", "::1/128"]),
-  ...known("private", "a private address", [
+  ...rangesOfClass("never", "a link-local address", ["169.254.0.0/16", "fe80::/10"]),
+  ...rangesOfClass("never", "no address of a machine", ["0.0.0.0/8", "240.0.0.0/4", "::/128"]),
+  ...rangesOfClass("never", "a multicast address", ["224.0.0.0/4", "ff00::/8"]),
+  ...rangesOfClass("private", "this machine", ["127.0.0.0/8", "::1/128"]),
+  ...rangesOfClass("private", "a private address", [
     "10.0.0.0/8",
     "172.16.0.0/12",
     "192.168.0.0/16",
@@ -122,6 +125,6 @@ const places: readonly Known[] = [
 ];
 
 /** What an address is, and the range that says so. */
-export function placeOf(address: readonly number[]): Known | undefined {
+export function classifyAddress(address: readonly number[]): ClassifiedRange | undefined {
   return places.find((one) => contains(one.range, address));
 }

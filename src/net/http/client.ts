@@ -3,11 +3,11 @@
  * Never shows a secret.
  */
 import type { HttpClientConfig } from "./auth-config.ts";
-import { FollowedFile } from "./reloading-file.ts";
+import { ReloadingFile } from "./reloading-file.ts";
 import { TokenSource } from "./oauth2.ts";
 import type { ProxyFor } from "./proxy.ts";
 import { proxyRoutes } from "./proxy.ts";
-import { HttpAgent, HttpTrouble } from "./request.ts";
+import { HttpAgent, HttpRequestError } from "./request.ts";
 import type { TlsOptions } from "./request.ts";
 import type { Secret } from "./secret.ts";
 
@@ -15,19 +15,19 @@ import type { Secret } from "./secret.ts";
 const maxRedirects = 10;
 
 /** A text that is known, or one that stands in a file. */
-type Wanted = (() => Promise<string>) | undefined;
+type TextProvider = (() => Promise<string>) | undefined;
 
 export class HttpClient {
   readonly config: HttpClientConfig;
   readonly #maxSockets: number;
   readonly #proxyFor: ProxyFor | undefined;
-  readonly #username: Wanted;
-  readonly #password: Wanted;
-  readonly #credentials: Wanted;
-  readonly #headers: readonly (readonly [name: string, values: readonly Wanted[]])[];
-  readonly #ca: Wanted;
-  readonly #cert: Wanted;
-  readonly #key: Wanted;
+  readonly #username: TextProvider;
+  readonly #password: TextProvider;
+  readonly #credentials: TextProvider;
+  readonly #headers: readonly (readonly [name: string, values: readonly TextProvider[]])[];
+  readonly #ca: TextProvider;
+  readonly #cert: TextProvider;
+  readonly #key: TextProvider;
   readonly #tokens: TokenSource | undefined;
   /** For the requests for tokens, which have TLS options and a proxy of their own. */
   readonly #tokenClient: HttpClient | undefined;
@@ -118,7 +118,7 @@ export class HttpClient {
   async #readAgent(): Promise<HttpAgent> {
     const { tls } = this.config;
     const [ca, cert, key] = await Promise.all([this.#ca?.(), this.#cert?.(), this.#key?.()]);
-    if (this.#isClosed) throw new HttpTrouble("aborted", "the client is closed");
+    if (this.#isClosed) throw new HttpRequestError("aborted", "the client is closed");
     const made = JSON.stringify([ca, cert, key]);
     if (this.#agent !== undefined && made === this.#agentMade) return this.#agent;
     const options: TlsOptions = {
@@ -144,19 +144,19 @@ function wanted(
   value: string | Secret | undefined,
   path: string | undefined,
   isTrimmed = true,
-): Wanted {
+): TextProvider {
   if (value !== undefined) {
     const text = typeof value === "string" ? value : value.reveal();
     return () => Promise.resolve(text);
   }
   if (path === undefined) return undefined;
-  const file = new FollowedFile(path, what);
+  const file = new ReloadingFile(path, what);
   return async () => (isTrimmed ? (await file.text()).trim() : file.text());
 }
 
 /** Node names a bad header but not its value; we say the same before it is sent. */
 function sendable(name: string, text: string): string {
   if (/[^\t -~\u0080-\u00ff]/.test(text))
-    throw new HttpTrouble("connection", `the header ${name} holds what no header may`);
+    throw new HttpRequestError("connection", `the header ${name} holds what no header may`);
   return text;
 }

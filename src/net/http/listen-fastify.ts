@@ -3,7 +3,11 @@ import type { FastifyInstance } from "fastify";
 import { isSecure, listenError, localUrl } from "./listen.ts";
 
 /** The URL a person on this machine opens. Port 0 takes a free one. */
-export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+export async function listenFastify(
+  app: FastifyInstance,
+  host: string,
+  port: number,
+): Promise<string> {
   try {
     await app.listen({ host, port });
   } catch (thrown) {

@@ -3,13 +3,13 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { GpulseError, systemCode } from "../../base/error.ts";
 
-export interface Listening {
+export interface ListenAddress {
   readonly port: number;
   /** A URL a person on this machine can open. */
   readonly url: string;
 }
 
-export async function listen(server: Server, host: string, port: number): Promise<Listening> {
+export async function listen(server: Server, host: string, port: number): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(listenError(error, host, port)));
     server.listen(port, host, resolve);

@@ -3,8 +3,8 @@
  * shortly before it expires. Never shows a secret.
  */
 import type { ProxyConfig } from "./proxy.ts";
-import type { HttpAgent, HttpAnswer } from "./request.ts";
-import { HttpTrouble, request, shown } from "./request.ts";
+import type { HttpAgent, HttpResponse } from "./request.ts";
+import { HttpRequestError, request, formatUrl } from "./request.ts";
 import type { Secret } from "./secret.ts";
 import type { TlsConfig } from "./tls-config.ts";
 
@@ -47,7 +47,7 @@ export class TokenSource {
     this.#connection = connection;
   }
 
-  /** The value of the Authorization header. @throws HttpTrouble */
+  /** The value of the Authorization header. @throws HttpRequestError */
   async header(): Promise<string> {
     if (this.#header !== "" && this.#connection.nowMs() < this.#untilMs) return this.#header;
     this.#fetching ??= this.#fetch().finally(() => {
@@ -63,12 +63,15 @@ export class TokenSource {
       if (other.status >= 200 && other.status < 300) this.#showsInBody = !this.#showsInBody;
       response = other.status < 300 ? other : response;
     }
-    const where = shown(new URL(this.#config.tokenUrl));
+    const where = formatUrl(new URL(this.#config.tokenUrl));
     if (response.status < 200 || response.status >= 300)
-      throw new HttpTrouble("connection", `${where} gave no token: it answered ${response.status}`);
+      throw new HttpRequestError(
+        "connection",
+        `${where} gave no token: it answered ${response.status}`,
+      );
     const { access_token: token, token_type: type, expires_in: seconds } = parsed(response);
     if (typeof token !== "string" || !/^[\t -~]+$/.test(token))
-      throw new HttpTrouble("connection", `${where} gave no token: its response holds none`);
+      throw new HttpRequestError("connection", `${where} gave no token: its response holds none`);
     const scheme = typeof type === "string" && /^[\w-]+$/.test(type) ? type : "Bearer";
     const lastsMs = Number(seconds) > 0 ? Number(seconds) * 1_000 - marginMs : Infinity;
     this.#header = `${scheme.toLowerCase() === "bearer" ? "Bearer" : scheme} ${token}`;
@@ -76,7 +79,7 @@ export class TokenSource {
     return this.#header;
   }
 
-  async #ask(inBody: boolean): Promise<HttpAnswer> {
+  async #ask(inBody: boolean): Promise<HttpResponse> {
     const { clientId, tokenUrl, scopes, endpointParams } = this.#config;
     const secret = await this.#connection.clientSecret();
     const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(secret)}`;
@@ -100,7 +103,7 @@ export class TokenSource {
   }
 }
 
-function parsed({ body }: HttpAnswer): Readonly<Record<string, unknown>> {
+function parsed({ body }: HttpResponse): Readonly<Record<string, unknown>> {
   const text = body.toString("utf8");
   try {
     const value = JSON.parse(text) as unknown;

@@ -11,7 +11,7 @@ import { afterEach, expect, test } from "vitest";
 import { parseRange } from "./address-ranges.ts";
 import type { AddressRange } from "./address-ranges.ts";
 import type { OutboundRule } from "./outbound.ts";
-import { guardSockets, refusalOf } from "./outbound.ts";
+import { guardSockets, checkAddress } from "./outbound.ts";
 import { request } from "./request.ts";
 
 const ends: (() => void)[] = [];
@@ -58,8 +58,8 @@ test.each([
   ["64:ff9b::169.254.169.254", "metadata"],
   ["2002:a9fe:a9fe::1", "metadata"],
 ])("%s is %s, and never contacted by itself", (address, name) => {
-  expect(refusalOf(rule(true), address, 80)?.message).toContain(name);
-  expect(refusalOf(rule(true, "0.0.0.0/0", "::/0"), address, 80)).toBeDefined();
+  expect(checkAddress(rule(true), address, 80)?.message).toContain(name);
+  expect(checkAddress(rule(true, "0.0.0.0/0", "::/0"), address, 80)).toBeDefined();
 });
 
 test.each([
@@ -79,8 +79,8 @@ test.each([
   "64:ff9b::a00:1",
   "2002:0a00:0001::1",
 ])("%s is private: contacted only where that is allowed", (address) => {
-  expect(refusalOf(rule(true), address, 80)).toBeUndefined();
-  expect(refusalOf(rule(false), address, 80)).toBeDefined();
+  expect(checkAddress(rule(true), address, 80)).toBeUndefined();
+  expect(checkAddress(rule(false), address, 80)).toBeDefined();
 });
 
 test.each([
@@ -90,7 +90,7 @@ test.each([
   "2606:4700::1",
   "::ffff:8.8.8.8",
   "example.com",
-])("%s is anybody's", (address) => expect(refusalOf(rule(false), address, 443)).toBeUndefined());
+])("%s is anybody's", (address) => expect(checkAddress(rule(false), address, 443)).toBeUndefined());
 
 test.each([
   ["10.0.0.0/8", "10.1.2.3", 80, true],
@@ -108,7 +108,7 @@ test.each([
   ["192.168.1.130/25", "192.168.1.129", 80, true],
   ["192.168.1.130/25", "192.168.1.1", 80, false],
 ])("with %s allowed, %s:%i may be contacted: %s", (allow, address, port, may) => {
-  expect(refusalOf(rule(false, allow), address, port) === undefined).toBe(may);
+  expect(checkAddress(rule(false, allow), address, port) === undefined).toBe(may);
 });
 
 test.each([

@@ -7,7 +7,7 @@ import dns from "node:dns";
 import type { LookupFunction, TcpSocketConnectOpts } from "node:net";
 import net from "node:net";
 import type { AddressRange } from "./address-ranges.ts";
-import { bytesOf, contains, meanings, placeOf } from "./address-ranges.ts";
+import { bytesOf, contains, resolveEmbeddedAddresses, classifyAddress } from "./address-ranges.ts";
 
 export interface OutboundRule {
   /** Whether this machine and private networks may be contacted. */
@@ -16,27 +16,27 @@ export interface OutboundRule {
   readonly allow: readonly AddressRange[];
 }
 
-export class OutboundRefused extends Error {
+export class OutboundBlockedError extends Error {
   readonly code = "EOUTBOUND";
   readonly address: string;
 
   constructor(sentence: string, address: string) {
     super(sentence);
-    this.name = "OutboundRefused";
+    this.name = "OutboundBlockedError";
     this.address = address;
   }
 }
 
 /** Why an address is not contacted; undefined where it may be. What is no address is none of ours to judge. */
-export function refusalOf(
+export function checkAddress(
   rule: OutboundRule,
   address: string,
   port: number | undefined,
-): OutboundRefused | undefined {
+): OutboundBlockedError | undefined {
   const bytes = bytesOf(address);
   if (bytes === undefined) return undefined;
-  for (const meant of meanings(bytes)) {
-    const place = placeOf(meant);
+  for (const meant of resolveEmbeddedAddresses(bytes)) {
+    const place = classifyAddress(meant);
     if (place === undefined || (place.place === "private" && rule.privateAllowed)) continue;
     // A range as wide as the internet is no word about a metadata service: that has to be named.
     const leastBits = place.place === "never" ? place.range.prefixBits : 0;
@@ -47,7 +47,7 @@ export function refusalOf(
         (contains(range, meant) || contains(range, bytes)),
     );
     if (isAllowed) continue;
-    return new OutboundRefused(
+    return new OutboundBlockedError(
       `${address} is ${place.name} and is not contacted: allow it with --allow-outbound ${address} or hub.outbound.allow`,
       address,
     );
@@ -56,11 +56,15 @@ export function refusalOf(
 }
 
 /** Told of each refused connection: the address, and the name that led to it where there was one. */
-export type Told = (refused: OutboundRefused, name: string, port: number | undefined) => void;
+export type OutboundBlockedHandler = (
+  refused: OutboundBlockedError,
+  name: string,
+  port: number | undefined,
+) => void;
 
 interface Guard {
   readonly rule: OutboundRule;
-  readonly tell: Told;
+  readonly tell: OutboundBlockedHandler;
 }
 
 /** All of them have to agree. */
@@ -71,7 +75,7 @@ let unpatch: (() => void) | undefined;
  * Puts the rule before every TCP connection of this process; the returned function takes it away again. Sockets of files
  * (`path`) go past it.
  */
-export function guardSockets(rule: OutboundRule, tell: Told): () => void {
+export function guardSockets(rule: OutboundRule, tell: OutboundBlockedHandler): () => void {
   const guard: Guard = { rule, tell };
   guards.add(guard);
   unpatch ??= patch();
@@ -94,7 +98,7 @@ function patch(): () => void {
     const { options, replace } = given;
     const port = Number(options.port);
     const host = options.host ?? "localhost";
-    const refused = judge(host, host, port);
+    const refused = checkGuards(host, host, port);
     if (refused !== undefined) {
       // On the next turn: whoever connects has yet to listen for errors.
       process.nextTick(() => this.destroy(refused));
@@ -107,9 +111,13 @@ function patch(): () => void {
   return () => void Object.defineProperty(net.Socket.prototype, "connect", before);
 }
 
-function judge(address: string, name: string, port: number): OutboundRefused | undefined {
+function checkGuards(
+  address: string,
+  name: string,
+  port: number,
+): OutboundBlockedError | undefined {
   for (const { rule, tell } of guards) {
-    const refused = refusalOf(rule, address, port);
+    const refused = checkAddress(rule, address, port);
     if (refused === undefined) continue;
     tell(refused, name, port);
     return refused;
@@ -123,7 +131,7 @@ function guardLookup(lookup: LookupFunction, port: number): LookupFunction {
     lookup(name, options, (trouble, found, family) => {
       if (trouble !== null) return callback(trouble, found, family);
       const all = typeof found === "string" ? [{ address: found, family: family ?? 4 }] : found;
-      const refusals = all.map(({ address }) => judge(address, name, port));
+      const refusals = all.map(({ address }) => checkGuards(address, name, port));
       const left = all.filter((_one, at) => refusals[at] === undefined);
       const refused = refusals.find((one) => one !== undefined);
       if (left.length === 0 && refused !== undefined) return callback(refused, "", 0);

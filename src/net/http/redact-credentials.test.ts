@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hideSent } from "./redact-credentials.ts";
+import { redactCredentials } from "./redact-credentials.ts";
 
 const pair = Buffer.from("me:hunter22").toString("base64");
 test.each([
@@ -13,5 +13,5 @@ test.each([
   [{ "x-key": "abc" }, "abc is a word", "abc is a word"],
   [{}, "as it is", "as it is"],
 ])("what was sent as %j is taken out of %j", (headers, text, shown) => {
-  expect(hideSent(text, headers)).toBe(shown);
+  expect(redactCredentials(text, headers)).toBe(shown);
 });

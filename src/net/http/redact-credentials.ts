@@ -4,7 +4,7 @@
 const shortest = 4;
 
 /** `headers` are those of the client's own configuration; of the usual ones nothing is hidden. */
-export function hideSent(text: string, headers: Readonly<Record<string, string>>): string {
+export function redactCredentials(text: string, headers: Readonly<Record<string, string>>): string {
   let shown = text;
   const secrets = Object.values(headers).flatMap(formsOf);
   for (const secret of secrets.sort((left, right) => right.length - left.length))

@@ -1,11 +1,11 @@
 /** A file whose text is wanted as it is now: read again only when it has changed. Never tells of what stands in it. */
 import { readFile, stat } from "node:fs/promises";
 import { systemCode } from "../../base/error.ts";
-import { HttpTrouble } from "./request.ts";
+import { HttpRequestError } from "./request.ts";
 
 const maxBytes = 1024 * 1024;
 
-export class FollowedFile {
+export class ReloadingFile {
   readonly path: string;
   readonly #what: string;
   #version = "";
@@ -23,17 +23,20 @@ export class FollowedFile {
       const version = `${mtimeMs} ${size} ${ino}`;
       if (version === this.#version) return this.#text;
       if (size > maxBytes)
-        throw new HttpTrouble("connection", `the file ${this.path} is too large for ${this.#what}`);
+        throw new HttpRequestError(
+          "connection",
+          `the file ${this.path} is too large for ${this.#what}`,
+        );
       this.#text = await readFile(this.path, "utf8");
       this.#version = version;
       return this.#text;
     } catch (thrown) {
-      if (thrown instanceof HttpTrouble) throw thrown;
+      if (thrown instanceof HttpRequestError) throw thrown;
       const why =
         systemCode(thrown) === "ENOENT"
           ? "does not exist"
           : `cannot be read (${systemCode(thrown) ?? "error"})`;
-      throw new HttpTrouble("connection", `the file ${this.path} with ${this.#what} ${why}`, {
+      throw new HttpRequestError("connection", `the file ${this.path} with ${this.#what} ${why}`, {
         cause: thrown,
       });
     }

@@ -2,7 +2,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { HttpTrouble, request } from "./request.ts";
+import { HttpRequestError, request } from "./request.ts";
 
 let base: string;
 let other: string;
@@ -55,7 +55,7 @@ const ask = (path: string, more = {}) =>
 const kindOf = (path: string, more = {}): Promise<string> =>
   ask(path, more).then(
     () => "answered",
-    (thrown: unknown) => (thrown instanceof HttpTrouble ? thrown.kind : "other"),
+    (thrown: unknown) => (thrown instanceof HttpRequestError ? thrown.kind : "other"),
   );
 
 test("an answer comes as it is, or unpacked", async () => {

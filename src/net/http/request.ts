@@ -27,7 +27,7 @@ export interface RequestOptions {
   readonly undoneByCaller?: string;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
@@ -35,12 +35,12 @@ export interface HttpAnswer {
   readonly url: string;
 }
 
-export class HttpTrouble extends Error {
+export class HttpRequestError extends Error {
   readonly kind: "timeout" | "too-large" | "connection" | "encoding" | "redirect" | "aborted";
 
-  constructor(kind: HttpTrouble["kind"], sentence: string, options?: { cause?: unknown }) {
+  constructor(kind: HttpRequestError["kind"], sentence: string, options?: { cause?: unknown }) {
     super(sentence, options);
-    this.name = "HttpTrouble";
+    this.name = "HttpRequestError";
     this.kind = kind;
   }
 }
@@ -122,7 +122,7 @@ export class HttpAgent {
   }
 }
 
-export async function request(url: string, options: RequestOptions): Promise<HttpAnswer> {
+export async function request(url: string, options: RequestOptions): Promise<HttpResponse> {
   const deadline = new AbortController();
   // Cancelled when the answer is there: a hub that scrapes thousands would otherwise drag their timers along.
   const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
@@ -142,7 +142,7 @@ async function follow(
   url: string,
   options: RequestOptions,
   outer: AbortSignal | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   let here = new URL(url);
   let headers = options.headers ?? {};
   for (let hops = options.maxRedirects ?? 0; ; hops--) {
@@ -150,7 +150,7 @@ async function follow(
     const target = answer.headers["location"];
     if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
       return answer;
-    if (hops <= 0) throw new HttpTrouble("redirect", `${shown(here)} redirects too often`);
+    if (hops <= 0) throw new HttpRequestError("redirect", `${formatUrl(here)} redirects too often`);
     const next = new URL(target, here);
     if (next.origin !== here.origin) headers = withoutCredentials(headers);
     here = next;
@@ -161,7 +161,7 @@ function once(
   url: URL,
   options: RequestOptions,
   outer: AbortSignal | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { agent } = options;
     const start = agent === undefined ? startDirectly : agent.request.bind(agent);
@@ -201,7 +201,10 @@ async function readBody(
 ): Promise<Buffer> {
   const encoding = answer.headers["content-encoding"] ?? "identity";
   if (!["identity", "gzip", undoneByCaller].includes(encoding))
-    throw new HttpTrouble("encoding", `the answer comes as ${encoding.slice(0, 40)}, not as gzip`);
+    throw new HttpRequestError(
+      "encoding",
+      `the answer comes as ${encoding.slice(0, 40)}, not as gzip`,
+    );
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of answer as AsyncIterable<Buffer>) {
@@ -227,25 +230,32 @@ async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> 
       : await gunzip(packed, { maxOutputLength });
   } catch (thrown) {
     if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxOutputLength);
-    throw new HttpTrouble("encoding", "the answer says it is gzip and is not", { cause: thrown });
+    throw new HttpRequestError("encoding", "the answer says it is gzip and is not", {
+      cause: thrown,
+    });
   }
 }
 
-const tooLarge = (maxBytes: number): HttpTrouble =>
-  new HttpTrouble("too-large", `the answer is larger than ${maxBytes} bytes`);
+const tooLarge = (maxBytes: number): HttpRequestError =>
+  new HttpRequestError("too-large", `the answer is larger than ${maxBytes} bytes`);
 
 function troubleOf(
   thrown: unknown,
   url: URL,
   { signal, timeoutMs }: RequestOptions,
   outer: AbortSignal | undefined,
-): HttpTrouble {
-  if (thrown instanceof HttpTrouble) return thrown;
+): HttpRequestError {
+  if (thrown instanceof HttpRequestError) return thrown;
   if (outer?.aborted === true)
-    return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+    return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);
   if (signal?.aborted === true)
-    return new HttpTrouble("timeout", `${shown(url)} did not answer within ${timeoutMs} ms`);
-  return new HttpTrouble("connection", `${shown(url)}: ${messageOf(thrown)}`, { cause: thrown });
+    return new HttpRequestError(
+      "timeout",
+      `${formatUrl(url)} did not answer within ${timeoutMs} ms`,
+    );
+  return new HttpRequestError("connection", `${formatUrl(url)}: ${messageOf(thrown)}`, {
+    cause: thrown,
+  });
 }
 
 /** Several addresses that all refuse come as one error without words of its own. */
@@ -256,7 +266,7 @@ function messageOf(thrown: unknown): string {
 }
 
 /** A URL as it may be shown: no user, no password, no query. */
-export const shown = (url: URL): string => `${url.origin}${url.pathname}`;
+export const formatUrl = (url: URL): string => `${url.origin}${url.pathname}`;
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 

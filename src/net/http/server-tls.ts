@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { createSecureContext } from "node:tls";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 
 /** The names are Go's, which is what Prometheus's web configuration file uses. */
 export const clientAuthTypes = [
@@ -55,7 +55,7 @@ export function loadServerTls(tls: ServerTls): LoadedTls {
   try {
     createSecureContext(context);
   } catch (thrown) {
-    throw new GpulseError("TLS_FILES", `TLS cannot be set up: ${sayError(thrown)}.`, {
+    throw new GpulseError("TLS_FILES", `TLS cannot be set up: ${formatError(thrown)}.`, {
       cause: thrown,
     });
   }
@@ -75,7 +75,7 @@ function readPem(what: string, file: string): string {
   } catch (thrown) {
     const code = systemCode(thrown);
     const why =
-      code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? sayError(thrown)})`;
+      code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? formatError(thrown)})`;
     throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} ${why}.`, { cause: thrown });
   }
   if (!text.includes("-----BEGIN "))

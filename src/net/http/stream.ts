@@ -4,7 +4,7 @@
  */
 import type http from "node:http";
 import type { HttpAgent } from "./request.ts";
-import { HttpTrouble, shown } from "./request.ts";
+import { HttpRequestError, formatUrl } from "./request.ts";
 
 export interface StreamOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export function streamLines(address: string, options: StreamOptions): Promise<Li
     const sent = agent.request(url, { headers: { ...headers }, signal });
     sent.setTimeout(silenceMs, () =>
       sent.destroy(
-        new HttpTrouble("timeout", `${shown(url)} was silent for ${silenceMs / 1_000} s`),
+        new HttpRequestError("timeout", `${formatUrl(url)} was silent for ${silenceMs / 1_000} s`),
       ),
     );
     sent.on("error", (thrown) => reject(troubleOf(thrown, url, signal)));
@@ -58,7 +58,7 @@ async function* linesOf(
       rest.push(chunk.subarray(from));
       restBytes += chunk.length - from;
       if (restBytes > maxLineBytes)
-        throw new HttpTrouble(
+        throw new HttpRequestError(
           "too-large",
           `a line of the answer is larger than ${maxLineBytes} bytes`,
         );
@@ -71,10 +71,10 @@ async function* linesOf(
   }
 }
 
-function troubleOf(thrown: unknown, url: URL, signal: AbortSignal): HttpTrouble {
-  if (thrown instanceof HttpTrouble) return thrown;
+function troubleOf(thrown: unknown, url: URL, signal: AbortSignal): HttpRequestError {
+  if (thrown instanceof HttpRequestError) return thrown;
   if (signal.aborted)
-    return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+    return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);
   const why = thrown instanceof Error ? thrown.message : String(thrown);
-  return new HttpTrouble("connection", `${shown(url)}: ${why}`, { cause: thrown });
+  return new HttpRequestError("connection", `${formatUrl(url)}: ${why}`, { cause: thrown });
 }

@@ -18,7 +18,7 @@ interface Target {
   readonly port: number;
 }
 
-type Created = (error: Error | null, stream: Duplex) => void;
+type ConnectCallback = (error: Error | null, stream: Duplex) => void;
 
 export const proxyAuthorization = ({
   username,
@@ -39,7 +39,7 @@ export class SecureTunnelAgent extends https.Agent {
     this.#server = server;
   }
 
-  override createConnection(options: ConnectionOptions, created?: Created): undefined {
+  override createConnection(options: ConnectionOptions, created?: ConnectCallback): undefined {
     const target = targetOf(options, 443);
     const secured = (socket: net.Socket): Duplex =>
       tls.connect({
@@ -63,7 +63,7 @@ export class PlainTunnelAgent extends http.Agent {
     this.#server = server;
   }
 
-  override createConnection(options: ConnectionOptions, created?: Created): undefined {
+  override createConnection(options: ConnectionOptions, created?: ConnectCallback): undefined {
     openTunnel(this.#server, targetOf(options, 80), {}).then(
       (socket) => created?.(null, socket),
       (thrown: unknown) => fail(thrown, created),
@@ -71,7 +71,7 @@ export class PlainTunnelAgent extends http.Agent {
   }
 }
 
-function fail(thrown: unknown, created: Created | undefined): void {
+function fail(thrown: unknown, created: ConnectCallback | undefined): void {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   // With an error Node reads no stream; its type asks for one.
   created?.(error, new net.Socket());

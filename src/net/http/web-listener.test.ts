@@ -13,7 +13,7 @@ import { silentLog } from "../../base/log.ts";
 import { BasicUsers } from "./basic-users.ts";
 import type { TlsOptions } from "./request.ts";
 import { HttpAgent, request } from "./request.ts";
-import { WebDoor } from "./web-listener.ts";
+import { WebListener } from "./web-listener.ts";
 import { readWebConfig } from "./web-config.ts";
 
 const ca = makeAuthority("test CA");
@@ -33,10 +33,13 @@ function hubCertificate(name = "hub", by = ca) {
   return writeCertificate(dir, name, by.issue({ commonName: name, names }));
 }
 
-async function serve(yaml: string, log: Log = silentLog): Promise<{ door: WebDoor; url: string }> {
+async function serve(
+  yaml: string,
+  log: Log = silentLog,
+): Promise<{ door: WebListener; url: string }> {
   const file = path.join(dir, "web.yml");
   writeFileSync(file, yaml);
-  const door = await WebDoor.open({ configFile: file }, {}, log);
+  const door = await WebListener.open({ configFile: file }, {}, log);
   const server: Server = door.createServer({}, (_request, response) => response.end("hello"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => {

@@ -7,8 +7,8 @@ import type { RequestListener, Server, ServerOptions } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Server as SecureServer } from "node:https";
-import { sayError, systemCode } from "../../base/error.ts";
-import { FewLines } from "../../base/log-throttle.ts";
+import { formatError, systemCode } from "../../base/error.ts";
+import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import { BasicUsers } from "./basic-users.ts";
 import type { LoadedTls, ServerTls } from "./server-tls.ts";
@@ -16,7 +16,7 @@ import { guardClients, loadServerTls } from "./server-tls.ts";
 import type { WebConfig } from "./web-config.ts";
 import { readWebConfig } from "./web-config.ts";
 
-export interface WebSettings {
+export interface WebListenOptions {
   readonly configFile?: string;
   /** From flags or gpulse.yaml; a web configuration file has its own. */
   readonly tls?: ServerTls;
@@ -24,8 +24,8 @@ export interface WebSettings {
 
 const checkEveryMs = 1_000;
 
-export class WebDoor {
-  readonly #settings: WebSettings;
+export class WebListener {
+  readonly #settings: WebListenOptions;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #log: Log;
   #config: WebConfig;
@@ -38,7 +38,7 @@ export class WebDoor {
   #seen = "";
 
   private constructor(
-    settings: WebSettings,
+    settings: WebListenOptions,
     env: Readonly<Record<string, string | undefined>>,
     log: Log,
     config: WebConfig,
@@ -54,11 +54,11 @@ export class WebDoor {
 
   /** Throws where the files do not work: nothing starts half guarded. */
   static async open(
-    settings: WebSettings,
+    settings: WebListenOptions,
     env: Readonly<Record<string, string | undefined>>,
     log: Log,
-  ): Promise<WebDoor> {
-    return new WebDoor(settings, env, log, await configOf(settings, env));
+  ): Promise<WebListener> {
+    return new WebListener(settings, env, log, await configOf(settings, env));
   }
 
   get secure(): boolean {
@@ -88,7 +88,7 @@ export class WebDoor {
       { ...options, ...context, requestCert, rejectUnauthorized },
       handler,
     );
-    const lines = new FewLines();
+    const lines = new LogThrottle();
     const refused = (address: string | undefined, trouble: string): void => {
       const line = lines.take(address ?? "gone", Date.now());
       if (line !== undefined)
@@ -119,7 +119,7 @@ export class WebDoor {
       this.#loaded = loaded;
     } catch (thrown) {
       this.#log.error("new TLS or user files do not work, the old ones go on", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return false;
     } finally {
@@ -165,7 +165,7 @@ export class WebDoor {
 }
 
 async function configOf(
-  { configFile, tls }: WebSettings,
+  { configFile, tls }: WebListenOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<WebConfig> {
   const config: WebConfig =

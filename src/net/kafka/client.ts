@@ -45,17 +45,17 @@ function missBrokersQuietly({ ConnectionPool, NetworkError }: KafkaClient): void
   });
 }
 
-export interface Patience {
+export interface KafkaTimeouts {
   readonly connectMs: number;
   readonly requestMs: number;
 }
 
-const usual: Patience = { connectMs: 5_000, requestMs: 30_000 };
+const usual: KafkaTimeouts = { connectMs: 5_000, requestMs: 30_000 };
 
 /** Retrying is ours: the client's would go on for a fixed number of times and hide why. */
 export function baseOptions(
   { brokers, clientId, tls, sasl }: KafkaTarget,
-  { connectMs, requestMs }: Patience = usual,
+  { connectMs, requestMs }: KafkaTimeouts = usual,
 ): Client.BaseOptions {
   return {
     clientId,
@@ -78,12 +78,12 @@ export function baseOptions(
   };
 }
 
-interface Closing {
+interface ClosableClient {
   close(force: boolean): Promise<void>;
 }
 
 /** Lets go of a client that may have nobody to say goodbye to: waits a moment and never fails. */
-export async function closeQuietly(client: Closing): Promise<void> {
+export async function closeQuietly(client: ClosableClient): Promise<void> {
   const closed = client.close(true).catch(() => undefined);
   await Promise.race([closed, sleep(2_000, undefined, { ref: false })]);
 }

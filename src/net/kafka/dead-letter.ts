@@ -30,7 +30,7 @@ export function letterMessage(
 }
 
 /** Keeps letters in their topic, which is made with the first of them. */
-export class DeadLetters {
+export class DeadLetterProducer {
   readonly #target: KafkaTarget;
   readonly #producer: KafkaProducer;
   readonly #prepare: (topic: string) => Promise<void>;

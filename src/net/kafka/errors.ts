@@ -1,5 +1,5 @@
 /** What an error of the Kafka client means for us: wait and try again, or tell a person what to do. */
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { KafkaTarget } from "./options.ts";
 
 /** The protocol's names of errors anywhere within; the client nests them. */
@@ -17,7 +17,7 @@ export function protocolNames(thrown: unknown): readonly string[] {
 }
 
 /** The innermost sentence, which says what happened; the outer ones say what was tried. */
-export function sayKafka(thrown: unknown): string {
+export function formatKafkaError(thrown: unknown): string {
   let one = thrown;
   for (let depth = 0; depth < 8; depth++) {
     const inner =
@@ -31,7 +31,7 @@ export function sayKafka(thrown: unknown): string {
     if (inner === undefined) break;
     one = inner;
   }
-  return [...new Set([...protocolNames(one), sayError(one) || (systemCode(one) ?? "")])]
+  return [...new Set([...protocolNames(one), formatError(one) || (systemCode(one) ?? "")])]
     .join(": ")
     .replace(/\.$/, "");
 }
@@ -63,14 +63,14 @@ const some = (thrown: unknown, names: ReadonlySet<string>): boolean =>
 
 export const isTooLarge = (thrown: unknown): boolean => some(thrown, tooLarge);
 /** The broker has forgotten who we are: what we resend is new to it. */
-export const isForgotten = (thrown: unknown): boolean => some(thrown, otherProducer);
+export const isUnknownProducer = (thrown: unknown): boolean => some(thrown, otherProducer);
 export const isUnknownTopic = (thrown: unknown): boolean =>
-  some(thrown, gone) || sayError(thrown).startsWith("Unknown topic ");
+  some(thrown, gone) || formatError(thrown).startsWith("Unknown topic ");
 
 /** An error that no waiting mends, as a person should read it; undefined where trying again may help. */
-export function refusal(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
+export function toPermanentError(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
   if (thrown instanceof GpulseError) return thrown;
-  const says = sayKafka(thrown);
+  const says = formatKafkaError(thrown);
   const refuse = (why: string): GpulseError =>
     new GpulseError("KAFKA_REFUSED", `${target.shown}: ${why}`, { cause: thrown });
   if (some(thrown, wrongLogin) || hasCode(thrown, "PLT_KFK_AUTHENTICATION"))
@@ -89,12 +89,12 @@ export function refusal(thrown: unknown, target: KafkaTarget): GpulseError | und
 }
 
 /** What to say where nothing answers within the time given. */
-export function unreachable(thrown: unknown, target: KafkaTarget): GpulseError {
+export function toUnreachableError(thrown: unknown, target: KafkaTarget): GpulseError {
   return (
-    refusal(thrown, target) ??
+    toPermanentError(thrown, target) ??
     new GpulseError(
       "KAFKA_UNREACHABLE",
-      `${target.shown}: no broker answers (${sayKafka(thrown)}). Check that Kafka runs, that the address and port are those of its listener${target.tls === undefined ? ", and whether it wants tls=true" : ""}.`,
+      `${target.shown}: no broker answers (${formatKafkaError(thrown)}). Check that Kafka runs, that the address and port are those of its listener${target.tls === undefined ? ", and whether it wants tls=true" : ""}.`,
       { cause: thrown },
     )
   );
@@ -113,7 +113,7 @@ function isTls(thrown: unknown): boolean {
   return (
     /^(?:ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_SSL_|ERR_OSSL_)/.test(
       innerCode(thrown),
-    ) || /wrong version number|self-signed certificate/.test(sayKafka(thrown))
+    ) || /wrong version number|self-signed certificate/.test(formatKafkaError(thrown))
   );
 }
 

@@ -7,8 +7,8 @@ import type { Log } from "../../base/log.ts";
 import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
-import type { Mark, Positions } from "./positions.ts";
-import { protocolNames, refusal, sayKafka } from "./errors.ts";
+import type { OffsetSnapshot, Positions } from "./positions.ts";
+import { protocolNames, toPermanentError, formatKafkaError } from "./errors.ts";
 
 export interface MembershipOptions {
   readonly target: KafkaTarget;
@@ -98,7 +98,7 @@ export class Membership {
   }
 
   /** Commits what was handed on of the partitions that are still ours; those that are not are another's to read again. */
-  async commit(upTo?: Mark): Promise<void> {
+  async commit(upTo?: OffsetSnapshot): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       await this.whileStaying(this.#assigning);
       const { topic } = this.#options.target;
@@ -200,8 +200,11 @@ export class Membership {
     if (this.over.aborted) return;
     this.#revoke();
     const { target, log } = this.#options;
-    if (refusal(thrown, target) === undefined)
-      log.warn("lost the group, joining again", { of: target.shown, trouble: sayKafka(thrown) });
+    if (toPermanentError(thrown, target) === undefined)
+      log.warn("lost the group, joining again", {
+        of: target.shown,
+        trouble: formatKafkaError(thrown),
+      });
     this.#over.abort(thrown);
   }
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
 import { fillSecrets } from "../../config/secrets.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { Secret } from "../http/secret.ts";
 
 export const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512"] as const;
@@ -122,7 +122,7 @@ function readPem(file: string): Buffer {
   try {
     return readFileSync(path.resolve(file));
   } catch (thrown) {
-    throw new GpulseError("TLS_FILES", `${file} cannot be read: ${sayError(thrown)}.`, {
+    throw new GpulseError("TLS_FILES", `${file} cannot be read: ${formatError(thrown)}.`, {
       cause: thrown,
     });
   }

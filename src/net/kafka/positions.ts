@@ -15,7 +15,7 @@ export interface Position {
 }
 
 /** How far each partition had been handed on at some moment. */
-export type Mark = ReadonlyMap<number, { readonly of: Position; readonly next: bigint }>;
+export type OffsetSnapshot = ReadonlyMap<number, { readonly of: Position; readonly next: bigint }>;
 
 export class Positions {
   readonly #held = new Map<number, Position>();
@@ -57,7 +57,7 @@ export class Positions {
     this.#held.set(partition, { from: next, next, committed });
   }
 
-  mark(): Mark {
+  mark(): OffsetSnapshot {
     return new Map([...this.#held].map(([partition, of]) => [partition, { of, next: of.next }]));
   }
 
@@ -65,7 +65,7 @@ export class Positions {
    * What the group does not know yet of the partitions that are ours; up to the mark where there is one. A partition that
    * began anew since then is not in it: what was handed on of it now is not what the mark saw.
    */
-  uncommitted(upTo?: Mark): ReadonlyMap<number, bigint> {
+  uncommitted(upTo?: OffsetSnapshot): ReadonlyMap<number, bigint> {
     const found = new Map<number, bigint>();
     for (const partition of this.#assigned) {
       const position = this.of(partition);

@@ -10,7 +10,7 @@ import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { backoffMs, pause } from "../../base/retry.ts";
-import { isForgotten, isTooLarge, refusal, sayKafka } from "./errors.ts";
+import { isUnknownProducer, isTooLarge, toPermanentError, formatKafkaError } from "./errors.ts";
 
 export const compressions = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
 export type Compression = (typeof compressions)[number];
@@ -169,18 +169,18 @@ export class KafkaProducer {
         if (attempt > 0) log.info("sending again", { to: target.shown });
         return true;
       } catch (thrown) {
-        const refused = refusal(thrown, target);
+        const refused = toPermanentError(thrown, target);
         if (refused !== undefined) throw refused;
         if (isTooLarge(thrown)) {
           if (batch.length > 1) return this.#deliverHalves(batch);
           throw tooLarge(batch[0], target);
         }
         this.#retries++;
-        if (isForgotten(thrown)) await this.#drop();
+        if (isUnknownProducer(thrown)) await this.#drop();
         if (attempt === 0)
           log.warn("sending failed, trying again until it works", {
             to: target.shown,
-            trouble: sayKafka(thrown),
+            trouble: formatKafkaError(thrown),
           });
         await pause(backoffMs(attempt, random), this.#stop.signal);
         // A client whose connections broke keeps stale leaders for a while; a few attempts on, a fresh one knows better.

@@ -8,12 +8,12 @@ import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import { Membership } from "./membership.ts";
 import type { KafkaTarget } from "./options.ts";
-import type { Mark } from "./positions.ts";
+import type { OffsetSnapshot } from "./positions.ts";
 import { Positions } from "./positions.ts";
 import { backoffMs, pause } from "../../base/retry.ts";
-import { protocolNames, refusal, sayKafka } from "./errors.ts";
+import { protocolNames, toPermanentError, formatKafkaError } from "./errors.ts";
 
-export interface ReaderOptions {
+export interface TopicReaderOptions {
   readonly target: KafkaTarget;
   readonly group: string;
   readonly from: "earliest" | "latest";
@@ -41,14 +41,14 @@ const waitMs = 250;
 
 export class TopicReader {
   readonly #client: KafkaClient;
-  readonly #options: ReaderOptions;
+  readonly #options: TopicReaderOptions;
   readonly #positions = new Positions();
   #membership: Membership | undefined;
   #fetcher: Consumer | undefined;
   /** Where each partition ended when reading began. */
   #ends: ReadonlyMap<number, bigint> | undefined;
 
-  constructor(client: KafkaClient, options: ReaderOptions) {
+  constructor(client: KafkaClient, options: TopicReaderOptions) {
     this.#client = client;
     this.#options = options;
   }
@@ -68,14 +68,14 @@ export class TopicReader {
       } catch (thrown) {
         if (signal.aborted) return;
         if (thrown instanceof HandlerError) throw thrown.cause;
-        const refused = refusal(thrown, target);
+        const refused = toPermanentError(thrown, target);
         if (refused !== undefined) throw refused;
         if (this.#options.nowMs() - began > 60_000) attempt = 0;
         // A cluster that has just started has no place for groups yet, for a moment.
         if (attempt === 2)
           log.warn("reading failed, trying again until it works", {
             of: target.shown,
-            trouble: sayKafka(thrown),
+            trouble: formatKafkaError(thrown),
           });
         await this.#leave();
         await pause(backoffMs(attempt, random), signal);
@@ -84,12 +84,12 @@ export class TopicReader {
   }
 
   /** How far everything has been handed on by now, for a commit that comes later. */
-  mark(): Mark {
+  mark(): OffsetSnapshot {
     return this.#positions.mark();
   }
 
   /** Tells the group how far everything was handed on. Tries for as long as it takes: the sinks have it, and must not get it twice. */
-  async commit(upTo?: Mark, signal?: AbortSignal): Promise<void> {
+  async commit(upTo?: OffsetSnapshot, signal?: AbortSignal): Promise<void> {
     const { target, log, random } = this.#options;
     const never = new AbortController().signal;
     for (let attempt = 0; ; attempt++) {
@@ -97,12 +97,12 @@ export class TopicReader {
         await this.#membership?.commit(upTo);
         return;
       } catch (thrown) {
-        const refused = refusal(thrown, target);
+        const refused = toPermanentError(thrown, target);
         if (refused !== undefined) throw refused;
         if (attempt === 0)
           log.warn("committing failed, trying again", {
             of: target.shown,
-            trouble: sayKafka(thrown),
+            trouble: formatKafkaError(thrown),
           });
         // A stay that is over takes no commit; what it read is read again by the next.
         if (this.#membership?.over.aborted === true || signal?.aborted === true) return;

@@ -3,7 +3,7 @@ import { GpulseError } from "../../base/error.ts";
 import type { KafkaClient } from "./client.ts";
 import { baseOptions } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
-import { isUnknownTopic, protocolNames, refusal, unreachable } from "./errors.ts";
+import { isUnknownTopic, protocolNames, toPermanentError, toUnreachableError } from "./errors.ts";
 import { backoffMs, pause } from "../../base/retry.ts";
 
 export interface TopicShape {
@@ -12,7 +12,7 @@ export interface TopicShape {
   readonly replication: number;
 }
 
-export interface Preparing {
+export interface PrepareTopicsOptions {
   readonly target: KafkaTarget;
   /** Also these beside the target's own. */
   readonly topics: readonly string[];
@@ -24,7 +24,10 @@ export interface Preparing {
 }
 
 /** @throws GpulseError where no broker answers in time, the topic is not there, or something is refused. */
-export async function prepareTopics(client: KafkaClient, options: Preparing): Promise<void> {
+export async function prepareTopics(
+  client: KafkaClient,
+  options: PrepareTopicsOptions,
+): Promise<void> {
   const { target, topics, create, withinMs, nowMs, random } = options;
   const deadline = nowMs() + withinMs;
   const connectMs = Math.max(500, Math.min(5_000, Math.floor(withinMs / 2)));
@@ -38,10 +41,10 @@ export async function prepareTopics(client: KafkaClient, options: Preparing): Pr
         } catch (thrown) {
           const refused = isUnknownTopic(thrown)
             ? notThere(topic, target)
-            : refusal(thrown, target);
+            : toPermanentError(thrown, target);
           if (refused !== undefined) throw refused;
           const pauseMs = backoffMs(attempt, random);
-          if (nowMs() + pauseMs >= deadline) throw unreachable(thrown, target);
+          if (nowMs() + pauseMs >= deadline) throw toUnreachableError(thrown, target);
           await pause(pauseMs, new AbortController().signal);
         }
       }

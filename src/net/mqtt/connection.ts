@@ -20,7 +20,7 @@ export interface BrokerAddress {
 }
 
 /** The broker answered, and will not have us as we are. */
-export class BrokerRefusal extends Error {
+export class BrokerRefusedError extends Error {
   readonly code: number;
 
   constructor(code: number) {
@@ -39,15 +39,15 @@ const refusals: Readonly<Record<number, string>> = {
 
 const answerWithinMs = 20_000;
 
-interface Waiting {
+interface PendingReceipt {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 export class MqttConnection {
   readonly #socket: net.Socket;
-  readonly #receipts = new Map<number, Waiting>();
-  #greeting: Waiting | undefined;
+  readonly #receipts = new Map<number, PendingReceipt>();
+  #greeting: PendingReceipt | undefined;
   #nextId = 1;
   #unread = Buffer.alloc(0);
   #broken: Error | undefined;
@@ -65,7 +65,7 @@ export class MqttConnection {
     });
   }
 
-  /** @throws BrokerRefusal, or what the system says of the connection. */
+  /** @throws BrokerRefusedError, or what the system says of the connection. */
   static async open({ host, port, tls: secure }: BrokerAddress, connect: Connect) {
     const socket =
       secure === undefined
@@ -127,7 +127,7 @@ export class MqttConnection {
   #packet({ type, body }: Packet): void {
     if (type === packetType.connack) {
       const code = body[1] ?? 255;
-      if (code !== 0) return this.#break(new BrokerRefusal(code));
+      if (code !== 0) return this.#break(new BrokerRefusedError(code));
       this.#greeting?.resolve();
       this.#greeting = undefined;
     } else if (type === packetType.puback) {

@@ -2,9 +2,9 @@
 import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
+import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
 
 /** Two processes may write into one folder: their half-written files must not meet. */
 let written = 0;
@@ -20,7 +20,7 @@ export class FolderFiles implements FileStore {
     const folder = prefix.includes("/") ? path.posix.dirname(`${prefix}x`) : "";
     const found: FileInfo[] = [];
     await this.#collect(folder, found);
-    return byPath(found.filter((file) => file.path.startsWith(prefix)));
+    return sortByPath(found.filter((file) => file.path.startsWith(prefix)));
   }
 
   async read(file: string, range?: ByteRange): Promise<Uint8Array> {
@@ -76,7 +76,7 @@ export class FolderFiles implements FileStore {
   close(): void {}
 
   #at(file: string): string {
-    return path.join(this.name, ...checkedPath(file).split("/"));
+    return path.join(this.name, ...checkPath(file).split("/"));
   }
 
   async #collect(folder: string, found: FileInfo[]): Promise<void> {
@@ -99,38 +99,38 @@ export class FolderFiles implements FileStore {
     }
   }
 
-  #explain(thrown: unknown, file: string): FileTrouble {
+  #explain(thrown: unknown, file: string): FileStoreError {
     const place = path.join(this.name, file);
     switch (systemCode(thrown)) {
       case "ENOENT":
         if (thrown instanceof GpulseError)
-          return new FileTrouble("FILES_FAILED", thrown.message, thrown);
-        return new FileTrouble("FILES_MISSING", `There is no file ${place}.`, thrown);
+          return new FileStoreError("FILES_FAILED", thrown.message, thrown);
+        return new FileStoreError("FILES_MISSING", `There is no file ${place}.`, thrown);
       case "EACCES":
       case "EPERM":
       case "EROFS":
-        return new FileTrouble(
+        return new FileStoreError(
           "FILES_DENIED",
           `This user may not use ${place}: change its permissions, or give another folder.`,
           thrown,
         );
       case "ENOTDIR":
       case "EEXIST":
-        return new FileTrouble(
+        return new FileStoreError(
           "FILES_FAILED",
           `A file stands where ${place} needs a folder: give another folder.`,
           thrown,
         );
       case "ENOSPC":
       case "EDQUOT":
-        return new FileTrouble(
+        return new FileStoreError(
           "FILES_FULL",
           `There is no space left for ${place}: free some, or give another folder. Nothing is lost meanwhile, it is tried again.`,
           thrown,
         );
       case undefined:
       default:
-        return new FileTrouble("FILES_FAILED", `${place}: ${sayError(thrown)}.`, thrown);
+        return new FileStoreError("FILES_FAILED", `${place}: ${formatError(thrown)}.`, thrown);
     }
   }
 }

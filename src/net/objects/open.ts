@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { FolderFiles } from "./folder.ts";
 import type { FileStore } from "./store.ts";
-import { FileTrouble } from "./store.ts";
+import { FileStoreError } from "./store.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +24,7 @@ export async function openFiles(address: string, env: Env): Promise<FileStore> {
       return openWebHdfs(address, env);
     }
     default:
-      throw new FileTrouble(
+      throw new FileStoreError(
         "FILES_ADDRESS",
         `"${scheme}://" is no place for files: give a folder, s3://BUCKET/PREFIX or webhdfs://HOST:PORT/PATH.`,
       );
@@ -53,17 +53,17 @@ export function parseAddress(
   try {
     url = new URL(address);
   } catch (thrown) {
-    throw new FileTrouble("FILES_ADDRESS", `"${withoutUser(address)}" is no address.`, thrown);
+    throw new FileStoreError("FILES_ADDRESS", `"${withoutUser(address)}" is no address.`, thrown);
   }
   if (url.password !== "")
-    throw new FileTrouble(
+    throw new FileStoreError(
       "FILES_ADDRESS",
       `${withoutUser(address)}: an address carries no password, it would show in logs and process lists.`,
     );
   const options = Object.fromEntries(url.searchParams);
   const unknown = Object.keys(options).find((key) => !takes.includes(key));
   if (unknown !== undefined)
-    throw new FileTrouble(
+    throw new FileStoreError(
       "FILES_ADDRESS",
       `${url.protocol}//… takes no option "${unknown}". It takes: ${takes.join(", ")}.`,
     );

@@ -1,9 +1,9 @@
 /** Tries again what failed for a reason that may be gone by itself: a full disk, a server that is away. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
-import { FileTrouble } from "./store.ts";
+import { FileStoreError } from "./store.ts";
 
-export interface Patience {
+export interface RetryContext {
   readonly log: Log;
   /** 0 up to 1. */
   readonly random: () => number;
@@ -13,8 +13,8 @@ const firstWaitMs = 500;
 const longestWaitMs = 30_000;
 
 /** As long as it takes, or until the signal; what can never work is thrown at once. */
-export async function patiently<Result>(
-  { log, random }: Patience,
+export async function retryUntilDone<Result>(
+  { log, random }: RetryContext,
   signal: AbortSignal,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -22,7 +22,7 @@ export async function patiently<Result>(
     try {
       return await work();
     } catch (thrown) {
-      if (!(thrown instanceof FileTrouble) || !thrown.retryable || signal.aborted) throw thrown;
+      if (!(thrown instanceof FileStoreError) || !thrown.retryable || signal.aborted) throw thrown;
       log.warn("the lake cannot be used now, trying again", {
         code: thrown.code,
         trouble: thrown.message,

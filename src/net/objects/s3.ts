@@ -1,11 +1,11 @@
 /** Files in a bucket of S3 or anything compatible. One PUT is seen whole or not at all; large files go up in parts. */
 import type { S3Client } from "@aws-sdk/client-s3";
 import type * as sdkTypes from "@aws-sdk/client-s3";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Env } from "./open.ts";
 import { parseAddress } from "./open.ts";
 import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
+import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
 
 /** Of a part; S3 takes 5 MiB to 5 GiB. */
 const partBytes = 64 * 2 ** 20;
@@ -18,7 +18,7 @@ export async function openS3(address: string, env: Env): Promise<FileStore> {
   const { url, options } = parseAddress(address, ["endpoint", "region", "path-style"]);
   const bucket = url.hostname;
   if (bucket === "")
-    throw new FileTrouble("FILES_ADDRESS", `"${address}" names no bucket: s3://BUCKET/PREFIX.`);
+    throw new FileStoreError("FILES_ADDRESS", `"${address}" names no bucket: s3://BUCKET/PREFIX.`);
   const endpoint = options["endpoint"] ?? env["AWS_ENDPOINT_URL_S3"] ?? env["AWS_ENDPOINT_URL"];
   const accessKeyId = env["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
@@ -89,7 +89,7 @@ class S3Files implements FileStore {
       }
       token = page.NextContinuationToken;
     } while (token !== undefined);
-    return byPath(found);
+    return sortByPath(found);
   }
 
   async read(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array> {
@@ -130,7 +130,7 @@ class S3Files implements FileStore {
   }
 
   #at(path: string): { readonly Bucket: string; readonly Key: string } {
-    return { Bucket: this.#bucket, Key: this.#prefix + checkedPath(path) };
+    return { Bucket: this.#bucket, Key: this.#prefix + checkPath(path) };
   }
 
   /** The object is there only when the last step has been answered. */
@@ -189,25 +189,25 @@ class S3Files implements FileStore {
     }
   }
 
-  #explain(thrown: unknown, path: string): FileTrouble {
+  #explain(thrown: unknown, path: string): FileStoreError {
     const { name, status } = factsOf(thrown);
     const place = `${this.name}/${path}`.replace(/\/$/, "");
     if (name === "NoSuchBucket")
-      return new FileTrouble(
+      return new FileStoreError(
         "FILES_MISSING",
         `There is no bucket "${this.#bucket}": check the name, the region and the endpoint, or have it made.`,
         thrown,
       );
     if (name === "NoSuchKey" || status === 404)
-      return new FileTrouble("FILES_MISSING", `There is no object ${place}.`, thrown);
+      return new FileStoreError("FILES_MISSING", `There is no object ${place}.`, thrown);
     if (/Credentials/.test(name))
-      return new FileTrouble(
+      return new FileStoreError(
         "FILES_DENIED",
         `${this.name}: no credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
         thrown,
       );
     if (status === 401 || status === 403)
-      return new FileTrouble(
+      return new FileStoreError(
         "FILES_DENIED",
         `${place} is denied (${name}): the credentials need s3:ListBucket, GetObject, PutObject and DeleteObject there.`,
         thrown,
@@ -216,14 +216,14 @@ class S3Files implements FileStore {
       /QuotaExceeded|StorageFull|XMinioStorageFull|InsufficientStorage/.test(name) ||
       status === 507
     )
-      return new FileTrouble("FILES_FULL", `There is no space left for ${place}.`, thrown);
+      return new FileStoreError("FILES_FULL", `There is no space left for ${place}.`, thrown);
     if (status === undefined || status >= 500 || status === 429)
-      return new FileTrouble(
+      return new FileStoreError(
         "FILES_UNREACHABLE",
-        `${this.name} does not answer (${sayError(thrown) || name}): check the endpoint and that it can be reached.`,
+        `${this.name} does not answer (${formatError(thrown) || name}): check the endpoint and that it can be reached.`,
         thrown,
       );
-    return new FileTrouble("FILES_FAILED", `${place}: ${sayError(thrown)}.`, thrown);
+    return new FileStoreError("FILES_FAILED", `${place}: ${formatError(thrown)}.`, thrown);
   }
 }
 

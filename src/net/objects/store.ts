@@ -35,18 +35,18 @@ export interface FileStore {
 export const temporaryFolder = "_temporary";
 
 /** Trouble with a place. What is retryable may be gone by itself: a full disk, a server that is away. */
-export class FileTrouble extends GpulseError {
+export class FileStoreError extends GpulseError {
   readonly retryable: boolean;
 
   constructor(code: ErrorCode & `FILES_${string}`, sentence: string, cause?: unknown) {
     super(code, sentence, { cause });
-    this.name = "FileTrouble";
+    this.name = "FileStoreError";
     this.retryable = code === "FILES_UNREACHABLE" || code === "FILES_FULL";
   }
 }
 
 /** @throws where a path would leave the store, or is none. */
-export function checkedPath(path: string): string {
+export function checkPath(path: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".."))
     throw new Error(`BUG: "${path}" is no path inside a file store`);
@@ -54,6 +54,6 @@ export function checkedPath(path: string): string {
 }
 
 /** Bytes in the order of text, so that every store lists alike. */
-export function byPath(files: readonly FileInfo[]): FileInfo[] {
+export function sortByPath(files: readonly FileInfo[]): FileInfo[] {
   return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }

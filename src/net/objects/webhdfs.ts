@@ -2,12 +2,12 @@
  * HDFS by its REST interface (WebHDFS). A file is created in a folder aside and renamed when it is whole. Creating and
  * reading go in two steps: the name node says which data node to talk to.
  */
-import { HttpAgent, HttpTrouble, request } from "../http/request.ts";
-import type { HttpAnswer, RequestOptions } from "../http/request.ts";
+import { HttpAgent, HttpRequestError, request } from "../http/request.ts";
+import type { HttpResponse, RequestOptions } from "../http/request.ts";
 import type { Env } from "./open.ts";
 import { parseAddress } from "./open.ts";
 import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
+import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
 
 const timeoutMs = 60_000;
 const maxBytes = 512 * 2 ** 20;
@@ -25,7 +25,7 @@ export function openWebHdfs(address: string, env: Env): FileStore {
   const { url, options } = parseAddress(address, ["user"]);
   const secure = url.protocol === "swebhdfs:";
   if (url.hostname === "" || url.pathname === "/" || url.pathname === "")
-    throw new FileTrouble(
+    throw new FileStoreError(
       "FILES_ADDRESS",
       `"${address}" is no place in HDFS: write webhdfs://HOST:9870/PATH?user=NAME.`,
     );
@@ -55,7 +55,7 @@ class WebHdfsFiles implements FileStore {
     const found: FileInfo[] = [];
     const slash = prefix.lastIndexOf("/");
     await this.#collect(slash < 0 ? "" : prefix.slice(0, slash), found, signal);
-    return byPath(found.filter((file) => file.path.startsWith(prefix)));
+    return sortByPath(found.filter((file) => file.path.startsWith(prefix)));
   }
 
   async read(file: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array> {
@@ -88,7 +88,7 @@ class WebHdfsFiles implements FileStore {
       this.#expect(told, file, 200, 201, 307);
       const place = told.headers["location"] ?? locationOf(told);
       if (place === undefined)
-        throw new FileTrouble("FILES_FAILED", `${this.name} did not say where to write to.`);
+        throw new FileStoreError("FILES_FAILED", `${this.name} did not say where to write to.`);
       const made = await this.#send(
         place,
         { method: "PUT", body: bytes, headers: { "content-type": "application/octet-stream" } },
@@ -100,7 +100,10 @@ class WebHdfsFiles implements FileStore {
       // HDFS does not rename over a file: one of the same name is replaced, which only compaction's leftovers need.
       await this.#delete(path, file, signal);
       if (!(await this.#rename(aside, path, file, signal)))
-        throw new FileTrouble("FILES_FAILED", `${this.name}/${file} could not be given its name.`);
+        throw new FileStoreError(
+          "FILES_FAILED",
+          `${this.name}/${file} could not be given its name.`,
+        );
     } catch (thrown) {
       await this.#ask("DELETE", "DELETE", aside, {}).catch(() => undefined);
       throw thrown;
@@ -116,7 +119,7 @@ class WebHdfsFiles implements FileStore {
   }
 
   #at(file: string): string {
-    return `${this.#root}/${checkedPath(file)}`;
+    return `${this.#root}/${checkPath(file)}`;
   }
 
   async #make(folder: string, file: string, signal: AbortSignal | undefined): Promise<void> {
@@ -165,7 +168,7 @@ class WebHdfsFiles implements FileStore {
     path: string,
     options: Readonly<Record<string, string>>,
     signal?: AbortSignal,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const query = new URLSearchParams({
       op: operation,
       ...(this.#user === undefined ? {} : { "user.name": this.#user }),
@@ -179,7 +182,7 @@ class WebHdfsFiles implements FileStore {
     url: string,
     options: Pick<RequestOptions, "method" | "body" | "headers">,
     signal: AbortSignal | undefined,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     try {
       return await request(url, {
         ...options,
@@ -189,8 +192,8 @@ class WebHdfsFiles implements FileStore {
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (thrown) {
-      if (signal?.aborted === true || !(thrown instanceof HttpTrouble)) throw thrown;
-      throw new FileTrouble(
+      if (signal?.aborted === true || !(thrown instanceof HttpRequestError)) throw thrown;
+      throw new FileStoreError(
         thrown.kind === "too-large" ? "FILES_FAILED" : "FILES_UNREACHABLE",
         `${this.name} does not answer (${thrown.message}): check that name node and data nodes run and can be reached.`,
         thrown,
@@ -198,29 +201,30 @@ class WebHdfsFiles implements FileStore {
     }
   }
 
-  #expect(answer: HttpAnswer, file: string, ...good: readonly number[]): void {
+  #expect(answer: HttpResponse, file: string, ...good: readonly number[]): void {
     if (good.includes(answer.status)) return;
     const { exception = "", message = answer.body.toString("utf8", 0, 200) } =
       remoteException(answer);
     const place = `${this.name}/${file}`;
     const says = message.split("\n", 1)[0] ?? "";
-    if (answer.status === 404) throw new FileTrouble("FILES_MISSING", `There is no file ${place}.`);
+    if (answer.status === 404)
+      throw new FileStoreError("FILES_MISSING", `There is no file ${place}.`);
     if (
       /DSQuotaExceeded|NSQuotaExceeded|DiskOutOfSpace|could only be (?:written|replicated)/i.test(
         exception + says,
       )
     )
-      throw new FileTrouble("FILES_FULL", `There is no space left for ${place}: ${says}`);
+      throw new FileStoreError("FILES_FULL", `There is no space left for ${place}: ${says}`);
     // HDFS answers 403 to every I/O trouble of its own: a name node that starts, data nodes that are away, a broken connection.
     if (passing.test(exception) || /find datanode/.test(says))
-      throw new FileTrouble("FILES_UNREACHABLE", `${this.name} takes no writes now: ${says}`);
+      throw new FileStoreError("FILES_UNREACHABLE", `${this.name} takes no writes now: ${says}`);
     const isDenied = exception === "" && (answer.status === 401 || answer.status === 403);
     if (isDenied || /AccessControl|Security|Authori[sz]ation|Authentication/.test(exception))
-      throw new FileTrouble(
+      throw new FileStoreError(
         "FILES_DENIED",
         `${place}: ${says} Give a user that may write there: webhdfs://…?user=NAME.`,
       );
-    throw new FileTrouble(
+    throw new FileStoreError(
       answer.status >= 500 ? "FILES_UNREACHABLE" : "FILES_FAILED",
       `${place}: ${exception} ${says}`.trim(),
     );
@@ -231,7 +235,7 @@ class WebHdfsFiles implements FileStore {
 const passing =
   /^(?:IOException|EOFException|RemoteException|\w*(?:Connect|Timeout|Socket|NoRoute|SafeMode|Standby|Retriable|Retry|LeaseExpired)\w*)$/;
 
-function json(answer: HttpAnswer): unknown {
+function json(answer: HttpResponse): unknown {
   try {
     return JSON.parse(answer.body.toString("utf8"));
   } catch {
@@ -239,14 +243,14 @@ function json(answer: HttpAnswer): unknown {
   }
 }
 
-function locationOf(answer: HttpAnswer): string | undefined {
+function locationOf(answer: HttpResponse): string | undefined {
   if (answer.headers["location"] !== undefined) return answer.headers["location"];
   if (!(answer.headers["content-type"] ?? "").includes("json")) return undefined;
   const { Location } = json(answer) as { Location?: unknown };
   return typeof Location === "string" ? Location : undefined;
 }
 
-function remoteException(answer: HttpAnswer): { exception?: string; message?: string } {
+function remoteException(answer: HttpResponse): { exception?: string; message?: string } {
   const body = json(answer) as { RemoteException?: { exception?: string; message?: string } };
   return body.RemoteException ?? {};
 }

@@ -4,11 +4,11 @@
  */
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { Emit, Emitted, StreamingSource } from "../../sources/source.ts";
+import type { Emit, StreamFrameInfo, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
 
 /** A moment of the recording: by its time, or by how long after its first frame. */
-export interface Bound {
+export interface ReplayBound {
   readonly kind: "time" | "offset";
   readonly ms: number;
 }
@@ -22,8 +22,8 @@ export interface PaceOptions {
   /** Times become those at which frames are given; as they were recorded where false. */
   readonly now: boolean;
   /** From this on, and before that. */
-  readonly start?: Bound;
-  readonly end?: Bound;
+  readonly start?: ReplayBound;
+  readonly end?: ReplayBound;
   readonly clock: Clock;
 }
 
@@ -88,7 +88,7 @@ export class PacedSource implements StreamingSource {
 
   async #give(
     frame: Frame,
-    about: Emitted | undefined,
+    about: StreamFrameInfo | undefined,
     emit: Emit,
     signal: AbortSignal,
   ): Promise<void> {
@@ -164,7 +164,8 @@ export class PacedSource implements StreamingSource {
 
   #isWithin(recordedMs: number): boolean {
     const { start, end } = this.#options;
-    const at = ({ kind, ms }: Bound): number => (kind === "time" ? ms : (this.#firstMs ?? 0) + ms);
+    const at = ({ kind, ms }: ReplayBound): number =>
+      kind === "time" ? ms : (this.#firstMs ?? 0) + ms;
     return (
       (start === undefined || recordedMs >= at(start)) &&
       (end === undefined || recordedMs < at(end))

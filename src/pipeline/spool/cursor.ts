@@ -11,7 +11,7 @@ import { systemCode } from "../../base/error.ts";
 const magic = 0x72754367;
 const slotBytes = 64;
 
-export class Cursor {
+export class SpoolCursor {
   /** Of this spool: a folder that lost its cursor has another, and its positions mean something else. */
   readonly id: string;
   position: number;

@@ -3,14 +3,14 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { FolderLock } from "../../base/state/lock.ts";
-import { FolderLocked, lockFolder } from "../../base/state/lock.ts";
+import { FolderLockedError, lockFolder } from "../../base/state/lock.ts";
 import type { Clock } from "../../base/clock.ts";
-import { Cursor } from "./cursor.ts";
+import { SpoolCursor } from "./cursor.ts";
 import type { Segment } from "./segment.ts";
-import { hold, listSegments, newSegment, readSegment, segmentFile } from "./segment.ts";
+import { addPending, listSegments, newSegment, readSegment, segmentFile } from "./segment.ts";
 import { Spool } from "./spool.ts";
 
 export interface SpoolOptions {
@@ -32,9 +32,9 @@ export interface SpoolOptions {
  */
 const restartLeap = 2 ** 20;
 
-export interface Opened {
+export interface OpenedSpool {
   readonly segments: Segment[];
-  readonly cursor: Cursor;
+  readonly cursor: SpoolCursor;
   readonly lock: FolderLock | undefined;
   readonly nextPosition: number;
   readonly damagedRecords: number;
@@ -45,9 +45,9 @@ export function openSpool(options: SpoolOptions): Spool {
   return new Spool(options, openFolder(options));
 }
 
-function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): Opened {
+function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): OpenedSpool {
   const lock = takeLock(dir, log);
-  const cursor = new Cursor(path.join(dir, "cursor"), newId);
+  const cursor = new SpoolCursor(path.join(dir, "cursor"), newId);
   const firsts = listSegments(dir);
   const segments: Segment[] = [];
   let [last, expected, damagedRecords, damagedBytes] = [cursor.position, -1, 0, 0];
@@ -66,13 +66,13 @@ function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): Opened {
       last = Math.max(last, read.next - 1);
       const segment = newSegment(first);
       segment.diskBytes = read.sizeBytes;
-      for (const record of read.records) hold(segment, record);
+      for (const record of read.records) addPending(segment, record);
       if (segment.records > 0) segments.push(segment);
       else rmSync(segmentFile(dir, first), { force: true });
     } catch (thrown) {
       log.error("a file of the spool cannot be read and is passed over", {
         file: segmentFile(dir, first),
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
     return undefined;
@@ -92,7 +92,7 @@ function takeLock(dir: string, log: Log): FolderLock | undefined {
     makeFolderSync(dir);
     return lockFolder(dir);
   } catch (thrown) {
-    if (thrown instanceof FolderLocked)
+    if (thrown instanceof FolderLockedError)
       throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });
     const code = systemCode(thrown);
     if (code !== "ENOSPC" && code !== "EDQUOT")
@@ -100,7 +100,7 @@ function takeLock(dir: string, log: Log): FolderLock | undefined {
         "DATA_FOLDER",
         thrown instanceof GpulseError
           ? thrown.message
-          : `Cannot use the spool folder ${dir} (${code ?? sayError(thrown)}): check its owner, or choose another folder.`,
+          : `Cannot use the spool folder ${dir} (${code ?? formatError(thrown)}): check its owner, or choose another folder.`,
         { cause: thrown },
       );
     log.warn("the disk is full: the spool is open without its lock", { dir });

@@ -64,7 +64,7 @@ export function encodeRecord(into: Buffer, record: SpoolRecord): number {
   return sealFrame(into, 0, headerBytes + record.bytes.length, record.position % 2 ** 32);
 }
 
-export function hold(segment: Segment, { timeMs, samples, bytes }: SpoolRecord): void {
+export function addPending(segment: Segment, { timeMs, samples, bytes }: SpoolRecord): void {
   segment.records++;
   segment.samples += samples;
   segment.pendingBytes += diskBytesOf(bytes.length);
@@ -72,13 +72,13 @@ export function hold(segment: Segment, { timeMs, samples, bytes }: SpoolRecord):
   segment.newestTimeMs = Math.max(segment.newestTimeMs, timeMs);
 }
 
-export function release(segment: Segment, { samples, bytes }: SpoolRecord): void {
+export function removePending(segment: Segment, { samples, bytes }: SpoolRecord): void {
   segment.records--;
   segment.samples -= samples;
   segment.pendingBytes -= diskBytesOf(bytes.length);
 }
 
-export interface Read {
+export interface SegmentContents {
   readonly records: SpoolRecord[];
   /** Where the good records ended. */
   readonly end: number;
@@ -91,7 +91,12 @@ export interface Read {
 }
 
 /** Every good record of a segment from this offset on. Throws where the file cannot be read at all. */
-export function readSegment(dir: string, first: number, from: number, afterPosition: number): Read {
+export function readSegment(
+  dir: string,
+  first: number,
+  from: number,
+  afterPosition: number,
+): SegmentContents {
   const fd = openSync(segmentFile(dir, first), "r");
   try {
     const sizeBytes = fstatSync(fd).size;

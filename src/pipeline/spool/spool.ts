@@ -12,19 +12,19 @@ import {
   truncateSync,
   writeSync,
 } from "node:fs";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import { TrustedClock } from "../../base/state/trusted-clock.ts";
-import type { Opened, SpoolOptions } from "./open.ts";
+import type { OpenedSpool, SpoolOptions } from "./open.ts";
 import { Drops } from "./drops.ts";
 import type { DropCounts } from "./drops.ts";
 import type { Segment, SpoolRecord } from "./segment.ts";
 import {
   diskBytesOf,
   encodeRecord,
-  hold,
+  addPending,
   newSegment,
   readSegment,
-  release,
+  removePending,
   segmentFile,
 } from "./segment.ts";
 
@@ -57,7 +57,7 @@ const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 export class Spool {
   readonly #options: SpoolOptions;
-  readonly #opened: Opened;
+  readonly #opened: OpenedSpool;
   readonly #segmentBytes: number;
   readonly #segments: Segment[];
   readonly #drops: Drops;
@@ -75,7 +75,7 @@ export class Spool {
   #cursorTold = false;
   #closed = false;
 
-  constructor(options: SpoolOptions, opened: Opened) {
+  constructor(options: SpoolOptions, opened: OpenedSpool) {
     this.#options = options;
     this.#opened = opened;
     this.#segments = opened.segments;
@@ -148,7 +148,7 @@ export class Spool {
         const aged = window.records[window.at] as SpoolRecord;
         this.#drops.count("old", 1, aged.samples);
         this.#opened.cursor.position = aged.position;
-        release(window.segment, aged);
+        removePending(window.segment, aged);
       }
       if (window.at === window.records.length) {
         this.#leave(window);
@@ -177,7 +177,7 @@ export class Spool {
       for (; window.at < window.records.length; window.at++) {
         const record = window.records[window.at] as SpoolRecord;
         if (record.position > cursor.position) break;
-        release(window.segment, record);
+        removePending(window.segment, record);
       }
     }
     this.#saveCursor();
@@ -279,7 +279,7 @@ export class Spool {
             segment.diskBytes + done,
           );
         segment.diskBytes += framed.length;
-        hold(segment, record);
+        addPending(segment, record);
         this.#nextPosition++;
         this.#cancelSync ??= this.#options.clock.after(syncAfterMs, () => this.#sync());
         return true;
@@ -288,7 +288,7 @@ export class Spool {
         // One file's worth of room for one record: the disk may be full of what is not ours.
         const mayDrop = fullCodes.has(systemCode(thrown) ?? "") && this.#segments.length > 1;
         if (attempt === 0 && mayDrop && this.#dropFirst("disk")) continue;
-        this.#refuse("disk", record, sayError(thrown));
+        this.#refuse("disk", record, formatError(thrown));
         return false;
       }
     }
@@ -365,7 +365,7 @@ export class Spool {
       rmSync(file, { force: true });
     } catch (thrown) {
       this.#options.log.warn("a file of the spool cannot be removed", {
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
     }
   }
@@ -403,7 +403,7 @@ export class Spool {
     try {
       return readSegment(dir, segment.first, segment.readFrom, this.#opened.cursor.position);
     } catch (thrown) {
-      log.error("a file of the spool cannot be read", { trouble: sayError(thrown) });
+      log.error("a file of the spool cannot be read", { trouble: formatError(thrown) });
       return { records: [], end: segment.diskBytes };
     }
   }
@@ -427,7 +427,7 @@ export class Spool {
       if (!this.#cursorTold)
         this.#options.log.warn(
           "what is acknowledged cannot be written down: a restart would send it again",
-          { spool: this.#options.name ?? this.#options.dir, trouble: sayError(thrown) },
+          { spool: this.#options.name ?? this.#options.dir, trouble: formatError(thrown) },
         );
       this.#cursorTold = true;
     }

@@ -9,7 +9,7 @@ export interface LetterCounts {
 }
 
 /** Of each source: a log full of them must not fill the log of the pipe. */
-const mostTold = 10;
+const maxLoggedLetters = 10;
 
 export class DeadLetters {
   /** Told of each one. */
@@ -36,7 +36,7 @@ export class DeadLetters {
     else counts.counted++;
     this.onLetter();
     const count = counts.kept + counts.counted;
-    if (count > mostTold) return;
+    if (count > maxLoggedLetters) return;
     this.#log.warn(
       this.#keepers.length > 0
         ? "input that cannot be used was put aside"
@@ -47,7 +47,7 @@ export class DeadLetters {
         ...(letter.origin !== undefined && {
           at: `${letter.origin.log}/${letter.origin.partition}@${letter.origin.offset}`,
         }),
-        ...(count === mostTold && { more: "not told any more, only counted" }),
+        ...(count === maxLoggedLetters && { more: "not told any more, only counted" }),
       },
     );
   };

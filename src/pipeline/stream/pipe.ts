@@ -2,10 +2,10 @@
  * Any sources to any sinks, at least once: now and then everything is held back until every sink says that it has what it
  * was given, and only then are the sources told. Nothing is committed that is not stored; a sink that can never store ends it.
  */
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { Emitted, SourceLag, StreamingSource } from "../../sources/source.ts";
+import type { StreamFrameInfo, SourceLag, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
@@ -13,7 +13,7 @@ import type { Delivery, Sink } from "../sink.ts";
 import type { SourceState } from "../source-state.ts";
 import { countReadings, newSourceState, tierState } from "../source-state.ts";
 import type { Transform } from "../transforms/transform.ts";
-import { frameTrouble } from "../validate.ts";
+import { findFrameProblem } from "../validate.ts";
 import type { LetterCounts } from "./dead-letters.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
@@ -193,7 +193,7 @@ export class Pipe {
     const counts = tierState(state, "stream");
     try {
       await source.run(async (frame, about = {}) => {
-        const trouble = frameTrouble(frame);
+        const trouble = findFrameProblem(frame);
         counts.success = trouble === undefined;
         if (trouble !== undefined) {
           counts.reads.invalid++;
@@ -213,7 +213,7 @@ export class Pipe {
       if (this.#abort.signal.aborted) return;
       counts.reads.failed++;
       counts.success = false;
-      counts.trouble = sayError(thrown);
+      counts.trouble = formatError(thrown);
       throw thrown;
     }
   }
@@ -223,7 +223,7 @@ export class Pipe {
     devices: Delivery["devices"],
     frame: Frame,
     tier: Delivery["tier"],
-    { origin, host, tags }: Emitted,
+    { origin, host, tags }: StreamFrameInfo,
   ): Promise<void> {
     let delivery: Delivery = {
       frame,
@@ -461,7 +461,7 @@ function sinkFailure(sink: Sink, thrown: unknown): Error {
   if (thrown instanceof GpulseError) return thrown;
   return new GpulseError(
     "SINK_FAILED",
-    `${sink.name} cannot keep what it was given: ${sayError(thrown)}. Nothing since the last checkpoint is committed: mend it and start again.`,
+    `${sink.name} cannot keep what it was given: ${formatError(thrown)}. Nothing since the last checkpoint is committed: mend it and start again.`,
     { cause: thrown },
   );
 }

@@ -6,7 +6,7 @@ import type { PolledSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
 import { tierIntervals } from "../pipeline.ts";
 import { Poller } from "../poller.ts";
-import { SilenceFrames } from "../source-down.ts";
+import { SourceDownFrames } from "../source-down.ts";
 import type { SourceState } from "../source-state.ts";
 import { tierState } from "../source-state.ts";
 
@@ -35,7 +35,7 @@ export async function pollInto(
     intervalsMs,
     deadlineMs: Math.min(10_000, Math.max(1_000, 2 * intervalMs)),
     freshForMs: (tier) => Math.max(5_000, 3 * intervalsMs[tier]),
-    silence: new SilenceFrames(host),
+    silence: new SourceDownFrames(host),
     clock,
     log,
     deliver: (frame, tier) => {

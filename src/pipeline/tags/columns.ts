@@ -9,14 +9,14 @@ import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../sink.ts";
 import type { Transform } from "../transforms/transform.ts";
-import type { Quantity } from "./expression.ts";
+import type { NumericExpression } from "./expression.ts";
 import { parseQuantity } from "./expression.ts";
 import type { GpuRow } from "./rows.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
 
 interface OwnColumn {
   readonly metric: MetricEntry;
-  readonly quantity: Quantity;
+  readonly quantity: NumericExpression;
 }
 
 interface Plan {

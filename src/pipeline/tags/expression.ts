@@ -10,23 +10,23 @@
 import { didYouMean } from "../../config/closest.ts";
 import { aliases, findColumn } from "../../model/aliases.ts";
 import { columns } from "../../model/columns.ts";
-import type { Token } from "./tokens.ts";
+import type { ExpressionToken } from "./tokens.ts";
 import { expressionError, tokenize } from "./tokens.ts";
 
 /** A column's value for one GPU and instant; undefined where it is absent. */
-export type Reader = (column: string) => number | undefined;
+export type ColumnReader = (column: string) => number | undefined;
 
 export interface Condition {
   readonly kind: "condition";
   readonly columns: readonly string[];
-  readonly holds: (read: Reader) => boolean;
+  readonly holds: (read: ColumnReader) => boolean;
 }
-export interface Quantity {
+export interface NumericExpression {
   readonly kind: "quantity";
   readonly columns: readonly string[];
-  readonly value: (read: Reader) => number | undefined;
+  readonly value: (read: ColumnReader) => number | undefined;
 }
-export type Expression = Condition | Quantity;
+export type Expression = Condition | NumericExpression;
 
 const keywords = new Set(["and", "or", "not"]);
 const maxDepth = 50;
@@ -57,7 +57,7 @@ export function parseCondition(text: string, more?: ReadonlySet<string>): Condit
   throw expressionError(text, 0, 'This is a number, where a condition such as "> 90" is needed');
 }
 
-export function parseQuantity(text: string, more?: ReadonlySet<string>): Quantity {
+export function parseQuantity(text: string, more?: ReadonlySet<string>): NumericExpression {
   const parsed = parseExpression(text, more);
   if (parsed.kind === "quantity") return parsed;
   throw expressionError(text, 0, "This is a condition, where a number is needed");
@@ -66,7 +66,7 @@ export function parseQuantity(text: string, more?: ReadonlySet<string>): Quantit
 class Parser {
   readonly #text: string;
   readonly #more: ReadonlySet<string>;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly ExpressionToken[];
   #at = 0;
   #depth = 0;
 
@@ -82,7 +82,7 @@ class Parser {
     return parsed;
   }
 
-  get #now(): Token {
+  get #now(): ExpressionToken {
     return this.#tokens[this.#at] ?? { kind: "end", text: "", at: this.#text.length };
   }
 
@@ -111,7 +111,7 @@ class Parser {
   #joined(
     keyword: string,
     next: () => Expression,
-    holds: (parts: readonly Condition[], read: Reader) => boolean,
+    holds: (parts: readonly Condition[], read: ColumnReader) => boolean,
   ): Expression {
     const at = this.#now.at;
     const first = next();
@@ -219,7 +219,7 @@ class Parser {
     throw this.#unexpected();
   }
 
-  #column({ text, at }: Token): Quantity {
+  #column({ text, at }: ExpressionToken): NumericExpression {
     if (this.#more.has(text))
       return { kind: "quantity", columns: [text], value: (read) => read(text) };
     const found = findColumn(text);
@@ -248,7 +248,7 @@ class Parser {
     );
   }
 
-  #quantity(given: Expression, at: number): Quantity {
+  #quantity(given: Expression, at: number): NumericExpression {
     if (given.kind === "quantity") return given;
     throw expressionError(
       this.#text,

@@ -5,11 +5,11 @@ import { GpulseError } from "../../base/error.ts";
 import type { Companion } from "../stream/pipe.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { aggregates } from "../windows/pane.ts";
-import { Windows } from "../windows/windows.ts";
+import { WindowAggregator } from "../windows/windows.ts";
 import { createColumns } from "./columns.ts";
 import { createTags } from "./tags.ts";
 import { defaultThresholds, thresholdsOf } from "./thresholds.ts";
-import { defaultUnusual } from "./outliers.ts";
+import { defaultOutlierOptions } from "./outliers.ts";
 
 const limitTakes = "a number, or off";
 const limit = () =>
@@ -78,12 +78,12 @@ export const streamEntries = {
   unusual: v.optional(
     v.strictObject({
       columns: v.optional(v.array(text("a column"), "a list of columns"), [
-        ...defaultUnusual.columns,
+        ...defaultOutlierOptions.columns,
       ]),
-      frames: v.optional(wholeNumber(10, 10_000), defaultUnusual.frames),
+      frames: v.optional(wholeNumber(10, 10_000), defaultOutlierOptions.frames),
       score: v.optional(
         v.pipe(v.number("a number"), v.minValue(1, "a number of at least 1")),
-        defaultUnusual.score,
+        defaultOutlierOptions.score,
       ),
     }),
   ),
@@ -92,13 +92,13 @@ export const streamEntries = {
 export const streamSchema = v.strictObject(streamEntries);
 export type StreamRules = v.InferOutput<typeof streamSchema>;
 
-export interface Processing {
+export interface StreamProcessing {
   readonly transforms: readonly Transform[];
   readonly companions: readonly Companion[];
 }
 
 /** @throws GpulseError with the place of a mistake in an expression. */
-export function processingOf(rules: StreamRules): Processing {
+export function createProcessing(rules: StreamRules): StreamProcessing {
   const ownColumns = new Set(Object.keys(rules.columns));
   const clash = Object.keys(rules.tags).find((tag) =>
     defaultThresholds.some((one) => one.tag === tag),
@@ -120,7 +120,7 @@ export function processingOf(rules: StreamRules): Processing {
     ],
     companions: rules.windows.map(
       ({ columns, aggregates: wanted, over, every }) =>
-        new Windows(
+        new WindowAggregator(
           {
             columns,
             aggregates: wanted,

@@ -4,9 +4,9 @@
  */
 import { findColumn } from "../../model/aliases.ts";
 import { seriesOf } from "../../model/columns.ts";
-import type { Reader } from "./expression.ts";
+import type { ColumnReader } from "./expression.ts";
 
-export interface UnusualOptions {
+export interface OutlierOptions {
   /** Columns or aliases. */
   readonly columns: readonly string[];
   /** How many values back it looks. */
@@ -15,7 +15,7 @@ export interface UnusualOptions {
   readonly score: number;
 }
 
-export const defaultUnusual: UnusualOptions = {
+export const defaultOutlierOptions: OutlierOptions = {
   columns: ["gpu_temperature", "board_power"],
   frames: 120,
   score: 8,
@@ -30,12 +30,12 @@ interface Memory {
   count: number;
 }
 
-export class Unusual {
-  readonly #options: UnusualOptions;
+export class OutlierDetector {
+  readonly #options: OutlierOptions;
   readonly #columns: readonly { readonly column: string; readonly step: number }[];
   readonly #memories = new Map<string, Memory>();
 
-  constructor(options: UnusualOptions) {
+  constructor(options: OutlierOptions) {
     this.#options = options;
     this.#columns = options.columns.map((name) => {
       const column = findColumn(name)?.column ?? name;
@@ -43,7 +43,7 @@ export class Unusual {
     });
   }
 
-  tags(gpu: string, read: Reader): string[] {
+  tags(gpu: string, read: ColumnReader): string[] {
     const found: string[] = [];
     for (const { column, step } of this.#columns) {
       const value = read(column);

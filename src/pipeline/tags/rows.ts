@@ -29,7 +29,7 @@ export class LayoutRows {
   }
 }
 
-interface Draft {
+interface GpuRowBuilder {
   readonly uuid: string;
   readonly identity: LabelSet;
   readonly host: string;
@@ -37,7 +37,7 @@ interface Draft {
 }
 
 function rowsOf(layout: Layout): readonly GpuRow[] {
-  const gpus = new Map<string, Draft>();
+  const gpus = new Map<string, GpuRowBuilder>();
   const hosts: [host: string, column: string, slot: number][] = [];
   layout.series.forEach((series, slot) => {
     const { labels } = series;

@@ -11,7 +11,7 @@ import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../sink.ts";
 import { createColumns } from "./columns.ts";
 import { parseCondition, parseQuantity } from "./expression.ts";
-import { processingOf, streamSchema } from "./options.ts";
+import { createProcessing, streamSchema } from "./options.ts";
 import { createTags } from "./tags.ts";
 import { thresholdsFile, thresholdsOf } from "./thresholds.ts";
 
@@ -147,7 +147,7 @@ test("limits can be moved and left out, and what was found before stays", () => 
     thresholds: { high_power: 50, critical_power: "off" },
   });
   if (!checked.ok) throw new Error(checked.problems[0]?.sentence);
-  const [tag] = processingOf(checked.value).transforms;
+  const [tag] = createProcessing(checked.value).transforms;
   const given = delivery([power("A", 400)], 0, new Map([["A", ["seen_before", "high_power"]]]));
   expect(tag?.(given).tags?.get("A")).toEqual(["seen_before", "high_power"]);
   const quiet = delivery([power("A", 1)]);
@@ -160,7 +160,7 @@ test("a column of one's own is reckoned from others, may be used further, and is
     tags: { inefficient: "heat_per_watt > 0.5" },
   });
   if (!checked.ok) throw new Error(checked.problems[0]?.sentence);
-  const { transforms } = processingOf(checked.value);
+  const { transforms } = createProcessing(checked.value);
   const out = transforms.reduce(
     (given, transform) => transform(given),
     delivery([edge("A", 80), power("A", 100), edge("B", 80), power("B", undefined)]),

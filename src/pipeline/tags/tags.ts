@@ -5,8 +5,8 @@ import type { Condition } from "./expression.ts";
 import { parseCondition } from "./expression.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
 import type { Threshold } from "./thresholds.ts";
-import type { UnusualOptions } from "./outliers.ts";
-import { Unusual } from "./outliers.ts";
+import type { OutlierOptions } from "./outliers.ts";
+import { OutlierDetector } from "./outliers.ts";
 
 export interface TagOptions {
   readonly thresholds: readonly Threshold[];
@@ -14,7 +14,7 @@ export interface TagOptions {
   readonly rules?: Readonly<Record<string, string>>;
   /** Columns that the stream makes itself. */
   readonly ownColumns?: ReadonlySet<string>;
-  readonly unusual?: UnusualOptions;
+  readonly unusual?: OutlierOptions;
 }
 
 export function createTags(options: TagOptions): Transform {
@@ -25,7 +25,7 @@ export function createTags(options: TagOptions): Transform {
     ),
     ...Object.entries(rules).map(([tag, text]) => [tag, parseCondition(text, ownColumns)] as const),
   ];
-  const unusual = options.unusual === undefined ? undefined : new Unusual(options.unusual);
+  const unusual = options.unusual === undefined ? undefined : new OutlierDetector(options.unusual);
   const rows = new LayoutRows();
   return (delivery: Delivery): Delivery => {
     const { frame } = delivery;

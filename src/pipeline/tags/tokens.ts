@@ -1,7 +1,7 @@
 /** The words of an expression, each with where it stands. Pure. */
 import { GpulseError } from "../../base/error.ts";
 
-export interface Token {
+export interface ExpressionToken {
   readonly kind: "number" | "name" | "sign" | "end";
   readonly text: string;
   readonly at: number;
@@ -11,10 +11,10 @@ const maxLength = 2_000;
 const word =
   /\s*(?:(\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])|([A-Za-z_]\w*|\d+_\w+)|(>=|<=|==|!=|[-+*/()<>]))/iy;
 
-export function tokenize(text: string): readonly Token[] {
+export function tokenize(text: string): readonly ExpressionToken[] {
   if (text.length > maxLength)
     throw new GpulseError("EXPRESSION", `An expression has at most ${maxLength} characters.`);
-  const tokens: Token[] = [];
+  const tokens: ExpressionToken[] = [];
   word.lastIndex = 0;
   const end = text.trimEnd().length;
   while (word.lastIndex < end) {

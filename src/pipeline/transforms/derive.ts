@@ -35,14 +35,14 @@ interface Plan {
 }
 
 /** What a slower schedule told and a faster one needs. */
-interface Known {
+interface SlowerReadings {
   memoryTotalBytes?: number;
   slowdownCelsius?: number;
 }
 
 export function createDerive(): Transform {
   const plans = new WeakMap<Layout, Plan>();
-  const known = new Map<string, Known>();
+  const known = new Map<string, SlowerReadings>();
   const energy = new EnergyIntegral();
   return (delivery: Delivery): Delivery => {
     const { frame } = delivery;
@@ -58,7 +58,7 @@ export function createDerive(): Transform {
   };
 }
 
-function remember(frame: Frame, known: Map<string, Known>): void {
+function remember(frame: Frame, known: Map<string, SlowerReadings>): void {
   frame.layout.series.forEach((series, slot) => {
     const isTotal = series.metric === gpu.memoryTotal;
     const isSlowdown =
@@ -121,7 +121,7 @@ function planLayout(layout: Layout): Plan {
 function extend(
   frame: Frame,
   plan: Plan,
-  known: Map<string, Known>,
+  known: Map<string, SlowerReadings>,
   energy: EnergyIntegral,
   freshForMs: number,
 ): Frame {

@@ -1,13 +1,13 @@
 /** Integrates power over time into joules, per device. A gap is not bridged: power nobody saw is not counted. */
 
-interface Running {
+interface EnergyState {
   timeMs: number;
   watts: number;
   joules: number;
 }
 
 export class EnergyIntegral {
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, EnergyState>();
 
   /** The energy so far, the new reading included (trapezoids between neighbouring readings). */
   add(device: string, timeMs: number, watts: number, longestGapMs: number): number {

@@ -1,7 +1,7 @@
 /** What is remembered of a column for one stretch of time; stretches that follow each other add up to a longer one. */
 
 export const aggregates = ["min", "max", "avg", "last", "count", "sum"] as const;
-export type Aggregate = (typeof aggregates)[number];
+export type WindowAggregate = (typeof aggregates)[number];
 
 export interface Pane {
   min: number;
@@ -36,7 +36,7 @@ export function joinPanes(panes: Iterable<Pane | undefined>): Pane {
 }
 
 /** Undefined where there was no value; a count is then 0, and told. */
-export function aggregateOf(pane: Pane, aggregate: Aggregate): number | undefined {
+export function aggregateOf(pane: Pane, aggregate: WindowAggregate): number | undefined {
   if (aggregate === "count") return pane.count;
   if (pane.count === 0) return undefined;
   return aggregate === "avg" ? pane.sum / pane.count : pane[aggregate];

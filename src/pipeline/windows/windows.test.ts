@@ -5,7 +5,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../sink.ts";
-import { Windows } from "./windows.ts";
+import { WindowAggregator } from "./windows.ts";
 
 function layoutOf(uuid: string) {
   const builder = new LayoutBuilder();
@@ -32,7 +32,7 @@ const brief = ({ frame }: Delivery) => [
 ];
 
 test("a tumbling window is given once a later frame shows that it is over", () => {
-  const windows = new Windows({
+  const windows = new WindowAggregator({
     columns: ["board_power"],
     aggregates: ["min", "max", "avg", "last", "count", "sum"],
     overMs: 60_000,
@@ -50,7 +50,7 @@ test("a tumbling window is given once a later frame shows that it is over", () =
 });
 
 test("a sliding window moves by its step, and runs out over a gap", () => {
-  const windows = new Windows({
+  const windows = new WindowAggregator({
     columns: ["board_power"],
     aggregates: ["sum", "count"],
     overMs: 30_000,
@@ -71,7 +71,11 @@ test("a sliding window moves by its step, and runs out over a gap", () => {
 });
 
 test("GPUs have windows of their own; a late frame goes in none and is counted", () => {
-  const windows = new Windows({ columns: ["board_power"], aggregates: ["sum"], overMs: 10_000 });
+  const windows = new WindowAggregator({
+    columns: ["board_power"],
+    aggregates: ["sum"],
+    overMs: 10_000,
+  });
   windows.take(at(5, 1));
   windows.take(at(1, 10, "B"));
   expect(windows.take(at(10, 1)).map(brief)).toEqual([[10, 1]]);
@@ -85,7 +89,7 @@ test("GPUs have windows of their own; a late frame goes in none and is counted",
 });
 
 test("what was absent in a whole window stays absent, and is counted as none", () => {
-  const windows = new Windows({
+  const windows = new WindowAggregator({
     columns: ["gpu_temperature", "board_power"],
     aggregates: ["avg", "count"],
     overMs: 10_000,
@@ -104,5 +108,5 @@ test.each([
   [{ columns: ["board_power"], overMs: 10_000, everyMs: 3_000 }, "whole number of steps"],
   [{ columns: ["board_power"], overMs: 10_000, everyMs: 20_000 }, "whole number of steps"],
 ])("a window %o is refused", (options, says) => {
-  expect(() => new Windows({ aggregates: ["avg"], ...options })).toThrow(says);
+  expect(() => new WindowAggregator({ aggregates: ["avg"], ...options })).toThrow(says);
 });

@@ -16,13 +16,13 @@ import { LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery } from "../sink.ts";
 import type { Companion } from "../stream/pipe.ts";
 import { LayoutRows, readColumn } from "../tags/rows.ts";
-import type { Aggregate, Pane } from "./pane.ts";
+import type { WindowAggregate, Pane } from "./pane.ts";
 import { addValue, aggregateOf, emptyPane, joinPanes } from "./pane.ts";
 
 export interface WindowOptions {
   /** Columns or aliases; columns the stream makes itself as well. */
   readonly columns: readonly string[];
-  readonly aggregates: readonly Aggregate[];
+  readonly aggregates: readonly WindowAggregate[];
   /** How long a window is. */
   readonly overMs: number;
   /** How often one ends; as long as it is where absent, which makes it tumble. */
@@ -48,9 +48,9 @@ interface GpuState {
 const mostPanes = 10_000;
 
 /** @throws GpulseError where a column is unknown, or a window is no whole number of steps. */
-export class Windows implements Companion {
+export class WindowAggregator implements Companion {
   readonly #columns: readonly WindowColumn[];
-  readonly #aggregates: readonly Aggregate[];
+  readonly #aggregates: readonly WindowAggregate[];
   readonly #everyMs: number;
   readonly #paneCount: number;
   readonly #rows = new LayoutRows();
@@ -167,7 +167,7 @@ export class Windows implements Companion {
 function windowColumn(
   name: string,
   ownColumns: ReadonlySet<string>,
-  wanted: readonly Aggregate[],
+  wanted: readonly WindowAggregate[],
   over: string,
 ): WindowColumn {
   const column = findColumn(name)?.column ?? (ownColumns.has(name) ? name : undefined);

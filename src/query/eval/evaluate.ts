@@ -9,7 +9,7 @@ import { combineVectors } from "./binary/vectors.ts";
 import { evalCall } from "./functions/call.ts";
 import { firstOf } from "./grid.ts";
 import { isInvariant } from "./invariant.ts";
-import { renamed, settle, type Scope } from "./scope.ts";
+import { dropMetricName, settle, type EvalScope } from "./scope.ts";
 import { evalSelector } from "./selector.ts";
 import {
   asScalar,
@@ -20,7 +20,7 @@ import {
   type Value,
 } from "./value.ts";
 
-export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
+export async function evaluate(expr: Expr, scope: EvalScope): Promise<Value> {
   await scope.run.breathe();
   if (
     !scope.grid.instant &&
@@ -43,14 +43,14 @@ export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
 }
 
 /** The scope of what is evaluated once for all steps; each of them counts its samples. */
-function once(scope: Scope): Scope {
+function once(scope: EvalScope): EvalScope {
   const tally = (_: number, samples: number): void => {
     for (let step = 0; step < scope.grid.count; step++) scope.tally(step, samples);
   };
   return { ...scope, grid: firstOf(scope.grid), tally };
 }
 
-async function evaluateNode(expr: Expr, scope: Scope): Promise<Value> {
+async function evaluateNode(expr: Expr, scope: EvalScope): Promise<Value> {
   const { count } = scope.grid;
   switch (expr.kind) {
     case "number":
@@ -75,7 +75,7 @@ async function evaluateNode(expr: Expr, scope: Scope): Promise<Value> {
   }
 }
 
-async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
+async function evalBinary(expr: Binary, scope: EvalScope): Promise<Value> {
   if (isFilter(expr, scope)) return vectorOf(await filterOneByOne(expr, scope));
   const left = await evaluate(expr.lhs, scope);
   const right = await evaluate(expr.rhs, scope);
@@ -99,12 +99,12 @@ async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
   return vectorOf(await combineVectors(expr, matching, asVector(left), asVector(right), scope));
 }
 
-function negate(op: "+" | "-", value: Value, scope: Scope): Value {
+function negate(op: "+" | "-", value: Value, scope: EvalScope): Value {
   if (op === "+") return value;
   if (value.type === "scalar") return { type: "scalar", values: value.values.map((each) => -each) };
   scope.run.takeSeries(asVector(value).length, scope.grid.count);
   const series = asVector(value).map((one) => ({
-    labels: renamed(scope, one.labels),
+    labels: dropMetricName(scope, one.labels),
     dropName: true,
     values: one.values.map((each) => -each),
     present: one.present,
@@ -112,7 +112,7 @@ function negate(op: "+" | "-", value: Value, scope: Scope): Value {
   return vectorOf(settle(scope, series));
 }
 
-function repeat(value: Value, scope: Scope): Value {
+function repeat(value: Value, scope: EvalScope): Value {
   const { count } = scope.grid;
   if (value.type === "string") return value;
   if (value.type === "scalar") {

@@ -1,24 +1,24 @@
 /** Where a selector looks: the series the store gave for it, and the instant each step asks about. */
 import type { VectorSelector } from "../ast.ts";
-import type { Column, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { timeAt } from "./grid.ts";
-import type { Scope } from "./scope.ts";
+import type { EvalScope } from "./scope.ts";
 
-export function seriesOf(expr: VectorSelector, scope: Scope): readonly SelectedSeries[] {
+export function seriesOf(expr: VectorSelector, scope: EvalScope): readonly SelectedSeries[] {
   const series = scope.run.selected.get(expr);
   if (series === undefined) throw new Error("BUG: selector was not asked for");
   return series;
 }
 
 /** A series' samples, good until the next peek or the next wait. */
-export function peekAt(series: SelectedSeries): Column {
+export function peekAt(series: SelectedSeries): SampleColumn {
   return series.peek?.() ?? series.column;
 }
 
 /** The instant each step looks at. */
 export function refTimes(
   shift: { readonly atMs?: number | undefined; readonly offsetMs: number },
-  scope: Scope,
+  scope: EvalScope,
 ): Float64Array {
   const refs = new Float64Array(scope.grid.count);
   for (let step = 0; step < refs.length; step++) {

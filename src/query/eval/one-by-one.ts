@@ -4,12 +4,12 @@
  */
 import { withoutParens, type Call, type Expr } from "../ast.ts";
 import { isInvariant } from "./invariant.ts";
-import type { Scope } from "./scope.ts";
+import type { EvalScope } from "./scope.ts";
 import { visitSelector } from "./selector.ts";
 import type { StepSeries } from "./value.ts";
 import { isVisitable, visitWindows } from "./windows/run.ts";
 
-export function comesOneByOne(expr: Expr, scope: Scope): boolean {
+export function comesOneByOne(expr: Expr, scope: EvalScope): boolean {
   const inner = withoutParens(expr);
   // What is the same at every step is evaluated once, elsewhere.
   if (!scope.grid.instant && isInvariant(inner)) return false;
@@ -20,7 +20,7 @@ export function comesOneByOne(expr: Expr, scope: Scope): boolean {
 
 export async function visitOneByOne(
   given: Expr,
-  scope: Scope,
+  scope: EvalScope,
   visit: (series: StepSeries) => void,
 ): Promise<void> {
   const expr = withoutParens(given);

@@ -4,27 +4,27 @@ import type { LabelSet } from "../../model/labels.ts";
 import { tooManySamples } from "../errors.ts";
 import { bytesOfPoints } from "../memory.ts";
 import { endOf, gridOf } from "./grid.ts";
-import type { Scope } from "./scope.ts";
+import type { EvalScope } from "./scope.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 import { asVector, countPresent, type StepSeries } from "./value.ts";
 
-export interface Samples {
+export interface RangeSamples {
   readonly times: Float64Array;
   readonly values: Float64Array;
 }
 
-export interface RangedSeries {
+export interface RangeVectorSeries {
   readonly labels: LabelSet;
   readonly dropName: boolean;
   /** Good until the next series is read, or until you wait. */
-  read(): Samples;
+  read(): RangeSamples;
 }
 
-export interface Ranged {
-  readonly series: readonly RangedSeries[];
+export interface RangeVector {
+  readonly series: readonly RangeVectorSeries[];
   /** The end of each step's window. */
   readonly refs: Float64Array;
   readonly rangeMs: number;
@@ -34,7 +34,10 @@ export interface Ranged {
 /** What a subquery looks at is counted by the windows over its answer. */
 const uncounted = (): void => undefined;
 
-export async function rangedOf(expr: MatrixSelector | Subquery, scope: Scope): Promise<Ranged> {
+export async function evalRangeVector(
+  expr: MatrixSelector | Subquery,
+  scope: EvalScope,
+): Promise<RangeVector> {
   if (expr.kind === "subquery") {
     const series = await evalSubquery(expr, { ...scope, tally: uncounted });
     return { series, refs: refTimes(expr, scope), rangeMs: expr.rangeMs, extended: undefined };
@@ -50,7 +53,10 @@ export async function rangedOf(expr: MatrixSelector | Subquery, scope: Scope): P
 }
 
 /** Evaluated on a grid of its own, aligned to multiples of its step since the epoch. */
-export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readonly RangedSeries[]> {
+export async function evalSubquery(
+  expr: Subquery,
+  scope: EvalScope,
+): Promise<readonly RangeVectorSeries[]> {
   const startMs = (expr.atMs ?? scope.grid.startMs) - expr.offsetMs;
   const endMs = (expr.atMs ?? endOf(scope.grid)) - expr.offsetMs;
   const stepMs = subqueryStepMs(scope.run, expr);
@@ -66,7 +72,7 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
   return inner.map((one) => compact(one, all, scope));
 }
 
-function compact(one: StepSeries, all: Float64Array, scope: Scope): RangedSeries {
+function compact(one: StepSeries, all: Float64Array, scope: EvalScope): RangeVectorSeries {
   const { labels, dropName, present } = one;
   const count = countPresent(present);
   if (count === present.length) {
@@ -85,7 +91,7 @@ function compact(one: StepSeries, all: Float64Array, scope: Scope): RangedSeries
   return { labels, dropName, read: () => ({ times, values }) };
 }
 
-export interface Windows {
+export interface StepWindows {
   /** Index of the first sample of each step's window, and the index after its last. */
   readonly from: Int32Array;
   readonly to: Int32Array;
@@ -95,7 +101,11 @@ export interface Windows {
 }
 
 /** Windows are left-open: (end - range, end]. */
-export function windowsOf(times: Float64Array, ranged: Ranged, lookbackMs: number): Windows {
+export function windowsOf(
+  times: Float64Array,
+  ranged: RangeVector,
+  lookbackMs: number,
+): StepWindows {
   const { refs, rangeMs, extended } = ranged;
   const before = rangeMs + (extended === undefined ? 0 : lookbackMs);
   const after = extended === "smoothed" ? lookbackMs : 0;

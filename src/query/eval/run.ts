@@ -2,14 +2,14 @@
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { VectorSelector } from "../ast.ts";
-import type { Admission } from "../admission.ts";
+import type { QueryAdmission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
-import { failed, QueryError, tooManySamples } from "../errors.ts";
+import { executionError, QueryError, tooManySamples } from "../errors.ts";
 import { bytesOfSteps, type Reservation } from "../memory.ts";
 import type { SharedSelects } from "../shared-selects.ts";
 import type { Queryable, SelectedSeries } from "../../model/select.ts";
 
-export interface RunOptions {
+export interface QueryRunOptions {
   readonly lookbackMs: number;
   readonly maxSamples: number;
   readonly timeoutMs: number;
@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly typeAndUnitLabels: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
-  readonly admission: Admission;
+  readonly admission: QueryAdmission;
   readonly memory: Reservation;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
@@ -36,9 +36,9 @@ const maxLabelLetters = 16_384;
 /** All labels that functions make in one query, together. */
 const maxMadeLetters = 32 * 1024 * 1024;
 
-export class Run {
+export class QueryRun {
   readonly query: string;
-  readonly options: RunOptions;
+  readonly options: QueryRunOptions;
   readonly queryable: Queryable;
   readonly maxLabelLetters = maxLabelLetters;
   readonly annotations = new Annotations();
@@ -58,7 +58,7 @@ export class Run {
   constructor(
     query: string,
     queryable: Queryable,
-    options: RunOptions,
+    options: QueryRunOptions,
     steps: number,
     perStep: boolean,
   ) {
@@ -111,8 +111,9 @@ export class Run {
   makes(letters: number): void {
     this.madeLetters += letters;
     if (letters > maxLabelLetters)
-      throw failed(`a label of more than ${maxLabelLetters} letters is not made`);
-    if (this.madeLetters > maxMadeLetters) throw failed("query would make too much label text");
+      throw executionError(`a label of more than ${maxLabelLetters} letters is not made`);
+    if (this.madeLetters > maxMadeLetters)
+      throw executionError("query would make too much label text");
   }
 
   /** Whether to breathe; asks the clock only now and then. `samples`: how many were gone through since it was last asked. */

@@ -3,50 +3,50 @@ import type { Expr } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { dropMetadata } from "../labels.ts";
 import type { Grid } from "./grid.ts";
-import type { Run } from "./run.ts";
+import type { QueryRun } from "./run.ts";
 import { emptySeries, mergeEqual, type StepSeries, type Value } from "./value.ts";
 
-export interface Scope {
-  readonly run: Run;
+export interface EvalScope {
+  readonly run: QueryRun;
   readonly grid: Grid;
   /** Counts samples looked at for a step, for the query's statistics. */
   readonly tally: (step: number, samples: number) => void;
   /** How a node evaluates its arguments. */
-  readonly evaluate: (expr: Expr, scope: Scope) => Promise<Value>;
+  readonly evaluate: (expr: Expr, scope: EvalScope) => Promise<Value>;
 }
 
 /** Labels of a value that is no longer the metric's own. With delayed removal the name stays until the end. */
-export function renamed(scope: Scope, labels: LabelSet): LabelSet {
+export function dropMetricName(scope: EvalScope, labels: LabelSet): LabelSet {
   return scope.run.options.delayedNameRemoval ? labels : dropMetadata(labels);
 }
 
 /** After names went, series may have become equal. With delayed removal they have not gone yet. */
-export function settle(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
+export function settle(scope: EvalScope, series: readonly StepSeries[]): readonly StepSeries[] {
   if (scope.run.options.delayedNameRemoval) return series;
   return mergeEqual(series);
 }
 
 /** The same for what can make labels equal by other means; at one instant delayed removal finds that at the end. */
-export function settleAll(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
+export function settleAll(scope: EvalScope, series: readonly StepSeries[]): readonly StepSeries[] {
   if (!scope.run.options.delayedNameRemoval || !scope.grid.instant) return mergeEqual(series);
   scope.run.mayHoldEqual = true;
   return series;
 }
 
 /** A series to be filled, counted against the query's memory. */
-export function newSeries(scope: Scope, labels: LabelSet, dropName: boolean): StepSeries {
+export function newSeries(scope: EvalScope, labels: LabelSet, dropName: boolean): StepSeries {
   scope.run.takeSeries(1, scope.grid.count);
   return emptySeries(labels, dropName, scope.grid.count);
 }
 
 /** Counts a copy of a series that shares its values. */
-export function takeMask(scope: Scope): void {
+export function takeMask(scope: EvalScope): void {
   scope.run.takeSeries(1, scope.grid.count / 9);
 }
 
 /** Visits series one by one, letting the event loop turn when it is time. */
 export async function eachSeries(
-  scope: Scope,
+  scope: EvalScope,
   series: readonly StepSeries[],
   visit: (one: StepSeries) => void,
 ): Promise<void> {

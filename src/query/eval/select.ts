@@ -3,10 +3,10 @@ import type { Expr, TimeShift, VectorSelector } from "../ast.ts";
 import { withoutParens } from "../ast.ts";
 import { QueryError } from "../errors.ts";
 import type { Matcher, Selection } from "../../model/select.ts";
-import type { Run } from "./run.ts";
+import type { QueryRun } from "./run.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 
-interface Wanted {
+interface SelectRequest {
   readonly selector: VectorSelector;
   readonly matchers: readonly Matcher[];
   readonly fromMs: number;
@@ -14,12 +14,12 @@ interface Wanted {
 }
 
 export async function selectAll(
-  run: Run,
+  run: QueryRun,
   expr: Expr,
   startMs: number,
   endMs: number,
 ): Promise<void> {
-  const wanted: Wanted[] = [];
+  const wanted: SelectRequest[] = [];
   collect(run, expr, startMs, endMs, 0, wanted);
   const pending = new Map<string, Promise<Selection>>();
   await Promise.all(
@@ -35,7 +35,7 @@ export async function selectAll(
 }
 
 function select(
-  { queryable, options: { selects, signal, memory } }: Run,
+  { queryable, options: { selects, signal, memory } }: QueryRun,
   matchers: readonly Matcher[],
   fromMs: number,
   toMs: number,
@@ -46,12 +46,12 @@ function select(
 }
 
 function collect(
-  run: Run,
+  run: QueryRun,
   expr: Expr,
   startMs: number,
   endMs: number,
   depth: number,
-  out: Wanted[],
+  out: SelectRequest[],
 ): void {
   const { lookbackMs, maxSubqueryDepth } = run.options;
   const visit = (inner: Expr): void => collect(run, inner, startMs, endMs, depth, out);
@@ -110,12 +110,12 @@ function shifted(shift: TimeShift, startMs: number, endMs: number): [fromMs: num
 }
 
 function collectInfo(
-  run: Run,
+  run: QueryRun,
   args: readonly Expr[],
   startMs: number,
   endMs: number,
   depth: number,
-  out: Wanted[],
+  out: SelectRequest[],
 ): void {
   const [base] = args;
   if (base !== undefined) collect(run, withoutParens(base), startMs, endMs, depth, out);

@@ -1,15 +1,15 @@
 /** Instant selectors: at each step the newest sample within the look-back, unless the series ended there. */
 import type { VectorSelector } from "../ast.ts";
-import type { Column, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
-import type { Scope } from "./scope.ts";
+import type { EvalScope } from "./scope.ts";
 import { newestIndexes } from "./search.ts";
 import { smoothSelector } from "./smooth.ts";
 import { countPresent, OwnSteps, ReusedSteps, type Steps, type StepSeries } from "./value.ts";
 
 export async function evalSelector(
   expr: VectorSelector,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   if (expr.smoothed) return smoothSelector(expr, scope);
   return newestOf(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt);
@@ -18,7 +18,7 @@ export async function evalSelector(
 /** The same, one series after the other, each gone when the next one comes. Not for smoothed ones. */
 export function visitSelector(
   expr: VectorSelector,
-  scope: Scope,
+  scope: EvalScope,
   visit: (series: StepSeries) => void,
 ): Promise<void> {
   const steps = new ReusedSteps(scope.grid.count);
@@ -28,7 +28,7 @@ export function visitSelector(
 /** The time of each chosen sample, in seconds, in place of its value. */
 export async function evalTimestamps(
   expr: VectorSelector,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const times = refTimes(expr, scope);
   return newestOf(
@@ -41,11 +41,11 @@ export async function evalTimestamps(
 
 const valueAt: Pick = (column, index) => column.values[index] ?? 0;
 
-type Pick = (column: Column, index: number) => number;
+type Pick = (column: SampleColumn, index: number) => number;
 
 export async function newestOf(
   selected: readonly SelectedSeries[],
-  scope: Scope,
+  scope: EvalScope,
   refs: Float64Array,
   pick: Pick,
 ): Promise<readonly StepSeries[]> {
@@ -61,7 +61,7 @@ export async function newestOf(
 
 async function visitNewest(
   selected: readonly SelectedSeries[],
-  scope: Scope,
+  scope: EvalScope,
   refs: Float64Array,
   pick: Pick,
   steps: Steps,
@@ -88,16 +88,16 @@ async function visitNewest(
 }
 
 /** One sample at each step that has one; which step is of interest only where it was asked for. */
-function tallySteps(present: Uint8Array, samples: number, scope: Scope): void {
+function tallySteps(present: Uint8Array, samples: number, scope: EvalScope): void {
   if (scope.run.samplesPerStep === undefined) scope.tally(0, samples);
   else present.forEach((is, step) => scope.tally(step, is));
 }
 
 function fill(
   { values, present }: StepSeries,
-  column: Column,
+  column: SampleColumn,
   indexes: Int32Array,
-  pick: (column: Column, index: number) => number,
+  pick: (column: SampleColumn, index: number) => number,
 ): number {
   let samples = 0;
   for (let step = 0; step < indexes.length; step++) {

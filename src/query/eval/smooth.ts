@@ -2,14 +2,14 @@
 import type { VectorSelector } from "../ast.ts";
 import { interpolate } from "./interpolate.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
-import { newSeries, type Scope } from "./scope.ts";
+import { newSeries, type EvalScope } from "./scope.ts";
 import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
 import { isEmpty, type StepSeries } from "./value.ts";
 
 export async function smoothSelector(
   expr: VectorSelector,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const { lookbackMs } = scope.run.options;
   const refs = refTimes(expr, scope);

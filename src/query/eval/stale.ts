@@ -1,8 +1,8 @@
 /** Stale markers: where a series ended. Instants see the end, ranges look past it. */
-import type { Column } from "../../model/select.ts";
+import type { SampleColumn } from "../../model/select.ts";
 
 /** A column without its stale markers: ranges skip them. */
-export function withoutStale(column: Column): { times: Float64Array; values: Float64Array } {
+export function withoutStale(column: SampleColumn): { times: Float64Array; values: Float64Array } {
   const { times, values, stale } = column;
   if (stale === undefined || !stale.includes(1)) return { times, values };
   const keep: number[] = [];

@@ -1,7 +1,7 @@
 /** The step of a subquery that names none. */
 import type { Subquery } from "../ast.ts";
-import type { Run } from "./run.ts";
+import type { QueryRun } from "./run.ts";
 
-export function subqueryStepMs(run: Run, expr: Subquery): number {
+export function subqueryStepMs(run: QueryRun, expr: Subquery): number {
   return expr.stepMs === 0 ? run.options.defaultSubqueryStepMs : expr.stepMs;
 }

@@ -1,6 +1,6 @@
 /** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
 import { type LabelSet, labelKey, labelValue, noLabels } from "../../model/labels.ts";
-import { duplicateLabels, failed } from "../errors.ts";
+import { duplicateLabels, executionError } from "../errors.ts";
 
 export interface StepSeries {
   readonly labels: LabelSet;
@@ -116,7 +116,7 @@ function join(a: StepSeries, b: StepSeries): StepSeries {
   const present = a.present.slice();
   for (let index = 0; index < present.length; index++) {
     if (b.present[index] !== 1) continue;
-    if (present[index] === 1) throw failed(duplicateLabels);
+    if (present[index] === 1) throw executionError(duplicateLabels);
     present[index] = 1;
     values[index] = b.values[index] ?? 0;
   }

@@ -2,7 +2,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { DurationExpr, DurationNode, Span } from "../ast.ts";
 import { maxSeconds, numberOf } from "./literal.ts";
-import { children, spanOf, type Reader } from "./reader.ts";
+import { children, spanOf, type QueryTextReader } from "./reader.ts";
 
 type Op = DurationExpr["op"];
 const operators: Readonly<Record<string, Op>> = {
@@ -14,7 +14,7 @@ const operators: Readonly<Record<string, Op>> = {
   Pow: "^",
 };
 
-export function durationOf(reader: Reader, node: SyntaxNode): DurationNode {
+export function durationOf(reader: QueryTextReader, node: SyntaxNode): DurationNode {
   const [first, second, third] = children(node);
   const span = spanOf(node);
   if (first === undefined)
@@ -43,13 +43,18 @@ export function durationOf(reader: Reader, node: SyntaxNode): DurationNode {
   return { kind: "duration", op, lhs: durationOf(reader, first), rhs, wrapped: false, span };
 }
 
-function literal(reader: Reader, node: SyntaxNode): DurationNode {
+function literal(reader: QueryTextReader, node: SyntaxNode): DurationNode {
   const number = numberOf(reader, node);
   if (Math.abs(number.value) > maxSeconds) reader.fail(number.span, "duration out of range");
   return number;
 }
 
-function signed(reader: Reader, sign: SyntaxNode, operand: SyntaxNode, span: Span): DurationNode {
+function signed(
+  reader: QueryTextReader,
+  sign: SyntaxNode,
+  operand: SyntaxNode,
+  span: Span,
+): DurationNode {
   const negative = reader.text(sign) === "-";
   const inner = durationOf(reader, operand);
   if (inner.kind === "number")
@@ -63,7 +68,7 @@ function call(op: Op, span: Span): DurationExpr {
 }
 
 /** Ranges and steps must be positive; an expression is checked once its value is known. */
-export function nonZeroMs(reader: Reader, duration: DurationNode): DurationNode {
+export function nonZeroMs(reader: QueryTextReader, duration: DurationNode): DurationNode {
   if (duration.kind === "number" && !(duration.value > 0)) {
     reader.fail(duration.span, "duration must be greater than 0");
   }

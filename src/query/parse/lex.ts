@@ -6,7 +6,7 @@ import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
 import { checkEscapes } from "./escapes.ts";
 
-export type TokenKind =
+export type QueryTokenKind =
   | "identifier"
   | "metric"
   | "keyword"
@@ -15,8 +15,8 @@ export type TokenKind =
   | "string"
   | "sign";
 
-export interface Token {
-  readonly kind: TokenKind;
+export interface QueryToken {
+  readonly kind: QueryTokenKind;
   readonly text: string;
   readonly start: number;
   readonly end: number;
@@ -46,14 +46,14 @@ const numeric =
 const signs = ["==", "!=", "<=", ">=", "=~", "!~", "</", ">/"] as const;
 const single = new Set("(){}[],=:+-*/%^<>@".split(""));
 
-export interface Lexed {
-  readonly tokens: readonly Token[];
+export interface LexResult {
+  readonly tokens: readonly QueryToken[];
   /** Why it stopped before the end. What the tokens before say wrong comes first. */
   readonly problem?: ParseError | undefined;
 }
 
-export function lex(query: string): Lexed {
-  const tokens: Token[] = [];
+export function lex(query: string): LexResult {
+  const tokens: QueryToken[] = [];
   try {
     fillTokens(query, tokens);
     return { tokens };
@@ -63,7 +63,7 @@ export function lex(query: string): Lexed {
   }
 }
 
-function fillTokens(query: string, tokens: Token[]): void {
+function fillTokens(query: string, tokens: QueryToken[]): void {
   const fail = (start: number, problem: string): never => {
     throw new ParseError(query, { start, end: query.length }, problem);
   };
@@ -71,7 +71,7 @@ function fillTokens(query: string, tokens: Token[]): void {
   let parens = 0;
   let inBraces = false;
   let inBrackets = false;
-  const push = (kind: TokenKind, length: number): void => {
+  const push = (kind: QueryTokenKind, length: number): void => {
     tokens.push({
       kind,
       text: query.slice(at, at + length),

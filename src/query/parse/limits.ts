@@ -1,6 +1,6 @@
 /** Refuses queries whose tree would be deeper than the stack can follow, before any tree is built. */
 import { ParseError } from "../errors.ts";
-import type { Token } from "./lex.ts";
+import type { QueryToken } from "./lex.ts";
 
 const maxLength = 200_000;
 /** An operator counts one, a parenthesis two. */
@@ -17,7 +17,7 @@ export function refuseLong(query: string): void {
 }
 
 /** Operators, signs and modifiers in a row nest in each other like parentheses do. */
-export function refuseDeep(query: string, tokens: readonly Token[]): void {
+export function refuseDeep(query: string, tokens: readonly QueryToken[]): void {
   const rows = [0];
   let depth = 0;
   const close = (): void => {

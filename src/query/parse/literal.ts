@@ -3,12 +3,12 @@ import type { SyntaxNode } from "@lezer/common";
 import type { NumberLiteral } from "../ast.ts";
 import { readDurationMs, readNumber } from "../number.ts";
 import { quote } from "../quote.ts";
-import type { Reader } from "./reader.ts";
+import type { QueryTextReader } from "./reader.ts";
 
 /** More would not fit the nanoseconds Prometheus counts durations in. */
 export const maxSeconds = 2 ** 63 / 1e9;
 
-export function numberOf(reader: Reader, node: SyntaxNode): NumberLiteral {
+export function numberOf(reader: QueryTextReader, node: SyntaxNode): NumberLiteral {
   const text = reader.text(node);
   const sign = /^[-+]/.exec(text)?.[0];
   const body = sign === undefined ? text : text.slice(1).trim();

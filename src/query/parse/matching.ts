@@ -2,10 +2,10 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { VectorMatching } from "../ast.ts";
 import { numberOf } from "./literal.ts";
-import { children, type Reader } from "./reader.ts";
+import { children, type QueryTextReader } from "./reader.ts";
 
 export function matchingOf(
-  reader: Reader,
+  reader: QueryTextReader,
   modifiers: readonly SyntaxNode[],
 ): { bool: boolean; matching: VectorMatching } {
   const matching: VectorMatching = { card: "one-to-one", labels: [], on: false, include: [] };
@@ -18,7 +18,7 @@ export function matchingOf(
   return { bool, matching };
 }
 
-function readClause(reader: Reader, clause: SyntaxNode, matching: VectorMatching): void {
+function readClause(reader: QueryTextReader, clause: SyntaxNode, matching: VectorMatching): void {
   const [how, labels, group, include] = children(clause);
   matching.on = how?.name === "On";
   if (labels !== undefined) matching.labels = reader.labels(labels);
@@ -27,7 +27,7 @@ function readClause(reader: Reader, clause: SyntaxNode, matching: VectorMatching
   if (include !== undefined) matching.include = reader.labels(include);
 }
 
-function readFill(reader: Reader, modifier: SyntaxNode, matching: VectorMatching): void {
+function readFill(reader: QueryTextReader, modifier: SyntaxNode, matching: VectorMatching): void {
   for (const clause of children(modifier)) {
     const literal = clause.getChild("NumberDurationLiteral");
     if (literal === null) continue;

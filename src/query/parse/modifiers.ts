@@ -3,17 +3,22 @@ import type { SyntaxNode } from "@lezer/common";
 import type { Expr, NumberLiteral, TimeShift } from "../ast.ts";
 import { printFloat } from "../number.ts";
 import { durationOf, secondsToMs } from "./duration.ts";
-import type { Reader } from "./reader.ts";
+import type { QueryTextReader } from "./reader.ts";
 
 const takers = "an instant vector selector or range vector selector or a subquery";
 
-function shiftOf(reader: Reader, expr: Expr, what: string): TimeShift {
+function shiftOf(reader: QueryTextReader, expr: Expr, what: string): TimeShift {
   if (expr.kind === "vector" || expr.kind === "subquery") return expr;
   if (expr.kind === "matrix") return expr.selector;
   return reader.fail(expr.span, `${what} modifier must be preceded by ${takers}`);
 }
 
-export function addOffset(reader: Reader, expr: Expr, node: SyntaxNode, end: number): Expr {
+export function addOffset(
+  reader: QueryTextReader,
+  expr: Expr,
+  node: SyntaxNode,
+  end: number,
+): Expr {
   const duration = durationOf(reader, node);
   const shift = shiftOf(reader, expr, "offset");
   if (shift.offsetMs !== 0 || shift.offsetExpr !== undefined) {
@@ -24,7 +29,7 @@ export function addOffset(reader: Reader, expr: Expr, node: SyntaxNode, end: num
   return expr;
 }
 
-export function setAt(reader: Reader, expr: Expr, at: NumberLiteral, end: number): Expr {
+export function setAt(reader: QueryTextReader, expr: Expr, at: NumberLiteral, end: number): Expr {
   if (!Number.isFinite(at.value) || Math.abs(at.value) >= 2 ** 63) {
     const shown = Number.isFinite(at.value) ? at.value.toFixed(6) : printFloat(at.value);
     reader.fail(expr.span, `timestamp out of bounds for @ modifier: ${shown}`);
@@ -36,13 +41,18 @@ export function setAt(reader: Reader, expr: Expr, at: NumberLiteral, end: number
   return expr;
 }
 
-export function setEdge(reader: Reader, expr: Expr, edge: "start" | "end", end: number): Expr {
+export function setEdge(
+  reader: QueryTextReader,
+  expr: Expr,
+  edge: "start" | "end",
+  end: number,
+): Expr {
   freeShift(reader, expr).atEdge = edge;
   expr.span.end = end;
   return expr;
 }
 
-function freeShift(reader: Reader, expr: Expr): TimeShift {
+function freeShift(reader: QueryTextReader, expr: Expr): TimeShift {
   const shift = shiftOf(reader, expr, "@");
   if (shift.atMs !== undefined || shift.atEdge !== undefined) {
     reader.fail(expr.span, "@ <timestamp> may not be set multiple times");
@@ -50,7 +60,11 @@ function freeShift(reader: Reader, expr: Expr): TimeShift {
   return shift;
 }
 
-export function setExtended(reader: Reader, expr: Expr, which: "anchored" | "smoothed"): Expr {
+export function setExtended(
+  reader: QueryTextReader,
+  expr: Expr,
+  which: "anchored" | "smoothed",
+): Expr {
   if (expr.kind === "subquery")
     reader.fail(expr.span, `${which} modifier is not supported for subqueries`);
   const selector = expr.kind === "matrix" ? expr.selector : expr;

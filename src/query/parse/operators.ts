@@ -6,9 +6,9 @@ import type { SyntaxNode } from "@lezer/common";
 import type { BinaryOp, Expr, NumberLiteral, Span, VectorMatching } from "../ast.ts";
 import { numberOf } from "./literal.ts";
 import { matchingOf } from "./matching.ts";
-import { children, childAt, type Reader } from "./reader.ts";
+import { children, childAt, type QueryTextReader } from "./reader.ts";
 
-export type Item =
+export type FlatExprItem =
   | { readonly what: "sign"; readonly sign: "+" | "-"; readonly start: number }
   | { readonly what: "operand"; readonly expr: Expr }
   | { readonly what: "suffix"; readonly node: SyntaxNode }
@@ -58,30 +58,30 @@ export function hasOperators(node: SyntaxNode): boolean {
   );
 }
 
-type Read = (node: SyntaxNode) => Expr;
+type ReadExpr = (node: SyntaxNode) => Expr;
 type Suffix = (expr: Expr, node: SyntaxNode) => Expr;
 
 /** Operands, signs, suffixes and operators, in the order of the text. Holes are parsed elsewhere. */
 export function itemsOf(
-  reader: Reader,
+  reader: QueryTextReader,
   node: SyntaxNode,
-  read: Read,
+  read: ReadExpr,
   isHole: (node: SyntaxNode) => boolean,
-): Item[] {
-  const items: Item[] = [];
+): FlatExprItem[] {
+  const items: FlatExprItem[] = [];
   flatten(reader, node, items, read, isHole);
   return items;
 }
 
-export function assemble(items: readonly Item[], suffix: Suffix): Expr {
+export function assemble(items: readonly FlatExprItem[], suffix: Suffix): Expr {
   return new Assembler(suffix, items).expression(0);
 }
 
 function flatten(
-  reader: Reader,
+  reader: QueryTextReader,
   node: SyntaxNode,
-  items: Item[],
-  read: Read,
+  items: FlatExprItem[],
+  read: ReadExpr,
   isHole: (node: SyntaxNode) => boolean,
 ): void {
   if (node.name === "BinaryExpr") {
@@ -107,7 +107,7 @@ function flatten(
   }
 }
 
-function flattenNumber(reader: Reader, node: SyntaxNode, items: Item[]): void {
+function flattenNumber(reader: QueryTextReader, node: SyntaxNode, items: FlatExprItem[]): void {
   const text = reader.text(node);
   const literal = numberOf(reader, node);
   if (!/^[-+]/.test(text)) {
@@ -127,10 +127,10 @@ function signOf(text: string): "+" | "-" {
 
 class Assembler {
   private readonly suffix: Suffix;
-  private readonly items: readonly Item[];
+  private readonly items: readonly FlatExprItem[];
   private at = 0;
 
-  constructor(suffix: Suffix, items: readonly Item[]) {
+  constructor(suffix: Suffix, items: readonly FlatExprItem[]) {
     this.suffix = suffix;
     this.items = items;
   }

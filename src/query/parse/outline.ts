@@ -2,7 +2,7 @@
  * Takes a long query apart for the grammar, whose parser loses the thread after some 2,300 characters of operators in
  * a row: arguments become holes that are parsed on their own, and long rows of operators are cut into chunks.
  */
-import { groupers, type Token } from "./lex.ts";
+import { groupers, type QueryToken } from "./lex.ts";
 
 /** Tokens [from, to). */
 export interface TokenRange {
@@ -16,7 +16,7 @@ const operators: ReadonlySet<string> = new Set(
 const operatorsPerChunk = 20;
 
 /** Where each binary operator outside of any parenthesis stands. */
-export function operatorsIn(tokens: readonly Token[], range: TokenRange): number[] {
+export function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): number[] {
   const found: number[] = [];
   let expectsOperand = true;
   for (let index = range.from; index < range.to; index++) {
@@ -43,7 +43,7 @@ export function operatorsIn(tokens: readonly Token[], range: TokenRange): number
 
 /** bool, on, ignoring and their kin, between an operator and its right side. */
 function isModifier(
-  tokens: readonly Token[],
+  tokens: readonly QueryToken[],
   index: number,
   operator: number | undefined,
 ): boolean {
@@ -55,17 +55,17 @@ function isModifier(
 }
 
 /** Of each query being read, once: looked for anew at every level, it would cost the square of the depth. */
-const closings = new WeakMap<readonly Token[], Int32Array>();
+const closings = new WeakMap<readonly QueryToken[], Int32Array>();
 
 /** The bracket that closes the one at an index, or the last token. */
-export function closing(tokens: readonly Token[], open: number): number {
+export function closing(tokens: readonly QueryToken[], open: number): number {
   let ends = closings.get(tokens);
   if (ends === undefined) closings.set(tokens, (ends = closingsOf(tokens)));
   return ends[open] ?? tokens.length - 1;
 }
 
 /** For every opening bracket where it is closed, by any kind of bracket; what is never closed ends with the query. */
-function closingsOf(tokens: readonly Token[]): Int32Array {
+function closingsOf(tokens: readonly QueryToken[]): Int32Array {
   const ends = new Int32Array(tokens.length).fill(tokens.length - 1);
   const open: number[] = [];
   tokens.forEach(({ kind, text }, index) => {
@@ -77,7 +77,7 @@ function closingsOf(tokens: readonly Token[]): Int32Array {
 }
 
 /** Pieces of a row of operators. All but the first start with an operator. */
-export function chunksOf(tokens: readonly Token[], range: TokenRange): TokenRange[] {
+export function chunksOf(tokens: readonly QueryToken[], range: TokenRange): TokenRange[] {
   const cuts = operatorsIn(tokens, range).filter(
     (_, index) => index % operatorsPerChunk === operatorsPerChunk - 1,
   );
@@ -85,7 +85,7 @@ export function chunksOf(tokens: readonly Token[], range: TokenRange): TokenRang
 }
 
 /** The arguments of calls, aggregations and parentheses within a range, but not those inside of them. */
-export function holesOf(tokens: readonly Token[], range: TokenRange): TokenRange[] {
+export function holesOf(tokens: readonly QueryToken[], range: TokenRange): TokenRange[] {
   const holes: TokenRange[] = [];
   for (let index = range.from; index < range.to; index++) {
     const token = tokens[index];
@@ -104,14 +104,14 @@ export function holesOf(tokens: readonly Token[], range: TokenRange): TokenRange
 }
 
 /** The last token of the duration after offset. */
-function durationEnd(tokens: readonly Token[], from: number): number {
+function durationEnd(tokens: readonly QueryToken[], from: number): number {
   let index = from;
   while (/^[-+]$/.test(tokens[index]?.text ?? "")) index++;
   if (tokens[index]?.text === "(") return closing(tokens, index);
   return tokens[index + 1]?.text === "(" ? closing(tokens, index + 1) : index;
 }
 
-function argumentsIn(tokens: readonly Token[], from: number, to: number): TokenRange[] {
+function argumentsIn(tokens: readonly QueryToken[], from: number, to: number): TokenRange[] {
   const found: TokenRange[] = [];
   let start = from;
   for (let index = from; index < to; index++) {

@@ -3,9 +3,9 @@ import type { Expr } from "../ast.ts";
 import type { Matcher } from "../../model/select.ts";
 import { check } from "../check.ts";
 import { ParseError } from "../errors.ts";
-import { lex, type Token } from "./lex.ts";
+import { lex, type QueryToken } from "./lex.ts";
 import { refuseDeep, refuseLong } from "./limits.ts";
-import { Pieces } from "./pieces.ts";
+import { PiecewiseParser } from "./pieces.ts";
 import { syntaxError } from "./syntax-error.ts";
 
 export function parse(query: string): Expr {
@@ -14,16 +14,17 @@ export function parse(query: string): Expr {
   refuseDeep(query, tokens);
   if (problem !== undefined) throw firstOf(query, tokens, problem);
   if (tokens.length === 0) throw syntaxError(query, tokens, 0);
-  const expr = new Pieces(query, tokens).parse({ from: 0, to: tokens.length });
+  const expr = new PiecewiseParser(query, tokens).parse({ from: 0, to: tokens.length });
   check(query, expr);
   return expr;
 }
 
 /** What is wrong before the text that is no token comes first. */
-function firstOf(query: string, tokens: readonly Token[], problem: ParseError): ParseError {
+function firstOf(query: string, tokens: readonly QueryToken[], problem: ParseError): ParseError {
   const last = tokens.at(-1);
   try {
-    if (last !== undefined) new Pieces(query, tokens).parse({ from: 0, to: tokens.length });
+    if (last !== undefined)
+      new PiecewiseParser(query, tokens).parse({ from: 0, to: tokens.length });
   } catch (thrown) {
     if (thrown instanceof ParseError && last !== undefined && thrown.span.start < last.end)
       return thrown;

@@ -2,8 +2,8 @@
 import { NodeType, Tree, type SyntaxNode } from "@lezer/common";
 import { parser } from "@prometheus-io/lezer-promql";
 import type { Expr } from "../ast.ts";
-import type { Token } from "./lex.ts";
-import { assemble, type Item } from "./operators.ts";
+import type { QueryToken } from "./lex.ts";
+import { assemble, type FlatExprItem } from "./operators.ts";
 import { chunksOf, holesOf, type TokenRange } from "./outline.ts";
 import { plain } from "./plain.ts";
 import { syntaxError } from "./syntax-error.ts";
@@ -27,12 +27,12 @@ const shortEnough = 1000;
 /** Takes the place of the operand that the chunk before ended with. */
 const standIn: Expr = { kind: "number", value: 0, duration: false, span: { start: 0, end: 0 } };
 
-export class Pieces {
+export class PiecewiseParser {
   private readonly query: string;
-  private readonly tokens: readonly Token[];
+  private readonly tokens: readonly QueryToken[];
   private readonly text: string;
 
-  constructor(query: string, tokens: readonly Token[]) {
+  constructor(query: string, tokens: readonly QueryToken[]) {
     this.query = query;
     this.tokens = tokens;
     this.text = plain(query, tokens);
@@ -46,7 +46,7 @@ export class Pieces {
         this.tree({ start, text: this.text.slice(start, end), gaps: [] }),
       );
     }
-    const items: Item[] = [];
+    const items: FlatExprItem[] = [];
     let reader = this.readerFor(new Map());
     for (const chunk of chunksOf(this.tokens, range)) {
       const holes = new Map(

@@ -3,10 +3,10 @@
  * would stumble over spelled the simplest way. The tree is read with the original text.
  */
 import { signatures } from "../signatures.ts";
-import { groupers, type Token } from "./lex.ts";
+import { groupers, type QueryToken } from "./lex.ts";
 
 /** The query with every literal spelled the simplest way, each token where it was. */
-export function plain(query: string, tokens: readonly Token[]): string {
+export function plain(query: string, tokens: readonly QueryToken[]): string {
   let out = "";
   let expectsOperand = true;
   // After offset a duration follows: until its number, or the parenthesis that closes it.
@@ -39,14 +39,14 @@ export function plain(query: string, tokens: readonly Token[]): string {
 
 const pairs = /^(?:on|ignoring|group_left|group_right|fill|fill_left|fill_right)$/i;
 
-function grammarKnows(token: Token): boolean {
+function grammarKnows(token: QueryToken): boolean {
   if (token.text.length < 2 || token.kind === "sign") return true;
   if (token.kind === "keyword") return !/^m(?:in|ax)_of$/i.test(token.text);
   return signatures.has(token.text);
 }
 
 /** Whether a token is a label's name, in braces or in the parentheses after by, on and their kin. */
-function inLabels(tokens: readonly Token[], index: number): boolean {
+function inLabels(tokens: readonly QueryToken[], index: number): boolean {
   const opened = tokens.slice(0, index).findLastIndex(({ text }) => /^[(){}]$/.test(text));
   const open = tokens[opened]?.text;
   return (
@@ -54,7 +54,7 @@ function inLabels(tokens: readonly Token[], index: number): boolean {
   );
 }
 
-function depthAfter(token: Token, depth: number): number {
+function depthAfter(token: QueryToken, depth: number): number {
   if (token.text === "(") return depth + 1;
   if (token.text === ")") return depth <= 1 ? -1 : depth - 1;
   return depth === 0 && (token.kind === "number" || token.kind === "duration") ? -1 : depth;
@@ -62,7 +62,7 @@ function depthAfter(token: Token, depth: number): number {
 
 const operatorWords = new Set(["and", "or", "unless", "atan2"]);
 
-function opensOperand(token: Token, expected: boolean): boolean {
+function opensOperand(token: QueryToken, expected: boolean): boolean {
   if (token.kind === "sign") return !/^[)\]}]$/.test(token.text);
   if (token.kind !== "keyword") return false;
   const word = token.text.toLowerCase();

@@ -4,7 +4,7 @@ import type { Span } from "../ast.ts";
 import { ParseError } from "../errors.ts";
 import { isLabelName, quote, unquote } from "../quote.ts";
 
-export class Reader {
+export class QueryTextReader {
   readonly query: string;
 
   constructor(query: string) {

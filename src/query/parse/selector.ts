@@ -4,9 +4,9 @@ import type { VectorSelector } from "../ast.ts";
 import type { Matcher } from "../../model/select.ts";
 import { regexProblem } from "../matcher.ts";
 import { unquote } from "../quote.ts";
-import { children, spanOf, type Reader } from "./reader.ts";
+import { children, spanOf, type QueryTextReader } from "./reader.ts";
 
-export function selectorOf(reader: Reader, node: SyntaxNode): VectorSelector {
+export function selectorOf(reader: QueryTextReader, node: SyntaxNode): VectorSelector {
   const identifier = node.getChild("Identifier");
   const braces = node.getChild("LabelMatchers");
   const name = identifier === null ? "" : reader.text(identifier);
@@ -31,7 +31,7 @@ export function selectorOf(reader: Reader, node: SyntaxNode): VectorSelector {
   };
 }
 
-function matcherOf(reader: Reader, node: SyntaxNode): Matcher {
+function matcherOf(reader: QueryTextReader, node: SyntaxNode): Matcher {
   const [label, op, value] = children(node);
   if (label === undefined || op === undefined || value === undefined)
     throw new Error("BUG: matcher");

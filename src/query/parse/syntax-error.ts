@@ -1,7 +1,7 @@
 /** Says what is wrong where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
-import { groupers, type Token } from "./lex.ts";
+import { groupers, type QueryToken } from "./lex.ts";
 
 const aggregators = new Set(
   "sum avg count min max group stddev stdvar topk bottomk count_values quantile limitk limit_ratio".split(
@@ -11,7 +11,11 @@ const aggregators = new Set(
 
 const operatorWords = new Set(["and", "or", "unless", "atan2"]);
 
-export function syntaxError(query: string, tokens: readonly Token[], errorAt: number): ParseError {
+export function syntaxError(
+  query: string,
+  tokens: readonly QueryToken[],
+  errorAt: number,
+): ParseError {
   if (tokens.length === 0) return new ParseError(query, undefined, "no expression found in input");
   const index = tokens.findIndex((token) => token.end > errorAt);
   const wrong = index < 0 ? undefined : tokens[index];
@@ -32,12 +36,12 @@ export function syntaxError(query: string, tokens: readonly Token[], errorAt: nu
 }
 
 /** Names of one letter have no stand-in: they are found here. */
-function unknownFunction(query: string, token: Token | undefined): ParseError | undefined {
+function unknownFunction(query: string, token: QueryToken | undefined): ParseError | undefined {
   if (token?.kind !== "identifier" || token.text.length > 1) return undefined;
   return new ParseError(query, token, `unknown function with name ${quote(token.text)}`);
 }
 
-function describe(token: Token | undefined): string {
+function describe(token: QueryToken | undefined): string {
   if (token === undefined) return "end of input";
   if (token.kind === "sign") {
     return /^[(){}[\],=:]$/.test(token.text) ? quote(token.text) : `<op:${token.text}>`;
@@ -54,7 +58,7 @@ function describe(token: Token | undefined): string {
   return `${kind} ${token.kind === "string" ? quote(token.text) : quote(token.text)}`;
 }
 
-function context(before: readonly Token[]): string {
+function context(before: readonly QueryToken[]): string {
   const last = before.at(-1);
   if (inside(before, "{")) return matcherContext(last);
   if (inside(before, "[")) {
@@ -77,7 +81,7 @@ function context(before: readonly Token[]): string {
 }
 
 /** Whether a parenthesis still open is an aggregation's, or its grouping has been given and its body not. */
-function inAggregate(before: readonly Token[]): boolean {
+function inAggregate(before: readonly QueryToken[]): boolean {
   const open: number[] = [];
   let groupedAt = -1;
   for (const [index, { text, kind }] of before.entries()) {
@@ -88,13 +92,13 @@ function inAggregate(before: readonly Token[]): boolean {
     const word = before[closed - 1]?.text.toLowerCase();
     if (word === "by" || word === "without") groupedAt = index;
   }
-  const isAggregator = (token: Token | undefined): boolean =>
+  const isAggregator = (token: QueryToken | undefined): boolean =>
     token?.kind === "keyword" && aggregators.has(token.text.toLowerCase());
   if (groupedAt === before.length - 1 && groupedAt >= 0) return true;
   return open.some((index) => isAggregator(before[index - 1]) || before[index - 1]?.text === ")");
 }
 
-function matcherContext(last: Token | undefined): string {
+function matcherContext(last: QueryToken | undefined): string {
   if (last?.text === "{" || last?.text === ",")
     return ' in label matching, expected identifier or "}"';
   if (last?.kind === "identifier") return " in label matching, expected label matching operator";
@@ -102,7 +106,7 @@ function matcherContext(last: Token | undefined): string {
   return ' in label matching, expected "," or "}"';
 }
 
-function inside(before: readonly Token[], open: "{" | "["): boolean {
+function inside(before: readonly QueryToken[], open: "{" | "["): boolean {
   const close = open === "{" ? "}" : "]";
   const opened = before.findLastIndex((token) => token.text === open && token.kind === "sign");
   return (
@@ -111,7 +115,7 @@ function inside(before: readonly Token[], open: "{" | "["): boolean {
   );
 }
 
-function inGrouping(before: readonly Token[]): boolean {
+function inGrouping(before: readonly QueryToken[]): boolean {
   const opened = before.findLastIndex((token) => token.text === "(" || token.text === ")");
   const word = before[opened - 1]?.text.toLowerCase();
   return before[opened]?.text === "(" && word !== undefined && groupers.has(word);

@@ -7,11 +7,11 @@ import { signatures } from "../signatures.ts";
 import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";
 import { addOffset, setAt, setEdge, setExtended } from "./modifiers.ts";
 import { numberOf } from "./literal.ts";
-import { assemble, hasOperators, itemsOf, type Item } from "./operators.ts";
-import { childAt, children, Reader, spanOf } from "./reader.ts";
+import { assemble, hasOperators, itemsOf, type FlatExprItem } from "./operators.ts";
+import { childAt, children, QueryTextReader, spanOf } from "./reader.ts";
 import { selectorOf } from "./selector.ts";
 
-export class TreeReader extends Reader {
+export class TreeReader extends QueryTextReader {
   private readonly hole: (node: SyntaxNode) => Expr | undefined;
 
   /** `hole` gives what stands where the tree only has a number in its place. */
@@ -20,7 +20,7 @@ export class TreeReader extends Reader {
     this.hole = hole;
   }
 
-  items(node: SyntaxNode): Item[] {
+  items(node: SyntaxNode): FlatExprItem[] {
     const filled = new Map<number, Expr>();
     const isHole = (at: SyntaxNode): boolean => {
       const expr = this.hole(at);

@@ -1,18 +1,18 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import type { ChildOptions } from "./child.ts";
-import { CannotStart, runChild } from "./child.ts";
+import type { CommandOptions } from "./child.ts";
+import { CommandStartError, runChild } from "./child.ts";
 
 const node = process.execPath;
 
-function options(command: readonly string[], more: Partial<ChildOptions> = {}) {
+function options(command: readonly string[], more: Partial<CommandOptions> = {}) {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const said = { stdout: "", stderr: "", seen: "" };
   stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString("latin1")));
   stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString("latin1")));
-  const given: ChildOptions = {
+  const given: CommandOptions = {
     command,
     env: process.env,
     capture: true,
@@ -79,8 +79,8 @@ test.each([
 ] as const)("%s cannot be started: %i", async (program, passCode) => {
   const { given } = options([program]);
   const thrown: unknown = await runChild(given).catch((error: unknown) => error);
-  expect(thrown).toBeInstanceOf(CannotStart);
-  expect((thrown as CannotStart).passCode).toBe(passCode);
+  expect(thrown).toBeInstanceOf(CommandStartError);
+  expect((thrown as CommandStartError).passCode).toBe(passCode);
 });
 
 test("signals are let go of when it has ended", async () => {

@@ -7,7 +7,7 @@ import { systemCode } from "../../base/error.ts";
 
 export type StreamName = "stdout" | "stderr";
 
-export interface ChildOptions {
+export interface CommandOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** False: the command has our own streams, and nothing of them is seen here. */
@@ -30,7 +30,7 @@ export interface SignalSource {
   off(signal: NodeJS.Signals, listener: () => void): unknown;
 }
 
-export interface ChildEnd {
+export interface CommandResult {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly durationSeconds: number;
@@ -41,7 +41,7 @@ export interface ChildEnd {
 }
 
 /** The command never ran: 127 it is not there, 126 it cannot be run, as a shell has it. */
-export class CannotStart extends Error {
+export class CommandStartError extends Error {
   readonly passCode: 126 | 127;
 
   constructor(message: string, passCode: 126 | 127, options: { cause: unknown }) {
@@ -62,7 +62,7 @@ const forwarded: readonly NodeJS.Signals[] = [
 ];
 const fromTerminal = new Set<NodeJS.Signals>(["SIGINT", "SIGQUIT", "SIGWINCH"]);
 
-export async function runChild(options: ChildOptions): Promise<ChildEnd> {
+export async function runChild(options: CommandOptions): Promise<CommandResult> {
   const [program = "", ...args] = options.command;
   const startedMs = options.nowMs();
   const started = options.monotonicMs();
@@ -95,7 +95,7 @@ export async function runChild(options: ChildOptions): Promise<ChildEnd> {
   }
 }
 
-interface Ended {
+interface ChildExit {
   readonly at: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -108,8 +108,8 @@ const drainMs = 2_000;
 function ended(
   child: ChildProcess,
   program: string,
-  { monotonicMs }: ChildOptions,
-): Promise<Ended> {
+  { monotonicMs }: CommandOptions,
+): Promise<ChildExit> {
   return new Promise((resolve, reject) => {
     const closed = new Promise<void>((done) => void child.once("close", () => done()));
     child.once("error", (thrown) => reject(cannotStart(program, thrown)));
@@ -121,7 +121,7 @@ function ended(
   });
 }
 
-function cannotStart(program: string, thrown: unknown): CannotStart {
+function cannotStart(program: string, thrown: unknown): CommandStartError {
   const code = systemCode(thrown);
   const missing = code === "ENOENT" || code === "ENOTDIR";
   const why = missing
@@ -129,7 +129,7 @@ function cannotStart(program: string, thrown: unknown): CannotStart {
     : code === "EACCES"
       ? "it is no program this user may run: chmod +x, or name its interpreter"
       : `the system says ${code ?? String(thrown)}`;
-  return new CannotStart(`${program} cannot be started: ${why}.`, missing ? 127 : 126, {
+  return new CommandStartError(`${program} cannot be started: ${why}.`, missing ? 127 : 126, {
     cause: thrown,
   });
 }
@@ -138,7 +138,7 @@ function pass(
   from: Readable | null,
   to: NodeJS.WritableStream,
   name: StreamName,
-  onChunk: ChildOptions["onChunk"],
+  onChunk: CommandOptions["onChunk"],
 ): void {
   if (from === null) return;
   from.on("data", (chunk: Buffer) => onChunk(chunk, name));
@@ -147,7 +147,7 @@ function pass(
   to.once("error", () => from.destroy());
 }
 
-function forward(child: ChildProcess, { signals, atTerminal }: ChildOptions): () => void {
+function forward(child: ChildProcess, { signals, atTerminal }: CommandOptions): () => void {
   const listeners = forwarded.flatMap((signal) => {
     if (constants.signals[signal] === undefined) return [];
     const listener = (): void => {

@@ -3,7 +3,7 @@ import type { Figures } from "./figures.ts";
 import { secondsOf } from "./figures.ts";
 import { FEWEST_REPEATS } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
-import type { RunSeries, Subject } from "./series.ts";
+import type { RunSeries, ComparisonSubject } from "./series.ts";
 
 export interface Caveat {
   /** `refused`: figures stand beside each other, and no difference is told. */
@@ -17,12 +17,15 @@ export interface Caveat {
 const FAR_THROTTLE = 0.05;
 const FAR_ENERGIES = 0.03;
 
-export interface Judged {
-  readonly subject: Subject;
+export interface SubjectWithFigures {
+  readonly subject: ComparisonSubject;
   readonly figures: readonly Figures[];
 }
 
-export function caveatsOf(all: readonly Judged[], metrics: readonly Metric[]): readonly Caveat[] {
+export function caveatsOf(
+  all: readonly SubjectWithFigures[],
+  metrics: readonly Metric[],
+): readonly Caveat[] {
   const subjects = all.map(({ subject }) => subject);
   return [
     ...powerKinds(subjects, metrics),
@@ -43,18 +46,27 @@ const needing = (metrics: readonly Metric[], what: "power" | "work"): readonly s
   metrics.filter(({ needs }) => needs.includes(what)).map(({ key }) => key);
 
 /** What every run of the subject says, in the order first heard. */
-const heard = (subject: Subject, of: (run: RunSeries) => readonly string[]): readonly string[] => [
-  ...new Set(subject.runs.flatMap(of)),
-];
+const distinctValues = (
+  subject: ComparisonSubject,
+  of: (run: RunSeries) => readonly string[],
+): readonly string[] => [...new Set(subject.runs.flatMap(of))];
 
-function each(subjects: readonly Subject[], of: (run: RunSeries) => readonly string[]): string {
-  return subjects.map((one) => `${one.name}: ${heard(one, of).join(" and ") || "none"}`).join(", ");
+function each(
+  subjects: readonly ComparisonSubject[],
+  of: (run: RunSeries) => readonly string[],
+): string {
+  return subjects
+    .map((one) => `${one.name}: ${distinctValues(one, of).join(" and ") || "none"}`)
+    .join(", ");
 }
 
-function* powerKinds(subjects: readonly Subject[], metrics: readonly Metric[]): Generator<Caveat> {
+function* powerKinds(
+  subjects: readonly ComparisonSubject[],
+  metrics: readonly Metric[],
+): Generator<Caveat> {
   const kinds = (run: RunSeries) =>
     run.gpus.flatMap(({ power }) => (power === "none" ? [] : [power]));
-  if (new Set(subjects.flatMap((one) => heard(one, kinds))).size > 1)
+  if (new Set(subjects.flatMap((one) => distinctValues(one, kinds))).size > 1)
     yield {
       level: "refused",
       code: "power-kind",
@@ -63,9 +75,9 @@ function* powerKinds(subjects: readonly Subject[], metrics: readonly Metric[]): 
     };
 }
 
-function* simulated(subjects: readonly Subject[]): Generator<Caveat> {
+function* simulated(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const kinds = (run: RunSeries) => run.gpus.map((gpu) => (gpu.simulated ? "simulated" : "real"));
-  const found = new Set(subjects.flatMap((one) => heard(one, kinds)));
+  const found = new Set(subjects.flatMap((one) => distinctValues(one, kinds)));
   if (found.size > 1)
     yield {
       level: "refused",
@@ -76,9 +88,12 @@ function* simulated(subjects: readonly Subject[]): Generator<Caveat> {
     yield { level: "note", code: "simulated-all", sentence: "All of these GPUs are simulated." };
 }
 
-function* workUnits(subjects: readonly Subject[], metrics: readonly Metric[]): Generator<Caveat> {
+function* workUnits(
+  subjects: readonly ComparisonSubject[],
+  metrics: readonly Metric[],
+): Generator<Caveat> {
   const units = (run: RunSeries) => ("why" in run.work ? [] : [run.work.unit]);
-  if (new Set(subjects.flatMap((one) => heard(one, units))).size > 1)
+  if (new Set(subjects.flatMap((one) => distinctValues(one, units))).size > 1)
     yield {
       level: "refused",
       code: "work-unit",
@@ -87,7 +102,7 @@ function* workUnits(subjects: readonly Subject[], metrics: readonly Metric[]): G
     };
 }
 
-function* doubts(subjects: readonly Subject[]): Generator<Caveat> {
+function* doubts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   for (const { name, runs } of subjects)
     for (const run of runs)
       for (const doubt of run.doubts)
@@ -98,7 +113,7 @@ function* doubts(subjects: readonly Subject[]): Generator<Caveat> {
         };
 }
 
-function* repeats(subjects: readonly Subject[]): Generator<Caveat> {
+function* repeats(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const few = subjects.filter(({ runs }) => runs.length < FEWEST_REPEATS);
   if (few.length > 0)
     yield {
@@ -108,7 +123,7 @@ function* repeats(subjects: readonly Subject[]): Generator<Caveat> {
     };
 }
 
-function* sampling(subjects: readonly Subject[]): Generator<Caveat> {
+function* sampling(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const all = subjects.flatMap(({ runs }) => runs.map(({ samplingMs }) => samplingMs));
   if (Math.max(...all) > 1.5 * Math.min(...all))
     yield {
@@ -118,7 +133,7 @@ function* sampling(subjects: readonly Subject[]): Generator<Caveat> {
     };
 }
 
-function* throttled(all: readonly Judged[]): Generator<Caveat> {
+function* throttled(all: readonly SubjectWithFigures[]): Generator<Caveat> {
   const shares = all.map(({ figures }) => {
     const most = figures.map((one) =>
       Math.max(
@@ -138,9 +153,9 @@ function* throttled(all: readonly Judged[]): Generator<Caveat> {
     };
 }
 
-function* gpuCounts(subjects: readonly Subject[]): Generator<Caveat> {
+function* gpuCounts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const counts = (run: RunSeries) => [`${run.gpus.length} GPU${run.gpus.length === 1 ? "" : "s"}`];
-  if (new Set(subjects.flatMap((one) => heard(one, counts))).size > 1)
+  if (new Set(subjects.flatMap((one) => distinctValues(one, counts))).size > 1)
     yield {
       level: "warning",
       code: "gpu-count",
@@ -148,7 +163,7 @@ function* gpuCounts(subjects: readonly Subject[]): Generator<Caveat> {
     };
 }
 
-function* amounts(subjects: readonly Subject[]): Generator<Caveat> {
+function* amounts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const sums = subjects.flatMap(({ runs }) =>
     runs.map((run) => ({
       seconds: secondsOf(run),
@@ -171,7 +186,7 @@ function* amounts(subjects: readonly Subject[]): Generator<Caveat> {
 }
 
 /** Of all runs of a subject together: a counter that is told every few seconds is off at the ends of each, and made up for by the next. */
-function* energies(all: readonly Judged[]): Generator<Caveat> {
+function* energies(all: readonly SubjectWithFigures[]): Generator<Caveat> {
   for (const { subject, figures } of all) {
     let [counted, added] = [0, 0];
     for (const one of figures) {
@@ -192,10 +207,10 @@ function* energies(all: readonly Judged[]): Generator<Caveat> {
 }
 
 /** Repeats show noise; what a board's sensor is always off by, they cannot. */
-function* boards(subjects: readonly Subject[]): Generator<Caveat> {
+function* boards(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const uuids = (run: RunSeries) => run.gpus.map(({ uuid }) => uuid).sort();
   const real = subjects.some(({ runs }) => runs.some(({ gpus }) => gpus.some((g) => !g.simulated)));
-  if (real && new Set(subjects.map((one) => heard(one, uuids).join())).size > 1)
+  if (real && new Set(subjects.map((one) => distinctValues(one, uuids).join())).size > 1)
     yield {
       level: "note",
       code: "sensors",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Comparison } from "./compare.ts";
 import { compare } from "./compare.ts";
 import { differenceOf } from "./difference.ts";
-import { distributionOf, weigh } from "./distribution.ts";
+import { distributionOf, weighReadings } from "./distribution.ts";
 import { figuresOf } from "./figures.ts";
 import type { Truth } from "./fixture.ts";
 import { normal, repeatsOf } from "./fixture.ts";
@@ -89,13 +89,19 @@ test("readings count by the time they stand for, and a gap by nothing", () => {
     ...[2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((s) => s * 1_000),
   ];
   const values = times.map((at) => (at <= 1_000 ? 100 : 200));
-  const found = weigh(Float64Array.from(times), Float64Array.from(values), 0, 11_000, 1_000);
+  const found = weighReadings(
+    Float64Array.from(times),
+    Float64Array.from(values),
+    0,
+    11_000,
+    1_000,
+  );
   if (found === undefined) throw new Error("BUG");
   const { mean, p50, min, p1, max } = distributionOf(found);
   expect({ min, p1, p50, max }).toEqual({ min: 100, p1: 100, p50: 200, max: 200 });
   // 1.5 s of 100 W, as a reading stands for half the way to the next.
   expect(mean).toBeCloseTo((1.5 * 100 + 9.5 * 200) / 11, 6);
-  const gap = weigh(
+  const gap = weighReadings(
     Float64Array.from([0, 100, 200, 9_800, 9_900, 10_000]),
     Float64Array.from([1, 1, 1, 3, 3, 3]),
     0,

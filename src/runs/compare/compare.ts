@@ -7,13 +7,13 @@ import { curvesOf } from "./curves.ts";
 import type { Difference } from "./difference.ts";
 import { differenceOf, numbersOf } from "./difference.ts";
 import type { Distribution } from "./distribution.ts";
-import type { Figures, Value } from "./figures.ts";
+import type { Figures, FigureValue } from "./figures.ts";
 import { figuresOf, metricsOf, noReading, perJoule, secondsOf } from "./figures.ts";
 import type { Interval } from "./interval.ts";
 import { meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
-import type { PowerKind, RunSeries, Subject, Work } from "./series.ts";
+import type { PowerKind, RunSeries, ComparisonSubject, WorkAmount } from "./series.ts";
 import { differenceOfRanges } from "./windows.ts";
 import type { Statement } from "./words.ts";
 import { statementsOf } from "./words.ts";
@@ -45,7 +45,7 @@ export interface ComparedRun {
   readonly startMs: number;
   readonly seconds: number;
   readonly samplingMs: number;
-  readonly work: Work | { readonly why: string };
+  readonly work: WorkAmount | { readonly why: string };
   readonly doubts: readonly string[];
   readonly gpus: readonly {
     readonly uuid: string;
@@ -66,7 +66,7 @@ export interface ComparedMetric extends Omit<Metric, "needs" | "sampled"> {
 }
 
 export interface SubjectFigures {
-  readonly runs: readonly Value[];
+  readonly runs: readonly FigureValue[];
   readonly distributions: readonly (Distribution | null)[];
   readonly mean?: number;
   /** The mean's 95 % interval over repeats; absent with one, and of a time range. */
@@ -88,7 +88,10 @@ export interface CompareOptions {
 
 const SEED = 20_260_801;
 
-export function compare(subjects: readonly Subject[], options: CompareOptions = {}): Comparison {
+export function compare(
+  subjects: readonly ComparisonSubject[],
+  options: CompareOptions = {},
+): Comparison {
   const { seed = SEED, level = 0.95, basis = "runs", paired = false } = options;
   const all = metricsOf(subjects.flatMap(({ runs }) => runs));
   const judged = subjects.map((subject) => ({
@@ -108,12 +111,12 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
       ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
     ),
   ];
-  const told = all.filter(({ key }) => isTold(key, basis, judged));
+  const told = all.filter(({ key }) => isMetricReported(key, basis, judged));
   const headline = headlineOf(wholes ?? judged.flatMap(({ figures }) => figures));
   const metrics = told.map((metric): ComparedMetric => {
     const { key, title, unit, better, as } = metric;
     const values = judged.map(({ figures }) =>
-      figures.map((one): Value => one.get(key)?.value ?? noReading),
+      figures.map((one): FigureValue => one.get(key)?.value ?? noReading),
     );
     const random = seeded(seed);
     const refusal = caveats.find(
@@ -176,13 +179,13 @@ function resolutionOf({ key, resolution, needs }: Metric, figures: Figures | und
   return watts.value > 0 ? (value.value * gpu.power.resolution) / watts.value : 0;
 }
 
-interface Judged {
-  readonly subject: Subject;
+interface SubjectFiguresBuilder {
+  readonly subject: ComparisonSubject;
   readonly figures: Figures[];
 }
 
 /** By the counter only where every run of every subject has one: two ways of measuring are not one. */
-function addPerJoule(judged: readonly Judged[]): void {
+function addPerJoule(judged: readonly SubjectFiguresBuilder[]): void {
   const counted = judged.every(({ figures }) =>
     figures.every((one) => "value" in (one.get("energyCounter")?.value ?? { why: "" })),
   );
@@ -197,7 +200,11 @@ function addPerJoule(judged: readonly Judged[]): void {
 }
 
 /** What no subject tells is left out, but not that nobody counted work: that is worth knowing. */
-function isTold(key: string, basis: Comparison["basis"], judged: readonly Judged[]): boolean {
+function isMetricReported(
+  key: string,
+  basis: Comparison["basis"],
+  judged: readonly SubjectFiguresBuilder[],
+): boolean {
   if (key === "perWatt" || key === "throughput") return true;
   if (basis === "windows" && (key === "duration" || key === "rise")) return false;
   const values = judged.flatMap(({ figures }) => figures.map((one) => one.get(key)?.value));
@@ -211,9 +218,9 @@ function headlineOf(figures: readonly Figures[]): string {
 }
 
 function summaryOf(
-  values: readonly Value[],
+  values: readonly FigureValue[],
   random: () => number,
-  whole: Value | undefined,
+  whole: FigureValue | undefined,
 ): Pick<SubjectFigures, "runs" | "mean" | "interval" | "why"> {
   if (whole !== undefined)
     return "why" in whole ? { runs: values, why: whole.why } : { runs: values, mean: whole.value };
@@ -227,7 +234,7 @@ function summaryOf(
   };
 }
 
-const describe = ({ name, runs }: Subject): ComparedSubject => ({
+const describe = ({ name, runs }: ComparisonSubject): ComparedSubject => ({
   name,
   runs: runs.map((run: RunSeries): ComparedRun => ({
     name: run.name,

@@ -1,7 +1,7 @@
 /** The readings of every run from its start on, thinned to what a chart can show: the mean of each stretch. */
 import { readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
-import type { RunSeries, Subject } from "./series.ts";
+import type { RunSeries, ComparisonSubject } from "./series.ts";
 
 export interface Curve {
   readonly metric: string;
@@ -16,13 +16,16 @@ export interface Points {
   readonly values: readonly (number | null)[];
 }
 
-const shown = ["power", "utilization", "edge", "hotspot", "clock", "memory", "fan"];
+const charted = ["power", "utilization", "edge", "hotspot", "clock", "memory", "fan"];
 const MOST_POINTS = 240;
 /** Runs of a subject that are drawn: more hide each other. */
 const MOST_RUNS = 12;
 
-export function curvesOf(subjects: readonly Subject[], metrics: readonly Metric[]): Curve[] {
-  return shown.flatMap((key) => {
+export function curvesOf(
+  subjects: readonly ComparisonSubject[],
+  metrics: readonly Metric[],
+): Curve[] {
+  return charted.flatMap((key) => {
     const metric = metrics.find((one) => one.key === key);
     if (metric === undefined) return [];
     const of = subjects.map(({ runs }) =>

@@ -1,6 +1,6 @@
 /** A metric of two subjects: how far apart, how sure, and whether that is a real difference, none, or not decided yet. */
-import type { Value } from "./figures.ts";
-import type { Tested } from "./interval.ts";
+import type { FigureValue } from "./figures.ts";
+import type { DifferenceTest } from "./interval.ts";
 import {
   compareMeans,
   comparePairs,
@@ -9,14 +9,14 @@ import {
   repeatsNeeded,
 } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
-import { lengthOf } from "./quantity.ts";
+import { formatLength } from "./quantity.ts";
 
 export interface Difference {
   /** `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
   readonly verdict: "real" | "same" | "undecided" | "not-compared";
   readonly why?: string;
   /** What would decide a difference as large as this one. Absent where that cannot be estimated. */
-  readonly needs?: Needs;
+  readonly needs?: DecisionNeeds;
   /** Of the means, in the metric's unit. */
   readonly amount?: number;
   /** The same over the first one's; only for metrics compared as a ratio, and for power. */
@@ -28,7 +28,7 @@ export interface Difference {
   readonly p?: number;
 }
 
-export interface Needs {
+export interface DecisionNeeds {
   /** Of each subject, beyond those there are. */
   readonly more: number;
   readonly of: "readings" | "repeats";
@@ -48,8 +48,8 @@ const ROUNDING = 1e-9;
 
 export function differenceOf(
   metric: Metric,
-  one: readonly Value[],
-  other: readonly Value[],
+  one: readonly FigureValue[],
+  other: readonly FigureValue[],
   options: DifferenceOptions,
 ): Difference {
   const { level } = options;
@@ -65,7 +65,7 @@ export function differenceOf(
       ...means,
       verdict: "undecided",
       needs: { more: FEWEST_REPEATS - fewest, of: "repeats" },
-      why: `${fewest === 1 ? "one repeat is" : `${fewest} repeats are`} too few: at least ${more({ more: FEWEST_REPEATS - fewest, of: "repeats" })}`,
+      why: `${fewest === 1 ? "one repeat is" : `${fewest} repeats are`} too few: at least ${formatNeeds({ more: FEWEST_REPEATS - fewest, of: "repeats" })}`,
     };
   if (isRounding(amount, all)) return { ...means, amount: 0, verdict: "same", ...exactly(0), p: 1 };
   const scaled = (values: readonly number[]): readonly number[] =>
@@ -105,20 +105,24 @@ export function differenceOfConstants(
 }
 
 /** `33 more readings of each (8 min) are needed`. */
-export function more({ more: count, of, seconds }: Needs): string {
-  const time = seconds === undefined ? "" : ` (${lengthOf(seconds)})`;
+export function formatNeeds({ more: count, of, seconds }: DecisionNeeds): string {
+  const time = seconds === undefined ? "" : ` (${formatLength(seconds)})`;
   return `${count.toLocaleString("en-US")} more ${count === 1 ? of.slice(0, -1) : of} of each${time} ${count === 1 ? "is" : "are"} needed`;
 }
 
 function undecided(
-  { difference, low, high }: Tested,
+  { difference, low, high }: DifferenceTest,
   repeats: number,
   level: number,
 ): Pick<Difference, "verdict" | "why" | "needs"> {
   const count = repeatsNeeded(difference, (high - low) / 2, repeats, level);
   if (count === undefined) return { verdict: "undecided", why: tooSmall };
   const needs = { more: count - repeats, of: "repeats" } as const;
-  return { verdict: "undecided", needs, why: `for a difference of this size about ${more(needs)}` };
+  return {
+    verdict: "undecided",
+    needs,
+    why: `for a difference of this size about ${formatNeeds(needs)}`,
+  };
 }
 
 export const tooSmall = "if there is a difference, it is smaller than the interval shows";
@@ -148,7 +152,7 @@ function meansOf(
 
 /** All of them, or the first reason why one is not there: a mean of those that happened to work is of something else. */
 export function numbersOf(
-  values: readonly Value[],
+  values: readonly FigureValue[],
 ): { readonly values: readonly number[] } | { readonly why: string } {
   const found: number[] = [];
   for (const value of values) {

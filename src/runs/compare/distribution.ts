@@ -3,7 +3,7 @@
  * not there counts for nothing, and a gap is never bridged by more than a few usual distances.
  */
 
-export interface Weighted {
+export interface WeightedReadings {
   readonly timeMs: Float64Array;
   readonly values: Float64Array;
   /** Seconds each value stands for. */
@@ -29,14 +29,14 @@ export interface Distribution {
 export const GAP_DISTANCES = 3;
 
 /** Undefined where no reading lies in the stretch. Each reading stands for half the way to its neighbours. */
-export function weigh(
+export function weighReadings(
   timeMs: Float64Array,
   column: Float64Array,
   startMs: number,
   endMs: number,
   samplingMs: number,
   counts?: Float64Array,
-): Weighted | undefined {
+): WeightedReadings | undefined {
   const rows: number[] = [];
   for (let row = 0; row < timeMs.length; row += 1) {
     const at = timeMs[row] ?? Number.NaN;
@@ -76,7 +76,7 @@ export function usualDistance(times: Float64Array): number {
   return distances.sort()[Math.floor(distances.length / 2)] ?? 0;
 }
 
-export function meanOf({ values, seconds }: Weighted): number {
+export function meanOf({ values, seconds }: WeightedReadings): number {
   let [sum, total] = [0, 0];
   values.forEach((value, at) => {
     sum += value * (seconds[at] ?? 0);
@@ -89,7 +89,7 @@ export function meanOf({ values, seconds }: Weighted): number {
  * A percentile is the smallest reading at or below which the GPU was for at least that share of the time: always a value
  * that was read, never one between two.
  */
-export function distributionOf(weighted: Weighted): Distribution {
+export function distributionOf(weighted: WeightedReadings): Distribution {
   const { values, seconds } = weighted;
   const order = Array.from(values.keys()).sort((one, other) => value(one) - value(other));
   function value(at: number): number {

@@ -1,14 +1,20 @@
 /** One run as numbers: a value of every metric, or why there is none. Never makes one up. */
-import type { Distribution, Weighted } from "./distribution.ts";
-import { distributionOf, GAP_DISTANCES, meanOf, usualDistance, weigh } from "./distribution.ts";
-import type { Metric, Sampled } from "./metrics.ts";
+import type { Distribution, WeightedReadings } from "./distribution.ts";
+import {
+  distributionOf,
+  GAP_DISTANCES,
+  meanOf,
+  usualDistance,
+  weighReadings,
+} from "./distribution.ts";
+import type { Metric, SampledColumn } from "./metrics.ts";
 import { metrics, throttleColumn, throttleMetric } from "./metrics.ts";
 import type { GpuSeries, RunSeries } from "./series.ts";
 
-export type Value = { readonly value: number } | { readonly why: string };
+export type FigureValue = { readonly value: number } | { readonly why: string };
 
 export interface Figure {
-  readonly value: Value;
+  readonly value: FigureValue;
   readonly distribution?: Distribution;
 }
 
@@ -40,12 +46,12 @@ export function figuresOf(run: RunSeries, all: readonly Metric[]): Figures {
     );
   }
   const seconds = secondsOf(run);
-  const throughput: Value =
+  const throughput: FigureValue =
     "why" in run.work ? run.work : seconds > 0 ? { value: run.work.amount / seconds } : tooShort;
   const watts = found.get("power")?.value ?? noReading;
   const counter = energyOf(run, "counter");
   const integrated = energyOf(run, "integrated");
-  const put = (key: string, value: Value): void => void found.set(key, { value });
+  const put = (key: string, value: FigureValue): void => void found.set(key, { value });
   put("duration", { value: seconds });
   put("throughput", throughput);
   put("perWatt", over(throughput, watts));
@@ -56,7 +62,7 @@ export function figuresOf(run: RunSeries, all: readonly Metric[]): Figures {
 }
 
 /** Work per joule by one kind of energy: which, must be the same for all that are compared. */
-export const perJoule = (run: RunSeries, joules: Value): Value =>
+export const perJoule = (run: RunSeries, joules: FigureValue): FigureValue =>
   "why" in run.work ? run.work : over({ value: run.work.amount }, joules);
 
 export const noReading = { why: "no reading of it" } as const;
@@ -64,7 +70,7 @@ const tooShort = { why: "the run has no duration" } as const;
 export const secondsOf = ({ durationSeconds, startMs, endMs }: RunSeries): number =>
   durationSeconds ?? (endMs - startMs) / 1_000;
 
-function over(work: Value, divisor: Value): Value {
+function over(work: FigureValue, divisor: FigureValue): FigureValue {
   if ("why" in work) return work;
   if ("why" in divisor) return { why: `no power: ${divisor.why}` };
   return divisor.value > 0 ? { value: work.value / divisor.value } : { why: "nothing was drawn" };
@@ -89,10 +95,10 @@ function columnFor(gpu: GpuSeries, name: string): ColumnSeries | undefined {
 /** The readings of a run as one curve. */
 export function readings(
   run: RunSeries,
-  { column, across }: Sampled,
+  { column, across }: SampledColumn,
   startMs: number,
   endMs: number,
-): Weighted | { readonly why: string } {
+): WeightedReadings | { readonly why: string } {
   const reporting = run.gpus.flatMap((gpu) => columnFor(gpu, column) ?? []);
   if (reporting.length === 0) return noReading;
   if (reporting.length < run.gpus.length && across === "sum")
@@ -100,7 +106,7 @@ export function readings(
   const [only] = reporting;
   const { timeMs, values, counts } =
     reporting.length === 1 && only !== undefined ? only : together(reporting, across, run);
-  return weigh(timeMs, values, startMs, endMs, run.samplingMs, counts) ?? noReading;
+  return weighReadings(timeMs, values, startMs, endMs, run.samplingMs, counts) ?? noReading;
 }
 
 /**
@@ -109,7 +115,7 @@ export function readings(
  */
 function together(
   reporting: readonly ColumnSeries[],
-  across: Sampled["across"],
+  across: SampledColumn["across"],
   { startMs, endMs, baselineMs, samplingMs }: RunSeries,
 ): ColumnSeries {
   const fromMs = Math.min(startMs, baselineMs?.[0] ?? startMs);
@@ -150,7 +156,7 @@ function hold(
   });
 }
 
-function energyOf(run: RunSeries, kind: "counter" | "integrated"): Value {
+function energyOf(run: RunSeries, kind: "counter" | "integrated"): FigureValue {
   let sum = 0;
   for (const gpu of run.gpus) {
     const given = kind === "counter" ? gpu.energy?.counterJoules : gpu.energy?.integratedJoules;
@@ -166,10 +172,10 @@ function energyOf(run: RunSeries, kind: "counter" | "integrated"): Value {
   return run.gpus.length === 0 ? noReading : { value: sum };
 }
 
-function addedUp(gpu: GpuSeries, run: RunSeries): Value {
+function addedUp(gpu: GpuSeries, run: RunSeries): FigureValue {
   const column = columnFor(gpu, "power");
   const weighted =
-    column && weigh(gpu.timeMs, column.values, run.startMs, run.endMs, run.samplingMs);
+    column && weighReadings(gpu.timeMs, column.values, run.startMs, run.endMs, run.samplingMs);
   if (weighted === undefined) return noReading;
   if (weighted.coverage < ENOUGH_COVERAGE)
     return { why: `power was read in only ${Math.floor(100 * weighted.coverage)} % of the time` };
@@ -177,7 +183,7 @@ function addedUp(gpu: GpuSeries, run: RunSeries): Value {
 }
 
 /** The counter's increase from one end of the run to the other, interpolated between the samples around each end. */
-function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries): Value {
+function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries): FigureValue {
   const column = columns.get("gpu_energy_joules_total");
   if (column === undefined) return { why: "the device has no counter" };
   const rows = Array.from(timeMs.keys()).filter((row) => !Number.isNaN(column[row] ?? Number.NaN));
@@ -198,7 +204,7 @@ function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries):
 }
 
 /** Against the idle stretch before: what is left is the run's own heat and not the room's. */
-function riseOf(run: RunSeries): Value {
+function riseOf(run: RunSeries): FigureValue {
   const { baselineMs, startMs, endMs } = run;
   if (baselineMs === undefined) return { why: "no idle stretch was recorded before it" };
   const edge = { column: "gpu_temperature_celsius_edge", across: "max" } as const;

@@ -1,5 +1,5 @@
 /** Repeats with known truth for tests and the benchmark: noise between runs, and readings that follow each other within one. */
-import type { RunSeries, Subject } from "./series.ts";
+import type { RunSeries, ComparisonSubject } from "./series.ts";
 
 export interface Truth {
   readonly name: string;
@@ -31,7 +31,7 @@ const start = Date.parse("2026-01-01T00:00:00Z");
 export const normal = (random: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-export function repeatsOf(truth: Truth, random: () => number): Subject {
+export function repeatsOf(truth: Truth, random: () => number): ComparisonSubject {
   return {
     name: truth.name,
     runs: Array.from({ length: truth.repeats }, (_, at) => runOf(truth, at, random)),

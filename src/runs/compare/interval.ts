@@ -9,7 +9,7 @@ export interface Interval {
   readonly high: number;
 }
 
-export interface Tested extends Interval {
+export interface DifferenceTest extends Interval {
   readonly difference: number;
   /** How often chance alone would show a difference as large. */
   readonly p: number;
@@ -60,7 +60,7 @@ export function compareMeans(
   one: readonly number[],
   other: readonly number[],
   level = 0.95,
-): Tested {
+): DifferenceTest {
   const [m, n] = [one.length, other.length];
   const [a, b] = [varianceOf(one) / m, varianceOf(other) / n];
   const freedom =
@@ -75,7 +75,7 @@ export function comparePairs(
   one: readonly number[],
   other: readonly number[],
   level = 0.95,
-): Tested {
+): DifferenceTest {
   const differences = one.map((value, at) => (other[at] ?? Number.NaN) - value);
   const count = differences.length;
   return tested(
@@ -108,7 +108,7 @@ export function repeatsNeeded(
   return undefined;
 }
 
-function tested(difference: number, error: number, freedom: number, level: number): Tested {
+function tested(difference: number, error: number, freedom: number, level: number): DifferenceTest {
   // Repeats that are all alike, as counted work is: nothing is left to chance.
   if (!(error > 0))
     return { difference, low: difference, high: difference, p: difference === 0 ? 1 : 0 };

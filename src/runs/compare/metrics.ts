@@ -16,10 +16,10 @@ export interface Metric {
   readonly needs: readonly ("power" | "work")[];
   /** The smallest step of a reading, in the metric's unit; absent where readings have none of their own. */
   readonly resolution?: number;
-  readonly sampled?: Sampled;
+  readonly sampled?: SampledColumn;
 }
 
-export interface Sampled {
+export interface SampledColumn {
   /** A column of the lake; `power` is the one the kind of power says. */
   readonly column: string;
   /** Makes one number of the GPUs of a run. */
@@ -32,7 +32,7 @@ const sampled = (
   key: string,
   title: string,
   entry: MetricEntry,
-  across: Sampled["across"],
+  across: SampledColumn["across"],
   more: Partial<Metric> & { readonly column?: string } = {},
 ): Metric => {
   const { unit, resolution, name } = entry;

@@ -22,13 +22,13 @@ const steps: Readonly<Partial<Record<CompareUnit, readonly (readonly [number, st
   ratio: [[0.01, "%"]],
 };
 
-export interface Size {
+export interface UnitScale {
   readonly divisor: number;
   readonly unit: string;
 }
 
 /** The size in which a value is read; `work` names what is counted. */
-export function sizeOf(value: number, unit: CompareUnit, work = "units"): Size {
+export function sizeOf(value: number, unit: CompareUnit, work = "units"): UnitScale {
   if (unit === "work_per_second") return { divisor: 1, unit: `${work}/s` };
   if (unit === "work_per_second_watt") return { divisor: 1, unit: `${work}/s/W` };
   if (unit === "work_per_joule") return { divisor: 1, unit: `${work}/J` };
@@ -38,7 +38,7 @@ export function sizeOf(value: number, unit: CompareUnit, work = "units"): Size {
 }
 
 /** Four digits that count, without zeros behind. */
-export function sayNumber(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   const digits = size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
@@ -53,9 +53,9 @@ export function sayNumber(value: number): string {
   );
 }
 
-export function say(value: number, unit: CompareUnit, work?: string): string {
+export function formatMeasurement(value: number, unit: CompareUnit, work?: string): string {
   const size = sizeOf(value, unit, work);
-  return `${sayNumber(value / size.divisor)}${size.unit === "" ? "" : `\u00a0${size.unit}`}`;
+  return `${formatNumber(value / size.divisor)}${size.unit === "" ? "" : `\u00a0${size.unit}`}`;
 }
 
 /** So many decimals that what a number is unsure by still shows two digits. */
@@ -64,7 +64,7 @@ export const decimalsFor = (unsure: number): number =>
     ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(unsure))))
     : 1;
 
-export const fixed = (value: number, decimals: number): string =>
+export const formatDecimals = (value: number, decimals: number): string =>
   signs(grouped(value.toFixed(decimals)).replace(/^-(0(?:\.0*)?)$/, "$1"));
 
 const signs = (text: string): string => text.replace("-", "−");
@@ -72,7 +72,7 @@ const grouped = (text: string): string =>
   text.replace(/^(-?\d{5,})/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
 /** A length of time as people say it: `90 s`, `11 min`, `3 h`. */
-export function lengthOf(seconds: number): string {
+export function formatLength(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)}\u00a0s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)}\u00a0min`;
   return seconds < 172_800

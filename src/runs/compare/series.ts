@@ -18,7 +18,7 @@ export interface GpuSeries {
   readonly energy?: { readonly counterJoules?: number; readonly integratedJoules?: number };
 }
 
-export interface Work {
+export interface WorkAmount {
   readonly amount: number;
   readonly unit: string;
 }
@@ -33,7 +33,7 @@ export interface RunSeries {
   readonly samplingMs: number;
   readonly gpus: readonly GpuSeries[];
   /** What was done in it, or why nobody knows. */
-  readonly work: Work | { readonly why: string };
+  readonly work: WorkAmount | { readonly why: string };
   /** The work per second over time, where it was read as a series. */
   readonly workRate?: {
     readonly timeMs: Float64Array;
@@ -47,7 +47,7 @@ export interface RunSeries {
   readonly doubts: readonly string[];
 }
 
-export interface Subject {
+export interface ComparisonSubject {
   readonly name: string;
   readonly runs: readonly RunSeries[];
 }

@@ -3,11 +3,11 @@
  * window must be long against the time over which they do; where it is not, nothing is decided yet.
  */
 import { autocorrelationTime } from "./autocorrelation.ts";
-import type { Difference, Needs } from "./difference.ts";
-import { differenceOf, differenceOfConstants, more, tooSmall } from "./difference.ts";
-import type { Weighted } from "./distribution.ts";
-import { usualDistance, weigh } from "./distribution.ts";
-import type { Value } from "./figures.ts";
+import type { Difference, DecisionNeeds } from "./difference.ts";
+import { differenceOf, differenceOfConstants, formatNeeds, tooSmall } from "./difference.ts";
+import type { WeightedReadings } from "./distribution.ts";
+import { usualDistance, weighReadings } from "./distribution.ts";
+import type { FigureValue } from "./figures.ts";
 import { readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries } from "./series.ts";
@@ -43,17 +43,17 @@ export function windowsOf(whole: RunSeries, workIn: WorkIn, count = WINDOWS): re
 }
 
 /** One subject of a comparison by windows: its whole range, and the metric's value over that and over each window. */
-export interface Watched {
+export interface WindowedSubject {
   readonly whole: RunSeries;
-  readonly value: Value;
-  readonly windows: readonly Value[];
+  readonly value: FigureValue;
+  readonly windows: readonly FigureValue[];
 }
 
 /** The difference of two ranges: by their windows, or by their values where neither ever changed. */
 export function differenceOfRanges(
   metric: Metric,
-  one: Watched,
-  other: Watched,
+  one: WindowedSubject,
+  other: WindowedSubject,
   options: { readonly paired: boolean; readonly level: number; readonly resolution?: number },
 ): Difference {
   const { resolution, paired } = options;
@@ -66,7 +66,7 @@ export function differenceOfRanges(
   const constant = curves.flat().every(({ values }) => isConstant(values, metric));
   const byConstants = differenceOfConstants(metric, one.value.value, other.value.value, resolution);
   const means = withoutVerdict(byConstants);
-  const needed = (count: number): Needs => ({
+  const needed = (count: number): DecisionNeeds => ({
     more: count,
     of: "readings",
     ...(apart > 0 ? { seconds: count * apart } : {}),
@@ -77,7 +77,7 @@ export function differenceOfRanges(
       ...means,
       verdict: "undecided",
       needs,
-      why: `${fewest === 1 ? "one reading is" : `${fewest} readings are`} too few: at least ${more(needs)}`,
+      why: `${fewest === 1 ? "one reading is" : `${fewest} readings are`} too few: at least ${formatNeeds(needs)}`,
     };
   };
   if (constant) return fewest < FEWEST_READINGS ? few(FEWEST_READINGS) : byConstants;
@@ -93,7 +93,7 @@ export function differenceOfRanges(
       ...means,
       verdict: "undecided",
       needs,
-      why: `readings follow each other closely, and ${fewest} tell as much as ${Math.max(1, Math.floor(points / time))} independent ones: about ${more(needs)}`,
+      why: `readings follow each other closely, and ${fewest} tell as much as ${Math.max(1, Math.floor(points / time))} independent ones: about ${formatNeeds(needs)}`,
     };
   }
   const known = knownWindows(one.windows, other.windows, paired);
@@ -112,13 +112,13 @@ export function differenceOfRanges(
 }
 
 /** The readings a metric is made of. */
-function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weighted[] {
+function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly WeightedReadings[] {
   const { startMs, endMs, samplingMs, workRate } = whole;
   const power = { column: "power", across: "sum" } as const;
   const columns = sampled === undefined ? (needs.includes("power") ? [power] : []) : [sampled];
   const rate =
     needs.includes("work") && workRate !== undefined
-      ? weigh(workRate.timeMs, workRate.values, startMs, endMs, samplingMs)
+      ? weighReadings(workRate.timeMs, workRate.values, startMs, endMs, samplingMs)
       : undefined;
   return [
     ...columns.flatMap((column) => {
@@ -132,11 +132,11 @@ function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weight
 }
 
 /** How far apart the samples are; 0 with a single one. */
-const secondsApart = ({ timeMs, values, readings: count }: Weighted): number =>
+const secondsApart = ({ timeMs, values, readings: count }: WeightedReadings): number =>
   ((usualDistance(timeMs) / 1_000) * values.length) / count;
 
 /** From the lowest to the highest of all readings, of both subjects together, in the metric's unit. */
-function spreadOf({ sampled }: Metric, curves: readonly Weighted[], value: number): number {
+function spreadOf({ sampled }: Metric, curves: readonly WeightedReadings[], value: number): number {
   const spreads = curves.map(({ values }) => {
     const [low, high] = extremes(values);
     const size = Math.max(Math.abs(low), Math.abs(high));
@@ -168,7 +168,7 @@ function isConstant(values: Float64Array, { sampled, resolution = 0 }: Metric): 
 
 /** How many points the shortest curve has, and over how many of them one still says something about the next. */
 function independence(
-  curves: readonly (readonly Weighted[])[],
+  curves: readonly (readonly WeightedReadings[])[],
   paired: boolean,
 ): readonly [points: number, time: number] {
   const points = Math.min(...curves.flat().map(({ values }) => values.length));
@@ -183,7 +183,10 @@ function independence(
 }
 
 /** What moves both at once cancels. Undefined where the two were mostly read at different times. */
-function differencesAtSameTimes(one: Weighted, other: Weighted): Float64Array | undefined {
+function differencesAtSameTimes(
+  one: WeightedReadings,
+  other: WeightedReadings,
+): Float64Array | undefined {
   const first = new Map(Array.from(one.timeMs, (at, row) => [at, one.values[row] ?? 0]));
   const found: number[] = [];
   other.timeMs.forEach((at, row) => {
@@ -196,11 +199,12 @@ function differencesAtSameTimes(one: Weighted, other: Weighted): Float64Array | 
 
 /** The windows that have a value: of both at once where they are pairs. */
 function knownWindows(
-  one: readonly Value[],
-  other: readonly Value[],
+  one: readonly FigureValue[],
+  other: readonly FigureValue[],
   paired: boolean,
-): readonly [readonly Value[], readonly Value[]] {
-  const isKnown = (value: Value | undefined): boolean => value !== undefined && "value" in value;
+): readonly [readonly FigureValue[], readonly FigureValue[]] {
+  const isKnown = (value: FigureValue | undefined): boolean =>
+    value !== undefined && "value" in value;
   if (!paired) return [one.filter(isKnown), other.filter(isKnown)];
   const both = one.map((value, at) => isKnown(value) && isKnown(other[at]));
   return [one.filter((_, at) => both[at]), other.filter((_, at) => both[at])];
@@ -210,12 +214,12 @@ function knownWindows(
 function moreReadings(
   { as, amount = 0, ratio = 0, low = 0, high = 0 }: Difference,
   fewest: number,
-  needed: (count: number) => Needs,
+  needed: (count: number) => DecisionNeeds,
 ): Pick<Difference, "why" | "needs"> {
   const share = ((high - low) / 2 / Math.abs(as === "ratio" ? ratio : amount)) ** 2;
   if (!(share < MOST_TIMES_MORE)) return { why: tooSmall };
   const needs = needed(Math.max(1, Math.ceil(fewest * (share - 1))));
-  return { needs, why: `for a difference of this size about ${more(needs)}` };
+  return { needs, why: `for a difference of this size about ${formatNeeds(needs)}` };
 }
 
 function withoutVerdict({

@@ -1,7 +1,7 @@
 /** Differences in sentences: real ones, none, and what cannot be decided yet. Every number in them is of the data. */
 import type { ComparedMetric, ComparedSubject } from "./compare.ts";
 import type { Difference } from "./difference.ts";
-import { decimalsFor, fixed, sizeOf } from "./quantity.ts";
+import { decimalsFor, formatDecimals, sizeOf } from "./quantity.ts";
 
 export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
   real: "real difference",
@@ -89,7 +89,7 @@ function sentence(
   const phrase = phraseOf(metric);
   const { verdict, why, amount } = difference;
   if (amount === undefined) return `${upper(phrase.noun)} of ${name}: n/a, ${lower(why ?? "")}`;
-  const measured = `${signed(metric, difference)} against ${first}${difference.low === undefined ? "" : `, 95 % interval ${span(metric, difference)}`}`;
+  const measured = `${formatDifference(metric, difference)} against ${first}${difference.low === undefined ? "" : `, 95 % interval ${formatInterval(metric, difference)}`}`;
   if (verdict === "same")
     return `${upper(phrase.noun)} of ${name} and ${first}: no difference${amount === 0 ? "" : ` (${measured})`}.`;
   if (verdict === "undecided" || verdict === "not-compared")
@@ -116,9 +116,9 @@ function sure(metric: ComparedMetric, difference: Difference): string {
   if (as === "ratio") {
     const [middle, half] = [100 * flip * ratio, 50 * (to - from)];
     const decimals = roughDecimals(half, middle);
-    if (half <= EXACT * Math.abs(middle)) return `${fixed(middle, decimals)}\u00a0%`;
+    if (half <= EXACT * Math.abs(middle)) return `${formatDecimals(middle, decimals)}\u00a0%`;
     if (Math.abs(middle - 50 * (to + from)) <= 0.15 * half)
-      return `${fixed(middle, decimals)}\u00a0% ± ${fixed(half, decimals)}\u00a0%`;
+      return `${formatDecimals(middle, decimals)}\u00a0% ± ${formatDecimals(half, decimals)}\u00a0%`;
     return `${range(100 * from, 100 * to, decimals)}\u00a0%`;
   }
   const { divisor, unit } = unitOf(metric, difference);
@@ -132,7 +132,7 @@ function alone(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, amount = 0 } = difference;
   const { divisor, unit } = unitOf(metric, difference);
   const decimals = roughDecimals((high - low) / 2 / divisor, Math.abs(amount) / divisor);
-  return `${fixed(Math.abs(amount) / divisor, decimals)}\u00a0${unit}`;
+  return `${formatDecimals(Math.abs(amount) / divisor, decimals)}\u00a0${unit}`;
 }
 
 /** What is sure to a hundredth needs its digits; what is sure to five needs none. */
@@ -144,7 +144,7 @@ const roughDecimals = (half: number, value: number): number =>
     : Math.max(0, decimalsFor(half) - 1);
 
 function range(from: number, to: number, decimals: number): string {
-  const [low, high] = [fixed(from, decimals), fixed(to, decimals)];
+  const [low, high] = [formatDecimals(from, decimals), formatDecimals(to, decimals)];
   return low === high ? low : `${low} to ${high}`;
 }
 
@@ -157,7 +157,7 @@ export function unitOf(
 }
 
 /** `+1.2 %`, `−15 W`: the difference itself. */
-export function signed(metric: ComparedMetric, difference: Difference): string {
+export function formatDifference(metric: ComparedMetric, difference: Difference): string {
   const { amount = 0, ratio, as, low, high } = difference;
   const half = low === undefined || high === undefined ? 0 : (high - low) / 2;
   if (as === "ratio") {
@@ -171,7 +171,7 @@ export function signed(metric: ComparedMetric, difference: Difference): string {
 }
 
 /** `−0.4 … +1.1 %`: where the difference lies. */
-export function span(metric: ComparedMetric, difference: Difference): string {
+export function formatInterval(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, as } = difference;
   const { divisor, unit } =
     as === "ratio" ? { divisor: 0.01, unit: "%" } : unitOf(metric, difference);
@@ -182,7 +182,7 @@ export function span(metric: ComparedMetric, difference: Difference): string {
 }
 
 function plus(value: number, decimals: number): string {
-  const text = fixed(value, decimals);
+  const text = formatDecimals(value, decimals);
   return Number(text.replace("−", "-").replaceAll("\u202f", "")) > 0 ? `+${text}` : text;
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { EntryName } from "../../formats/run/archive.ts";
 import { maxArchiveBytes, openArchive, packArchive } from "../../formats/run/archive.ts";
 import type { TraceLimits } from "../../formats/run/trace-bounds.ts";
@@ -78,7 +78,9 @@ export async function readRunBytes(file: string): Promise<Uint8Array> {
   } catch (thrown) {
     if (thrown instanceof GpulseError) throw thrown;
     const why =
-      systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${sayError(thrown)})`;
+      systemCode(thrown) === "ENOENT"
+        ? "does not exist"
+        : `cannot be read (${formatError(thrown)})`;
     throw new GpulseError("FILE_UNREADABLE", `The run file ${file} ${why}.`, { cause: thrown });
   }
 }
@@ -95,7 +97,7 @@ export async function writeRunBytes(file: string, bytes: Uint8Array): Promise<vo
     if (thrown instanceof GpulseError) throw thrown;
     throw new GpulseError(
       "RUN_FAILED",
-      `The run file ${file} cannot be written (${sayError(thrown)}): choose another place.`,
+      `The run file ${file} cannot be written (${formatError(thrown)}): choose another place.`,
       { cause: thrown },
     );
   }

@@ -3,7 +3,7 @@
  * MLPerf power is measured at the wall with an analyser, and what a GPU says of itself is not that.
  */
 import type { Snapshot } from "../../machine/snapshot.ts";
-import { shownBytes } from "../snapshot/words.ts";
+import { formatFactBytes } from "../snapshot/words.ts";
 import { otherFields, personalFields } from "./fields.ts";
 
 export interface MissingField {
@@ -71,14 +71,14 @@ function hostFields({ facts }: Snapshot): Fields {
         : caches
             .map(
               ({ level, type, sizeBytes, count }) =>
-                `${count}x ${shownBytes(sizeBytes)} L${level}${type === "unified" ? "" : ` ${type}`}`,
+                `${count}x ${formatFactBytes(sizeBytes)} L${level}${type === "unified" ? "" : ` ${type}`}`,
             )
             .join(", "),
     host_memory_capacity:
-      memory.totalBytes === undefined ? undefined : shownBytes(memory.totalBytes),
+      memory.totalBytes === undefined ? undefined : formatFactBytes(memory.totalBytes),
     host_memory_configuration: nodes === undefined || nodes < 2 ? undefined : `${nodes} NUMA nodes`,
     host_storage_capacity:
-      sizes.length === 0 ? undefined : shownBytes(sizes.reduce((sum, size) => sum + size, 0)),
+      sizes.length === 0 ? undefined : formatFactBytes(sizes.reduce((sum, size) => sum + size, 0)),
     host_storage_type: kinds.length === 0 ? undefined : kinds.join(", "),
     host_networking: networkText(network),
     host_network_card_count: network.length === 0 ? undefined : network.length,
@@ -114,7 +114,7 @@ function acceleratorFields({ facts }: Snapshot): Fields {
   return {
     accelerators_per_node: gpus.length,
     accelerator_model_name: same(({ model }) => model, String),
-    accelerator_memory_capacity: same(({ memoryTotalBytes }) => memoryTotalBytes, shownBytes),
+    accelerator_memory_capacity: same(({ memoryTotalBytes }) => memoryTotalBytes, formatFactBytes),
     accelerator_frequency: same(({ clocks }) => clocks.maxHertz["graphics"], hertz),
     accelerator_host_interconnect: same(
       ({ pcie }) =>

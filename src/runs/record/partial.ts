@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { checkRun } from "../file/schema.ts";
 import type { Run, RunFile } from "../run.ts";
 import { TraceBuilder } from "./trace-builder.ts";
@@ -40,7 +40,7 @@ export class PartialRun {
       const why =
         systemCode(thrown) === "EEXIST"
           ? "is there already: another run is writing it, or one was broken off (gpulse runs recover)"
-          : `cannot be made (${sayError(thrown)})`;
+          : `cannot be made (${formatError(thrown)})`;
       throw new GpulseError("RUN_FAILED", `The folder ${folder} ${why}.`, { cause: thrown });
     }
   }
@@ -105,9 +105,13 @@ export function readPartial(folder: string): RunFile {
       return readFileSync(path.join(folder, name), "utf8");
     } catch (thrown) {
       if (systemCode(thrown) === "ENOENT") return undefined;
-      throw new GpulseError("FILE_UNREADABLE", `${folder} cannot be read (${sayError(thrown)}).`, {
-        cause: thrown,
-      });
+      throw new GpulseError(
+        "FILE_UNREADABLE",
+        `${folder} cannot be read (${formatError(thrown)}).`,
+        {
+          cause: thrown,
+        },
+      );
     }
   };
   const described = text("run.json");

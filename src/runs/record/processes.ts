@@ -3,9 +3,9 @@ import { gpu } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
-import type { ForeignProcess, Span } from "../run.ts";
+import type { ForeignProcess, RunSpan } from "../run.ts";
 
-interface Seen {
+interface SeenProcess {
   readonly uuid: string;
   readonly pid: number;
   name: string;
@@ -18,7 +18,7 @@ interface Seen {
 export class ProcessWatch {
   readonly #isOwn: (pid: number) => boolean;
   readonly #uuids: ReadonlySet<string>;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, SeenProcess>();
   /** Whether any source tells processes at all: silence is then a finding. */
   told = false;
 
@@ -70,7 +70,7 @@ export class ProcessWatch {
   }
 
   /** Those that were on a GPU while the command ran and are none of its own. */
-  foreign([startMs, endMs]: Span): ForeignProcess[] {
+  foreign([startMs, endMs]: RunSpan): ForeignProcess[] {
     return [...this.#seen.values()]
       .filter(({ own, fromMs, toMs }) => !own && toMs >= startMs && fromMs <= endMs)
       .map(({ uuid, pid, name, fromMs, toMs, memoryBytes }) => ({

@@ -13,7 +13,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { PolledSource } from "../../sources/source.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { fixtureRun } from "../fixture.ts";
 import { OwnTree, runVariable } from "./own-tree.ts";
@@ -21,7 +21,7 @@ import { PartialRun, readPartial } from "./partial.ts";
 import { ProcessWatch } from "./processes.ts";
 import { Recorder } from "./recorder.ts";
 import { snapNow, verdictOf } from "./snapshots.ts";
-import { LayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
+import { TraceLayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
 import { WorkCounter } from "./work-counter.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-record-"));
@@ -122,7 +122,7 @@ test("only GPUs the command saw are recorded, and an absent reading is none", ()
   const builder = new LayoutBuilder();
   for (const uuid of ["A", "B"]) builder.add(gpu.power, labelSet({ uuid }));
   const frame = new FrameWriter(builder.build(), 5).finish();
-  const plans = new LayoutPlans(["A"]).of(frame.layout);
+  const plans = new TraceLayoutPlans(["A"]).of(frame.layout);
   expect(plans).toEqual([{ uuid: "A", slots: [0], columns: ["gpu_power_watts"] }]);
   expect(valueIn(frame, 0)).toBeNaN();
 });
@@ -236,7 +236,7 @@ test("snapshots taken as soon as the recorder has started say the same of an unc
         machine: {
           procfs: path.join(folder, "proc"),
           sysfs: path.join(folder, "sys"),
-          door: hostDoor,
+          door: hostFileAccess,
           architecture: "x86_64",
           env: {},
         },

@@ -4,7 +4,7 @@ import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Poller, refreshAll } from "../../pipeline/poller.ts";
-import { SilenceFrames } from "../../pipeline/source-down.ts";
+import { SourceDownFrames } from "../../pipeline/source-down.ts";
 import type { SourceState } from "../../pipeline/source-state.ts";
 import { newSourceState } from "../../pipeline/source-state.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
@@ -13,7 +13,7 @@ import type { OpenSource } from "../../sources/open.ts";
 import type { RunTrace } from "../run.ts";
 import type { PartialRun } from "./partial.ts";
 import type { ProcessWatch } from "./processes.ts";
-import { LayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
+import { TraceLayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
 import type { WorkCounter } from "./work-counter.ts";
 
 export interface RecorderOptions {
@@ -37,7 +37,7 @@ export class Recorder {
   readonly latest = new LatestFrames();
   readonly #options: RecorderOptions;
   readonly #builder = new TraceBuilder();
-  readonly #plans: LayoutPlans;
+  readonly #plans: TraceLayoutPlans;
   readonly #derive = createDerive();
   readonly #pollers: Poller[] = [];
   readonly #states: SourceState[] = [];
@@ -47,7 +47,7 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    this.#plans = new LayoutPlans(options.uuids);
+    this.#plans = new TraceLayoutPlans(options.uuids);
   }
 
   /** Resolves when every tier has been read once, or at the deadline: a source that hangs must not hold up the command. */
@@ -65,7 +65,7 @@ export class Recorder {
         intervalsMs,
         deadlineMs: 2_000,
         freshForMs: (tier) => Math.max(5_000, 3 * intervalsMs[tier]),
-        silence: new SilenceFrames(host),
+        silence: new SourceDownFrames(host),
         clock,
         log,
         deliver: (frame, tier, durationMs) => {

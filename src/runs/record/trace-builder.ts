@@ -19,7 +19,7 @@ interface GpuRows {
 }
 
 /** Plans are kept as long as their layouts: a frame costs no look-up. */
-export class LayoutPlans {
+export class TraceLayoutPlans {
   readonly #plans = new WeakMap<Layout, readonly GpuSlots[]>();
   readonly #wanted: ReadonlySet<string>;
 

@@ -2,16 +2,16 @@
 import type { Frame } from "../../model/frame.ts";
 import { seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Span } from "../run.ts";
+import type { RunSpan } from "../run.ts";
 
-interface Counted {
+interface CounterSamples {
   readonly timeMs: number[];
   readonly values: number[];
 }
 
 export class WorkCounter {
   readonly #metric: string;
-  readonly #series = new Map<string, Counted>();
+  readonly #series = new Map<string, CounterSamples>();
 
   constructor(metric: string) {
     this.#metric = metric;
@@ -30,7 +30,7 @@ export class WorkCounter {
   }
 
   /** Summed over its series; undefined where nothing told it on both sides. */
-  amount([fromMs, toMs]: Span): number | undefined {
+  amount([fromMs, toMs]: RunSpan): number | undefined {
     let sum: number | undefined;
     for (const counted of this.#series.values()) {
       const [from, to] = [valueAt(counted, fromMs), valueAt(counted, toMs)];
@@ -41,7 +41,7 @@ export class WorkCounter {
 }
 
 /** Between two readings a counter is taken to rise evenly. */
-function valueAt({ timeMs, values }: Counted, atMs: number): number | undefined {
+function valueAt({ timeMs, values }: CounterSamples, atMs: number): number | undefined {
   const after = timeMs.findIndex((ms) => ms >= atMs);
   if (after === -1) return values.at(-1);
   if (after === 0) return values[0];

@@ -2,7 +2,7 @@
 import { parseCommandLine } from "../../machine/command-line.ts";
 import { AbsentFacts } from "./absence.ts";
 import type { Findings } from "./diff.ts";
-import { factName, shownFact } from "./words.ts";
+import { factName, formatFact } from "./words.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 
 type Leaf = string | number | boolean;
@@ -21,7 +21,7 @@ export function compareFacts(before: Snapshot, after: Snapshot, findings: Findin
     if (was === is) continue;
     if (isSameMemory(path, was, is)) {
       findings.notes.push(
-        `${factName(path, before, after)} moved a little, as a virtual machine's does: ${shownFact(path, was)} → ${shownFact(path, is)}.`,
+        `${factName(path, before, after)} moved a little, as a virtual machine's does: ${formatFact(path, was)} → ${formatFact(path, is)}.`,
       );
       continue;
     }
@@ -57,7 +57,7 @@ function changeSentence(
 ): string {
   const name = factName(path, ...snapshots);
   if (path !== "kernel.commandLine" || typeof was !== "string" || typeof is !== "string")
-    return `${name}: ${shownFact(path, was)} → ${shownFact(path, is)}.`;
+    return `${name}: ${formatFact(path, was)} → ${formatFact(path, is)}.`;
   const [old, now] = [parseCommandLine(was), parseCommandLine(is)];
   const [gone, added] = [
     old.filter((one) => !now.includes(one)),

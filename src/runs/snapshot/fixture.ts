@@ -5,7 +5,7 @@ import { makeFolder } from "../../base/make-folder.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Machine } from "../../machine/machine.ts";
 import type { GpuReading, GpuView } from "../../machine/snapshot-gpu.ts";
 
@@ -23,7 +23,7 @@ export async function writeTree(root: string, tree: Tree): Promise<void> {
 export const machineAt = (root: string, env: Machine["env"] = {}): Machine => ({
   procfs: path.join(root, "proc"),
   sysfs: path.join(root, "sys"),
-  door: hostDoor,
+  door: hostFileAccess,
   architecture: "x86_64",
   env,
 });

@@ -19,7 +19,7 @@ export function compareLinks(before: Snapshot, after: Snapshot, findings: Findin
     ];
     if (savers.includes(true))
       findings.notes.push(
-        `GPU ${now.index}: its PCIe link was ${shown(was)} and is ${shown(now)}; it was idle at the weaker one, so this is the card saving power, not a change.`,
+        `GPU ${now.index}: its PCIe link was ${formatLink(was)} and is ${formatLink(now)}; it was idle at the weaker one, so this is the card saving power, not a change.`,
       );
   }
 }
@@ -49,5 +49,5 @@ function compareOne(
   return false;
 }
 
-const shown = ({ pcieGeneration, pcieWidth }: GpuReadings): string =>
+const formatLink = ({ pcieGeneration, pcieWidth }: GpuReadings): string =>
   `generation ${pcieGeneration ?? "unknown"} x${pcieWidth ?? "unknown"}`;

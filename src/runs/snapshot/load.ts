@@ -6,7 +6,7 @@ import type {
   Snapshot,
   SnapshotThresholds,
 } from "../../machine/snapshot.ts";
-import { shownBytes } from "./words.ts";
+import { formatFactBytes } from "./words.ts";
 
 const leastPowerWatts = 15;
 const powerShare = 0.1;
@@ -44,7 +44,7 @@ function compareMemory(
     kind: "reading",
     before: old,
     after: value,
-    sentence: `GPU ${now.index}: memory in use ${shownBytes(old)} → ${shownBytes(value)}: ${whose(value > old)} (more than ${shownBytes(memoryBytes)} apart).`,
+    sentence: `GPU ${now.index}: memory in use ${formatFactBytes(old)} → ${formatFactBytes(value)}: ${whose(value > old)} (more than ${formatFactBytes(memoryBytes)} apart).`,
   });
 }
 
@@ -136,7 +136,7 @@ export function nameOf(process: GpuProcessReading): string {
   const place = [process.namespace, process.pod, process.container]
     .filter((part) => part !== undefined)
     .join("/");
-  const held = process.memoryBytes === undefined ? [] : [shownBytes(process.memoryBytes)];
+  const held = process.memoryBytes === undefined ? [] : [formatFactBytes(process.memoryBytes)];
   const more = [
     ...(place === "" ? [] : [place]),
     ...(process.user === undefined ? [] : [process.user]),

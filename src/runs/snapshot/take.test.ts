@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { diffSnapshots } from "./diff.ts";
 import type { Tree } from "./fixture.ts";
 import { h200, machineAt, serverTree, twoH200, writeTree } from "./fixture.ts";
@@ -296,10 +296,10 @@ test("a file that must not be read is named with that reason, one that is not th
     machine: {
       ...machine,
       door: {
-        ...hostDoor,
+        ...hostFileAccess,
         bytes: async (file, most) => {
           if (refused.test(file)) throw Object.assign(new Error("no"), { code: "EACCES" });
-          return hostDoor.bytes(file, most);
+          return hostFileAccess.bytes(file, most);
         },
       },
     },

@@ -4,7 +4,7 @@ import { readContainer, readHidden } from "../../machine/container.ts";
 import { readBoard, readNetwork, readStorage } from "../../machine/devices.ts";
 import { driverFiles } from "../../machine/driver-files.ts";
 import type { Machine } from "../../machine/machine.ts";
-import { Missing, known } from "../../machine/machine.ts";
+import { MissingFacts, optionalFact } from "../../machine/machine.ts";
 import { readKernel } from "../../machine/kernel.ts";
 import { readMemory } from "../../machine/memory.ts";
 import { readProcessor } from "../../machine/processor.ts";
@@ -18,7 +18,7 @@ import type { GpuProcessReading, Snapshot } from "../../machine/snapshot.ts";
 import { snapshotFormat, snapshotVersion } from "../../machine/snapshot.ts";
 
 /** What a driver's own tool or library told beside the readings. */
-export interface ToldByDriver {
+export interface DriverFacts {
   readonly versions: Readonly<Record<string, string>>;
   readonly gpus: ReadonlyMap<string, GpuExtra>;
   /** Used for GPUs whose source names no process. */
@@ -33,12 +33,12 @@ export interface SnapshotInput {
   /** gpulse's own. */
   readonly version: string;
   readonly label?: string;
-  readonly told?: ToldByDriver;
+  readonly told?: DriverFacts;
 }
 
 export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
   const { machine, gpus, told } = input;
-  const missing = new Missing();
+  const missing = new MissingFacts();
   const described = await Promise.all(
     gpus.map(async (view) => {
       const files = await driverFiles(machine, view.device, missing);
@@ -70,11 +70,14 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
     takenAt: new Date(input.nowMs).toISOString(),
     gpulse: input.version,
     host: input.host,
-    ...known("label", input.label),
+    ...optionalFact("label", input.label),
     simulated: gpus.some(({ device }) => device.simulated),
     facts: { ...facts, software },
     readings: {
-      gpus: gpus.map((view) => ({ ...gpuReadings(view), ...known("errors", errorCounts(view)) })),
+      gpus: gpus.map((view) => ({
+        ...gpuReadings(view),
+        ...optionalFact("errors", errorCounts(view)),
+      })),
       processes: processesNow(gpus, told?.processes ?? []),
       host: await hostReadings(machine),
     },
@@ -84,7 +87,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
 }
 
 /** Facts that only the driver's own tool reports, in a snapshot taken without it. */
-function noteUntold(real: readonly GpuView[], missing: Missing): void {
+function noteUntold(real: readonly GpuView[], missing: MissingFacts): void {
   for (const { device } of real) {
     if (device.vendor !== "nvidia") continue;
     missing.note(`gpus.${device.uuid}.firmware`, "not-read");
@@ -113,11 +116,11 @@ async function hostReadings({ procfs, door }: Machine): Promise<Snapshot["readin
   ]);
   const load1 = load.ok ? Number(load.value.split(" ", 1)[0]) : Number.NaN;
   return {
-    ...known(
+    ...optionalFact(
       "memoryAvailableBytes",
       memory.ok ? parseMeminfo(memory.value).get("MemAvailable") : undefined,
     ),
-    ...known("load1", Number.isFinite(load1) ? load1 : undefined),
-    ...known("bootId", boot.ok && boot.value !== "" ? boot.value : undefined),
+    ...optionalFact("load1", Number.isFinite(load1) ? load1 : undefined),
+    ...optionalFact("bootId", boot.ok && boot.value !== "" ? boot.value : undefined),
   };
 }

@@ -103,14 +103,14 @@ function nameOf(path: string): string | undefined {
   return undefined;
 }
 
-export function shownFact(path: string, value: string | number | boolean | undefined): string {
+export function formatFact(path: string, value: string | number | boolean | undefined): string {
   if (value === undefined) return /[Ll]imit/.test(path) ? "none" : "not reported";
   if (typeof value === "boolean") {
     const [yes, no] = /^p2p\.|inside$|simulated$/.test(path) ? ["yes", "no"] : ["on", "off"];
     return value ? yes : no;
   }
   if (typeof value === "number") {
-    if (path.endsWith("Bytes")) return shownBytes(value);
+    if (path.endsWith("Bytes")) return formatFactBytes(value);
     if (path.endsWith("BytesPerSecond")) return `${round(value / 1e9)} GB/s`;
     if (path.endsWith("Watts")) return `${round(value)} W`;
     if (/[Hh]ertz(?:\.\w+)?$/.test(path)) return `${round(value / 1e6)} MHz`;
@@ -123,7 +123,7 @@ export function shownFact(path: string, value: string | number | boolean | undef
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
-export function shownBytes(bytes: number): string {
+export function formatFactBytes(bytes: number): string {
   const step = bytes === 0 ? 0 : Math.min(5, Math.floor(Math.log2(Math.abs(bytes)) / 10));
   const value = bytes / 2 ** (10 * step);
   const digits = step === 0 || value >= 100 || Number.isInteger(value) ? 0 : 1;

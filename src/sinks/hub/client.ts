@@ -1,22 +1,22 @@
 /** One request to a hub and what its answer means. Never sends a frame without what the hub needs to read it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { HubClock, PushAnswer } from "../../formats/frames/push-response.ts";
-import { capabilities, parseAnswer } from "../../formats/frames/push-response.ts";
-import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { HubClock, PushResponse } from "../../formats/frames/push-response.ts";
+import { capabilities, parsePushResponse } from "../../formats/frames/push-response.ts";
+import type { PushFrame } from "../../formats/frames/frame.ts";
 import { FrameEncoder } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import { encodeHello } from "../../formats/frames/hello.ts";
 import { encodeMetric } from "../../formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../../formats/frames/request.ts";
 import type { HttpClient } from "../../net/http/client.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import { request } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { DefinitionFolder } from "./definitions.ts";
 
-export type Pushed =
+export type PushResult =
   /** The hub's log holds everything up to this sequence. */
   | { readonly outcome: "acknowledged"; readonly sequence: number }
   | { readonly outcome: "retry"; readonly trouble: string; readonly afterMs?: number }
@@ -61,13 +61,13 @@ export class PushClient {
   }
 
   async push(
-    frames: readonly WireFrame[],
+    frames: readonly PushFrame[],
     { signal, goodbye = false }: { readonly signal?: AbortSignal; readonly goodbye?: boolean } = {},
-  ): Promise<Pushed> {
-    let needs: PushAnswer["needs"];
+  ): Promise<PushResult> {
+    let needs: PushResponse["needs"];
     for (let asked = 0; asked < mostAsked; asked++) {
       const answer = await this.#send(await this.#body(frames, needs, goodbye), signal);
-      const said = parseAnswer(answer.body);
+      const said = parsePushResponse(answer.body);
       // Half the round trip is the best guess of how old the answer is.
       if (said?.clock !== undefined)
         this.#clockAheadMs =
@@ -79,8 +79,8 @@ export class PushClient {
   }
 
   async #body(
-    frames: readonly WireFrame[],
-    needs: PushAnswer["needs"],
+    frames: readonly PushFrame[],
+    needs: PushResponse["needs"],
     goodbye: boolean,
   ): Promise<Buffer> {
     const { identity, definitions, spool, clock } = this.#options;
@@ -114,7 +114,7 @@ export class PushClient {
     return compress(writer.finish(), { level });
   }
 
-  async #send(body: Buffer, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+  async #send(body: Buffer, signal: AbortSignal | undefined): Promise<HttpResponse> {
     const { url, http, clock } = this.#options;
     const { headers, agent } = await http.options();
     const startMs = clock.monotonicMs();
@@ -131,7 +131,7 @@ export class PushClient {
     return answer;
   }
 
-  #judge({ status, headers, body }: HttpAnswer, said: PushAnswer | undefined): Pushed {
+  #judge({ status, headers, body }: HttpResponse, said: PushResponse | undefined): PushResult {
     const words = said?.error ?? `status ${status}: ${body.toString("utf8", 0, 200).trim()}`;
     if ((status === 200 || status === 409) && said?.acknowledged !== undefined) {
       this.#tellLacks(said);
@@ -163,7 +163,7 @@ export class PushClient {
   }
 
   /** A person is needed: told as an error, once for each reason. */
-  #loudly(trouble: string): Pushed {
+  #loudly(trouble: string): PushResult {
     if (this.#told !== trouble)
       this.#options.log.error("the hub does not take what is pushed: it is kept", { trouble });
     this.#told = trouble;
@@ -180,7 +180,7 @@ export class PushClient {
     this.#tooNewTold = count > 0;
   }
 
-  #tellLacks(said: PushAnswer): void {
+  #tellLacks(said: PushResponse): void {
     const lacks = capabilities.filter((one) => said.capabilities?.includes(one) === false);
     const told = [...lacks, ...(said.unknownKinds ?? []).map((kind) => `record kind ${kind}`)];
     const text = told.join(", ");
@@ -200,9 +200,9 @@ function behind(spool: Hello["spool"], carried: number): Hello["spool"] {
 }
 
 function merged(
-  before: PushAnswer["needs"],
-  more: NonNullable<PushAnswer["needs"]>,
-): NonNullable<PushAnswer["needs"]> {
+  before: PushResponse["needs"],
+  more: NonNullable<PushResponse["needs"]>,
+): NonNullable<PushResponse["needs"]> {
   const all = (left: readonly string[] | undefined, right: readonly string[]): string[] => [
     ...new Set([...(left ?? []), ...right]),
   ];

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import { replaceFile } from "../../base/state/atomic.ts";
@@ -107,7 +107,7 @@ export class ClockSteps {
     } catch (thrown) {
       log.warn("changes of the clock cannot be stored: they are forgotten at a restart", {
         file,
-        error: sayError(thrown),
+        error: formatError(thrown),
       });
     }
   }

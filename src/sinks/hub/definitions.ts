@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { encodeDevices } from "../../formats/frames/devices.ts";
 import { hashOf } from "../../formats/frames/hash.ts";
 import type { Definition } from "../../formats/frames/layout.ts";
@@ -133,7 +133,7 @@ export class DefinitionFolder {
     } catch (thrown) {
       if (!this.#told)
         this.#log.warn("a layout cannot be written down: after a restart its frames are lost", {
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       this.#told = true;
     }
@@ -147,7 +147,7 @@ export class DefinitionFolder {
       if (hashOf(content) === hash) return content;
       this.#log.error("a layout's file is damaged: its frames are lost", { file });
     } catch (thrown) {
-      this.#log.error("a layout's file cannot be read", { file, trouble: sayError(thrown) });
+      this.#log.error("a layout's file cannot be read", { file, trouble: formatError(thrown) });
     }
     return undefined;
   }

@@ -4,39 +4,39 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
-import type { Known, ReadRequest } from "../../formats/frames/request.ts";
+import type { DefinitionStore, PushRequest } from "../../formats/frames/request.ts";
 import { readRequest } from "../../formats/frames/request.ts";
 
-export interface Answer {
+export interface FakeHubResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface SmallHub {
+export interface FakeHub {
   readonly url: string;
-  readonly requests: ReadRequest[];
+  readonly requests: PushRequest[];
   readonly headers: IncomingMessage["headers"][];
   /** Sequences it holds, in the order they came. */
   readonly held: number[];
   /** What it says instead of taking a request; undefined takes it. */
-  refuse: (request: ReadRequest) => Answer | undefined;
+  refuse: (request: PushRequest) => FakeHubResponse | undefined;
   /** On the wire: bodies, request lines and headers, both ways. */
   bytes: number;
   forget(): void;
   close(): Promise<void>;
 }
 
-export async function startSmallHub(port = 0): Promise<SmallHub> {
+export async function startFakeHub(port = 0): Promise<FakeHub> {
   const layouts = new Map<string, LayoutDefinition>();
   const devices = new Set<string>();
-  const known: Known = {
+  const known: DefinitionStore = {
     layout: (hash) => layouts.get(hash),
     learnLayout: (layout) => void layouts.set(layout.hash, layout),
     learnDevices: (hash) => void devices.add(hash),
     learnMetric: () => {},
   };
-  const hub: Omit<SmallHub, "url"> = {
+  const hub: Omit<FakeHub, "url"> = {
     requests: [],
     headers: [],
     held: [],
@@ -52,7 +52,7 @@ export async function startSmallHub(port = 0): Promise<SmallHub> {
         server.close(() => resolve());
       }),
   };
-  const answer = (request: ReadRequest): Answer => {
+  const answer = (request: PushRequest): FakeHubResponse => {
     const refused = hub.refuse(request);
     if (refused !== undefined) return refused;
     const needs = {

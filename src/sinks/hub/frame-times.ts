@@ -7,7 +7,7 @@ import path from "node:path";
 import { formatDuration } from "../../config/duration.ts";
 import type { HubClock } from "../../formats/frames/push-response.ts";
 import { isAccepted } from "../../formats/frames/push-response.ts";
-import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import { readBootId } from "../../base/clock.ts";
@@ -27,7 +27,7 @@ export interface FrameTimesOptions {
 
 /** What a request carries, less what cannot be sent. */
 export interface FrameBatch {
-  readonly frames: readonly WireFrame[];
+  readonly frames: readonly PushFrame[];
   readonly lostSamples: number;
   readonly restampedSamples: number;
   /** Why samples are lost, where some are. */
@@ -39,7 +39,7 @@ const stampSlackMs = 1_000;
 const logEveryMs = 60_000;
 
 /** Another machine's frames, and those of a stream, were not stamped by this machine's clock. */
-export const isStampedHere = ({ host, tier }: Pick<WireFrame, "host" | "tier">): boolean =>
+export const isStampedHere = ({ host, tier }: Pick<PushFrame, "host" | "tier">): boolean =>
   host === "" && tier !== "stream";
 
 export class FrameTimes {
@@ -88,7 +88,7 @@ export class FrameTimes {
     const isPlausible = (timeMs: number): boolean =>
       isAccepted(hub, timeMs) && timeMs <= nowMs + stampSlackMs;
     const samples = new Map(records.map((record) => [record.position, record.samples]));
-    const frames: WireFrame[] = [];
+    const frames: PushFrame[] = [];
     let { lostSamples, trouble } = batch;
     let restampedSamples = 0;
     for (const frame of batch.frames) {

@@ -12,8 +12,8 @@ import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { SmallHub } from "./fixture.ts";
-import { startSmallHub } from "./fixture.ts";
+import type { FakeHub } from "./fixture.ts";
+import { startFakeHub } from "./fixture.ts";
 import type { HubAddress } from "./open.ts";
 import { openHubSink, pushUrl } from "./open.ts";
 import type { HubSink } from "./sink.ts";
@@ -57,7 +57,7 @@ function settableClock() {
 }
 
 /** Answers as a hub does to frames of times that it does not accept. */
-function acceptOnly(hub: SmallHub, nowMs: () => number): void {
+function acceptOnly(hub: FakeHub, nowMs: () => number): void {
   hub.refuse = ({ frames }) => {
     const clock = { nowMs: nowMs(), oldestMs: nowMs() - 30 * day, newestMs: nowMs() + 600_000 };
     return frames.every(({ timeMs }) => isAccepted(clock, timeMs))
@@ -76,7 +76,7 @@ function deliveryAt(timeMs: number, value: number, more: Partial<Delivery> = {})
 }
 
 /** The times that the hub was sent last for each sequence it holds, as differences to now in whole minutes. */
-const minutesOf = (hub: SmallHub): number[] => {
+const minutesOf = (hub: FakeHub): number[] => {
   const seen = new Map<number, number>();
   for (const { frames } of hub.requests)
     for (const { sequence, timeMs } of frames) seen.set(sequence, timeMs);
@@ -92,8 +92,8 @@ const linesOf = () => {
   return { lines, log };
 };
 
-async function newHub(): Promise<SmallHub> {
-  const hub = await startSmallHub();
+async function newHub(): Promise<FakeHub> {
+  const hub = await startFakeHub();
   closes.push(() => hub.close());
   return hub;
 }
@@ -126,7 +126,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   }
 };
 
-const valuesOf = (hub: SmallHub): number[] => {
+const valuesOf = (hub: FakeHub): number[] => {
   const seen = new Map<number, number>();
   for (const { frames } of hub.requests)
     for (const { sequence, values } of frames) seen.set(sequence, values[0] ?? -1);
@@ -155,7 +155,7 @@ test("frames reach the hub in order, each once, with what it asked for", async (
 });
 
 test("what waited through an outage and a restart of the agent arrives, and nothing twice", async () => {
-  const away = await startSmallHub();
+  const away = await startFakeHub();
   const port = Number(new URL(away.url).port);
   const spool = newFolder();
   const first = openSink(away.url, spool);
@@ -166,7 +166,7 @@ test("what waited through an outage and a restart of the agent arrives, and noth
   await first.close();
   const second = openSink(away.url, spool);
   await second.write(delivery(4, layoutOf()));
-  const hub = await startSmallHub(port);
+  const hub = await startFakeHub(port);
   closes.push(() => hub.close());
   await until(() => hub.held.length === 3);
   expect(valuesOf(hub)).toEqual([2, 3, 4]);

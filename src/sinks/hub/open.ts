@@ -4,7 +4,7 @@ import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import { shown } from "../../net/http/request.ts";
+import { formatUrl } from "../../net/http/request.ts";
 import { Secret } from "../../net/http/secret.ts";
 import type { Sink, SinkContext } from "../../pipeline/sink.ts";
 import { HubRelay } from "./relay.ts";
@@ -94,7 +94,7 @@ export function pushUrl(text: string): URL {
   if (url.username !== "" || url.search !== "")
     throw new GpulseError(
       "USAGE",
-      `The address of a hub holds no user and no query (${shown(url)}): give the token with --token.`,
+      `The address of a hub holds no user and no query (${formatUrl(url)}): give the token with --token.`,
     );
   url.pathname = `${url.pathname.replace(/\/$/, "")}/api/push/v1`;
   return url;

@@ -7,7 +7,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Delivery, Shipping, Sink } from "../../pipeline/sink.ts";
+import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import type { HubSink } from "./sink.ts";
 
 export class HubRelay implements Sink {
@@ -51,7 +51,7 @@ export class HubRelay implements Sink {
     this.#frames.append({ ...last, frame: { ...last.frame, timeMs, presence: states } });
   }
 
-  shipping(): Shipping {
+  shipping(): ShippingStats {
     return this.#frames.shipping();
   }
 

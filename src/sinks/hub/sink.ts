@@ -3,7 +3,7 @@
  * is let go only when the hub says that its log holds it. One request a tick, never more than one at a time.
  */
 import path from "node:path";
-import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { PushFrame } from "../../formats/frames/frame.ts";
 import { FrameDecoder, FrameEncoder } from "../../formats/frames/frame.ts";
 import { ByteReader, FramesError } from "../../formats/frames/bytes.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
@@ -13,11 +13,11 @@ import { presence } from "../../model/presence.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { SendResult } from "../../pipeline/ship.ts";
 import { Shipper } from "../../pipeline/ship.ts";
-import type { Delivery, Shipping, Sink } from "../../pipeline/sink.ts";
+import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import { openSpool } from "../../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
 import type { Spool } from "../../pipeline/spool/spool.ts";
-import { spoolRefuses } from "../spool-error.ts";
+import { createSpoolError } from "../spool-error.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
 import type { FrameBatch } from "./frame-times.ts";
@@ -113,12 +113,12 @@ export class HubSink implements Sink {
     const { bytes, samples } = this.#encode(delivery);
     if (this.#options.waits === true) await this.#spool.room(bytes.length);
     if (!this.#keep(bytes, samples) && this.#options.waits === true)
-      throw spoolRefuses(this.name, this.#options.spool.dir);
+      throw createSpoolError(this.name, this.#options.spool.dir);
     if (delivery.tier !== "stream") return;
     while (this.#spool.stats().records > streamRecords) await this.#sleep(20);
   }
 
-  shipping(): Shipping {
+  shipping(): ShippingStats {
     const { clockAheadMs } = this.#client;
     return {
       ship: {
@@ -157,7 +157,7 @@ export class HubSink implements Sink {
   }
 
   #encode({ frame, source, tier, freshForMs, devices, host }: Delivery) {
-    const wire: WireFrame = {
+    const wire: PushFrame = {
       sequence: 1,
       layout: this.#definitions.layout(frame.layout),
       devices: this.#definitions.devices(devices),
@@ -215,7 +215,7 @@ export class HubSink implements Sink {
   }
 
   #decodeAll(records: readonly SpoolRecord[]): FrameBatch {
-    const frames: WireFrame[] = [];
+    const frames: PushFrame[] = [];
     let lostSamples = 0;
     for (const record of records) {
       const frame = this.#frame(record);
@@ -227,7 +227,7 @@ export class HubSink implements Sink {
   }
 
   /** Undefined where it cannot be read: its layout is lost, or another version of gpulse wrote it. */
-  #frame({ bytes, position }: SpoolRecord): WireFrame | undefined {
+  #frame({ bytes, position }: SpoolRecord): PushFrame | undefined {
     try {
       return this.#decode(bytes, position);
     } catch (thrown) {
@@ -236,7 +236,7 @@ export class HubSink implements Sink {
     }
   }
 
-  #decode(bytes: Buffer, position: number): WireFrame | undefined {
+  #decode(bytes: Buffer, position: number): PushFrame | undefined {
     const reader = new ByteReader(bytes);
     const decoder = new FrameDecoder();
     const head = decoder.head(reader);
@@ -283,10 +283,10 @@ export class HubSink implements Sink {
   }
 }
 
-type Answered = Exclude<SendResult, { readonly outcome: "retry" }>;
+type FinalSendResult = Exclude<SendResult, { readonly outcome: "retry" }>;
 
 /** A single frame that is refused counts as sent with its samples refused, so nothing here is refused as a whole. */
-function both(first: Answered, second: Answered): SendResult {
+function both(first: FinalSendResult, second: FinalSendResult): SendResult {
   const refusedSamples =
     (first.outcome === "sent" ? (first.refusedSamples ?? 0) : 0) +
     (second.outcome === "sent" ? (second.refusedSamples ?? 0) : 0);

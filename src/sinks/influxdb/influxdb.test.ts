@@ -5,10 +5,10 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
-import type { Answer, Receiver, Request } from "../fixture.ts";
+import type { ReceiverResponse, Receiver, ReceivedRequest } from "../fixture.ts";
 import { sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
-import { LineWriter } from "./lines.ts";
+import { InfluxLineWriter } from "./lines.ts";
 import type { Preset } from "./names.ts";
 
 let receiver: Receiver;
@@ -46,7 +46,7 @@ function delivery(timeMs: number, watts: number): Delivery {
 }
 
 const linesOf = (preset: Preset, extra = {}): string[] =>
-  new LineWriter({ preset, measurement: undefined, fields: {}, ...extra }).lines(
+  new InfluxLineWriter({ preset, measurement: undefined, fields: {}, ...extra }).lines(
     delivery(1_790_000_000_123, 314.3),
     "here",
   );
@@ -73,7 +73,8 @@ test("measurement and fields can have other names", () => {
 
 const forever = new AbortController().signal;
 const waitMs = 20_000;
-const body = ({ body: bytes }: Request): string[] => bytes.toString("utf8").trimEnd().split("\n");
+const body = ({ body: bytes }: ReceivedRequest): string[] =>
+  bytes.toString("utf8").trimEnd().split("\n");
 
 async function open(query: string, said: string[] = [], scheme = "influxdb"): Promise<Sink> {
   const log = createLog({
@@ -114,7 +115,7 @@ test.each([
   ["503", { status: 503, headers: { "retry-after": "0" } }],
 ])(
   "after %s it is sent again, as it was",
-  async (_, answer: Answer) => {
+  async (_, answer: ReceiverResponse) => {
     const said: string[] = [];
     const sink = await open("", said);
     receiver.answer = () => (receiver.requests.length < 3 ? answer : { status: 204 });

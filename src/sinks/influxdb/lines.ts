@@ -10,8 +10,8 @@ import { labelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { Naming, Place } from "./names.ts";
-import { placeOf } from "./names.ts";
+import type { InfluxNaming, InfluxField } from "./names.ts";
+import { resolveInfluxField } from "./names.ts";
 
 interface Field {
   readonly slot: number;
@@ -39,14 +39,14 @@ interface Head {
   readonly text: string;
 }
 
-export class LineWriter {
-  readonly #naming: Naming;
+export class InfluxLineWriter {
+  readonly #naming: InfluxNaming;
   readonly #tags: Readonly<Record<string, string>>;
   readonly #plans = new WeakMap<Layout, Plan>();
   readonly #heads = new WeakMap<Group, Head>();
 
   /** @param tags for every line that has none of that name */
-  constructor(naming: Naming, tags: Readonly<Record<string, string>> = {}) {
+  constructor(naming: InfluxNaming, tags: Readonly<Record<string, string>> = {}) {
     this.#naming = naming;
     this.#tags = tags;
   }
@@ -98,14 +98,19 @@ export class LineWriter {
   }
 }
 
-function groupsOf(layout: Layout, host: string, naming: Naming): Group[] {
+function groupsOf(layout: Layout, host: string, naming: InfluxNaming): Group[] {
   const groups = new Map<string, Group>();
   const gpus = new Map<string, LabelSet>();
   for (const { labels } of layout.series) {
     const uuid = labelValue(labels, "uuid");
     if (uuid !== undefined && !gpus.has(uuid)) gpus.set(uuid, whoOf(labels, host));
   }
-  const put = (slot: number, place: Place, labels: LabelSet, uuid: string | undefined): void => {
+  const put = (
+    slot: number,
+    place: InfluxField,
+    labels: LabelSet,
+    uuid: string | undefined,
+  ): void => {
     const key = JSON.stringify([place.measurement, labels]);
     let group = groups.get(key);
     if (group === undefined) {
@@ -119,7 +124,7 @@ function groupsOf(layout: Layout, host: string, naming: Naming): Group[] {
       group.fields.push({ slot, head, scale: place.scale });
   };
   layout.series.forEach((series, slot) => {
-    const place = placeOf(series, naming);
+    const place = resolveInfluxField(series, naming);
     if (place === undefined) return;
     const uuid = labelValue(series.labels, "uuid");
     // What a log tells of the machine around a GPU stands in that GPU's line.

@@ -8,7 +8,7 @@ import type { Series } from "../../model/layout.ts";
 export const presets = ["gpulse", "gpuz"] as const;
 export type Preset = (typeof presets)[number];
 
-export interface Naming {
+export interface InfluxNaming {
   readonly preset: Preset;
   /** For every line, where given. */
   readonly measurement: string | undefined;
@@ -16,7 +16,7 @@ export interface Naming {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-export interface Place {
+export interface InfluxField {
   readonly measurement: string;
   readonly field: string;
   readonly scale: number;
@@ -29,7 +29,7 @@ export const gpuzMeasurement = "gpu_metrics";
 const byColumn = new Map(aliases.map((alias) => [alias.column, alias]));
 
 /** Undefined where the preset has no place for it. */
-export function placeOf(series: Series, naming: Naming): Place | undefined {
+export function resolveInfluxField(series: Series, naming: InfluxNaming): InfluxField | undefined {
   const place = naming.preset === "gpuz" ? gpuzPlace(series) : ownPlace(series);
   if (place === undefined) return undefined;
   return {
@@ -39,7 +39,7 @@ export function placeOf(series: Series, naming: Naming): Place | undefined {
   };
 }
 
-function ownPlace(series: Series): Place {
+function ownPlace(series: Series): InfluxField {
   const { metric, suffix } = series;
   const column = columnOf(series);
   const group = metric.subject === "device" ? "gpu" : (metric.name.split("_")[0] ?? metric.name);
@@ -52,7 +52,7 @@ function ownPlace(series: Series): Place {
 }
 
 /** One line a GPU and instant: what would need a tag of its own has no place, but for the columns GPU-Z alone knows. */
-function gpuzPlace(series: Series): Place | undefined {
+function gpuzPlace(series: Series): InfluxField | undefined {
   const { metric, labels } = series;
   const place = { measurement: gpuzMeasurement, scale: 1, isColumn: true };
   if (metric === gpu.info || metric === gpu.up) return undefined;

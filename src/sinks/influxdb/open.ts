@@ -7,8 +7,8 @@ import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import type { influxOptions } from "./define.ts";
-import { LineWriter } from "./lines.ts";
-import { LineSender } from "./sender.ts";
+import { InfluxLineWriter } from "./lines.ts";
+import { InfluxLineSender } from "./sender.ts";
 import { InfluxSink } from "./sink.ts";
 import { InfluxWriter } from "./writer.ts";
 
@@ -48,7 +48,7 @@ export function openInfluxSink(
     version: context.version,
     nowMs: () => context.clock.nowMs(),
   });
-  const sender = new LineSender({
+  const sender = new InfluxLineSender({
     shown,
     batchBytes: options["batch-bytes"],
     lingerMs: options.linger,
@@ -59,7 +59,7 @@ export function openInfluxSink(
     random: context.random,
   });
   const { preset, measurement, fields, tags } = options;
-  const lines = new LineWriter({ preset, measurement, fields }, tags);
+  const lines = new InfluxLineWriter({ preset, measurement, fields }, tags);
   return new InfluxSink({
     name: `influxdb:${name}`,
     host: context.hostName,

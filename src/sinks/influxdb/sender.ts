@@ -8,7 +8,7 @@ import { backoffMs, pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import type { WriteResult } from "./writer.ts";
 
-export interface SenderOptions {
+export interface InfluxSenderOptions {
   readonly shown: string;
   readonly batchBytes: number;
   /** How long the first of a batch waits for more. */
@@ -22,7 +22,7 @@ export interface SenderOptions {
   readonly random: () => number;
 }
 
-export interface SenderStats {
+export interface InfluxSenderStats {
   readonly sent: number;
   readonly refused: number;
   readonly waiting: number;
@@ -39,8 +39,8 @@ interface Waiter {
 /** A server that says something else about every line is not repeated for ever. */
 const mostRefusals = 10;
 
-export class LineSender {
-  readonly #options: SenderOptions;
+export class InfluxLineSender {
+  readonly #options: InfluxSenderOptions;
   readonly #stop = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #refusals = new Set<string>();
@@ -56,11 +56,11 @@ export class LineSender {
   #failure: Error | undefined;
   #hurry = new AbortController();
 
-  constructor(options: SenderOptions) {
+  constructor(options: InfluxSenderOptions) {
     this.#options = options;
   }
 
-  get stats(): SenderStats {
+  get stats(): InfluxSenderStats {
     return {
       sent: this.#done - this.#refused,
       refused: this.#refused,

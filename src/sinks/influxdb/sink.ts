@@ -1,15 +1,15 @@
 /** Frames to InfluxDB. A write is taken into memory; flush() says when the server has answered for it. */
-import type { Delivery, Shipping, Sink } from "../../pipeline/sink.ts";
-import type { LineWriter } from "./lines.ts";
-import type { LineSender } from "./sender.ts";
+import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
+import type { InfluxLineWriter } from "./lines.ts";
+import type { InfluxLineSender } from "./sender.ts";
 import type { InfluxWriter } from "./writer.ts";
 
 export interface InfluxSinkParts {
   readonly name: string;
   /** This machine, for frames that were read on it. */
   readonly host: string;
-  readonly lines: LineWriter;
-  readonly sender: LineSender;
+  readonly lines: InfluxLineWriter;
+  readonly sender: InfluxLineSender;
   readonly writer: InfluxWriter;
 }
 
@@ -35,7 +35,7 @@ export class InfluxSink implements Sink {
   }
 
   /** Points are what others count as samples here; nothing is kept on disk. */
-  shipping(): Shipping {
+  shipping(): ShippingStats {
     const { sent, refused, waiting, retries, trouble } = this.#parts.sender.stats;
     return {
       ship: {

@@ -2,8 +2,8 @@
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
-import { Poster, retryAfterMs } from "../post.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
+import { SamplesPoster, retryAfterMs } from "../post.ts";
 
 export type WriteResult =
   /** All but what the server says it dropped. */
@@ -34,15 +34,16 @@ const gzip = promisify(zlib.gzip);
 
 export class InfluxWriter {
   readonly #options: WriterOptions;
-  readonly #lines: Poster;
-  readonly #statements: Poster | undefined;
+  readonly #lines: SamplesPoster;
+  readonly #statements: SamplesPoster | undefined;
   #isMade = false;
 
   constructor(options: WriterOptions) {
     this.#options = options;
     const { timeoutMs, http, version, nowMs, create } = options;
-    this.#lines = new Poster({ url: options.url, timeoutMs, http, version, nowMs });
-    this.#statements = create && new Poster({ url: create.url, timeoutMs, http, version, nowMs });
+    this.#lines = new SamplesPoster({ url: options.url, timeoutMs, http, version, nowMs });
+    this.#statements =
+      create && new SamplesPoster({ url: create.url, timeoutMs, http, version, nowMs });
   }
 
   async write(body: string, signal: AbortSignal): Promise<WriteResult> {
@@ -66,7 +67,7 @@ export class InfluxWriter {
     this.#statements?.close();
   }
 
-  async #make(statements: Poster, signal: AbortSignal): Promise<WriteResult> {
+  async #make(statements: SamplesPoster, signal: AbortSignal): Promise<WriteResult> {
     const name = this.#options.create?.database ?? "";
     const form = new URLSearchParams({ q: `CREATE DATABASE "${name.replace(/[\\"]/g, "\\$&")}"` });
     const answer = await statements.post(
@@ -80,9 +81,9 @@ export class InfluxWriter {
     return { ...laterOf(`${this.#options.place} was not there and is made now`), afterMs: 0 };
   }
 
-  #meaning({ status, body, headers }: HttpAnswer): WriteResult {
+  #meaning({ status, body, headers }: HttpResponse): WriteResult {
     const { shown, place, credentials, nowMs } = this.#options;
-    const trouble = `${shown} answers ${status}${said(body)}`;
+    const trouble = `${shown} answers ${status}${formatErrorBody(body)}`;
     if (status >= 200 && status < 300) return { outcome: "stored", dropped: 0, trouble };
     const dropped = Number(
       /partial write:.*\bdropped=(\d+)/s.exec(body.toString("utf8"))?.[1] ?? 0,
@@ -107,7 +108,7 @@ export class InfluxWriter {
 const laterOf = (trouble: string) => ({ outcome: "later", trouble }) as const;
 
 /** `{"error": …}` of the first API, `{"message": …}` of the second, on one line. */
-function said(body: Buffer): string {
+function formatErrorBody(body: Buffer): string {
   const text = body.toString("utf8");
   const told = /"(?:error|message)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const words = told === undefined ? text : unquote(told);

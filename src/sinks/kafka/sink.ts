@@ -1,7 +1,7 @@
 /** Frames to a topic, a message for each GPU in them. Holds what the cluster has not answered for, and sends it until it has. */
 import { BinaryEncoder } from "../../formats/message/binary.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
-import { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
 import type { KafkaProducer, OutgoingMessage } from "../../net/kafka/producer.ts";
 import { columnOf, seriesOf } from "../../model/columns.ts";
@@ -24,7 +24,7 @@ const closeWithinMs = 10_000;
 export class KafkaSink implements Sink {
   readonly name: string;
   readonly #parts: KafkaSinkParts;
-  readonly #letters: DeadLetters;
+  readonly #letters: DeadLetterProducer;
   readonly #json = new MessageEncoder({ columnOf, seriesOf });
   readonly #binary: BinaryEncoder;
 
@@ -32,7 +32,7 @@ export class KafkaSink implements Sink {
     this.#parts = parts;
     this.name = `kafka:${parts.target.topic}`;
     this.#binary = new BinaryEncoder(parts.version);
-    this.#letters = new DeadLetters(parts.target, parts.producer, parts.prepare);
+    this.#letters = new DeadLetterProducer(parts.target, parts.producer, parts.prepare);
   }
 
   async write(delivery: Delivery): Promise<void> {

@@ -62,7 +62,7 @@ const reading = {
 };
 
 const readingSchema = v.strictObject(reading);
-export type ReadingOptions = InferOutput<typeof readingSchema>;
+export type KernelLogReadOptions = InferOutput<typeof readingSchema>;
 
 const lokiOptions = v.strictObject({
   url: v.pipe(

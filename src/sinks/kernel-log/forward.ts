@@ -3,10 +3,10 @@ import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { classify } from "../../machine/kernel-log/classify.ts";
 import type { LineVendor } from "../../machine/kernel-log/classify.ts";
-import type { KernelLogTarget, ReadingOptions, TargetContext } from "./define.ts";
+import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
 import { KernelLogFrames } from "./frames.ts";
 import { KernelLogReader } from "../../machine/kernel-log/reader.ts";
-import { LineSender } from "./sender.ts";
+import { KernelLineSender } from "./sender.ts";
 import { systemNow } from "../../machine/kernel-log/wall-time.ts";
 
 export interface ForwardContext extends TargetContext {
@@ -27,10 +27,10 @@ export async function openForward(
   { definition, options }: KernelLogTarget,
   context: ForwardContext,
 ): Promise<KernelLogForward> {
-  const { since, vendors, kmsg, queue } = options as ReadingOptions;
+  const { since, vendors, kmsg, queue } = options as KernelLogReadOptions;
   const { hostName, log, random, nowMs } = context;
   const target = await definition.open(options, context);
-  const sender = new LineSender({ target, mostWaiting: queue, log, random });
+  const sender = new KernelLineSender({ target, mostWaiting: queue, log, random });
   const found = new Map<LineVendor, number>();
   const reader = new KernelLogReader({
     path: kmsg,

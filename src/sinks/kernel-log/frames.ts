@@ -6,7 +6,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { LineVendor } from "../../machine/kernel-log/classify.ts";
 import { lineVendors } from "../../machine/kernel-log/classify.ts";
-import type { SenderStats } from "./sender.ts";
+import type { KernelLineSenderStats } from "./sender.ts";
 
 const outcomes = ["sent", "refused", "dropped"] as const;
 
@@ -14,7 +14,7 @@ export interface KernelLogState {
   readonly isReadable: boolean;
   readonly lost: number;
   readonly found: ReadonlyMap<LineVendor, number>;
-  readonly sender: SenderStats;
+  readonly sender: KernelLineSenderStats;
 }
 
 export class KernelLogFrames {

@@ -1,6 +1,6 @@
 /** Lines as JSON objects, one a line: on standard output or at the end of a file. */
 import { appendFile } from "node:fs/promises";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import type { PostResult } from "../request-batch.ts";
 import type { KernelLine, LineTarget } from "./line.ts";
 import { detailsOf } from "./line.ts";
@@ -31,7 +31,7 @@ export class StdoutLines implements LineTarget {
     });
     // `… | head` has seen enough: nobody wants what is left.
     if (trouble === undefined || systemCode(trouble) === "EPIPE") return { outcome: "taken" };
-    return { outcome: "later", trouble: sayError(trouble), maybeTaken: true };
+    return { outcome: "later", trouble: formatError(trouble), maybeTaken: true };
   }
 
   close(): void {}
@@ -51,7 +51,7 @@ export class FileLines implements LineTarget {
       await appendFile(this.#path, all(lines), { mode: 0o640 });
       return { outcome: "taken" };
     } catch (thrown) {
-      return { outcome: "later", trouble: sayError(thrown), maybeTaken: true };
+      return { outcome: "later", trouble: formatError(thrown), maybeTaken: true };
     }
   }
 

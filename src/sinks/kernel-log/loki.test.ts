@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLog } from "../../base/log.ts";
-import type { Receiver, Request } from "../fixture.ts";
+import type { Receiver, ReceivedRequest } from "../fixture.ts";
 import { startReceiver } from "../fixture.ts";
 import { parseKernelLog } from "./define.ts";
 import { jsonLine } from "./json-lines.ts";
 import type { KernelLine } from "./line.ts";
-import { LineSender } from "./sender.ts";
+import { KernelLineSender } from "./sender.ts";
 
 interface Stream {
   readonly stream: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ interface Stream {
 let receiver: Receiver;
 let stored: Stream[];
 let said: string;
-const sender: LineSender[] = [];
+const sender: KernelLineSender[] = [];
 beforeEach(async () => {
   receiver = await startReceiver();
   stored = [];
@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 /** As strict as Loki: names of labels, times as text in nanoseconds, in order within a stream, metadata only as text. */
-function take({ body, headers }: Request): { status: number; body?: string } {
+function take({ body, headers }: ReceivedRequest): { status: number; body?: string } {
   expect(headers["content-type"]).toBe("application/json");
   const { streams, ...rest } = JSON.parse(body.toString()) as { streams: Stream[] };
   expect(rest).toEqual({});
@@ -73,7 +73,7 @@ const line = (number: number, more: Partial<KernelLine> = {}): KernelLine => ({
 async function open(
   query = "",
   more: { mostWaiting?: number; batchLines?: number; env?: Record<string, string> } = {},
-): Promise<LineSender> {
+): Promise<KernelLineSender> {
   const url = `loki+http://${receiver.url}${query}`;
   const { definition, options } = parseKernelLog(url, more.env ?? {});
   const target = await definition.open(options, {
@@ -89,7 +89,7 @@ async function open(
     write: (text) => void (said += text),
   });
   const { mostWaiting = 10_000, batchLines = 500 } = more;
-  const opened = new LineSender({
+  const opened = new KernelLineSender({
     target,
     mostWaiting,
     batchLines,

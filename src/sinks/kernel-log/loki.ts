@@ -5,13 +5,13 @@
  *
  * A label makes a stream, so labels are few: which GPU and which error is structured metadata. Times of a stream go up.
  */
-import type { PosterOptions } from "../post.ts";
-import { Poster } from "../post.ts";
+import type { SamplesPosterOptions } from "../post.ts";
+import { SamplesPoster } from "../post.ts";
 import type { PostResult } from "../request-batch.ts";
 import type { KernelLine, LineTarget } from "./line.ts";
 import { detailsOf } from "./line.ts";
 
-export interface LokiOptions extends PosterOptions {
+export interface LokiOptions extends SamplesPosterOptions {
   readonly shown: string;
   readonly job: string;
   /** Further labels of every stream. */
@@ -23,7 +23,7 @@ type Value = readonly [timeNs: string, line: string, metadata?: Readonly<Record<
 
 export function pushBody(
   lines: readonly KernelLine[],
-  { job, labels, structuredMetadata }: Omit<LokiOptions, keyof PosterOptions | "shown">,
+  { job, labels, structuredMetadata }: Omit<LokiOptions, keyof SamplesPosterOptions | "shown">,
 ): string {
   const streams = new Map<string, { stream: Record<string, string>; values: Value[] }>();
   const inOrder = lines.toSorted((left, right) => Number(left.timeNs - right.timeNs));
@@ -46,12 +46,12 @@ export function pushBody(
 export class LokiTarget implements LineTarget {
   readonly shown: string;
   readonly #options: LokiOptions;
-  readonly #poster: Poster;
+  readonly #poster: SamplesPoster;
 
   constructor(options: LokiOptions) {
     this.#options = options;
     this.shown = options.shown;
-    this.#poster = new Poster(options);
+    this.#poster = new SamplesPoster(options);
   }
 
   async send(lines: readonly KernelLine[], signal: AbortSignal): Promise<PostResult> {

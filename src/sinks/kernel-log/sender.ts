@@ -6,7 +6,7 @@ import { backoffMs, pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import type { KernelLine, LineTarget } from "./line.ts";
 
-export interface SenderOptions {
+export interface KernelLineSenderOptions {
   readonly target: LineTarget;
   /** How many lines may wait. */
   readonly mostWaiting: number;
@@ -17,7 +17,7 @@ export interface SenderOptions {
   readonly random: () => number;
 }
 
-export interface SenderStats {
+export interface KernelLineSenderStats {
   readonly sent: number;
   readonly refused: number;
   /** For want of room, or of time at the end. */
@@ -30,8 +30,8 @@ export interface SenderStats {
 /** What a receiver may ask us to wait. */
 const longestWaitMs = 60_000;
 
-export class LineSender {
-  readonly #options: Required<SenderOptions>;
+export class KernelLineSender {
+  readonly #options: Required<KernelLineSenderOptions>;
   readonly #stop = new AbortController();
   readonly #hurry = new AbortController();
   #queue: KernelLine[] = [];
@@ -47,7 +47,7 @@ export class LineSender {
   #isFull = false;
   #running: Promise<void> | undefined;
 
-  constructor(options: SenderOptions) {
+  constructor(options: KernelLineSenderOptions) {
     this.#options = { batchLines: 500, lingerMs: 1_000, ...options };
     this.#limit = this.#options.batchLines;
   }
@@ -68,7 +68,7 @@ export class LineSender {
     this.#running ??= this.#drain();
   }
 
-  stats(): SenderStats {
+  stats(): KernelLineSenderStats {
     return {
       sent: this.#sent,
       refused: this.#refused,

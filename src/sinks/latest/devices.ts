@@ -8,7 +8,7 @@ import type { AbsenceReason } from "../../model/presence.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 
-export interface Reading {
+export interface DeviceReading {
   readonly metric: MetricEntry;
   readonly labels: LabelSet;
   readonly timeMs: number;
@@ -21,12 +21,12 @@ export interface Reading {
 export interface DeviceView {
   readonly device: Device;
   readonly host: string;
-  readonly readings: readonly Reading[];
+  readonly readings: readonly DeviceReading[];
 }
 
 /** One view per device of the deliveries, in the order sources list them; a device without readings is still there. */
 export function viewDevices(deliveries: readonly Delivery[], host: string): DeviceView[] {
-  const views = new Map<string, { device: Device; host: string; readings: Reading[] }>();
+  const views = new Map<string, { device: Device; host: string; readings: DeviceReading[] }>();
   for (const { devices, host: from = host } of deliveries) {
     for (const device of devices) {
       const key = deviceKey(from, device.uuid);
@@ -55,7 +55,7 @@ export function findReading(
   view: DeviceView,
   metric: MetricEntry,
   wanted: Readonly<Record<string, string>> = {},
-): Reading | undefined {
+): DeviceReading | undefined {
   return view.readings.find(
     (reading) =>
       reading.metric === metric &&

@@ -8,14 +8,14 @@ export interface Announcement {
   readonly payload: string;
 }
 
-interface Shown {
+interface SensorUnit {
   readonly unit: string;
   readonly deviceClass?: string;
   readonly percent?: true;
 }
 
 /** Home Assistant's words for our units. A plain number or state is no sensor people chart: it is not announced. */
-const shown: Readonly<Partial<Record<Unit, Shown>>> = {
+const sensorUnits: Readonly<Partial<Record<Unit, SensorUnit>>> = {
   celsius: { unit: "°C", deviceClass: "temperature" },
   watts: { unit: "W", deviceClass: "power" },
   joules: { unit: "J", deviceClass: "energy" },
@@ -42,7 +42,7 @@ export function announce(
   },
 ): Announcement | undefined {
   const series = seriesOf(column);
-  const how = shown[series?.unit ?? "none"];
+  const how = sensorUnits[series?.unit ?? "none"];
   if (series === undefined || how === undefined) return undefined;
   const node = `gpulse_${device.uuid.replace(/[^a-zA-Z0-9_-]/g, "_")}`;
   const value = `value_json['values'].get('${column}')`;
@@ -77,7 +77,7 @@ function nameOf(column: string): string {
   const words = column
     .replace(/^gpu_/, "")
     .split("_")
-    .filter((word) => !(word in shown) && word !== "total");
+    .filter((word) => !(word in sensorUnits) && word !== "total");
   const text = words.join(" ");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

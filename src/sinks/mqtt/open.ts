@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import type * as v from "valibot";
 import { fillSecrets } from "../../config/secrets.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { isTopic } from "../../net/mqtt/packets.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import type { mqttOptions } from "./define.ts";
@@ -58,6 +58,6 @@ function readCa(file: string): Buffer {
   try {
     return readFileSync(path.resolve(file));
   } catch (thrown) {
-    throw new GpulseError("TLS_FILES", `${file} cannot be read: ${sayError(thrown)}.`);
+    throw new GpulseError("TLS_FILES", `${file} cannot be read: ${formatError(thrown)}.`);
   }
 }

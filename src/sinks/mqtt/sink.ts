@@ -2,7 +2,7 @@
  * Readings to a broker: the message that Kafka gets too, one for each GPU and instant, under `PREFIX/UUID/TIER`. Holds what the
  * broker has no receipt for, and sends it again until it has; never more than its bound.
  */
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
 import { backoffMs, pause } from "../../base/retry.ts";
 import { columnOf, seriesOf } from "../../model/columns.ts";
@@ -11,7 +11,7 @@ import type { Device } from "../../model/device.ts";
 import { presence } from "../../model/presence.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { BrokerAddress } from "../../net/mqtt/connection.ts";
-import { BrokerRefusal, MqttConnection } from "../../net/mqtt/connection.ts";
+import { BrokerRefusedError, MqttConnection } from "../../net/mqtt/connection.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 import { announce } from "./discovery.ts";
 
@@ -28,7 +28,7 @@ export interface MqttSinkOptions {
   readonly random: () => number;
 }
 
-interface Outgoing {
+interface OutgoingPublish {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
@@ -45,9 +45,9 @@ export class MqttSink implements Sink {
   readonly #options: MqttSinkOptions;
   readonly #messages = new MessageEncoder({ columnOf, seriesOf });
   /** By GPU and column; undefined for what is no sensor. A broker that lost its memory is told again. */
-  readonly #announced = new Map<string, Outgoing | undefined>();
+  readonly #announced = new Map<string, OutgoingPublish | undefined>();
   readonly #stop = new AbortController();
-  #queue: Outgoing[] = [];
+  #queue: OutgoingPublish[] = [];
   #connection: MqttConnection | undefined;
   #running: Promise<void> | undefined;
   #failure: Error | undefined;
@@ -138,7 +138,7 @@ export class MqttSink implements Sink {
           attempt = 0;
         } catch (thrown) {
           // A broker that is not ready may be later; one that does not know us will not.
-          if (thrown instanceof BrokerRefusal && thrown.code !== 3)
+          if (thrown instanceof BrokerRefusedError && thrown.code !== 3)
             throw new GpulseError(
               "SINK_FAILED",
               `${broker.host}:${broker.port}: ${thrown.message}. Check username=, password= and client-id=.`,
@@ -146,7 +146,7 @@ export class MqttSink implements Sink {
           if (!this.#isTrouble)
             log.warn("sending failed, trying again until it works", {
               to: broker.host,
-              trouble: sayError(thrown),
+              trouble: formatError(thrown),
             });
           this.#isTrouble = true;
           await pause(backoffMs(attempt++, random), this.#stop.signal);

@@ -14,7 +14,7 @@ import { labelSet, labelValue } from "../../model/labels.ts";
 const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
 const maxGpus = 100_000;
 
-interface Renamed {
+interface HardwareMetric {
   readonly metric: ExportMetric;
   readonly points: ExportPoint[];
 }
@@ -33,7 +33,7 @@ export class HardwareNames {
   }
 
   #metrics(metrics: readonly ExportMetric[]): readonly ExportMetric[] {
-    const found = new Map<string, Renamed>();
+    const found = new Map<string, HardwareMetric>();
     const kept: ExportMetric[] = [];
     for (const metric of metrics) {
       const entry = findMetric(metric.name);
@@ -48,7 +48,7 @@ export class HardwareNames {
     entry: MetricEntry | undefined,
     help: string,
     { attributes, timeMs, value }: ExportPoint,
-    found: Map<string, Renamed>,
+    found: Map<string, HardwareMetric>,
   ): boolean {
     const uuid = labelValue(attributes, "uuid");
     if (entry === undefined || uuid === undefined) return false;

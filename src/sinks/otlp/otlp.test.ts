@@ -10,7 +10,7 @@ import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import type { Receiver, Request } from "../fixture.ts";
+import type { Receiver, ReceivedRequest } from "../fixture.ts";
 import { sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
 
@@ -32,7 +32,7 @@ const x = labelSet({ __name__: "gpu_energy_joules_total", job: "gpulse", uuid: "
 const shipped = async (): Promise<void> =>
   vi.waitFor(() => expect(sink.shipping?.().spool.records).toBe(0), 5_000);
 
-function taken({ headers, body }: Request): string[] {
+function taken({ headers, body }: ReceivedRequest): string[] {
   const plain = zlib.gunzipSync(body);
   const isJson = headers["content-type"] === "application/json";
   const { batch } = otlpBatch(isJson ? decodeOtlpJson(plain.toString()) : decodeOtlp(plain));

@@ -7,8 +7,8 @@ import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { readPartialSuccess } from "../../formats/otlp/encode/partial-success.ts";
 import type { Families } from "../families.ts";
 import type { Post } from "../request-batch.ts";
-import type { PosterOptions } from "../post.ts";
-import { Poster } from "../post.ts";
+import type { SamplesPosterOptions } from "../post.ts";
+import { SamplesPoster } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
 import type { HardwareNames } from "./hardware.ts";
 
@@ -16,14 +16,14 @@ const gzip = promisify(zlib.gzip);
 const contentTypes = { protobuf: "application/x-protobuf", json: "application/json" } as const;
 
 export class OtlpSender implements Sender {
-  readonly #poster: Poster;
+  readonly #poster: SamplesPoster;
   readonly #version: string;
   readonly #encoding: "protobuf" | "json";
   readonly #names: HardwareNames | undefined;
 
   /** @param names where ours are not wanted */
-  constructor(options: PosterOptions, encoding: "protobuf" | "json", names?: HardwareNames) {
-    this.#poster = new Poster(options);
+  constructor(options: SamplesPosterOptions, encoding: "protobuf" | "json", names?: HardwareNames) {
+    this.#poster = new SamplesPoster(options);
     this.#version = options.version;
     this.#encoding = encoding;
     this.#names = names;

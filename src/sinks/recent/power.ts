@@ -12,7 +12,7 @@ export interface AveragePower {
   readonly samples: number;
 }
 
-interface Reading {
+interface PowerReading {
   readonly timeMs: number;
   readonly watts: number;
 }
@@ -27,7 +27,7 @@ const keyOf = ({ name }: MetricEntry, host: string, uuid: string): string =>
 export class RecentPower implements Sink {
   readonly name = "recent-power";
   /** By metric and device. */
-  readonly #readings = new Map<string, Reading[]>();
+  readonly #readings = new Map<string, PowerReading[]>();
 
   write({ frame }: Delivery): void {
     frame.layout.series.forEach(({ metric, labels }, slot) => {

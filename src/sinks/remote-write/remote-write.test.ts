@@ -11,7 +11,7 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import type { Receiver, Request } from "../fixture.ts";
+import type { Receiver, ReceivedRequest } from "../fixture.ts";
 import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
 import { sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
@@ -44,7 +44,7 @@ async function close(sink: Sink): Promise<void> {
   await sink.close();
 }
 
-const decoded = ({ headers, body }: Request): SampleBatch => {
+const decoded = ({ headers, body }: ReceivedRequest): SampleBatch => {
   const bytes = decompressSnappy(body, 1e8);
   return headers["x-prometheus-remote-write-version"] === "2.0.0"
     ? decodeWriteRequestV2(bytes).batch

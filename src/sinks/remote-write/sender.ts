@@ -3,12 +3,12 @@ import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import { encodeWriteRequestV2 } from "../../formats/remote-write/encode-v2.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { Families } from "../families.ts";
 import type { Post, PostResult } from "../request-batch.ts";
-import type { PosterOptions } from "../post.ts";
-import { Poster } from "../post.ts";
+import type { SamplesPosterOptions } from "../post.ts";
+import { SamplesPoster } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
 
 const headersOf = {
@@ -25,14 +25,14 @@ const headersOf = {
 } as const;
 
 export class RemoteWriteSender implements Sender {
-  readonly #poster: Poster;
-  readonly #options: PosterOptions;
+  readonly #poster: SamplesPoster;
+  readonly #options: SamplesPosterOptions;
   readonly #log: Log;
   #version: "1" | "2";
 
-  constructor(options: PosterOptions, version: "1" | "2", log: Log) {
+  constructor(options: SamplesPosterOptions, version: "1" | "2", log: Log) {
     this.#options = options;
-    this.#poster = new Poster(options);
+    this.#poster = new SamplesPoster(options);
     this.#version = version;
     this.#log = log;
   }
@@ -81,7 +81,7 @@ export class RemoteWriteSender implements Sender {
 }
 
 /** A receiver of 2.0 says how many it took: where it took some of a request, the rest is refused and nothing is sent again. */
-function counted(result: PostResult, answer: HttpAnswer, samples: number): PostResult {
+function counted(result: PostResult, answer: HttpResponse, samples: number): PostResult {
   const header = answer.headers["x-prometheus-remote-write-samples-written"];
   const written = header === undefined ? NaN : Number(header);
   if (!Number.isInteger(written) || written <= 0 || result.outcome !== "never") return result;

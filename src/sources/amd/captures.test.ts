@@ -4,14 +4,14 @@ import { noCaptures, publicFolder } from "../../../test/captures/public.ts";
 import { readAll } from "../../../test/captures/readings.ts";
 import { mountCapture, temporaryFolder } from "../../../test/captures/tree.ts";
 import { silentLog } from "../../base/log.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { PolledSource } from "../source.ts";
 import { openAmd } from "./source.ts";
 
 function capture(name: string): Promise<PolledSource> {
   const sysfs = mountCapture(path.join(publicFolder, "sysfs", name));
   const context = { host: "box", log: silentLog, nowMs: () => 0, sysfs, procfs: temporaryFolder() };
-  return openAmd({ processes: false, pcie: false, tools: "never" }, context, hostDoor);
+  return openAmd({ processes: false, pcie: false, tools: "never" }, context, hostFileAccess);
 }
 
 describe("captures from ../shared/captures/public", () => {

@@ -1,21 +1,21 @@
 /** What the channels of one card are made from: its folder, what lies in it, its sensors and its metrics table. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { readHwmon } from "../../machine/sysfs/hwmon.ts";
 import { findSlotPort } from "../../machine/sysfs/pci.ts";
 import { listDir, readSensor } from "../../machine/sysfs/read.ts";
-import { failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
-import type { Family } from "./family.ts";
+import { failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
+import type { CardChannel } from "../cards.ts";
+import type { AmdFamily } from "./family.ts";
 import { familyOf } from "./family.ts";
 import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
 import type { MetricsFile } from "./metrics-file.ts";
 
-export interface Bench {
+export interface AmdCardContext {
   readonly card: DrmCard;
-  readonly door: FileDoor;
-  readonly family: Family;
+  readonly door: FileAccess;
+  readonly family: AmdFamily;
   /** Names in the card's folder. */
   readonly files: ReadonlySet<string>;
   readonly hwmon: readonly HwmonChannel[];
@@ -28,12 +28,12 @@ export interface Bench {
 }
 
 /** Looks around in the folder of a card that is awake. */
-export async function openBench(
+export async function openCardContext(
   card: DrmCard,
-  door: FileDoor,
+  door: FileAccess,
   metrics: MetricsFile,
   timeMs: number,
-): Promise<Bench> {
+): Promise<AmdCardContext> {
   const [names, hwmon, table, port] = await Promise.all([
     listDir(card.device, door),
     readHwmon(card.device, door),
@@ -56,9 +56,9 @@ export async function openBench(
 }
 
 /** A number file of the card's folder, scaled. */
-export function fromFile(bench: Bench, file: string, factor = 1): Channel["read"] {
+export function fromFile(bench: AmdCardContext, file: string, factor = 1): CardChannel["read"] {
   return async () =>
-    mapReading(await readSensor(`${bench.card.device}/${file}`, bench.door), (value) =>
+    mapReadResult(await readSensor(`${bench.card.device}/${file}`, bench.door), (value) =>
       scale(value, factor),
     );
 }
@@ -67,15 +67,15 @@ export function fromHwmon(
   channel: HwmonChannel,
   attribute: string,
   factor: number,
-): Channel["read"] {
-  return async () => mapReading(await channel.read(attribute), (value) => scale(value, factor));
+): CardChannel["read"] {
+  return async () => mapReadResult(await channel.read(attribute), (value) => scale(value, factor));
 }
 
 /** A value of the metrics table. It was told once, so a table without it is a bad moment, not a lack. */
 export function fromTable(
-  bench: Bench,
+  bench: AmdCardContext,
   pick: (readings: MetricsReadings) => number | undefined,
-): Channel["read"] {
+): CardChannel["read"] {
   return async (timeMs) => {
     const table = await bench.metrics.read(timeMs);
     if (!table.ok) return table;

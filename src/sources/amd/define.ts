@@ -1,5 +1,5 @@
 /** `amd:`, every card of the amdgpu driver, read from /sys: no root, no ROCm. */
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 import { amdOptions } from "./options.ts";
 
@@ -21,10 +21,10 @@ export const amd = defineSource({
   ],
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, context.door ?? hostDoor);
+    return examine(context.sysfs, context.door ?? hostFileAccess);
   },
   create: async (options, context) => {
     const { openAmd } = await import("./source.ts");
-    return openAmd(options, context, context.door ?? hostDoor);
+    return openAmd(options, context, context.door ?? hostFileAccess);
   },
 });

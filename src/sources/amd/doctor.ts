@@ -1,5 +1,5 @@
 /** What `gpulse doctor` says of AMD cards. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { findDrmCards, unidentifiedReason } from "../../machine/sysfs/drm.ts";
 import { findPciDisplays } from "../../machine/sysfs/pci-devices.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
@@ -7,7 +7,7 @@ import type { DoctorFinding } from "../source.ts";
 import { amdVendorId } from "./family.ts";
 import { nameCard } from "./names.ts";
 
-export async function examine(sysfs: string, door: FileDoor): Promise<DoctorFinding> {
+export async function examine(sysfs: string, door: FileAccess): Promise<DoctorFinding> {
   const { cards, unidentified, absent } = await findDrmCards(sysfs, amdVendorId, door);
   const own = cards.filter(({ driver }) => driver === "amdgpu");
   if (own.length > 0) {

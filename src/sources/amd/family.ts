@@ -9,7 +9,7 @@ export const amdVendorId = 0x1002;
  */
 export type PowerScope = "board" | "chip";
 
-export interface Family {
+export interface AmdFamily {
   readonly name: string;
   readonly power: PowerScope;
   /** Known size of an energy step; undefined where the card's own power has to settle it. */
@@ -44,7 +44,7 @@ const ranges: readonly Range[] = [
 /** Ids below the first Navi are old cards; what is not in the table above that is newer than the table. */
 const firstNavi = 0x7310;
 
-export function familyOf(deviceId: number): Family {
+export function familyOf(deviceId: number): AmdFamily {
   const range = ranges.find(([first, last]) => deviceId >= first && deviceId <= last);
   if (range === undefined) {
     const isOld = deviceId >= 0x6000 && deviceId < firstNavi;

@@ -1,17 +1,17 @@
 /** Memory errors by block (RAS), pages taken out of use, and how the card is partitioned. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
-import { failed, mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import type { CardChannel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
-import type { Bench } from "./card-context.ts";
+import type { AmdCardContext } from "./card-context.ts";
 import { fromTable } from "./card-context.ts";
 import { parseBadPages, parseErrorCounts } from "./parse.ts";
 
 /** The memory controller: its errors are what other vendors call ECC errors. */
 const memoryBlock = "umc";
 
-export async function rasChannels(bench: Bench): Promise<readonly Channel[]> {
+export async function rasChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
   if (!bench.files.has("ras")) return [];
   const folder = `${bench.card.device}/ras`;
   const names = await listDir(folder, bench.door);
@@ -22,7 +22,7 @@ export async function rasChannels(bench: Bench): Promise<readonly Channel[]> {
   return channels.flat();
 }
 
-async function blockChannels(bench: Bench, block: string): Promise<Channel[]> {
+async function blockChannels(bench: AmdCardContext, block: string): Promise<CardChannel[]> {
   const read = oncePerTick(async () => {
     const file = `${bench.card.device}/ras/${block}_err_count`;
     const text = await readText(file, 4_096, bench.door);
@@ -30,14 +30,14 @@ async function blockChannels(bench: Bench, block: string): Promise<Channel[]> {
   });
   const first = await read(Number.NaN);
   if (!first.ok) return [];
-  return [...first.value.keys()].flatMap((type): Channel[] => {
-    const count: Channel["read"] = async (timeMs) => {
+  return [...first.value.keys()].flatMap((type): CardChannel[] => {
+    const count: CardChannel["read"] = async (timeMs) => {
       const counts = await read(timeMs);
       if (!counts.ok) return counts;
       const value = counts.value.get(type);
       return value === undefined ? failed : present(value);
     };
-    const own: Channel = { metric: gpu.blockErrors, labels: { block, type }, read: count };
+    const own: CardChannel = { metric: gpu.blockErrors, labels: { block, type }, read: count };
     return block === memoryBlock
       ? [own, { metric: gpu.eccErrors, labels: { type }, read: count }]
       : [own];
@@ -45,7 +45,7 @@ async function blockChannels(bench: Bench, block: string): Promise<Channel[]> {
 }
 
 /** A page is taken out of use after an error that could not be mended. */
-function badPageChannels(bench: Bench): Channel[] {
+function badPageChannels(bench: AmdCardContext): CardChannel[] {
   const read = oncePerTick(async () => {
     const file = `${bench.card.device}/ras/gpu_vram_bad_pages`;
     const text = await readText(file, 1 << 16, bench.door);
@@ -55,17 +55,17 @@ function badPageChannels(bench: Bench): Channel[] {
     {
       metric: gpu.retiredPages,
       labels: { cause: "uncorrected" },
-      read: async (timeMs) => mapReading(await read(timeMs), ({ retired }) => retired),
+      read: async (timeMs) => mapReadResult(await read(timeMs), ({ retired }) => retired),
     },
     {
       metric: gpu.retiredPagesPending,
       read: async (timeMs) =>
-        mapReading(await read(timeMs), ({ pending }) => (pending > 0 ? 1 : 0)),
+        mapReadResult(await read(timeMs), ({ pending }) => (pending > 0 ? 1 : 0)),
     },
   ];
 }
 
-export async function partitionChannels(bench: Bench): Promise<readonly Channel[]> {
+export async function partitionChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
   const mode = async (file: string): Promise<string | undefined> => {
     if (!bench.files.has(file)) return undefined;
     const text = await readText(`${bench.card.device}/${file}`, 64, bench.door);
@@ -75,10 +75,10 @@ export async function partitionChannels(bench: Bench): Promise<readonly Channel[
     mode("current_compute_partition"),
     mode("current_memory_partition"),
   ]);
-  const channels: Channel[] = [];
+  const channels: CardChannel[] = [];
   if (compute !== undefined || memory !== undefined) {
     // The mode is in the labels: once it changes this series ends, and the next look gives the new one.
-    const read: Channel["read"] = async () =>
+    const read: CardChannel["read"] = async () =>
       (await mode("current_compute_partition")) === compute ? present(1) : unsupported;
     channels.push({ metric: gpu.partitionInfo, labels: { compute, memory }, read });
   }

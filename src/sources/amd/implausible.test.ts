@@ -6,12 +6,12 @@ import { metricsBlob } from "../../../test/captures/metrics-blob.ts";
 import { type Readings, readAll } from "../../../test/captures/readings.ts";
 import { temporaryFolder, type TreeFiles, writeTree } from "../../../test/captures/tree.ts";
 import { silentLog } from "../../base/log.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { openAmd } from "./source.ts";
 import { parseAmdSmiMetric } from "./tools/amd-smi.ts";
 import { parseRocmSmi } from "./tools/rocm-smi.ts";
 import type { ToolCard } from "./tools/tool-card.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 
 async function readTree(files: TreeFiles): Promise<Readings> {
   const context = {
@@ -22,11 +22,11 @@ async function readTree(files: TreeFiles): Promise<Readings> {
     procfs: temporaryFolder(),
   };
   const options = { processes: false, pcie: false, tools: "never" } as const;
-  return readAll(await openAmd(options, context, hostDoor), 0);
+  return readAll(await openAmd(options, context, hostFileAccess), 0);
 }
 
 /** Values of the first card by `metric label label`. */
-function valuesOf(cards: Reading<readonly ToolCard[]>): Record<string, number> {
+function valuesOf(cards: ReadResult<readonly ToolCard[]>): Record<string, number> {
   if (!cards.ok) throw new Error(`no cards: ${cards.reason}`);
   return Object.fromEntries(
     (cards.value[0]?.values ?? []).map(({ metric, labels, value }) => [

@@ -1,5 +1,5 @@
 /** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, and what compute programs hold. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
 import { parseProperties } from "./parse.ts";
 
@@ -21,7 +21,7 @@ export interface KfdProcess {
 }
 
 /** Nodes that are GPUs; empty where kfd is not there. */
-export async function readKfdNodes(sysfs: string, door: FileDoor): Promise<readonly KfdNode[]> {
+export async function readKfdNodes(sysfs: string, door: FileAccess): Promise<readonly KfdNode[]> {
   const folder = `${sysfs}/class/kfd/kfd/topology/nodes`;
   const names = await listDir(folder, door);
   if (!names.ok) return [];
@@ -36,7 +36,7 @@ export async function readKfdNodes(sysfs: string, door: FileDoor): Promise<reado
 async function readNode(
   folder: string,
   node: number,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<KfdNode | undefined> {
   const [gpuId, text] = await Promise.all([
     readNumber(`${folder}/gpu_id`, door),
@@ -79,7 +79,7 @@ interface KfdLink {
 }
 
 /** `max_bandwidth` is in MB/s, and 0 where the driver does not know it. */
-async function readLinks(folder: string, door: FileDoor): Promise<KfdLink[]> {
+async function readLinks(folder: string, door: FileAccess): Promise<KfdLink[]> {
   const links = await listDir(folder, door);
   if (!links.ok) return [];
   const texts = await Promise.all(
@@ -98,7 +98,7 @@ async function readLinks(folder: string, door: FileDoor): Promise<KfdLink[]> {
 /** Compute programs and the memory they hold; world-readable, unlike their fdinfo. */
 export async function readKfdProcesses(
   sysfs: string,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<readonly KfdProcess[]> {
   const folder = `${sysfs}/class/kfd/kfd/proc`;
   const pids = await listDir(folder, door);

@@ -7,17 +7,17 @@ import {
   readLinkWidth,
 } from "../../machine/sysfs/pci.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
-import type { Bench } from "./card-context.ts";
+import type { CardChannel } from "../cards.ts";
+import type { AmdCardContext } from "./card-context.ts";
 import { fromFile, fromTable } from "./card-context.ts";
 import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
 import type { PcieBandwidth } from "./pcie-bandwidth.ts";
 
 /** An APU hangs on no slot: what its files say is the chip's inside. */
-export function pcieChannels(bench: Bench): readonly Channel[] {
+export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
   const { port, door, files, told } = bench;
-  const channels: Channel[] = [];
+  const channels: CardChannel[] = [];
   if (!bench.isApu && files.has("current_link_speed")) {
     channels.push(
       { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
@@ -45,7 +45,7 @@ export function pcieChannels(bench: Bench): readonly Channel[] {
   }
   for (const severity of aerSeverities) {
     if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: Channel["read"] = () => readAerTotal(bench.card.device, severity, door);
+    const read: CardChannel["read"] = () => readAerTotal(bench.card.device, severity, door);
     channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
   }
   return channels;
@@ -53,9 +53,9 @@ export function pcieChannels(bench: Bench): readonly Channel[] {
 
 /** Only when asked for: the file takes a second to read, so it is read in the background and told a tick later. */
 export function pcieTrafficChannels(
-  bench: Bench,
+  bench: AmdCardContext,
   bandwidth: PcieBandwidth | undefined,
-): readonly Channel[] {
+): readonly CardChannel[] {
   if (bandwidth === undefined || !bench.files.has("pcie_bw")) return [];
   return (["receive", "transmit"] as const).map((direction) => ({
     metric: gpu.pcieThroughput,
@@ -64,7 +64,7 @@ export function pcieTrafficChannels(
   }));
 }
 
-export function xgmiChannels(bench: Bench): readonly Channel[] {
+export function xgmiChannels(bench: AmdCardContext): readonly CardChannel[] {
   return (bench.told?.xgmi ?? []).flatMap((link) =>
     linkValues.flatMap(({ metric, direction, value }) =>
       value(link) === undefined
@@ -84,7 +84,7 @@ export function xgmiChannels(bench: Bench): readonly Channel[] {
 }
 
 interface LinkValue {
-  readonly metric: Channel["metric"];
+  readonly metric: CardChannel["metric"];
   readonly direction?: string;
   readonly value: (link: XgmiLink) => number | undefined;
 }
@@ -104,10 +104,10 @@ const linkValues: readonly LinkValue[] = [
 
 /** 1 or 0 for every other GPU kfd knows; nothing where the card is not among them. */
 export function peerChannels(
-  bench: Bench,
+  bench: AmdCardContext,
   nodes: readonly KfdNode[],
   uuidOf: (pciBusId: string) => string | undefined,
-): readonly Channel[] {
+): readonly CardChannel[] {
   const own = nodes.find(({ pciBusId }) => pciBusId === bench.card.pciBusId);
   if (own === undefined) return [];
   return nodes.flatMap((other) => {

@@ -2,20 +2,20 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import { readSensor } from "../../machine/sysfs/read.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import type { CardChannel } from "../cards.ts";
 import { atMost } from "../checks.ts";
-import type { Bench } from "./card-context.ts";
+import type { AmdCardContext } from "./card-context.ts";
 import { fromFile, fromTable } from "./card-context.ts";
 
 /** The percent files before the table: on APUs the table's unit differs by chip, and some firmware says 100 when idle. */
-export function loadChannels(bench: Bench): readonly Channel[] {
+export function loadChannels(bench: AmdCardContext): readonly CardChannel[] {
   const { files, told } = bench;
-  const percent = (file: string): Channel["read"] => fromFile(bench, file, 0.01);
-  const channels: Channel[] = [];
+  const percent = (file: string): CardChannel["read"] => fromFile(bench, file, 0.01);
+  const channels: CardChannel[] = [];
   const add = (
-    metric: Channel["metric"],
+    metric: CardChannel["metric"],
     file: string,
-    pick: (readings: NonNullable<Bench["told"]>) => number | undefined,
+    pick: (readings: NonNullable<AmdCardContext["told"]>) => number | undefined,
   ): void => {
     if (files.has(file)) channels.push({ metric, read: percent(file) });
     else if (told !== undefined && pick(told) !== undefined) {
@@ -35,8 +35,8 @@ const pools = [
   ["gtt", gpu.sharedMemoryUsed, gpu.sharedMemoryTotal],
 ] as const;
 
-export function memoryChannels(bench: Bench): readonly Channel[] {
-  const channels = pools.flatMap(([pool, used, total]): Channel[] => {
+export function memoryChannels(bench: AmdCardContext): readonly CardChannel[] {
+  const channels = pools.flatMap(([pool, used, total]): CardChannel[] => {
     if (!bench.files.has(`mem_info_${pool}_total`)) return [];
     const readTotal = fromFile(bench, `mem_info_${pool}_total`);
     const readUsed = atMost(fromFile(bench, `mem_info_${pool}_used`), readTotal);
@@ -51,7 +51,7 @@ export function memoryChannels(bench: Bench): readonly Channel[] {
   return channels;
 }
 
-async function readFree({ card, door }: Bench): ReturnType<typeof readSensor> {
+async function readFree({ card, door }: AmdCardContext): ReturnType<typeof readSensor> {
   const [total, used] = await Promise.all(
     ["total", "used"].map((which) => readSensor(`${card.device}/mem_info_vram_${which}`, door)),
   );

@@ -5,17 +5,17 @@ import type { Device } from "../../model/device.ts";
 import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
-import type { Card, Channel, Series } from "../cards.ts";
+import type { Card, CardChannel, CardSeries } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
-import { openBench } from "./card-context.ts";
+import { openCardContext } from "./card-context.ts";
 import { amdVendorId, familyOf } from "./family.ts";
 import { EnergyStep } from "./gpu-metrics/energy.ts";
 import { partitionChannels, rasChannels } from "./health.ts";
@@ -23,10 +23,10 @@ import { readKfdNodes, readKfdProcesses } from "./kfd.ts";
 import { pcieChannels, pcieTrafficChannels, peerChannels, xgmiChannels } from "./link.ts";
 import { loadChannels, memoryChannels } from "./load.ts";
 import { MetricsFile } from "./metrics-file.ts";
-import { nameCard, readNameTable, unnamed } from "./names.ts";
+import { nameCard, readNameTable, unnamedPrefix } from "./names.ts";
 import type { AmdOptions } from "./options.ts";
 import { parseUniqueId } from "./parse.ts";
-import { PcieBandwidth, PcieTurn } from "./pcie-bandwidth.ts";
+import { PcieBandwidth, PcieReadQueue } from "./pcie-bandwidth.ts";
 import { energyChannels, powerChannels, powerLimitChannels, throttleChannels } from "./power.ts";
 import {
   clockChannels,
@@ -38,13 +38,13 @@ import {
 } from "./sensors.ts";
 import { seriesOf } from "./tools/machine.ts";
 import type { ToolCard } from "./tools/tool-card.ts";
-import type { Visit } from "./users.ts";
+import type { CardUsersScan } from "./users.ts";
 import { CardUsers } from "./users.ts";
 
 export interface AmdMachineOptions extends AmdOptions {
   readonly sysfs: string;
   readonly procfs: string;
-  readonly door: FileDoor;
+  readonly door: FileAccess;
   readonly resolver: OwnerResolver;
   /** Of `machineIdentity`, for cards without `unique_id`. */
   readonly machine: string;
@@ -52,7 +52,7 @@ export interface AmdMachineOptions extends AmdOptions {
   /** libdrm's table of names; only tests give another. */
   readonly nameTable?: string;
   /** What amd-smi says of the cards, for names and limits /sys does not tell. It wakes cards, so it is asked while all are awake. */
-  readonly askTool?: () => Promise<Reading<readonly ToolCard[]>>;
+  readonly askTool?: () => Promise<ReadResult<readonly ToolCard[]>>;
 }
 
 /** A scan of all processes is waited for this long; then the last one serves. */
@@ -63,8 +63,8 @@ export class AmdMachine {
   readonly #cards = new Map<string, Card>();
   readonly #uuids = new Map<string, string>();
   readonly #warned = new Set<string>();
-  readonly #turn = new PcieTurn();
-  readonly #visit: (timeMs: number) => Promise<Visit | undefined>;
+  readonly #turn = new PcieReadQueue();
+  readonly #visit: (timeMs: number) => Promise<CardUsersScan | undefined>;
   #names: ReadonlyMap<string, string> | undefined;
   #told: readonly ToolCard[] = [];
   #hasAsked = false;
@@ -109,7 +109,7 @@ export class AmdMachine {
   /** Once, in the background: a card it can name better is met again under a key of its own. */
   async #askTool(cards: readonly Card[]): Promise<void> {
     const { askTool } = this.#options;
-    const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamed));
+    const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamedPrefix));
     if (askTool === undefined || this.#hasAsked || !isUnnamed) return;
     const states = await Promise.all(cards.map(({ sleepState }) => sleepState()));
     if (this.#hasAsked || states.some((state) => state !== "awake")) return;
@@ -119,7 +119,7 @@ export class AmdMachine {
     if (this.#told.length === 0) return;
     for (const [key, card] of this.#cards) {
       const model = this.#toldOf(card.device.pciBusId)?.model;
-      if (model === undefined || !card.device.model.startsWith(unnamed)) continue;
+      if (model === undefined || !card.device.model.startsWith(unnamedPrefix)) continue;
       this.#cards.set(key, { ...card, key: `${key} named`, device: { ...card.device, model } });
     }
   }
@@ -141,10 +141,10 @@ export class AmdMachine {
       expected: expectedOf(card),
       sleepState: () => readSleepState(card.device, door),
       findChannels: async (timeMs) => {
-        const bench = await openBench(card, door, metrics, timeMs);
+        const bench = await openCardContext(card, door, metrics, timeMs);
         users ??= new CardUsers(card.pciBusId, bench.isApu);
         const nodes = await readKfdNodes(this.#options.sysfs, door);
-        const lists: readonly (readonly Channel[])[] = [
+        const lists: readonly (readonly CardChannel[])[] = [
           loadChannels(bench),
           memoryChannels(bench),
           temperatureChannels(bench),
@@ -218,9 +218,12 @@ export class AmdMachine {
 }
 
 /** Limits that only the tool tells; they do not change while the card runs. */
-function withLimits(channels: readonly Channel[], told: ToolCard | undefined): readonly Channel[] {
+function withLimits(
+  channels: readonly CardChannel[],
+  told: ToolCard | undefined,
+): readonly CardChannel[] {
   if (told === undefined) return channels;
-  const key = ({ metric, labels }: Series): string =>
+  const key = ({ metric, labels }: CardSeries): string =>
     `${metric.name} ${Object.values(labels ?? {}).join(" ")}`;
   const known = new Set(channels.map(key));
   const limits = told.values.map((value) => {
@@ -231,7 +234,7 @@ function withLimits(channels: readonly Channel[], told: ToolCard | undefined): r
 }
 
 /** What every card of this driver has, for one that has slept since the start. */
-function expectedOf(card: DrmCard): readonly Series[] {
+function expectedOf(card: DrmCard): readonly CardSeries[] {
   const power = familyOf(card.deviceId).power === "board" ? gpu.power : gpu.chipPower;
   return [
     { metric: gpu.utilization },

@@ -1,7 +1,7 @@
 /** Reads a card's gpu_metrics at most once a tick, and keeps the reading before for what only a difference tells. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readBytes } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 import { oncePerTick } from "../cards.ts";
 import { decodeGpuMetrics } from "./gpu-metrics/decode.ts";
@@ -12,11 +12,11 @@ import { interpretGpuMetrics } from "./gpu-metrics/interpret.ts";
 const mostBytes = 8_192;
 
 export class MetricsFile {
-  readonly read: (timeMs: number) => Promise<Reading<MetricsReadings>>;
+  readonly read: (timeMs: number) => Promise<ReadResult<MetricsReadings>>;
   #now: MetricsReadings | undefined;
   #before: MetricsReadings | undefined;
 
-  constructor(device: string, door: FileDoor) {
+  constructor(device: string, door: FileAccess) {
     this.read = oncePerTick(async () => {
       const bytes = await readBytes(`${device}/gpu_metrics`, mostBytes, door);
       const decoded = bytes.ok ? decodeGpuMetrics(bytes.value) : bytes;

@@ -2,7 +2,7 @@
  * What a card is called. The card itself where it tells; else the device and revision, by a small table and by libdrm's
  * amdgpu.ids where the machine has it; else the device id. Never a guess between two cards that share an id.
  */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { pciIdText } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 
@@ -187,7 +187,7 @@ const names: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 };
 
 /** How a card is called that nothing names. */
-export const unnamed = "AMD GPU ";
+export const unnamedPrefix = "AMD GPU ";
 
 export interface NameFacts {
   readonly deviceId: number;
@@ -207,14 +207,14 @@ export function nameCard(facts: NameFacts, ids: ReadonlyMap<string, string>): st
       ? undefined
       : (known[byRevision] ?? ids.get(idKey(deviceId, byRevision)));
   const isAny = byRevision === undefined || Object.keys(known).length === 1;
-  return exact ?? (isAny ? any : undefined) ?? `${unnamed}${pciIdText(deviceId)}`;
+  return exact ?? (isAny ? any : undefined) ?? `${unnamedPrefix}${pciIdText(deviceId)}`;
 }
 
 const idKey = (deviceId: number, revision: string): string => `${pciIdText(deviceId)}:${revision}`;
 
 /** libdrm's table, lines of `73BF,	C0,	AMD Radeon RX 6900 XT`; empty where the machine has none. */
 export async function readNameTable(
-  door: FileDoor,
+  door: FileAccess,
   file = "/usr/share/libdrm/amdgpu.ids",
 ): Promise<ReadonlyMap<string, string>> {
   const text = await readText(file, 1 << 18, door);

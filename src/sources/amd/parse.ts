@@ -1,13 +1,13 @@
 /** The text files of amdgpu. Pure: text in, numbers or an absence out. */
 import { isAllOnes } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
 
 /**
  * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one
  * may be named `S:` for a clock in deep sleep. A table that is empty or all 0 reports nothing, nor does a level of all ones.
  */
-export function parseHighestClock(text: string): Reading<number> {
+export function parseHighestClock(text: string): ReadResult<number> {
   if (text === "") return unsupported;
   const levels = text
     .split("\n")
@@ -22,7 +22,7 @@ export const errorTypes = { ue: "uncorrected", ce: "corrected", de: "deferred" }
 export type RasType = (typeof errorTypes)[keyof typeof errorTypes];
 
 /** `ue: 0\nce: 2`, newer kernels also `de: 0`. */
-export function parseErrorCounts(text: string): Reading<ReadonlyMap<RasType, number>> {
+export function parseErrorCounts(text: string): ReadResult<ReadonlyMap<RasType, number>> {
   const counts = new Map<RasType, number>();
   for (const [, short, count] of text.matchAll(/^(ue|ce|de):\s*(\d{1,15})\s*$/gm)) {
     counts.set(errorTypes[short as keyof typeof errorTypes], Number(count));
@@ -36,7 +36,7 @@ export interface BadPages {
 }
 
 /** ras/gpu_vram_bad_pages: lines of `0x00000000 : 0x00001000 : R`; R retired, P waiting for the next reset, F could not be. */
-export function parseBadPages(text: string): Reading<BadPages> {
+export function parseBadPages(text: string): ReadResult<BadPages> {
   if (text === "") return present({ retired: 0, pending: 0 });
   const states = [
     ...text.matchAll(/^0x[0-9a-f]{1,16}\s*:\s*0x[0-9a-f]{1,16}\s*:\s*([RPF])\s*$/gim),
@@ -52,7 +52,7 @@ export interface PcieTraffic {
 }
 
 /** pcie_bw: messages received, messages sent, largest payload; counted over the second that the read takes. */
-export function parsePcieBandwidth(text: string): Reading<PcieTraffic> {
+export function parsePcieBandwidth(text: string): ReadResult<PcieTraffic> {
   if (text === "") return unsupported;
   const match = /^(\d{1,15}) (\d{1,15}) (\d{1,6})$/.exec(text);
   if (match === null) return failed;

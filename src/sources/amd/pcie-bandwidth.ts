@@ -2,10 +2,10 @@
  * pcie_bw counts for a second while it is read. It is read in the background, one card of the machine at a time, so that at
  * most one thread of the pool waits on it; a tick gets what the last read gave.
  */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReadResult } from "../../machine/sysfs/read-result.ts";
 import type { PcieTraffic } from "./parse.ts";
 import { parsePcieBandwidth } from "./parse.ts";
 
@@ -13,7 +13,7 @@ import { parsePcieBandwidth } from "./parse.ts";
 const freshForMs = 30_000;
 
 /** Shared by the cards of a machine. */
-export class PcieTurn {
+export class PcieReadQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   take<T>(task: () => Promise<T>): Promise<T> {
@@ -25,22 +25,22 @@ export class PcieTurn {
 
 export class PcieBandwidth {
   readonly #file: string;
-  readonly #door: FileDoor;
-  readonly #turn: PcieTurn;
+  readonly #door: FileAccess;
+  readonly #turn: PcieReadQueue;
   #running = false;
-  #result: { readonly askedAtMs: number; readonly traffic: Reading<PcieTraffic> } | undefined;
+  #result: { readonly askedAtMs: number; readonly traffic: ReadResult<PcieTraffic> } | undefined;
 
-  constructor(device: string, door: FileDoor, turn: PcieTurn) {
+  constructor(device: string, door: FileAccess, turn: PcieReadQueue) {
     this.#file = `${device}/pcie_bw`;
     this.#door = door;
     this.#turn = turn;
   }
 
-  read(timeMs: number, direction: "receive" | "transmit"): Reading<number> {
+  read(timeMs: number, direction: "receive" | "transmit"): ReadResult<number> {
     const result = this.#result;
     this.#start(timeMs);
     if (result === undefined || timeMs - result.askedAtMs > freshForMs) return failed;
-    return mapReading(result.traffic, ({ receivedBytes, sentBytes }) =>
+    return mapReadResult(result.traffic, ({ receivedBytes, sentBytes }) =>
       direction === "receive" ? receivedBytes : sentBytes,
     );
   }

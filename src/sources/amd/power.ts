@@ -2,18 +2,18 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
-import type { Bench } from "./card-context.ts";
+import type { CardChannel } from "../cards.ts";
+import type { AmdCardContext } from "./card-context.ts";
 import { fromHwmon, fromTable } from "./card-context.ts";
 import type { EnergyStep } from "./gpu-metrics/energy.ts";
 import type { PowerRail } from "./gpu-metrics/interpret.ts";
-import { isThrottled, tellableReasons } from "./gpu-metrics/throttle.ts";
+import { isThrottled, reportableReasons } from "./gpu-metrics/throttle.ts";
 
 const microwatts = 1e-6;
 const railOrder: readonly PowerRail[] = ["cpu", "soc", "gfx", "npu"];
 
 /** Van Gogh has two: slowPPT is the sustained one. Without labels the first is it. */
-function mainPower(bench: Bench): HwmonChannel | undefined {
+function mainPower(bench: AmdCardContext): HwmonChannel | undefined {
   const channels = bench.hwmon.filter(({ kind }) => kind === "power");
   return (
     channels.find(({ label }) => label === "ppt" || label === "slowppt") ??
@@ -22,11 +22,11 @@ function mainPower(bench: Bench): HwmonChannel | undefined {
   );
 }
 
-export function powerChannels(bench: Bench): readonly Channel[] {
+export function powerChannels(bench: AmdCardContext): readonly CardChannel[] {
   const isWhole = bench.isApu || bench.family.power === "board";
   const metric = isWhole ? gpu.power : gpu.chipPower;
   const main = mainPower(bench);
-  const channels: Channel[] = [];
+  const channels: CardChannel[] = [];
   const attribute = ["average", "input"].find((name) => main?.attributes.has(name));
   if (main !== undefined && attribute !== undefined) {
     channels.push({ metric, read: fromHwmon(main, attribute, microwatts) });
@@ -44,7 +44,7 @@ export function powerChannels(bench: Bench): readonly Channel[] {
   return channels;
 }
 
-export function powerLimitChannels(bench: Bench): readonly Channel[] {
+export function powerLimitChannels(bench: AmdCardContext): readonly CardChannel[] {
   const main = mainPower(bench);
   if (main === undefined) return [];
   const limits = [
@@ -61,7 +61,7 @@ export function powerLimitChannels(bench: Bench): readonly Channel[] {
 }
 
 /** A counter that stands at 0 is none: RDNA 3 and 4 fill it so. */
-export function energyChannels(bench: Bench, step: EnergyStep): readonly Channel[] {
+export function energyChannels(bench: AmdCardContext, step: EnergyStep): readonly CardChannel[] {
   if ((bench.told?.energySteps ?? 0) === 0) return [];
   return [
     {
@@ -78,10 +78,10 @@ export function energyChannels(bench: Bench, step: EnergyStep): readonly Channel
   ];
 }
 
-export function throttleChannels(bench: Bench): readonly Channel[] {
+export function throttleChannels(bench: AmdCardContext): readonly CardChannel[] {
   const throttle = bench.told?.throttle;
   if (throttle === undefined) return [];
-  return tellableReasons(throttle).map((reason) => ({
+  return reportableReasons(throttle).map((reason) => ({
     metric: gpu.throttleActive,
     labels: { reason },
     read: async (timeMs) => {

@@ -2,11 +2,11 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { asleep, failed, present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import type { CardChannel } from "../cards.ts";
 import { unlessZero } from "../checks.ts";
-import type { Bench } from "./card-context.ts";
+import type { AmdCardContext } from "./card-context.ts";
 import { fromHwmon, fromTable } from "./card-context.ts";
 import { parseHighestClock } from "./parse.ts";
 
@@ -22,8 +22,8 @@ const railOfLabel: Readonly<Record<string, string>> = {
   vddboard: "board",
 };
 
-export function temperatureChannels(bench: Bench): readonly Channel[] {
-  return named(bench, {
+export function temperatureChannels(bench: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(bench, {
     metric: gpu.temperature,
     kind: "temp",
     label: "sensor",
@@ -33,8 +33,8 @@ export function temperatureChannels(bench: Bench): readonly Channel[] {
   });
 }
 
-export function clockChannels(bench: Bench): readonly Channel[] {
-  return named(bench, {
+export function clockChannels(bench: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(bench, {
     metric: gpu.clock,
     kind: "freq",
     label: "domain",
@@ -44,8 +44,8 @@ export function clockChannels(bench: Bench): readonly Channel[] {
   });
 }
 
-export function voltageChannels(bench: Bench): readonly Channel[] {
-  return named(bench, {
+export function voltageChannels(bench: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(bench, {
     metric: gpu.voltage,
     kind: "in",
     label: "rail",
@@ -58,27 +58,27 @@ export function voltageChannels(bench: Bench): readonly Channel[] {
 /** A rail that is switched off reads 0 to 15 mV, or 6 where the driver has the wrong sensor: no voltage anything runs at. */
 const gatedBelowVolts = 0.1;
 
-function unlessGated(read: Channel["read"]): Channel["read"] {
-  return async (timeMs): Promise<Reading<number>> => {
+function unlessGated(read: CardChannel["read"]): CardChannel["read"] {
+  return async (timeMs): Promise<ReadResult<number>> => {
     const volts = await read(timeMs);
     return volts.ok && volts.value < gatedBelowVolts ? asleep : volts;
   };
 }
 
-interface Named {
-  readonly metric: Channel["metric"];
+interface NamedSensors {
+  readonly metric: CardChannel["metric"];
   readonly kind: HwmonChannel["kind"];
   readonly label: string;
   readonly nameOf: Readonly<Record<string, string>>;
-  readonly read: (channel: HwmonChannel) => Channel["read"];
+  readonly read: (channel: HwmonChannel) => CardChannel["read"];
   readonly table: "temperatureCelsius" | "clockHertz" | "voltageVolts";
 }
 
-function named(
-  bench: Bench,
-  { metric, kind, label, nameOf, read, table }: Named,
-): readonly Channel[] {
-  const byName = new Map<string, Channel["read"]>();
+function namedChannels(
+  bench: AmdCardContext,
+  { metric, kind, label, nameOf, read, table }: NamedSensors,
+): readonly CardChannel[] {
+  const byName = new Map<string, CardChannel["read"]>();
   for (const channel of bench.hwmon) {
     const name = nameOf[channel.label];
     if (channel.kind !== kind || name === undefined || !channel.attributes.has("input")) continue;
@@ -95,7 +95,7 @@ function named(
 }
 
 /** The hotspot's limits where it is told, since it is the one that slows the card down; else the edge's. */
-export function temperatureLimitChannels(bench: Bench): readonly Channel[] {
+export function temperatureLimitChannels(bench: AmdCardContext): readonly CardChannel[] {
   const find = (label: string): HwmonChannel | undefined =>
     bench.hwmon.find((channel) => channel.kind === "temp" && channel.label === label);
   const core = find("junction") ?? find("edge");
@@ -125,7 +125,7 @@ const clockTables = [
   ["pp_dpm_fclk", "fabric"],
 ] as const;
 
-export function highestClockChannels(bench: Bench): readonly Channel[] {
+export function highestClockChannels(bench: AmdCardContext): readonly CardChannel[] {
   return clockTables.flatMap(([file, domain]) =>
     bench.files.has(file)
       ? [
@@ -143,8 +143,8 @@ export function highestClockChannels(bench: Bench): readonly Channel[] {
 }
 
 /** Passive cards and APUs have none. A fan that stands still at low load says 0, and means it. */
-export function fanChannels(bench: Bench): readonly Channel[] {
-  const channels: Channel[] = [];
+export function fanChannels(bench: AmdCardContext): readonly CardChannel[] {
+  const channels: CardChannel[] = [];
   for (const channel of bench.hwmon) {
     const labels = { fan: String(channel.number) };
     if (channel.kind === "fan" && channel.attributes.has("input")) {
@@ -165,7 +165,7 @@ export function fanChannels(bench: Bench): readonly Channel[] {
 const fullDuty = 255;
 
 /** A duty above its maximum is no duty: clamping it to 1 would be a guess. */
-async function readDuty(channel: HwmonChannel): Promise<Reading<number>> {
+async function readDuty(channel: HwmonChannel): Promise<ReadResult<number>> {
   const [duty, max] = await Promise.all([channel.read(""), channel.read("max")]);
   if (!duty.ok) return duty;
   const full = max.ok && max.value > 0 ? max.value : fullDuty;

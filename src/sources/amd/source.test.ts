@@ -6,9 +6,9 @@ import { metricsBlob } from "../../../test/captures/metrics-blob.ts";
 import { frameReadings, readAll } from "../../../test/captures/readings.ts";
 import { prefixed, temporaryFolder, writeTree } from "../../../test/captures/tree.ts";
 import { silentLog } from "../../base/log.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
-import { tracedDoor } from "../../machine/sysfs/trace.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
+import { traceFileAccess } from "../../machine/sysfs/trace.ts";
 import type { PolledSource } from "../source.ts";
 import { examine } from "./doctor.ts";
 import type { AmdOptions } from "./options.ts";
@@ -19,12 +19,12 @@ const { signal } = new AbortController();
 
 interface Place {
   readonly procfs?: string;
-  readonly door?: FileDoor;
+  readonly door?: FileAccess;
   readonly options?: AmdOptions;
 }
 
 function open(sysfs: string, place: Place = {}): Promise<PolledSource> {
-  const { procfs = temporaryFolder(), door = hostDoor, options = plain } = place;
+  const { procfs = temporaryFolder(), door = hostFileAccess, options = plain } = place;
   const context = { host: "box", log: silentLog, nowMs: () => 0, sysfs, procfs };
   return openAmd(options, context, door);
 }
@@ -166,7 +166,7 @@ test.each([
   ["only power_state tells", { "power/runtime_status": "unsupported", power_state: "D3cold" }],
 ])("when %s the card is asleep, and no sensor file is opened", async (_when, files) => {
   const sysfs = writeTree({ ...radeonTree, ...prefixed("class/drm/card1/device", files) });
-  const door = tracedDoor();
+  const door = traceFileAccess();
   const source = await open(sysfs, { door });
   const first = await readAll(source, 0);
   expect(first).toMatchObject({
@@ -189,7 +189,7 @@ test.each([
 test("a card that falls asleep keeps its series, all asleep, and is left alone until it wakes", async () => {
   const sysfs = writeTree(radeonTree);
   const status = path.join(sysfs, "class/drm/card1/device/power/runtime_status");
-  const door = tracedDoor();
+  const door = traceFileAccess();
   const source = await open(sysfs, { door });
   const awake = await readAll(source, 0);
   writeFileSync(status, "suspended\n");
@@ -242,12 +242,12 @@ test("a card that comes back under its own number is looked at afresh, since its
 
 test("a file that may not be read is denied, one that fails is failed, and both are read again with the next tick", async () => {
   const refused = new Map<string, string>();
-  const door: FileDoor = {
-    ...hostDoor,
+  const door: FileAccess = {
+    ...hostFileAccess,
     bytes: (file, maxBytes) => {
       const code = refused.get(path.basename(file));
       return code === undefined
-        ? hostDoor.bytes(file, maxBytes)
+        ? hostFileAccess.bytes(file, maxBytes)
         : Promise.reject(Object.assign(new Error(code), { code }));
     },
   };
@@ -286,7 +286,7 @@ test("what was unsupported is asked again after a minute", async () => {
 });
 
 test("gpu_metrics is opened once a tick at most, and pcie_bw never unless asked for", async () => {
-  const door = tracedDoor();
+  const door = traceFileAccess();
   const source = await open(writeTree(radeonTree), { door });
   await readAll(source, 0);
   door.touched.length = 0;
@@ -448,15 +448,15 @@ test("a machine without the driver says who holds the card", async () => {
     "bus/pci/devices/0000:03:00.1/vendor": "0x1002",
     "bus/pci/devices/0000:03:00.1/class": "0x040300",
   });
-  expect(await examine(sysfs, hostDoor)).toEqual({
+  expect(await examine(sysfs, hostFileAccess)).toEqual({
     state: "not-found",
     says: "An AMD GPU is at 0000:03:00.0, but the driver vfio-pci holds it and not amdgpu.",
   });
-  expect(await examine(temporaryFolder(), hostDoor)).toEqual({
+  expect(await examine(temporaryFolder(), hostFileAccess)).toEqual({
     state: "not-found",
     says: "No AMD GPU on this machine.",
   });
-  expect((await examine(writeTree(radeonTree), hostDoor)).says).toBe(
+  expect((await examine(writeTree(radeonTree), hostFileAccess)).says).toBe(
     "AMD Radeon RX 7900 XTX (0000:2d:00.0).",
   );
 });

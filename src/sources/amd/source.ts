@@ -1,6 +1,6 @@
 /** Opens the AMD source: /sys first, the tools only where it tells nothing, and never for a /sys that is not this machine's. */
 import { createOwnerResolver } from "../../machine/owners/resolver.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { machineIdentity } from "../../machine/sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
@@ -8,7 +8,7 @@ import { AmdMachine } from "./machine.ts";
 import type { AmdOptions } from "./options.ts";
 import { ToolMachine } from "./tools/machine.ts";
 import { ToolRunner } from "./tools/run.ts";
-import { askStatic } from "./tools/snapshot.ts";
+import { readStatic } from "./tools/snapshot.ts";
 
 const ownSysfs = "/sys";
 const staticDeadlineMs = 15_000;
@@ -16,7 +16,7 @@ const staticDeadlineMs = 15_000;
 export async function openAmd(
   options: AmdOptions,
   context: SourceContext,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<PolledSource> {
   const { sysfs, procfs, nowMs, log, host } = context;
   const mayAsk = options.tools === "auto" && sysfs === ownSysfs;
@@ -30,7 +30,7 @@ export async function openAmd(
     procfs,
     door,
     resolver: createOwnerResolver({ procfs, nowMs, log, door }),
-    ...(mayAsk ? { askTool: () => askStatic(runner, nowMs()) } : {}),
+    ...(mayAsk ? { askTool: () => readStatic(runner, nowMs()) } : {}),
   });
   const tools = mayAsk ? new ToolMachine({ nowMs, machine: identity }) : undefined;
   return CardSource.open({

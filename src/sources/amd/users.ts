@@ -1,11 +1,11 @@
 /** Who is on each AMD card: open graphics files, and what ROCm's kernel side tells of compute programs. */
 import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
 import type { DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
-import type { ProcessShare } from "../../machine/owners/fdinfo-share.ts";
+import type { DrmProcessShare } from "../../machine/owners/fdinfo-share.ts";
 import { busiest, EngineShares } from "../../machine/owners/fdinfo-share.ts";
 import type { KfdNode, KfdProcess } from "./kfd.ts";
 
-export interface Visit {
+export interface CardUsersScan {
   readonly scan: DrmScanResult;
   readonly compute: readonly KfdProcess[];
   readonly nodes: readonly KfdNode[];
@@ -23,7 +23,7 @@ export class CardUsers {
     this.#isOwnMemory = (region) => region === "vram" || (isApu && region === "gtt");
   }
 
-  read(timeMs: number, visit: Visit): readonly GpuProcess[] {
+  read(timeMs: number, visit: CardUsersScan): readonly GpuProcess[] {
     const { processes } = visit.scan;
     const shares = this.#shares.read(timeMs, this.#pciBusId, processes, this.#isOwnMemory);
     const gpuId = visit.nodes.find(({ pciBusId }) => pciBusId === this.#pciBusId)?.gpuId;
@@ -38,7 +38,7 @@ export class CardUsers {
 
 /** A compute program shows in both places; its open file then tells more. */
 function merge(
-  shares: readonly ProcessShare[],
+  shares: readonly DrmProcessShare[],
   compute: ReadonlyMap<number, number>,
 ): readonly GpuProcess[] {
   const seen = new Set(shares.map(({ pid }) => pid));

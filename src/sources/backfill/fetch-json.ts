@@ -1,17 +1,17 @@
 /** One question to an engine over HTTP, with a deadline, answered with JSON or with what to do. */
 import { GpulseError } from "../../base/error.ts";
 import type { HttpAgent } from "../../net/http/request.ts";
-import { HttpTrouble, request } from "../../net/http/request.ts";
+import { HttpRequestError, request } from "../../net/http/request.ts";
 
-export interface Asking {
+export interface BackfillConnection {
   readonly agent: HttpAgent;
   readonly origin: string;
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
 
-export async function askJson(
-  { agent, origin, username, password }: Asking,
+export async function fetchEngineJson(
+  { agent, origin, username, password }: BackfillConnection,
   path: string,
   form: URLSearchParams,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function askJson(
     agent,
     signal,
   }).catch((thrown: unknown) => {
-    if (!(thrown instanceof HttpTrouble) || signal.aborted) throw thrown;
+    if (!(thrown instanceof HttpRequestError) || signal.aborted) throw thrown;
     throw new GpulseError(
       "QUERY_FAILED",
       `${origin} does not answer (${thrown.message}): check the address, or ask for less at a time with window=.`,

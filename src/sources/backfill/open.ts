@@ -7,9 +7,9 @@ import { entry } from "../../model/catalogue/define.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
-import type { Asking } from "./fetch-json.ts";
-import { askJson } from "./fetch-json.ts";
-import type { Engine, Found } from "./source.ts";
+import type { BackfillConnection } from "./fetch-json.ts";
+import { fetchEngineJson } from "./fetch-json.ts";
+import type { BackfillEngine, BackfillSeries } from "./source.ts";
 import { BackfillSource } from "./source.ts";
 
 interface Common {
@@ -27,7 +27,7 @@ export function openPrometheus(
 ): BackfillSource {
   const { url, asking } = place(scheme, options, `prometheus+${scheme}://HOST:9090`);
   const path = `${url.pathname.replace(/\/$/, "")}/api/v1/query_range`;
-  const engine: Engine = {
+  const engine: BackfillEngine = {
     close: () => asking.agent.close(),
     read: async (fromMs, toMs, signal) => {
       // A step on the clock, so that windows meet; the end belongs to the next one.
@@ -40,12 +40,12 @@ export function openPrometheus(
         end: String(last / 1_000),
         step: String(options.step / 1_000),
       });
-      const { data } = (await askJson(asking, path, form, signal)) as {
+      const { data } = (await fetchEngineJson(asking, path, form, signal)) as {
         data?: {
           result?: readonly { metric: Record<string, string>; values: [number, string][] }[];
         };
       };
-      return (data?.result ?? []).map(({ metric: labels, values }): Found => {
+      return (data?.result ?? []).map(({ metric: labels, values }): BackfillSeries => {
         const { __name__: name = "", job: _job, instance: _instance, ...own } = labels;
         return {
           series: { metric: metricOf(name), suffix: "", labels: labelSet(own) },
@@ -67,12 +67,12 @@ export function openInfluxDb(
     options.measurement === undefined
       ? "/^(gpu_metrics|gpu|host)$/"
       : `"${options.measurement.replace(/["\\]/g, "\\$&")}"`;
-  const engine: Engine = {
+  const engine: BackfillEngine = {
     close: () => asking.agent.close(),
     read: async (fromMs, toMs, signal) => {
       const q = `SELECT * FROM ${from} WHERE time >= ${fromMs}ms AND time < ${toMs}ms GROUP BY *`;
       const form = new URLSearchParams({ db, q, epoch: "ms" });
-      const { results = [] } = (await askJson(asking, "/query", form, signal)) as {
+      const { results = [] } = (await fetchEngineJson(asking, "/query", form, signal)) as {
         results?: readonly InfluxResult[];
       };
       const trouble = results.find(({ error }) => error !== undefined)?.error;
@@ -96,14 +96,14 @@ interface InfluxResult {
 }
 
 /** A field is a column of the lake, by its own name or by GPU-Z's; tags that are no part of a series say which GPU it is. */
-function fromInflux({ tags = {}, columns, values }: InfluxSeries): Found[] {
+function fromInflux({ tags = {}, columns, values }: InfluxSeries): BackfillSeries[] {
   const { uuid, gpu, host, vendor, model, simulated } = tags;
   const who = {
     uuid: uuid ?? gpu,
     gpu: gpu === undefined || /^\d+$/.test(gpu) ? gpu : undefined,
     host,
   };
-  return columns.flatMap((name, at): Found[] => {
+  return columns.flatMap((name, at): BackfillSeries[] => {
     const column = findColumn(name);
     const found = column === undefined ? undefined : seriesOf(column.column);
     if (column === undefined || found === undefined) return [];
@@ -140,7 +140,7 @@ function place(
   scheme: string,
   { address, username, password }: Common,
   takes: string,
-): { readonly url: URL; readonly asking: Asking } {
+): { readonly url: URL; readonly asking: BackfillConnection } {
   const whole = `${scheme}:${address ?? ""}`;
   if (address === undefined || !address.startsWith("//") || !URL.canParse(whole))
     throw new GpulseError("SOURCE_OPTIONS", `Name the server: ${takes}?start=2026-01-01.`);

@@ -8,20 +8,20 @@ import { seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Emit, StreamingSource } from "../source.ts";
 
-export interface Found {
+export interface BackfillSeries {
   readonly series: Series;
   readonly points: readonly (readonly [timeMs: number, value: number])[];
   /** Where the engine's tags tell it. */
   readonly device?: Device;
 }
 
-export interface Engine {
+export interface BackfillEngine {
   /** Everything from `fromMs` on and before `toMs`. */
-  read(fromMs: number, toMs: number, signal: AbortSignal): Promise<readonly Found[]>;
+  read(fromMs: number, toMs: number, signal: AbortSignal): Promise<readonly BackfillSeries[]>;
   close(): void;
 }
 
-export interface Span {
+export interface BackfillRange {
   readonly startMs: number;
   readonly endMs: number;
   readonly windowMs: number;
@@ -29,12 +29,12 @@ export interface Span {
 
 export class BackfillSource implements StreamingSource {
   readonly shape = "streaming";
-  readonly #engine: Engine;
-  readonly #span: Span;
+  readonly #engine: BackfillEngine;
+  readonly #span: BackfillRange;
   readonly #devices = new Map<string, Device>();
   readonly #layouts = new Map<string, Layout>();
 
-  constructor(engine: Engine, span: Span) {
+  constructor(engine: BackfillEngine, span: BackfillRange) {
     this.#engine = engine;
     this.#span = span;
   }
@@ -61,7 +61,7 @@ export class BackfillSource implements StreamingSource {
     this.#engine.close();
   }
 
-  async #emit(found: readonly Found[], emit: Emit, signal: AbortSignal): Promise<number> {
+  async #emit(found: readonly BackfillSeries[], emit: Emit, signal: AbortSignal): Promise<number> {
     const instants = new Map<number, [Series, number][]>();
     for (const { series, points, device } of found) {
       if (device !== undefined) this.#devices.set(device.uuid, device);

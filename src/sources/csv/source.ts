@@ -1,7 +1,7 @@
 /** Reads a CSV of samples and gives a frame an instant, in the order of time: the file has them series by series. */
 import { createReadStream, statSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { csvSample, isCsvHeader, splitCells } from "../../formats/csv/parse.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
@@ -94,7 +94,7 @@ export class CsvSource implements StreamingSource {
       const says =
         code === "ENOENT"
           ? `There is no file ${file}.`
-          : `${file} cannot be read: ${sayError(thrown)}.`;
+          : `${file} cannot be read: ${formatError(thrown)}.`;
       throw new GpulseError("FILE_UNREADABLE", says, { cause: thrown });
     }
   }

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
 import { defineSource } from "../source.ts";
 
@@ -84,7 +84,7 @@ export const gpuz = defineSource({
           says: `This user may not read ${file}.`,
           fix: `chmod o+r '${file}'`,
         };
-      return { state: "failed", says: sayError(thrown) };
+      return { state: "failed", says: formatError(thrown) };
     }
   },
   create: async (options, context) => {

@@ -7,7 +7,7 @@ import { open, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemCode } from "../../base/error.ts";
 
-export type Followed =
+export type FileFollowEvent =
   | { readonly kind: "bytes"; readonly bytes: Buffer }
   /** Cut short or written over: what follows begins at the file's first byte. */
   | { readonly kind: "rewritten" }
@@ -33,7 +33,7 @@ export class FileFollower {
   }
 
   /** Goes on where it stopped when it is run again. A file that is not there yet is waited for. */
-  async *run(signal: AbortSignal): AsyncGenerator<Followed> {
+  async *run(signal: AbortSignal): AsyncGenerator<FileFollowEvent> {
     while (!signal.aborted) {
       yield* this.#look();
       if (signal.aborted) return;
@@ -48,7 +48,7 @@ export class FileFollower {
     await handle?.close();
   }
 
-  async *#look(): AsyncGenerator<Followed> {
+  async *#look(): AsyncGenerator<FileFollowEvent> {
     this.#handle ??= await this.#open();
     if (this.#handle === undefined) return;
     yield* this.#rest(this.#handle);
@@ -62,7 +62,7 @@ export class FileFollower {
     if (this.#handle !== undefined) yield* this.#rest(this.#handle);
   }
 
-  async *#rest(handle: FileHandle): AsyncGenerator<Followed> {
+  async *#rest(handle: FileHandle): AsyncGenerator<FileFollowEvent> {
     const { size } = await handle.stat();
     if (size < this.#offset || (size > this.#offset && !(await this.#tailHolds(handle)))) {
       this.#begin();

@@ -1,10 +1,10 @@
 /** Reads a GPU-Z log, once or as it grows, and gives a frame a row with the log's own time. Never invents a row or an hour. */
 import { createReadStream } from "node:fs";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
-import type { Header } from "../../formats/gpuz/header.ts";
-import type { Row } from "../../formats/gpuz/rows.ts";
+import type { GpuzHeader } from "../../formats/gpuz/header.ts";
+import type { GpuzRow } from "../../formats/gpuz/rows.ts";
 import { RowParser } from "../../formats/gpuz/rows.ts";
 import type { Zone } from "../../formats/gpuz/time.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
@@ -135,7 +135,7 @@ export class GpuzSource implements StreamingSource {
     });
   }
 
-  async #emitRows(rows: readonly Row[], emit: Emit): Promise<void> {
+  async #emitRows(rows: readonly GpuzRow[], emit: Emit): Promise<void> {
     await this.#giveLetters();
     for (const row of rows) {
       const { timeMs, note } = this.#clock.instant(row.localMs);
@@ -179,7 +179,7 @@ export class GpuzSource implements StreamingSource {
       );
   }
 
-  #deviceOf(header: Header): Device {
+  #deviceOf(header: GpuzHeader): Device {
     const { file } = this.#options;
     this.#device = gpuzDevice(header, file, this.#options, (text) => this.#notes.say(text));
     return this.#device;
@@ -194,7 +194,7 @@ export class GpuzSource implements StreamingSource {
         ? `There is no file ${file}. Give the path of the log that GPU-Z writes, or add follow=true to wait for it.`
         : code === "EACCES" || code === "EPERM"
           ? `This user may not read ${file}.`
-          : `${file} cannot be read: ${sayError(thrown)}.`;
+          : `${file} cannot be read: ${formatError(thrown)}.`;
     return new GpulseError("FILE_UNREADABLE", says, { cause: thrown });
   }
 }

@@ -6,34 +6,34 @@ import { valueOf } from "../../machine/owners/attribution.ts";
 import { containerLogFolder, PodNames } from "../../machine/owners/kubelet/pod-names.ts";
 import { parseStat } from "../../machine/owners/proc.ts";
 import { readLink, readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import { lowestPid, parseCpuMax, parseLimit } from "./cgroup-files.ts";
 import type { FoundContainer } from "./container-walk.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import { ticksPerSecond } from "./proc.ts";
 import { parsed, part, readProcStat } from "./processor.ts";
-import type { Labels } from "./samples.ts";
+import type { OptionalLabels } from "./samples.ts";
 
 export interface ContainerFacts {
-  readonly labels: Labels;
-  readonly cpuLimitCores: Reading<number>;
-  readonly memoryLimitBytes: Reading<number>;
-  readonly startSeconds: Reading<number>;
-  readonly pid: Reading<number>;
+  readonly labels: OptionalLabels;
+  readonly cpuLimitCores: ReadResult<number>;
+  readonly memoryLimitBytes: ReadResult<number>;
+  readonly startSeconds: ReadResult<number>;
+  readonly pid: ReadResult<number>;
   /** The kernel's name of its network namespace. */
-  readonly network: Reading<string>;
+  readonly network: ReadResult<string>;
 }
 
 const keptMs = 60_000;
 
 export class ContainerFactsFinder {
-  readonly #machine: Machine;
+  readonly #machine: HostContext;
   readonly #names: PodNames;
   #kept = new Map<string, { readonly facts: ContainerFacts; readonly untilMs: number }>();
 
-  constructor(machine: Machine) {
+  constructor(machine: HostContext) {
     this.#machine = machine;
     const logs = `${rootOf(machine)}${containerLogFolder}`;
     this.#names = new PodNames(logs, machine.nowMs, machine.door);
@@ -62,7 +62,7 @@ export class ContainerFactsFinder {
     this.#kept.delete(path);
   }
 
-  networkOf(pid: number): Promise<Reading<string>> {
+  networkOf(pid: number): Promise<ReadResult<string>> {
     return readLink(`${this.#machine.procfs}/${pid}/ns/net`, this.#machine.door);
   }
 
@@ -78,21 +78,21 @@ export class ContainerFactsFinder {
       readProcStat(this.#machine),
       pid.ok ? this.networkOf(pid.value) : pid,
     ]);
-    const ticks = mapReading(parsed(stat, parseStat), ({ startTicks }) => Number(startTicks));
+    const ticks = mapReadResult(parsed(stat, parseStat), ({ startTicks }) => Number(startTicks));
     const bootSeconds = part(boot, (values) => values.bootSeconds);
     return {
       labels,
       cpuLimitCores: limitOf(cpuMax, parseCpuMax),
       memoryLimitBytes: limitOf(memoryMax, parseLimit),
       startSeconds: ticks.ok
-        ? mapReading(bootSeconds, (seconds) => seconds + ticks.value / ticksPerSecond)
+        ? mapReadResult(bootSeconds, (seconds) => seconds + ticks.value / ticksPerSecond)
         : ticks,
       pid,
       network,
     };
   }
 
-  async #labels({ owner }: FoundContainer): Promise<Labels> {
+  async #labels({ owner }: FoundContainer): Promise<OptionalLabels> {
     const { container, podUid } = owner;
     const names =
       podUid !== undefined && container !== undefined
@@ -111,7 +111,7 @@ export class ContainerFactsFinder {
   }
 
   /** Some runtimes keep the processes one folder further down. */
-  async #firstPid(folder: string): Promise<Reading<number>> {
+  async #firstPid(folder: string): Promise<ReadResult<number>> {
     for (const below of ["", "/container", "/init.scope", "/payload", "/supervisor"]) {
       const text = await readText(`${folder}${below}/cgroup.procs`, 65_536, this.#machine.door);
       const pid = text.ok ? lowestPid(text.value) : undefined;
@@ -123,9 +123,9 @@ export class ContainerFactsFinder {
 
 /** A limit that is not set is not supported, never a huge number. */
 export function limitOf(
-  text: Reading<string>,
+  text: ReadResult<string>,
   parse: (text: string) => number | "none" | undefined,
-): Reading<number> {
+): ReadResult<number> {
   const limit = parsed(text, parse);
   if (!limit.ok) return limit;
   return limit.value === "none" ? unsupported : present(limit.value);

@@ -2,9 +2,9 @@
 import type { CgroupOwner } from "../../machine/owners/cgroup.ts";
 import { parseCgroupPath } from "../../machine/owners/cgroup.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 
 export interface FoundContainer {
   /** Path below the cgroup root; the container's identity while it runs. */
@@ -27,7 +27,7 @@ export const worthEntering = (name: string): boolean =>
   !controlFile.test(name) && (!unit.test(name) || holdsContainers.test(name));
 
 /** Where the version 2 tree is: alone, or beside version 1 on a hybrid machine. */
-export async function findCgroupRoot({ sysfs, door }: Machine): Promise<Reading<string>> {
+export async function findCgroupRoot({ sysfs, door }: HostContext): Promise<ReadResult<string>> {
   for (const root of [`${sysfs}/fs/cgroup`, `${sysfs}/fs/cgroup/unified`]) {
     const files = await listDir(root, door);
     if (files.ok && files.value.includes("cgroup.controllers")) return present(root);
@@ -37,7 +37,7 @@ export async function findCgroupRoot({ sysfs, door }: Machine): Promise<Reading<
 
 /** Every container, sorted by path. */
 export async function findContainers(
-  machine: Machine,
+  machine: HostContext,
   root: string,
 ): Promise<readonly FoundContainer[]> {
   const found: FoundContainer[] = [];

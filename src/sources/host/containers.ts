@@ -1,18 +1,18 @@
 /** Containers by their version 2 cgroups: processor, memory, disk, network, limits, and how many came and went. Bounded in number. */
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { mapReading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { mapReadResult } from "../../machine/sysfs/read-result.ts";
 import { parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
 import type { ContainerFacts } from "./container-facts.ts";
 import { ContainerFactsFinder, limitOf } from "./container-facts.ts";
 import type { FoundContainer } from "./container-walk.ts";
 import { findCgroupRoot, findContainers } from "./container-walk.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 import type { NetworkCounts, TrafficCounts } from "./proc.ts";
 import { parseNetDev } from "./proc.ts";
 import { part } from "./processor.ts";
-import type { Labels, Samples } from "./samples.ts";
+import type { OptionalLabels, HostFrameBuilder } from "./samples.ts";
 import { capped } from "./samples.ts";
 
 const directions = ["receive", "transmit"] as const;
@@ -24,20 +24,20 @@ interface Plan {
   readonly folder: string;
   readonly facts: ContainerFacts;
   /** Whose network to read; undefined where it is told elsewhere. */
-  readonly process: Reading<number> | undefined;
+  readonly process: ReadResult<number> | undefined;
 }
 
 interface Files {
-  readonly cpu: Reading<string>;
-  readonly memory: Reading<string>;
-  readonly memoryStat: Reading<string>;
-  readonly events: Reading<string>;
-  readonly io: Reading<string>;
-  readonly network: Reading<string> | undefined;
+  readonly cpu: ReadResult<string>;
+  readonly memory: ReadResult<string>;
+  readonly memoryStat: ReadResult<string>;
+  readonly events: ReadResult<string>;
+  readonly io: ReadResult<string>;
+  readonly network: ReadResult<string> | undefined;
 }
 
 export class Containers {
-  readonly #machine: Machine;
+  readonly #machine: HostContext;
   readonly #limit: number;
   readonly #facts: ContainerFactsFinder;
   #known: ReadonlySet<string> | undefined;
@@ -45,27 +45,27 @@ export class Containers {
   #stops = 0;
   leftOut = 0;
 
-  constructor(machine: Machine, limit: number) {
+  constructor(machine: HostContext, limit: number) {
     this.#machine = machine;
     this.#limit = limit;
     this.#facts = new ContainerFactsFinder(machine);
   }
 
-  async add(samples: Samples): Promise<void> {
+  async add(samples: HostFrameBuilder): Promise<void> {
     const root = await findCgroupRoot(this.#machine);
     const found = root.ok ? await findContainers(this.#machine, root.value) : [];
     this.#count(found);
     samples.add(
       host.containers,
-      mapReading(root, () => found.length),
+      mapReadResult(root, () => found.length),
     );
     samples.add(
       host.containerStarts,
-      mapReading(root, () => this.#starts),
+      mapReadResult(root, () => this.#starts),
     );
     samples.add(
       host.containerStops,
-      mapReading(root, () => this.#stops),
+      mapReadResult(root, () => this.#stops),
     );
     if (!root.ok) return;
     const [shown, leftOut] = capped(found, this.#limit);
@@ -126,61 +126,66 @@ export class Containers {
     for (const path of before) if (!now.has(path)) this.#stops++;
   }
 
-  #addOne({ path, facts, process }: Plan, files: Files, samples: Samples): void {
+  #addOne({ path, facts, process }: Plan, files: Files, samples: HostFrameBuilder): void {
     const { labels } = facts;
     const { cpu, memory, memoryStat, events, io, network } = files;
-    const times = mapReading(cpu, parseFlatKeyed);
+    const times = mapReadResult(cpu, parseFlatKeyed);
     const seconds = (key: string) =>
-      mapReading(
+      mapReadResult(
         part(times, (values) => values.get(key)),
         (micros) => micros / 1e6,
       );
     samples.add(host.containerCpuSeconds, seconds("usage_usec"), labels);
     samples.add(host.containerCpuThrottledSeconds, seconds("throttled_usec"), labels);
     samples.add(host.containerCpuLimit, facts.cpuLimitCores, labels);
-    addMemory(limitOf(memory, parseLimit), mapReading(memoryStat, parseFlatKeyed), labels, samples);
+    addMemory(
+      limitOf(memory, parseLimit),
+      mapReadResult(memoryStat, parseFlatKeyed),
+      labels,
+      samples,
+    );
     samples.add(host.containerMemoryLimit, facts.memoryLimitBytes, labels);
-    const kills = part(mapReading(events, parseFlatKeyed), (values) => values.get("oom_kill"));
+    const kills = part(mapReadResult(events, parseFlatKeyed), (values) => values.get("oom_kill"));
     samples.add(host.containerOomKills, kills, labels);
-    const disk = mapReading(io, parseIoStat);
+    const disk = mapReadResult(io, parseIoStat);
     const read = { ...labels, action: "read" };
     const write = { ...labels, action: "write" };
     samples.add(
       host.containerDiskBytes,
-      mapReading(disk, ({ readBytes }) => readBytes),
+      mapReadResult(disk, ({ readBytes }) => readBytes),
       read,
     );
     samples.add(
       host.containerDiskBytes,
-      mapReading(disk, ({ writtenBytes }) => writtenBytes),
+      mapReadResult(disk, ({ writtenBytes }) => writtenBytes),
       write,
     );
     samples.add(
       host.containerDiskOperations,
-      mapReading(disk, ({ reads }) => reads),
+      mapReadResult(disk, ({ reads }) => reads),
       read,
     );
     samples.add(
       host.containerDiskOperations,
-      mapReading(disk, ({ writes }) => writes),
+      mapReadResult(disk, ({ writes }) => writes),
       write,
     );
     samples.add(host.containerStartTime, facts.startSeconds, labels);
     if (network === undefined) return;
     // The process we knew has ended; another of the container may still run.
     if (process?.ok === true && !network.ok) this.#facts.forget(path);
-    addNetwork(mapReading(network, parseNetDev), labels, samples);
+    addNetwork(mapReadResult(network, parseNetDev), labels, samples);
   }
 }
 
 function addNetwork(
-  counts: Reading<ReadonlyMap<string, NetworkCounts>>,
-  labels: Labels,
-  samples: Samples,
+  counts: ReadResult<ReadonlyMap<string, NetworkCounts>>,
+  labels: OptionalLabels,
+  samples: HostFrameBuilder,
 ): void {
   for (const direction of directions) {
     const sum = (pick: (counts: TrafficCounts) => number) =>
-      mapReading(counts, (interfaces) => total(interfaces, direction, pick));
+      mapReadResult(counts, (interfaces) => total(interfaces, direction, pick));
     const ways = { ...labels, direction };
     samples.add(
       host.containerNetworkBytes,
@@ -201,14 +206,14 @@ function addNetwork(
 }
 
 function addMemory(
-  used: Reading<number>,
-  stat: Reading<ReadonlyMap<string, number>>,
-  labels: Labels,
-  samples: Samples,
+  used: ReadResult<number>,
+  stat: ReadResult<ReadonlyMap<string, number>>,
+  labels: OptionalLabels,
+  samples: HostFrameBuilder,
 ): void {
   samples.add(host.containerMemory, used, labels);
   const idle = part(stat, (values) => values.get("inactive_file"));
-  const working = idle.ok ? mapReading(used, (bytes) => Math.max(0, bytes - idle.value)) : idle;
+  const working = idle.ok ? mapReadResult(used, (bytes) => Math.max(0, bytes - idle.value)) : idle;
   samples.add(host.containerMemoryWorkingSet, working, labels);
 }
 

@@ -1,7 +1,7 @@
 /** `host:`, the machine around the GPUs: off unless it is listed, since node exporters often run beside us. */
 import * as v from "valibot";
 import { wholeNumber } from "../../config/fields.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 
 export const host = defineSource({
@@ -25,7 +25,7 @@ export const host = defineSource({
   doctor: async (_, context) => {
     const { findCgroupRoot } = await import("./container-walk.ts");
     const { readProcStat } = await import("./processor.ts");
-    const machine = { ...context, door: context.door ?? hostDoor };
+    const machine = { ...context, door: context.door ?? hostFileAccess };
     const stat = await readProcStat(machine);
     if (!stat.ok && stat.reason === "denied")
       return {
@@ -48,7 +48,7 @@ export const host = defineSource({
       }.`,
     };
   },
-  create: async ({ containers }, { host: name, procfs, sysfs, nowMs, door = hostDoor }) => {
+  create: async ({ containers }, { host: name, procfs, sysfs, nowMs, door = hostFileAccess }) => {
     const { HostSource } = await import("./source.ts");
     return new HostSource({ host: name, procfs, sysfs, nowMs, containers, door });
   },

@@ -1,27 +1,27 @@
 /** Disks: the whole, physical ones. What is stacked on them (partitions, LVM, RAID, loops) would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 import type { DiskCounts } from "./proc.ts";
 import { parseDiskstats } from "./proc.ts";
-import { Remembered } from "./fact-cache.ts";
-import type { Samples } from "./samples.ts";
+import { FactCache } from "./fact-cache.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 import { capped } from "./samples.ts";
 
 const mostDisks = 64;
 const physicalNames = /^(?:[hsv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+|pmem\d+)$/;
 
 export class Disks {
-  readonly #machine: Machine;
-  readonly #physical: Remembered<boolean>;
+  readonly #machine: HostContext;
+  readonly #physical: FactCache<boolean>;
   leftOut = 0;
 
-  constructor(machine: Machine) {
+  constructor(machine: HostContext) {
     this.#machine = machine;
-    this.#physical = new Remembered(machine.nowMs, (name) => this.#isPhysical(name));
+    this.#physical = new FactCache(machine.nowMs, (name) => this.#isPhysical(name));
   }
 
-  async add(samples: Samples): Promise<void> {
+  async add(samples: HostFrameBuilder): Promise<void> {
     const { procfs, door } = this.#machine;
     const text = await readText(`${procfs}/diskstats`, 262_144, door);
     if (!text.ok) return;
@@ -44,7 +44,7 @@ export class Disks {
   }
 }
 
-function addDisk(disk: string, counts: DiskCounts, samples: Samples): void {
+function addDisk(disk: string, counts: DiskCounts, samples: HostFrameBuilder): void {
   samples.add(host.diskBytes, counts.readBytes, { disk, action: "read" });
   samples.add(host.diskBytes, counts.writtenBytes, { disk, action: "write" });
   samples.add(host.diskOperations, counts.reads, { disk, action: "read" });

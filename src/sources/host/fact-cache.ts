@@ -2,7 +2,7 @@
 
 const keptMs = 60_000;
 
-export class Remembered<T> {
+export class FactCache<T> {
   readonly #nowMs: () => number;
   readonly #look: (name: string) => Promise<T>;
   #facts = new Map<string, T>();

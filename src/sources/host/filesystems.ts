@@ -2,23 +2,23 @@
 import { statfs } from "node:fs/promises";
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { absenceOf, failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { absenceOf, failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
+import type { HostContext } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import type { Mount } from "./proc.ts";
 import { parseMountinfo } from "./proc.ts";
-import type { Samples } from "./samples.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 import { capped } from "./samples.ts";
 
-export interface Space {
+export interface FilesystemSpace {
   readonly bsize: number;
   readonly blocks: number;
   readonly bavail: number;
   readonly files: number;
   readonly ffree: number;
 }
-export type AskSpace = (path: string) => Promise<Space>;
+export type ReadSpace = (path: string) => Promise<FilesystemSpace>;
 
 const mostFilesystems = 64;
 const deadlineMs = 1_000;
@@ -43,18 +43,18 @@ export function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
 }
 
 export class Filesystems {
-  readonly #machine: Machine;
-  readonly #ask: AskSpace;
+  readonly #machine: HostContext;
+  readonly #ask: ReadSpace;
   /** Questions that have not been answered: a disk that hangs is not asked twice. */
   readonly #asking = new Set<string>();
   leftOut = 0;
 
-  constructor(machine: Machine, ask: AskSpace = statfs) {
+  constructor(machine: HostContext, ask: ReadSpace = statfs) {
     this.#machine = machine;
     this.#ask = ask;
   }
 
-  async add(samples: Samples): Promise<void> {
+  async add(samples: HostFrameBuilder): Promise<void> {
     const { procfs, door } = this.#machine;
     const own = await readText(`${procfs}/1/mountinfo`, 1_048_576, door);
     const text = own.ok ? own : await readText(`${procfs}/self/mountinfo`, 1_048_576, door);
@@ -67,35 +67,35 @@ export class Filesystems {
       const labels = { device, mountpoint, fstype };
       samples.add(
         host.filesystemSize,
-        mapReading(space, ({ bsize, blocks }) => bsize * blocks),
+        mapReadResult(space, ({ bsize, blocks }) => bsize * blocks),
         labels,
       );
       samples.add(
         host.filesystemAvailable,
-        mapReading(space, ({ bsize, bavail }) => bsize * bavail),
+        mapReadResult(space, ({ bsize, bavail }) => bsize * bavail),
         labels,
       );
       samples.add(
         host.filesystemFiles,
-        mapReading(space, ({ files }) => files),
+        mapReadResult(space, ({ files }) => files),
         labels,
       );
       samples.add(
         host.filesystemFilesFree,
-        mapReading(space, ({ ffree }) => ffree),
+        mapReadResult(space, ({ ffree }) => ffree),
         labels,
       );
     }
   }
 
-  async #space({ mountpoint }: Mount): Promise<Reading<Space>> {
+  async #space({ mountpoint }: Mount): Promise<ReadResult<FilesystemSpace>> {
     if (this.#asking.has(mountpoint)) return failed;
     this.#asking.add(mountpoint);
     const answer = this.#ask(`${rootOf(this.#machine)}${mountpoint}`)
       .then(present, absenceOf)
       .finally(() => this.#asking.delete(mountpoint));
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Reading<Space>>((resolve) => {
+    const late = new Promise<ReadResult<FilesystemSpace>>((resolve) => {
       timer = setTimeout(resolve, deadlineMs, failed);
     });
     try {

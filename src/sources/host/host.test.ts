@@ -9,8 +9,8 @@ import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
-import { tracedDoor } from "../../machine/sysfs/trace.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
+import { traceFileAccess } from "../../machine/sysfs/trace.ts";
 import { lowestPid, parseCpuMax, parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
 import { worthEntering } from "./container-walk.ts";
 import { host } from "./define.ts";
@@ -36,7 +36,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const space = { bsize: 4_096, blocks: 1_000, bavail: 250, files: 64, ffree: 32 };
 
-const source = (containers = 100, door?: FileDoor) =>
+const source = (containers = 100, door?: FileAccess) =>
   new HostSource({
     host: "node1",
     procfs: join(folder, "proc"),
@@ -152,7 +152,7 @@ test("the slow reading gives links, temperatures, pressure and the filesystems o
 
 test("sensors of GPUs and disks are not even opened: a look could wake them", async () => {
   await writeTree(folder, machineTree);
-  const door = tracedDoor();
+  const door = traceFileAccess();
   await source(0, door).read("slow", 0);
   const touched = door.touched.filter((path) => /hwmon[23]\/(?!name$)/.test(path));
   expect(door.touched.some((path) => path.endsWith("hwmon0/temp1_input"))).toBe(true);

@@ -1,13 +1,13 @@
 /** What a machine hands every reader: where its kernel files are, and where the readings go. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
-export interface Machine {
+export interface HostContext {
   readonly procfs: string;
   readonly sysfs: string;
   readonly nowMs: () => number;
-  readonly door: FileDoor;
+  readonly door: FileAccess;
 }
 
 /** The root of the machine's own files: another /proc is another machine's (a container that mounts its host's). */
-export const rootOf = ({ procfs }: Machine): string =>
+export const rootOf = ({ procfs }: HostContext): string =>
   procfs === "/proc" ? "" : `${procfs}/1/root`;

@@ -1,13 +1,13 @@
 /** Network interfaces: those with hardware behind them. Bridges, bonds and container ends would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 import type { NetworkCounts } from "./proc.ts";
 import { parseNetDev } from "./proc.ts";
-import { Remembered } from "./fact-cache.ts";
-import type { Samples } from "./samples.ts";
+import { FactCache } from "./fact-cache.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 import { capped } from "./samples.ts";
 
 const mostInterfaces = 64;
@@ -16,19 +16,19 @@ const virtualNames =
 const directions = ["receive", "transmit"] as const;
 
 export class Network {
-  readonly #machine: Machine;
-  readonly #hasDevice: Remembered<boolean>;
+  readonly #machine: HostContext;
+  readonly #hasDevice: FactCache<boolean>;
   leftOut = 0;
 
-  constructor(machine: Machine) {
+  constructor(machine: HostContext) {
     this.#machine = machine;
-    this.#hasDevice = new Remembered(machine.nowMs, async (name) => {
+    this.#hasDevice = new FactCache(machine.nowMs, async (name) => {
       const files = await listDir(`${machine.sysfs}/class/net/${name}`, machine.door);
       return files.ok && files.value.includes("device");
     });
   }
 
-  async addTraffic(samples: Samples): Promise<void> {
+  async addTraffic(samples: HostFrameBuilder): Promise<void> {
     const all = await this.#read();
     for (const name of await this.#shown(all)) {
       const counts = all.get(name);
@@ -36,7 +36,7 @@ export class Network {
     }
   }
 
-  async addLinks(samples: Samples): Promise<void> {
+  async addLinks(samples: HostFrameBuilder): Promise<void> {
     const { sysfs, door } = this.#machine;
     for (const name of await this.#shown(await this.#read())) {
       const megabits = await readNumber(`${sysfs}/class/net/${name}/speed`, door);
@@ -67,14 +67,14 @@ export class Network {
 }
 
 /** A link that is down says -1, a virtual card may say nothing at all. */
-function speedOf(megabits: Reading<number>): Reading<number> {
+function speedOf(megabits: ReadResult<number>): ReadResult<number> {
   if (!megabits.ok) return megabits;
   return megabits.value > 0 && megabits.value < 2 ** 31
     ? present(megabits.value * 125_000)
     : unsupported;
 }
 
-function addInterface(name: string, counts: NetworkCounts, samples: Samples): void {
+function addInterface(name: string, counts: NetworkCounts, samples: HostFrameBuilder): void {
   for (const direction of directions) {
     const { bytes, packets, errors, drops } = counts[direction];
     const labels = { interface: name, direction };

@@ -1,18 +1,21 @@
 /** Pressure stall information: how long tasks waited for processors, memory and disks. Kernels without it have no such folder. */
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import { mapReading } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
+import { mapReadResult } from "../../machine/sysfs/read-result.ts";
+import type { HostContext } from "./machine.ts";
 import { parsePressure } from "./proc.ts";
 import { part } from "./processor.ts";
-import type { Samples } from "./samples.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 
 const resources = ["cpu", "memory", "io"] as const;
 
-export async function addPressure({ procfs, door }: Machine, samples: Samples): Promise<void> {
+export async function addPressure(
+  { procfs, door }: HostContext,
+  samples: HostFrameBuilder,
+): Promise<void> {
   for (const resource of resources) {
     const text = await readText(`${procfs}/pressure/${resource}`, 512, door);
-    const pressure = mapReading(text, parsePressure);
+    const pressure = mapReadResult(text, parsePressure);
     samples.add(
       host.pressureWaiting,
       part(pressure, ({ waitingSeconds }) => waitingSeconds),

@@ -2,19 +2,19 @@
 import { machine as architecture } from "node:os";
 import { host } from "../../model/catalogue/index.ts";
 import { readNumber, readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import type { HostContext } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import type { ProcStat } from "./proc.ts";
 import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../machine/proc.ts";
 import { cpuModes, parseLoad, parseProcStat } from "./proc.ts";
-import type { Samples } from "./samples.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 
 /** The line of interrupts alone is some 20 KB on a large machine. */
 const statBytes = 131_072;
 
-export async function addProcessor(machine: Machine, samples: Samples): Promise<void> {
+export async function addProcessor(machine: HostContext, samples: HostFrameBuilder): Promise<void> {
   const [stat, load, memory] = await Promise.all([
     readProcStat(machine),
     readText(`${machine.procfs}/loadavg`, 256, machine.door),
@@ -41,20 +41,23 @@ export async function addProcessor(machine: Machine, samples: Samples): Promise<
   const averages = parsed(load, parseLoad);
   samples.add(
     host.load1,
-    mapReading(averages, ([one]) => one),
+    mapReadResult(averages, ([one]) => one),
   );
   samples.add(
     host.load5,
-    mapReading(averages, ([, five]) => five),
+    mapReadResult(averages, ([, five]) => five),
   );
   samples.add(
     host.load15,
-    mapReading(averages, ([, , fifteen]) => fifteen),
+    mapReadResult(averages, ([, , fifteen]) => fifteen),
   );
-  addMemory(mapReading(memory, parseMeminfo), samples);
+  addMemory(mapReadResult(memory, parseMeminfo), samples);
 }
 
-function addMemory(memory: Reading<ReadonlyMap<string, number>>, samples: Samples): void {
+function addMemory(
+  memory: ReadResult<ReadonlyMap<string, number>>,
+  samples: HostFrameBuilder,
+): void {
   const named = (name: string) => part(memory, (values) => values.get(name));
   const less = (total: string, rest: string) =>
     part(memory, (values) => {
@@ -68,7 +71,10 @@ function addMemory(memory: Reading<ReadonlyMap<string, number>>, samples: Sample
   samples.add(host.swapUsed, less("SwapTotal", "SwapFree"));
 }
 
-export async function addMachineFacts(machine: Machine, samples: Samples): Promise<void> {
+export async function addMachineFacts(
+  machine: HostContext,
+  samples: HostFrameBuilder,
+): Promise<void> {
   const { procfs, sysfs, door } = machine;
   const [stat, cpuinfo, memory, kernel, release, maxKilohertz] = await Promise.all([
     readProcStat(machine),
@@ -87,7 +93,7 @@ export async function addMachineFacts(machine: Machine, samples: Samples): Promi
   });
   samples.add(
     host.cpuInfo,
-    mapReading(cpu, () => 1),
+    mapReadResult(cpu, () => 1),
     {
       model: cpu.ok ? cpu.value.model : undefined,
       vendor: cpu.ok ? cpu.value.vendor : undefined,
@@ -107,13 +113,13 @@ export async function addMachineFacts(machine: Machine, samples: Samples): Promi
   );
   samples.add(
     host.cpuClockMax,
-    mapReading(maxKilohertz, (kilohertz) => kilohertz * 1_000),
+    mapReadResult(maxKilohertz, (kilohertz) => kilohertz * 1_000),
   );
   samples.add(
     host.bootTime,
     part(stat, ({ bootSeconds }) => bootSeconds),
   );
-  const sizes = mapReading(memory, parseMeminfo);
+  const sizes = mapReadResult(memory, parseMeminfo);
   samples.add(
     host.memoryTotal,
     part(sizes, (values) => values.get("MemTotal")),
@@ -124,15 +130,15 @@ export async function addMachineFacts(machine: Machine, samples: Samples): Promi
   );
 }
 
-export async function readProcStat({ procfs, door }: Machine): Promise<Reading<ProcStat>> {
+export async function readProcStat({ procfs, door }: HostContext): Promise<ReadResult<ProcStat>> {
   return parsed(await readText(`${procfs}/stat`, statBytes, door), parseProcStat);
 }
 
 /** What a file holds; a file that is there and cannot be understood has failed. */
 export function parsed<T>(
-  text: Reading<string>,
+  text: ReadResult<string>,
   parse: (text: string) => T | undefined,
-): Reading<T> {
+): ReadResult<T> {
   if (!text.ok) return text;
   const value = parse(text.value);
   return value === undefined ? failed : present(value);
@@ -140,9 +146,9 @@ export function parsed<T>(
 
 /** One part of it; a part the kernel does not write is not supported here. */
 export function part<T>(
-  reading: Reading<T>,
+  reading: ReadResult<T>,
   pick: (value: T) => number | undefined,
-): Reading<number> {
+): ReadResult<number> {
   if (!reading.ok) return reading;
   const value = pick(reading.value);
   return value === undefined ? unsupported : present(value);

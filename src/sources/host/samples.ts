@@ -6,21 +6,21 @@ import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 
-export type Labels = Readonly<Record<string, string | undefined>>;
+export type OptionalLabels = Readonly<Record<string, string | undefined>>;
 
 interface Sample {
   readonly metric: MetricEntry;
   readonly labels: LabelSet;
-  readonly reading: Reading<number>;
+  readonly reading: ReadResult<number>;
 }
 
 /** Label sets of things long gone are forgotten all at once; those still there are made anew. */
 const mostLabelSets = 20_000;
 
-export class Samples {
+export class HostFrameBuilder {
   readonly #host: string;
   readonly #labelSets = new Map<string, LabelSet>();
   readonly #keys = new Set<string>();
@@ -38,7 +38,11 @@ export class Samples {
   }
 
   /** Of two things the kernel gives one name the first is told. */
-  add(metric: MetricEntry, reading: Reading<number> | number, labels: Labels = {}): void {
+  add(
+    metric: MetricEntry,
+    reading: ReadResult<number> | number,
+    labels: OptionalLabels = {},
+  ): void {
     const text = JSON.stringify(labels);
     const key = `${metric.name} ${text}`;
     if (this.#keys.has(key)) return;
@@ -77,7 +81,7 @@ export class Samples {
     );
   }
 
-  #labelSet(key: string, labels: Labels): LabelSet {
+  #labelSet(key: string, labels: OptionalLabels): LabelSet {
     const found = this.#labelSets.get(key);
     if (found !== undefined) return found;
     if (this.#labelSets.size >= mostLabelSets) this.#labelSets.clear();

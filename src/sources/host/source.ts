@@ -2,18 +2,18 @@
 import { host } from "../../model/catalogue/index.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { PolledSource } from "../source.ts";
 import { Containers } from "./containers.ts";
 import { Disks } from "./disks.ts";
-import type { AskSpace } from "./filesystems.ts";
+import type { ReadSpace } from "./filesystems.ts";
 import { Filesystems } from "./filesystems.ts";
-import type { Machine } from "./machine.ts";
+import type { HostContext } from "./machine.ts";
 import { Network } from "./network.ts";
 import { addPressure } from "./pressure.ts";
 import { addMachineFacts, addProcessor } from "./processor.ts";
-import { Samples } from "./samples.ts";
+import { HostFrameBuilder } from "./samples.ts";
 import { Temperatures } from "./temperatures.ts";
 
 export interface HostOptions {
@@ -23,15 +23,15 @@ export interface HostOptions {
   readonly nowMs: () => number;
   /** How many containers get series of their own; 0 leaves containers out. */
   readonly containers: number;
-  readonly door?: FileDoor;
-  readonly askSpace?: AskSpace;
+  readonly door?: FileAccess;
+  readonly askSpace?: ReadSpace;
 }
 
 export class HostSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["fast", "slow", "static"];
-  readonly #machine: Machine;
-  readonly #samples: Record<Tier, Samples>;
+  readonly #machine: HostContext;
+  readonly #samples: Record<Tier, HostFrameBuilder>;
   readonly #disks: Disks;
   readonly #network: Network;
   readonly #filesystems: Filesystems;
@@ -39,12 +39,12 @@ export class HostSource implements PolledSource {
   readonly #containers: Containers | undefined;
 
   constructor(options: HostOptions) {
-    const { procfs, sysfs, nowMs, door = hostDoor } = options;
+    const { procfs, sysfs, nowMs, door = hostFileAccess } = options;
     this.#machine = { procfs, sysfs, nowMs, door };
     this.#samples = {
-      fast: new Samples(options.host),
-      slow: new Samples(options.host),
-      static: new Samples(options.host),
+      fast: new HostFrameBuilder(options.host),
+      slow: new HostFrameBuilder(options.host),
+      static: new HostFrameBuilder(options.host),
     };
     this.#disks = new Disks(this.#machine);
     this.#network = new Network(this.#machine);
@@ -80,7 +80,7 @@ export class HostSource implements PolledSource {
 
   close(): void {}
 
-  #addLeftOut(samples: Samples): void {
+  #addLeftOut(samples: HostFrameBuilder): void {
     samples.add(host.leftOut, this.#disks.leftOut, { kind: "disks" });
     samples.add(host.leftOut, this.#network.leftOut, { kind: "interfaces" });
     samples.add(host.leftOut, this.#filesystems.leftOut, { kind: "filesystems" });

@@ -5,9 +5,9 @@
 import { host } from "../../model/catalogue/index.ts";
 import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { listDir, readLink, readNumber, readText } from "../../machine/sysfs/read.ts";
-import { mapReading } from "../../machine/sysfs/read-result.ts";
-import type { Machine } from "./machine.ts";
-import type { Samples } from "./samples.ts";
+import { mapReadResult } from "../../machine/sysfs/read-result.ts";
+import type { HostContext } from "./machine.ts";
+import type { HostFrameBuilder } from "./samples.ts";
 import { capped } from "./samples.ts";
 
 const mostSensors = 128;
@@ -25,16 +25,16 @@ interface Sensor {
 }
 
 export class Temperatures {
-  readonly #machine: Machine;
+  readonly #machine: HostContext;
   #sensors: readonly Sensor[] = [];
   #foundMs: number | undefined;
   leftOut = 0;
 
-  constructor(machine: Machine) {
+  constructor(machine: HostContext) {
     this.#machine = machine;
   }
 
-  async add(samples: Samples): Promise<void> {
+  async add(samples: HostFrameBuilder): Promise<void> {
     const nowMs = this.#machine.nowMs();
     if (this.#foundMs === undefined || nowMs - this.#foundMs > keptMs) {
       this.#foundMs = nowMs;
@@ -50,7 +50,7 @@ export class Temperatures {
       if (reading === undefined) continue;
       samples.add(
         processor ? host.cpuTemperature : host.temperature,
-        mapReading(reading, (millidegrees) => millidegrees / 1_000),
+        mapReadResult(reading, (millidegrees) => millidegrees / 1_000),
         { chip, sensor },
       );
     }

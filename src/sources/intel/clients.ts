@@ -4,12 +4,12 @@
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { DrmScan, DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
-import type { ProcessShare } from "../../machine/owners/fdinfo-share.ts";
+import type { DrmProcessShare } from "../../machine/owners/fdinfo-share.ts";
 import { busiest, EngineShares, sumEngines } from "../../machine/owners/fdinfo-share.ts";
 import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { denied, failed, present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import type { CardChannel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 
 /** xe names engines by class, i915 by word. */
@@ -32,7 +32,7 @@ export class IntelClients {
   readonly isDiscrete: boolean;
   readonly #slow = new EngineShares();
   readonly #fast = new EngineShares();
-  readonly #read: (timeMs: number) => Promise<Reading<readonly ProcessShare[]>>;
+  readonly #read: (timeMs: number) => Promise<ReadResult<readonly DrmProcessShare[]>>;
   #slowEngines: ReadonlyMap<string, number> | undefined;
 
   constructor(pciBusId: string, isDiscrete: boolean, scan: DrmScan) {
@@ -50,7 +50,7 @@ export class IntelClients {
     this.isDiscrete ? isDeviceMemory(region) : isSystemMemory(region);
 
   /** Fast readings, from the files the last scan found. */
-  channels(): readonly Channel[] {
+  channels(): readonly CardChannel[] {
     return [
       {
         metric: gpu.utilization,
@@ -89,9 +89,9 @@ export class IntelClients {
   }
 
   /** Slow readings, as the last `processes` saw the engines. */
-  engineChannels(isWhole: boolean): readonly Channel[] {
+  engineChannels(isWhole: boolean): readonly CardChannel[] {
     return [...(this.#slowEngines ?? [])].map(([name, share]) => {
-      const reading: Reading<number> = isWhole ? present(Math.min(1, share)) : denied;
+      const reading: ReadResult<number> = isWhole ? present(Math.min(1, share)) : denied;
       return {
         metric: gpu.engineUtilization,
         labels: { engine: engineOf(name) },

@@ -1,7 +1,7 @@
 /** `intel:`, every GPU of the drivers i915 and xe, read from /sys and the programs' open files. */
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 
 export const intel = defineSource({
@@ -21,10 +21,10 @@ export const intel = defineSource({
   auto: true,
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, context.procfs, context.door ?? hostDoor);
+    return examine(context.sysfs, context.procfs, context.door ?? hostFileAccess);
   },
   create: async (options, context) => {
     const { openIntel } = await import("./source.ts");
-    return openIntel(options, context, context.door ?? hostDoor);
+    return openIntel(options, context, context.door ?? hostFileAccess);
   },
 });

@@ -1,5 +1,5 @@
 /** What `gpulse doctor` says of Intel GPUs. Reads only what the PCI core knows: it wakes nothing. */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { findDrmCards, unidentifiedReason } from "../../machine/sysfs/drm.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
 import type { DoctorFinding } from "../source.ts";
@@ -9,7 +9,7 @@ import { intelVendorId, nameIntel } from "./names.ts";
 export async function examine(
   sysfs: string,
   procfs: string,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<DoctorFinding> {
   const { cards, unidentified, absent } = await findDrmCards(sysfs, intelVendorId, door);
   const own = cards.filter(({ driver }) => isIntelDriver(driver));

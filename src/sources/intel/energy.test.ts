@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { absenceOf, failed, present, type Reading } from "../../machine/sysfs/read-result.ts";
+import { absenceOf, failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { EnergyMeters, energyScopes, type EnergyScope } from "./energy.ts";
 
 type Counters = Readonly<Partial<Record<EnergyScope, number | "absent">>>;
@@ -7,7 +7,7 @@ const absent = absenceOf(Object.assign(new Error("EIO"), { code: "EIO" }));
 
 /** One look a second at the counters, in joules; what each look reports. */
 function look(meters: EnergyMeters, second: number, counters: Counters) {
-  const readings = new Map<EnergyScope, Reading<number>>();
+  const readings = new Map<EnergyScope, ReadResult<number>>();
   for (const scope of energyScopes) {
     const joules = counters[scope];
     if (joules !== undefined) readings.set(scope, joules === "absent" ? absent : present(joules));

@@ -3,7 +3,7 @@
  * both, and a counter can be there without counting: the B580's `card` counter stands still under kernel 6.16. Never takes
  * the growth of a counter that jumped or was reset for power. Pure: counters in, readings out.
  */
-import { failed, present, type Reading } from "../../machine/sysfs/read-result.ts";
+import { failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 
 export const energyScopes = ["board", "chip"] as const;
 export type EnergyScope = (typeof energyScopes)[number];
@@ -24,7 +24,7 @@ interface Meter {
   countedJoules: number;
   /** Growth since the look before; undefined after the first look, a jump or a reset. */
   grewJoules: number | undefined;
-  watts: Reading<number>;
+  watts: ReadResult<number>;
 }
 
 /** The counters of one card. Outlives the channels, which are found again every minute. */
@@ -34,7 +34,7 @@ export class EnergyMeters {
   #scope: EnergyScope | undefined;
 
   /** One look at all counters, in joules. A counter that could not be read keeps its last look. */
-  update(timeMs: number, counters: ReadonlyMap<EnergyScope, Reading<number>>): void {
+  update(timeMs: number, counters: ReadonlyMap<EnergyScope, ReadResult<number>>): void {
     if (timeMs === this.#timeMs) return;
     this.#timeMs = timeMs;
     for (const scope of energyScopes) {
@@ -45,13 +45,13 @@ export class EnergyMeters {
     this.#scope = this.#choose(counters);
   }
 
-  watts(scope: EnergyScope): Reading<number> {
+  watts(scope: EnergyScope): ReadResult<number> {
     const meter = this.#meters.get(scope);
     return meter === undefined || this.#stands(scope) ? failed : meter.watts;
   }
 
   /** The energy of the counter that counts. */
-  joules(): Reading<number> {
+  joules(): ReadResult<number> {
     const scope = this.#scope;
     const meter = scope === undefined ? undefined : this.#meters.get(scope);
     if (scope === undefined || meter?.timeMs !== this.#timeMs || this.#stands(scope)) return failed;
@@ -64,7 +64,7 @@ export class EnergyMeters {
   }
 
   /** A choice stays while its counter is there: another counter's total would look like energy used at once. */
-  #choose(counters: ReadonlyMap<EnergyScope, Reading<number>>): EnergyScope | undefined {
+  #choose(counters: ReadonlyMap<EnergyScope, ReadResult<number>>): EnergyScope | undefined {
     if (this.#scope !== undefined && counters.has(this.#scope)) return this.#scope;
     const there = energyScopes.filter((scope) => {
       const reading = counters.get(scope);
@@ -83,7 +83,7 @@ export class EnergyMeters {
     return scope === "board" && grew === 0 && chipGrew !== undefined && chipGrew > 0;
   }
 
-  #updateMeter(scope: EnergyScope, timeMs: number, reading: Reading<number>): void {
+  #updateMeter(scope: EnergyScope, timeMs: number, reading: ReadResult<number>): void {
     const last = this.#meters.get(scope);
     if (!reading.ok) {
       if (last === undefined) return;

@@ -1,19 +1,22 @@
 /** Clocks, idleness and throttling of an Intel GPU's parts. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readSensor, readText } from "../../machine/sysfs/read.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import type { CardChannel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
-import type { Differences } from "./counter-rate.ts";
+import type { CounterRates } from "./counter-rate.ts";
 import type { GraphicsPart, ThrottleFiles } from "./parts.ts";
 import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
 
 const domains = ["graphics", "media"] as const;
 
 /** Several tiles are one GPU: the fastest speaks. A part in its idle state has its clock off and says 0. */
-export function clockChannels(parts: readonly GraphicsPart[], door: FileDoor): readonly Channel[] {
+export function clockChannels(
+  parts: readonly GraphicsPart[],
+  door: FileAccess,
+): readonly CardChannel[] {
   return domains.flatMap((domain) => {
     const own = parts.filter((part) => part.domain === domain);
     if (own.length === 0) return [];
@@ -41,9 +44,9 @@ export function clockChannels(parts: readonly GraphicsPart[], door: FileDoor): r
   });
 }
 
-async function fastest(files: readonly string[], door: FileDoor): Promise<Reading<number>> {
+async function fastest(files: readonly string[], door: FileAccess): Promise<ReadResult<number>> {
   const readings = await Promise.all(files.map((file) => readSensor(file, door)));
-  return mapReading(
+  return mapReadResult(
     readings.reduce((best, next) =>
       next.ok && (!best.ok || next.value > best.value) ? next : best,
     ),
@@ -54,18 +57,18 @@ async function fastest(files: readonly string[], door: FileDoor): Promise<Readin
 /** The least idle part's share: time not in the deepest idle state is the most it can have worked. */
 export function awakeChannels(
   parts: readonly GraphicsPart[],
-  door: FileDoor,
-  differences: Differences,
-): readonly Channel[] {
+  door: FileAccess,
+  differences: CounterRates,
+): readonly CardChannel[] {
   const files = parts.flatMap(({ idleMs }) => idleMs ?? []);
   if (files.length === 0) return [];
   const counters = files.map((file) => ({ file, idle: differences.of(file) }));
-  const read: Channel["read"] = async (timeMs) => {
+  const read: CardChannel["read"] = async (timeMs) => {
     const shares = await Promise.all(
       counters.map(async ({ file, idle }) => {
         const milliseconds = await readSensor(file, door);
         return milliseconds.ok
-          ? mapReading(idle.perSecond(timeMs, milliseconds.value), awakeShare)
+          ? mapReadResult(idle.perSecond(timeMs, milliseconds.value), awakeShare)
           : milliseconds;
       }),
     );
@@ -82,8 +85,8 @@ const awakeShare = (idleMsPerSecond: number): number =>
 
 export function throttleChannels(
   parts: readonly GraphicsPart[],
-  door: FileDoor,
-): readonly Channel[] {
+  door: FileAccess,
+): readonly CardChannel[] {
   const files = parts.flatMap(({ throttle }) => throttle ?? []);
   if (files.length === 0) return [];
   const active = oncePerTick(async () =>
@@ -96,17 +99,17 @@ export function throttleChannels(
       metric: gpu.throttleActive,
       labels: { reason },
       read: async (timeMs) =>
-        mapReading(await active(timeMs), (names) => (names.has(reason) ? 1 : 0)),
+        mapReadResult(await active(timeMs), (names) => (names.has(reason) ? 1 : 0)),
     }));
 }
 
 /** One file where the kernel has the list, else the status, and each reason only while there is one. */
 async function readActive(
   files: ThrottleFiles,
-  door: FileDoor,
-): Promise<Reading<ReadonlySet<string>>> {
+  door: FileAccess,
+): Promise<ReadResult<ReadonlySet<string>>> {
   if (files.list !== undefined) {
-    return mapReading(await readText(files.list, 4_096, door), parseReasons);
+    return mapReadResult(await readText(files.list, 4_096, door), parseReasons);
   }
   const status = files.status === undefined ? unsupported : await readSensor(files.status, door);
   if (status.ok && status.value === 0) return present(new Set());
@@ -121,8 +124,8 @@ async function readActive(
 }
 
 function mergeActive(
-  readings: readonly Reading<ReadonlySet<string>>[],
-): Reading<ReadonlySet<string>> {
+  readings: readonly ReadResult<ReadonlySet<string>>[],
+): ReadResult<ReadonlySet<string>> {
   const names = new Set<string>();
   for (const reading of readings) {
     if (!reading.ok) return reading;

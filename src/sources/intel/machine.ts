@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
 import { readHwmon } from "../../machine/sysfs/hwmon.ts";
@@ -17,12 +17,12 @@ import {
   readSleepState,
 } from "../../machine/sysfs/pci.ts";
 import { listDir, readSensor, readText } from "../../machine/sysfs/read.ts";
-import type { Card, Channel, Series } from "../cards.ts";
+import type { Card, CardChannel, CardSeries } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 import { atMost } from "../checks.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";
-import { Differences } from "./counter-rate.ts";
+import { CounterRates } from "./counter-rate.ts";
 import { EnergyMeters } from "./energy.ts";
 import { awakeChannels, clockChannels, throttleChannels } from "./graphics.ts";
 import { intelVendorId, nameIntel } from "./names.ts";
@@ -32,7 +32,7 @@ import { sensorChannels } from "./sensors.ts";
 export interface IntelMachineOptions {
   readonly sysfs: string;
   readonly procfs: string;
-  readonly door: FileDoor;
+  readonly door: FileAccess;
   readonly resolver: OwnerResolver;
   readonly processes: boolean;
   /** Of `machineIdentity`: the driver reports no UUID. */
@@ -42,7 +42,7 @@ export interface IntelMachineOptions {
 
 /** What one card's counters were at the last look. */
 interface CounterState {
-  readonly differences: Differences;
+  readonly differences: CounterRates;
   readonly meters: EnergyMeters;
 }
 
@@ -88,7 +88,7 @@ export class IntelMachine {
     const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, door);
     const isDiscrete = card.pciBusId !== integratedAddress;
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
-    const state = { differences: new Differences(), meters: new EnergyMeters() };
+    const state = { differences: new CounterRates(), meters: new EnergyMeters() };
     const uuid = fallbackUuid("intel", card.pciBusId, machine);
     return {
       key,
@@ -119,7 +119,7 @@ export class IntelMachine {
     card: DrmCard,
     clients: IntelClients,
     { differences, meters }: CounterState,
-  ): Promise<readonly Channel[]> {
+  ): Promise<readonly CardChannel[]> {
     const { sysfs, door } = this.#options;
     const folder = `${sysfs}/class/drm/${card.name}`;
     const [parts, hwmon] = await Promise.all([
@@ -149,8 +149,8 @@ export class IntelMachine {
 async function boardChannels(
   card: DrmCard,
   folder: string,
-  door: FileDoor,
-): Promise<readonly Channel[]> {
+  door: FileAccess,
+): Promise<readonly CardChannel[]> {
   const [port, names, cardNames, tile] = await Promise.all([
     findSlotPort(card.device, door),
     listDir(card.device, door),
@@ -158,7 +158,7 @@ async function boardChannels(
     listDir(`${card.device}/tile0`, door),
   ]);
   const files = new Set(names.ok ? names.value : []);
-  const channels: Channel[] = [];
+  const channels: CardChannel[] = [];
   if (files.has("current_link_speed")) {
     channels.push(
       { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
@@ -173,7 +173,7 @@ async function boardChannels(
   }
   for (const severity of aerSeverities) {
     if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: Channel["read"] = () => readAerTotal(card.device, severity, door);
+    const read: CardChannel["read"] = () => readAerTotal(card.device, severity, door);
     channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
   }
   const memoryFile =
@@ -188,7 +188,7 @@ async function boardChannels(
   return channels;
 }
 
-const expected: readonly Series[] = [
+const expected: readonly CardSeries[] = [
   { metric: gpu.utilization },
   { metric: gpu.clock, labels: { domain: "graphics" } },
   { metric: gpu.clockMax, labels: { domain: "graphics" } },

@@ -2,7 +2,7 @@
  * The graphics and media parts (GTs) of an Intel GPU and where their files are. xe has them under the device
  * (tile0/gt0/freq0/act_freq), i915 under the card (gt/gt0/rps_act_freq_mhz) and, before 5.18, the card alone (gt_act_freq_mhz).
  */
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 
@@ -28,7 +28,7 @@ export interface ThrottleFiles {
 export async function findParts(
   card: DrmCard,
   cardFolder: string,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<readonly GraphicsPart[]> {
   const xe = await xeParts(card.device, door);
   if (xe.length > 0) return xe;
@@ -36,7 +36,7 @@ export async function findParts(
   return i915.length > 0 ? i915 : oldParts(cardFolder, door);
 }
 
-async function xeParts(device: string, door: FileDoor): Promise<GraphicsPart[]> {
+async function xeParts(device: string, door: FileAccess): Promise<GraphicsPart[]> {
   const parts: GraphicsPart[] = [];
   for (const tile of await numbered(device, /^tile\d{1,2}$/, door)) {
     for (const gt of await numbered(`${device}/${tile}`, /^gt\d{1,2}$/, door)) {
@@ -64,7 +64,7 @@ async function xeParts(device: string, door: FileDoor): Promise<GraphicsPart[]> 
   return parts;
 }
 
-async function i915Parts(cardFolder: string, door: FileDoor): Promise<GraphicsPart[]> {
+async function i915Parts(cardFolder: string, door: FileAccess): Promise<GraphicsPart[]> {
   const parts: GraphicsPart[] = [];
   for (const gt of await numbered(`${cardFolder}/gt`, /^gt\d{1,2}$/, door)) {
     const folder = `${cardFolder}/gt/${gt}`;
@@ -82,7 +82,7 @@ async function i915Parts(cardFolder: string, door: FileDoor): Promise<GraphicsPa
   return parts;
 }
 
-async function oldParts(cardFolder: string, door: FileDoor): Promise<GraphicsPart[]> {
+async function oldParts(cardFolder: string, door: FileAccess): Promise<GraphicsPart[]> {
   const names = await listDir(cardFolder, door);
   if (!names.ok || !names.value.includes("gt_act_freq_mhz")) return [];
   return [
@@ -96,7 +96,7 @@ async function oldParts(cardFolder: string, door: FileDoor): Promise<GraphicsPar
   ];
 }
 
-async function numbered(folder: string, pattern: RegExp, door: FileDoor): Promise<string[]> {
+async function numbered(folder: string, pattern: RegExp, door: FileAccess): Promise<string[]> {
   const names = await listDir(folder, door);
   return names.ok ? names.value.filter((name) => pattern.test(name)).toSorted() : [];
 }

@@ -1,9 +1,9 @@
 /** Energy, power, temperatures, fans and voltage of an Intel GPU, from hwmon by label: `card` is the board, `pkg` the chip. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
-import type { Reading } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
-import type { Channel } from "../cards.ts";
+import type { ReadResult } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
+import type { CardChannel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 import { unlessZero } from "../checks.ts";
 import type { EnergyMeters, EnergyScope } from "./energy.ts";
@@ -19,7 +19,7 @@ export function ownChannels(hwmon: readonly HwmonChannel[]): readonly HwmonChann
 export function sensorChannels(
   hwmon: readonly HwmonChannel[],
   meters: EnergyMeters,
-): readonly Channel[] {
+): readonly CardChannel[] {
   const own = ownChannels(hwmon);
   return [
     ...energyChannels(own, meters),
@@ -30,8 +30,8 @@ export function sensorChannels(
   ];
 }
 
-function scaled(channel: HwmonChannel, attribute: string, divisor: number): Channel["read"] {
-  return async () => mapReading(await channel.read(attribute), (value) => value / divisor);
+function scaled(channel: HwmonChannel, attribute: string, divisor: number): CardChannel["read"] {
+  return async () => mapReadResult(await channel.read(attribute), (value) => value / divisor);
 }
 
 /** What a counter or limit is of. i915 has no labels and counts the card; xe numbers the card 1 and the package 2. */
@@ -41,7 +41,10 @@ function scopeOf({ label, number }: HwmonChannel): EnergyScope | undefined {
 }
 
 /** There is no power file: power is how fast the energy counter grows. */
-function energyChannels(own: readonly HwmonChannel[], meters: EnergyMeters): readonly Channel[] {
+function energyChannels(
+  own: readonly HwmonChannel[],
+  meters: EnergyMeters,
+): readonly CardChannel[] {
   const counters = new Map<EnergyScope, HwmonChannel>();
   for (const channel of own) {
     const scope = scopeOf(channel);
@@ -54,14 +57,14 @@ function energyChannels(own: readonly HwmonChannel[], meters: EnergyMeters): rea
   const update = oncePerTick(async (timeMs) => {
     const readings = await Promise.all(
       [...counters].map(async ([scope, channel]) => {
-        const energy = mapReading(await channel.read("input"), (value) => value / micro);
+        const energy = mapReadResult(await channel.read("input"), (value) => value / micro);
         return [scope, energy] as const;
       }),
     );
     meters.update(timeMs, new Map(readings));
   });
   const after =
-    (read: () => Reading<number>): Channel["read"] =>
+    (read: () => ReadResult<number>): CardChannel["read"] =>
     async (timeMs) => {
       await update(timeMs);
       return read();
@@ -83,7 +86,7 @@ function energyChannels(own: readonly HwmonChannel[], meters: EnergyMeters): rea
 
 const powerOfScope = { board: gpu.power, chip: gpu.chipPower } as const;
 
-function limitChannels(own: readonly HwmonChannel[]): readonly Channel[] {
+function limitChannels(own: readonly HwmonChannel[]): readonly CardChannel[] {
   const channels = own.filter(({ kind }) => kind === "power");
   const channel =
     channels.find((one) => scopeOf(one) === "board") ??
@@ -102,7 +105,7 @@ function limitChannels(own: readonly HwmonChannel[]): readonly Channel[] {
 
 const sensorOfLabel: Readonly<Record<string, string>> = { pkg: "edge", "": "edge", vram: "memory" };
 
-function temperatureChannels(own: readonly HwmonChannel[]): readonly Channel[] {
+function temperatureChannels(own: readonly HwmonChannel[]): readonly CardChannel[] {
   const bySensor = new Map<string, HwmonChannel>();
   for (const channel of own) {
     const sensor = sensorOfLabel[channel.label];
@@ -110,8 +113,12 @@ function temperatureChannels(own: readonly HwmonChannel[]): readonly Channel[] {
     bySensor.set(sensor, channel);
   }
   return [...bySensor].flatMap(([sensor, channel]) => {
-    const channels: Channel[] = [];
-    const add = (attribute: string, metric: Channel["metric"], labels: Channel["labels"]): void => {
+    const channels: CardChannel[] = [];
+    const add = (
+      attribute: string,
+      metric: CardChannel["metric"],
+      labels: CardChannel["labels"],
+    ): void => {
       if (labels === undefined || !channel.attributes.has(attribute)) return;
       channels.push({ metric, labels, read: unlessZero(scaled(channel, attribute, milli)) });
     };
@@ -122,7 +129,7 @@ function temperatureChannels(own: readonly HwmonChannel[]): readonly Channel[] {
   });
 }
 
-function fanChannels(own: readonly HwmonChannel[]): readonly Channel[] {
+function fanChannels(own: readonly HwmonChannel[]): readonly CardChannel[] {
   return own.flatMap((channel) =>
     channel.kind === "fan" && channel.attributes.has("input")
       ? [
@@ -136,7 +143,7 @@ function fanChannels(own: readonly HwmonChannel[]): readonly Channel[] {
   );
 }
 
-function voltageChannels(own: readonly HwmonChannel[]): readonly Channel[] {
+function voltageChannels(own: readonly HwmonChannel[]): readonly CardChannel[] {
   const channel = own.find(({ kind, attributes }) => kind === "in" && attributes.has("input"));
   if (channel === undefined) return [];
   return [{ metric: gpu.voltage, labels: { rail: "gfx" }, read: scaled(channel, "input", milli) }];

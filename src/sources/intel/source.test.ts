@@ -8,14 +8,14 @@ import type { TreeFiles } from "../../../test/captures/tree.ts";
 import { mountCapture, temporaryFolder, writeTree } from "../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../base/log.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
-import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { parseUevent } from "../../machine/sysfs/drm.ts";
 import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { parseAerTotal, parseLinkSpeed } from "../../machine/sysfs/pci.ts";
-import { tracedDoor } from "../../machine/sysfs/trace.ts";
+import { traceFileAccess } from "../../machine/sysfs/trace.ts";
 import type { PolledSource } from "../source.ts";
-import { Difference } from "./counter-rate.ts";
+import { CounterRate } from "./counter-rate.ts";
 import { examine } from "./doctor.ts";
 import { openIntel } from "./source.ts";
 import { parseReasons, reasonOf } from "./throttle.ts";
@@ -24,12 +24,12 @@ const { signal } = new AbortController();
 
 interface Place {
   readonly procfs?: string;
-  readonly door?: FileDoor;
+  readonly door?: FileAccess;
   readonly processes?: boolean;
 }
 
 function open(sysfs: string, place: Place = {}): Promise<PolledSource> {
-  const { procfs = temporaryFolder(), door = hostDoor, processes = false } = place;
+  const { procfs = temporaryFolder(), door = hostFileAccess, processes = false } = place;
   const context = { host: "box", log: silentLog, nowMs: () => 0, sysfs, procfs };
   return openIntel({ processes }, context, door);
 }
@@ -235,12 +235,12 @@ test("an old i915 is read by the card's own files", async () => {
 
 test("one who may not look into every process is told so, not given a part", async () => {
   const procfs = writeTree({ ...clientTree(xeClient(1, 2)), "1/comm": "init" });
-  const door: FileDoor = {
-    ...hostDoor,
+  const door: FileAccess = {
+    ...hostFileAccess,
     list: (folder) =>
       folder.endsWith("/1/fd")
         ? Promise.reject(Object.assign(new Error("EACCES"), { code: "EACCES" }))
-        : hostDoor.list(folder),
+        : hostFileAccess.list(folder),
   };
   const sysfs = writeTree(arcTree);
   const source = await open(sysfs, { procfs, door });
@@ -261,7 +261,7 @@ test("a sleeping Arc card is left asleep: no sensor, clock or throttle file is o
     ...arcTree,
     "class/drm/card1/device/power/runtime_status": "suspended",
   });
-  const door = tracedDoor();
+  const door = traceFileAccess();
   const all = await readAll(await open(sysfs, { door }), 0);
   expect(all).toMatchObject({ gpu_up: 1, gpu_asleep: 1, gpu_utilization_ratio: "asleep" });
   expect(door.touched.filter((file) => /hwmon|tile0|gt\/gt0|link_/.test(file))).toEqual([]);
@@ -304,7 +304,7 @@ test.each([
 ])("the list %j is %j", (text, reasons) => expect([...parseReasons(text)]).toEqual(reasons));
 
 test("a counter that went back tells nothing, and counts on from there", () => {
-  const counter = new Difference();
+  const counter = new CounterRate();
   expect(counter.perSecond(0, 100).ok).toBe(false);
   expect(counter.perSecond(1_000, 40).ok).toBe(false);
   expect(counter.perSecond(2_000, 90)).toEqual({ ok: true, value: 50 });
@@ -312,7 +312,7 @@ test("a counter that went back tells nothing, and counts on from there", () => {
 });
 
 test("a machine without one says so", async () => {
-  const { state } = await examine(temporaryFolder(), temporaryFolder(), hostDoor);
+  const { state } = await examine(temporaryFolder(), temporaryFolder(), hostFileAccess);
   expect(state).toBe("not-found");
 });
 

@@ -1,6 +1,6 @@
 /** Opens the Intel source. */
 import { createOwnerResolver } from "../../machine/owners/resolver.ts";
-import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { machineIdentity } from "../../machine/sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
@@ -9,7 +9,7 @@ import { IntelMachine } from "./machine.ts";
 export async function openIntel(
   options: { readonly processes: boolean },
   { sysfs, procfs, nowMs, log, host }: SourceContext,
-  door: FileDoor,
+  door: FileAccess,
 ): Promise<PolledSource> {
   const resolver = createOwnerResolver({ procfs, nowMs, log, door });
   const machine = new IntelMachine({

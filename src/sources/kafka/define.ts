@@ -1,7 +1,7 @@
 /** `kafka://BROKERS/TOPIC`: messages of a topic as frames, read as a member of a consumer group. */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import { clusterOptions } from "../../net/kafka/options.ts";
 import { defineSource } from "../source.ts";
 
@@ -71,11 +71,11 @@ export const kafkaSource = defineSource({
         says: "No topic named. Write kafka://BROKER:9092/TOPIC.",
       };
     try {
-      const { lookAtTopic } = await import("./open.ts");
-      await lookAtTopic({ ...options, address: options.address }, context);
+      const { openTopic } = await import("./open.ts");
+      await openTopic({ ...options, address: options.address }, context);
       return { state: "found", says: "A broker answers and has the topic." };
     } catch (thrown) {
-      return { state: "failed", says: sayError(thrown) };
+      return { state: "failed", says: formatError(thrown) };
     }
   },
   create: async (options, context) => {

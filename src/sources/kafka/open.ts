@@ -1,7 +1,7 @@
 /** Looks whether the cluster and its topic are there, and opens the source. */
 import type { KafkaClient } from "../../net/kafka/client.ts";
 import { loadClient } from "../../net/kafka/client.ts";
-import { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { ClusterOptions, KafkaTarget } from "../../net/kafka/options.ts";
 import { targetOf } from "../../net/kafka/options.ts";
 import { KafkaProducer } from "../../net/kafka/producer.ts";
@@ -22,7 +22,7 @@ export async function openKafkaSource(
   options: KafkaSourceOptions,
   context: SourceContext,
 ): Promise<KafkaSource> {
-  const { target, client, prepare } = await lookAtTopic(options, context);
+  const { target, client, prepare } = await openTopic(options, context);
   const { log, nowMs } = context;
   const random = Math.random;
   const producer = new KafkaProducer(client, {
@@ -46,12 +46,12 @@ export async function openKafkaSource(
     nowMs,
     random,
   });
-  const letters = new DeadLetters(target, producer, prepare);
+  const letters = new DeadLetterProducer(target, producer, prepare);
   return new KafkaSource({ target, reader, producer, letters, log });
 }
 
 /** @throws GpulseError where no broker answers in time, or the topic is not there. */
-export async function lookAtTopic(
+export async function openTopic(
   options: ClusterOptions & { readonly timeout: number },
   { nowMs }: SourceContext,
 ): Promise<{

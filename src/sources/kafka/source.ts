@@ -3,9 +3,9 @@
  * way; nothing is told to the group that was not handed on.
  */
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
-import type { Decoded } from "../../formats/message/decode.ts";
+import type { MessageDecodeResult } from "../../formats/message/decode.ts";
 import { MessageDecoder } from "../../formats/message/decode.ts";
-import type { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import type { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
 import type { KafkaProducer } from "../../net/kafka/producer.ts";
 import type { IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
@@ -18,7 +18,7 @@ export interface KafkaSourceParts {
   readonly target: KafkaTarget;
   readonly reader: TopicReader;
   readonly producer: KafkaProducer;
-  readonly letters: DeadLetters;
+  readonly letters: DeadLetterProducer;
   readonly log: Log;
 }
 
@@ -97,7 +97,7 @@ export class KafkaSource implements StreamingSource {
     await emit(frame, { origin, host, devices, ...(tags !== undefined && { tags }) });
   }
 
-  #decode({ value, headers }: IncomingMessage): Decoded {
+  #decode({ value, headers }: IncomingMessage): MessageDecodeResult {
     const bytes = value ?? new Uint8Array();
     return isBinary(bytes) ? this.#binary.decode(bytes, tagsOf(headers)) : this.#json.decode(bytes);
   }

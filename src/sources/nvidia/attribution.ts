@@ -5,7 +5,7 @@ import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
-import type { Extra } from "./frames.ts";
+import type { ExtraSeries } from "./frames.ts";
 import type { ProcessReading, XidReading } from "./protocol.ts";
 
 /** Processes come and go; more series than this a GPU would cost more than they tell. */
@@ -14,13 +14,13 @@ const shortIdLength = 12;
 
 type Labels = (at: number, extra?: Readonly<Record<string, string | undefined>>) => LabelSet;
 
-export function xidExtras(readings: readonly XidReading[], labels: Labels): Extra[] {
+export function xidExtras(readings: readonly XidReading[], labels: Labels): ExtraSeries[] {
   return readings.flatMap(({ device, xid, count, lastMs }) => {
     const of = labels(device, { xid: String(xid) });
     return [
       { metric: "xidErrors", labels: of, value: count },
       { metric: "xidLast", labels: of, value: lastMs / 1_000 },
-    ] satisfies Extra[];
+    ] satisfies ExtraSeries[];
   });
 }
 
@@ -29,11 +29,11 @@ export async function ownerExtras(
   processes: readonly ProcessReading[],
   resolver: OwnerResolver,
   labels: Labels,
-): Promise<Extra[]> {
+): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
   // Its answer is for the next time: a kubelet that is slow must not hold the readings up.
   void resolver.refresh();
-  const extras = new Map<string, Extra>();
+  const extras = new Map<string, ExtraSeries>();
   const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {
     if (Object.values(who).every((value) => value === undefined)) return;
     const of = labels(at, who);
@@ -63,7 +63,7 @@ export async function processExtras(
   processes: readonly ProcessReading[],
   resolver: OwnerResolver,
   labels: Labels,
-): Promise<Extra[]> {
+): Promise<ExtraSeries[]> {
   const devices = [...new Set(processes.map(({ device }) => device))];
   const shown = devices.flatMap((at) =>
     processes
@@ -88,7 +88,7 @@ export async function processExtras(
         value: Number.isNaN(memoryBytes) ? undefined : memoryBytes,
       },
       { metric: "processUtilization", labels: of, value: utilizationRatio },
-    ] satisfies Extra[];
+    ] satisfies ExtraSeries[];
   });
 }
 

@@ -5,7 +5,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Answer, Answered, Asked, Request, WorkerSettings } from "./protocol.ts";
+import type {
+  WorkerResponse,
+  ResponseEnvelope,
+  RequestEnvelope,
+  WorkerRequest,
+  WorkerSettings,
+} from "./protocol.ts";
 
 const closePatienceMs = 1_000;
 /** It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB. */
@@ -22,7 +28,7 @@ export class NvmlConnection {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<
     number,
-    { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+    { resolve: (answer: WorkerResponse) => void; reject: (error: Error) => void }
   >();
   readonly #atExit = (): void => void this.#process.kill("SIGKILL");
   #endedBy: Error | undefined;
@@ -39,7 +45,7 @@ export class NvmlConnection {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.#release();
-    this.#process.on("message", ({ id, answer }: Answered) => {
+    this.#process.on("message", ({ id, answer }: ResponseEnvelope) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) this.#release();
@@ -58,10 +64,10 @@ export class NvmlConnection {
     return this.#endedBy;
   }
 
-  async ask(request: Request): Promise<Answer> {
+  async ask(request: WorkerRequest): Promise<WorkerResponse> {
     if (this.#endedBy !== undefined) throw this.#endedBy;
-    const asked: Asked = { id: this.#nextId++, request };
-    return new Promise<Answer>((resolve, reject) => {
+    const asked: RequestEnvelope = { id: this.#nextId++, request };
+    return new Promise<WorkerResponse>((resolve, reject) => {
       this.#waiting.set(asked.id, { resolve, reject });
       // Somebody waits for the answer, so this process must not end for want of anything else to do.
       this.#process.ref();

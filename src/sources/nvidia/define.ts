@@ -5,8 +5,8 @@ import { durationMs, flag, text } from "../../config/fields.ts";
 import type { Device } from "../../model/device.ts";
 import type { DoctorFinding, PolledSource, SourceContext } from "../source.ts";
 import { defineSource } from "../source.ts";
-import type { Surroundings } from "./explain.ts";
-import type { Trouble } from "./protocol.ts";
+import type { DriverEnvironment } from "./explain.ts";
+import type { NvmlFailure } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";
 
 const fallbackTakes = "auto or never";
@@ -70,8 +70,8 @@ export const nvidia = defineSource({
 });
 
 async function examineHere(given: Options, context: SourceContext): Promise<DoctorFinding> {
-  const { lookAround } = await import("./driver-environment.ts");
-  const around = await lookAround(context.procfs);
+  const { probeDriverEnvironment } = await import("./driver-environment.ts");
+  const around = await probeDriverEnvironment(context.procfs);
   const finding = await examineNvml(given, context, around);
   if (finding.state === "found" || given.fallback === "never") return finding;
   const { devices, error } = await devicesBySmi(given, context);
@@ -82,7 +82,7 @@ async function examineHere(given: Options, context: SourceContext): Promise<Doct
 async function examineNvml(
   given: Options,
   context: SourceContext,
-  around: Surroundings,
+  around: DriverEnvironment,
 ): Promise<DoctorFinding> {
   const { explain } = await import("./explain.ts");
   const { usualPaths } = await import("./nvml/paths.ts");
@@ -119,7 +119,7 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
   const [
     { NvidiaSource },
     { createOwnerResolver },
-    { lookAround },
+    { probeDriverEnvironment },
     { explain },
     { openDeadlineMs, within },
     { FallbackSource, cannotLoad },
@@ -138,8 +138,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     if (given.fallback === "never") throw new Error(unbuilt.says);
     return openSmi(given, context);
   }
-  const explainHere = async (trouble: Trouble): Promise<string> => {
-    const { says, fix } = explain(trouble, await lookAround(procfs));
+  const explainHere = async (trouble: NvmlFailure): Promise<string> => {
+    const { says, fix } = explain(trouble, await probeDriverEnvironment(procfs));
     return fix === undefined ? says : `${says} ${fix}`;
   };
   const nvml = new NvidiaSource({

@@ -2,8 +2,8 @@
 import type { DoctorFinding } from "../source.ts";
 import type { NvmlConnection } from "./connection.ts";
 import { explain } from "./explain.ts";
-import type { Surroundings } from "./explain.ts";
-import type { Answer, Opened } from "./protocol.ts";
+import type { DriverEnvironment } from "./explain.ts";
+import type { WorkerResponse, NvmlInfo } from "./protocol.ts";
 
 export const openDeadlineMs = 5_000;
 
@@ -18,9 +18,12 @@ export async function within<T>(promise: Promise<T>, deadlineMs: number): Promis
 
 export async function examine(
   connection: NvmlConnection,
-  around: Surroundings,
+  around: DriverEnvironment,
 ): Promise<DoctorFinding> {
-  const answer: Answer | "later" = await within(connection.ask({ kind: "open" }), openDeadlineMs);
+  const answer: WorkerResponse | "later" = await within(
+    connection.ask({ kind: "open" }),
+    openDeadlineMs,
+  );
   if (answer === "later")
     return {
       state: "failed",
@@ -32,7 +35,7 @@ export async function examine(
   return describe(answer.opened);
 }
 
-function describe({ devices, driver, cuda, library }: Opened): DoctorFinding {
+function describe({ devices, driver, cuda, library }: NvmlInfo): DoctorFinding {
   if (devices.length === 0)
     return {
       state: "not-found",

@@ -2,22 +2,22 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { systemCode } from "../../base/error.ts";
-import type { Surroundings } from "./explain.ts";
+import type { DriverEnvironment } from "./explain.ts";
 
 /** `devices` and `root` are where /dev and / are; they are arguments so that a test can lay them out. */
-export async function lookAround(
+export async function probeDriverEnvironment(
   procfs: string,
   devices = "/dev",
   root = "",
-): Promise<Surroundings> {
+): Promise<DriverEnvironment> {
   const exists = async (file: string): Promise<boolean> =>
     access(file).then(
       () => true,
       () => false,
     );
   const control = await access(`${devices}/nvidiactl`, constants.R_OK | constants.W_OK).then(
-    (): Surroundings["control"] => "open",
-    (thrown: unknown): Surroundings["control"] =>
+    (): DriverEnvironment["control"] => "open",
+    (thrown: unknown): DriverEnvironment["control"] =>
       systemCode(thrown) === "EACCES" || systemCode(thrown) === "EPERM" ? "denied" : "missing",
   );
   const marks = [

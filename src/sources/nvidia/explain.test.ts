@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import type { Device } from "../../model/device.ts";
 import { explain, withSmi } from "./explain.ts";
 import { SmiError } from "./smi/run.ts";
-import { lookAround } from "./driver-environment.ts";
-import { throttledBy } from "./throttle.ts";
+import { probeDriverEnvironment } from "./driver-environment.ts";
+import { decodeThrottleBits } from "./throttle.ts";
 
 const here = { module: true, control: "open", container: false } as const;
 const init = (code: number) => ({ stage: "init", code, detail: "X" }) as const;
@@ -75,7 +75,7 @@ test.for([
 test("what is around is seen by files alone", async () => {
   const root = mkdtempSync(join(tmpdir(), "gpulse-around-"));
   try {
-    expect(await lookAround(join(root, "proc"), join(root, "dev"), root)).toEqual({
+    expect(await probeDriverEnvironment(join(root, "proc"), join(root, "dev"), root)).toEqual({
       module: false,
       control: "missing",
       container: false,
@@ -84,7 +84,7 @@ test("what is around is seen by files alone", async () => {
     mkdirSync(join(root, "dev"));
     for (const file of ["proc/driver/nvidia/version", "dev/nvidiactl", ".dockerenv"])
       writeFileSync(join(root, file), "");
-    expect(await lookAround(join(root, "proc"), join(root, "dev"), root)).toEqual({
+    expect(await probeDriverEnvironment(join(root, "proc"), join(root, "dev"), root)).toEqual({
       module: true,
       control: "open",
       container: true,
@@ -106,6 +106,8 @@ test.for([
   [0x100, ["clock_setting"]],
   [0x4 | 0x20, ["power_cap", "thermal"]],
 ] as const)("clocks event reasons %i are %j", ([bits, reasons]) => {
-  const active = Object.entries(throttledBy(bits)).flatMap(([reason, is]) => (is ? [reason] : []));
+  const active = Object.entries(decodeThrottleBits(bits)).flatMap(([reason, is]) =>
+    is ? [reason] : [],
+  );
   expect(active.sort()).toEqual([...reasons].sort());
 });

@@ -1,13 +1,13 @@
 /** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that fixes it. Pure. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 import type { DoctorFinding } from "../source.ts";
 import { code } from "./nvml/codes.ts";
-import type { Trouble } from "./protocol.ts";
+import type { NvmlFailure } from "./protocol.ts";
 import { SmiError } from "./smi/run.ts";
 
 /** What can be seen without loading anything. */
-export interface Surroundings {
+export interface DriverEnvironment {
   /** The kernel module is loaded: its /proc folder is there. */
   readonly module: boolean;
   /** /dev/nvidiactl: can be opened, is forbidden, or is not there. */
@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly container: boolean;
 }
 
-type Finding = Pick<DoctorFinding, "state" | "says" | "fix">;
+type Explanation = Pick<DoctorFinding, "state" | "says" | "fix">;
 
 const inContainer =
   "Give the container the GPUs: docker run --gpus all … (Kubernetes: runtimeClassName: nvidia, and NVIDIA_VISIBLE_DEVICES=all).";
@@ -40,11 +40,11 @@ export function withSmi(
 /** What nvidia-smi itself reports, after what was found out about NVML; nothing where it is not installed. */
 export function withSmiError(says: string, error: unknown): string {
   if (error instanceof SmiError && error.missing) return says;
-  const reason = sayError(error).replace(/\.$/, "");
+  const reason = formatError(error).replace(/\.$/, "");
   return `${says} ${reason}.`.trimStart();
 }
 
-export function explain(trouble: Trouble, around: Surroundings): Finding {
+export function explain(trouble: NvmlFailure, around: DriverEnvironment): Explanation {
   switch (trouble.stage) {
     case "koffi":
       return {
@@ -73,9 +73,9 @@ export function explain(trouble: Trouble, around: Surroundings): Finding {
 }
 
 function withoutLibrary(
-  { detail }: Trouble,
-  { module, control, container }: Surroundings,
-): Finding {
+  { detail }: NvmlFailure,
+  { module, control, container }: DriverEnvironment,
+): Explanation {
   if (!module && control === "missing")
     return {
       state: "not-found",
@@ -94,7 +94,7 @@ function withoutLibrary(
   };
 }
 
-function initFailed({ code: got, detail }: Trouble, around: Surroundings): Finding {
+function initFailed({ code: got, detail }: NvmlFailure, around: DriverEnvironment): Explanation {
   if (around.control === "denied" || got === code.noPermission)
     return {
       state: "denied",

@@ -8,18 +8,18 @@ import type { Device } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import type { PolledSource, SourceProcess } from "../source.ts";
 import { withSmiError } from "./explain.ts";
-import type { Trouble } from "./protocol.ts";
+import type { NvmlFailure } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";
 import type { NvidiaSource } from "./source.ts";
 
 /** NVML itself cannot be used here; one that loads and finds the driver gone, or its GPUs asleep, waits for them by itself. */
-export const cannotLoad = (trouble: Trouble | undefined): boolean =>
+export const cannotLoad = (trouble: NvmlFailure | undefined): boolean =>
   trouble !== undefined && trouble.stage !== "init" && trouble.stage !== "asleep";
 
 export interface FallbackOptions {
   readonly nvml: NvidiaSource;
   readonly smi: SmiSource;
-  readonly explain: (trouble: Trouble) => Promise<string>;
+  readonly explain: (trouble: NvmlFailure) => Promise<string>;
   readonly log: Log;
 }
 
@@ -71,7 +71,7 @@ export class FallbackSource implements PolledSource {
     await this.#options.nvml.close();
   }
 
-  async #readSmi(timeMs: number, trouble: Trouble | undefined): Promise<Frame> {
+  async #readSmi(timeMs: number, trouble: NvmlFailure | undefined): Promise<Frame> {
     const { smi, explain, log } = this.#options;
     try {
       const frame = await smi.read("slow", timeMs);

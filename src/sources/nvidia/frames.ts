@@ -11,10 +11,10 @@ import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
-import type { GpuMetric, Plan, Snapshot } from "./protocol.ts";
+import type { GpuMetric, SeriesPlan, WorkerSnapshot } from "./protocol.ts";
 
 /** A series that comes and goes with events and processes, beside the planned ones. Undefined: not told. */
-export interface Extra {
+export interface ExtraSeries {
   readonly metric: GpuMetric;
   readonly labels: LabelSet;
   readonly value: number | undefined;
@@ -25,9 +25,9 @@ interface Shape {
   readonly layout: Layout;
 }
 
-export class Frames {
+export class NvidiaFrameBuilder {
   readonly #host: string;
-  #plan: Plan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
+  #plan: SeriesPlan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
   readonly #shapes = new Map<Tier, Shape>();
 
   constructor(host: string) {
@@ -49,13 +49,18 @@ export class Frames {
     return deviceLabels(device, this.#host, extra);
   }
 
-  take(plan: Plan | undefined): void {
+  take(plan: SeriesPlan | undefined): void {
     if (plan === undefined) return;
     this.#plan = plan;
     this.#shapes.clear();
   }
 
-  frame(tier: Tier, timeMs: number, snapshot: Snapshot, extras: readonly Extra[]): Frame {
+  frame(
+    tier: Tier,
+    timeMs: number,
+    snapshot: WorkerSnapshot,
+    extras: readonly ExtraSeries[],
+  ): Frame {
     const planned = this.#plan.series[tier].length;
     if (snapshot.version !== this.#plan.version || snapshot.values.length !== planned)
       throw new Error("BUG: the NVML worker's values do not belong to its plan");
@@ -75,7 +80,7 @@ export class Frames {
     return writer.finish();
   }
 
-  #layout(tier: Tier, extras: readonly Extra[]): Layout {
+  #layout(tier: Tier, extras: readonly ExtraSeries[]): Layout {
     const key = extras.map(({ metric, labels }) => metric + labelKey(labels)).join("\n");
     const known = this.#shapes.get(tier);
     if (known?.key === key) return known.layout;

@@ -13,7 +13,7 @@ export interface SeriesSpec {
 }
 
 /** Which series each schedule's values belong to; sent with the first answer after it changed. */
-export interface Plan {
+export interface SeriesPlan {
   readonly version: number;
   readonly devices: readonly Device[];
   readonly series: Readonly<Record<Tier, readonly SeriesSpec[]>>;
@@ -38,22 +38,22 @@ export interface XidReading {
 }
 
 /** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. `library`: no file; `refused`: a file that does not load. */
-export interface Trouble {
+export interface NvmlFailure {
   readonly stage: "koffi" | "library" | "refused" | "init" | "worker" | "asleep";
   readonly code?: number;
   readonly detail: string;
 }
 
-export interface Opened {
+export interface NvmlInfo {
   readonly library: string;
   readonly driver: string;
   readonly cuda: string | undefined;
   readonly devices: readonly Device[];
 }
 
-export interface Snapshot {
+export interface WorkerSnapshot {
   readonly version: number;
-  readonly plan?: Plan;
+  readonly plan?: SeriesPlan;
   readonly values: Float64Array;
   readonly presence: Uint8Array;
   /** With the slow schedule only. */
@@ -91,7 +91,7 @@ export interface BenchResult {
   }[];
 }
 
-export type Request =
+export type WorkerRequest =
   | { readonly kind: "open" }
   | {
       readonly kind: "start";
@@ -103,19 +103,19 @@ export type Request =
   | { readonly kind: "bench"; readonly passes: number }
   | { readonly kind: "close" };
 
-export type Answer =
-  | { readonly kind: "opened"; readonly opened: Opened }
-  | { readonly kind: "snapshot"; readonly snapshot: Snapshot }
+export type WorkerResponse =
+  | { readonly kind: "opened"; readonly opened: NvmlInfo }
+  | { readonly kind: "snapshot"; readonly snapshot: WorkerSnapshot }
   | { readonly kind: "bench"; readonly bench: BenchResult }
   | { readonly kind: "done" }
-  | { readonly kind: "trouble"; readonly trouble: Trouble };
+  | { readonly kind: "trouble"; readonly trouble: NvmlFailure };
 
-export interface Asked {
+export interface RequestEnvelope {
   readonly id: number;
-  readonly request: Request;
+  readonly request: WorkerRequest;
 }
 
-export interface Answered {
+export interface ResponseEnvelope {
   readonly id: number;
-  readonly answer: Answer;
+  readonly answer: WorkerResponse;
 }

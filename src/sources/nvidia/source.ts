@@ -2,7 +2,7 @@
  * The NVIDIA source: asks the NVML process for snapshots and makes frames of them. A driver that hangs makes its reads late; one
  * that crashes fails them until another process is started. Neither stops anything else.
  */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -12,15 +12,15 @@ import type { Log } from "../../base/log.ts";
 import type { PolledSource, SourceProcess } from "../source.ts";
 import { ownerExtras, processExtras, xidExtras } from "./attribution.ts";
 import type { NvmlConnection } from "./connection.ts";
-import type { Extra } from "./frames.ts";
-import { Frames } from "./frames.ts";
+import type { ExtraSeries } from "./frames.ts";
+import { NvidiaFrameBuilder } from "./frames.ts";
 import type {
-  Answer,
+  WorkerResponse,
   ProcessUsage,
-  Request,
-  Snapshot,
+  WorkerRequest,
+  WorkerSnapshot,
   StartSettings,
-  Trouble,
+  NvmlFailure,
 } from "./protocol.ts";
 import { RestartBackoff } from "./restart.ts";
 
@@ -30,7 +30,7 @@ export interface NvidiaSourceOptions {
   /** Gives the connection, a new one where the last has ended. */
   readonly connect: () => NvmlConnection;
   readonly resolver: OwnerResolver;
-  readonly explain: (trouble: Trouble) => Promise<string>;
+  readonly explain: (trouble: NvmlFailure) => Promise<string>;
   readonly log: Log;
 }
 
@@ -38,9 +38,9 @@ export class NvidiaSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["fast", "slow", "static"];
   readonly #options: NvidiaSourceOptions;
-  #frames: Frames;
+  #frames: NvidiaFrameBuilder;
   #connection: NvmlConnection | undefined;
-  #started: Promise<Trouble | undefined> | undefined;
+  #started: Promise<NvmlFailure | undefined> | undefined;
   readonly #backoff = new RestartBackoff();
   /** Why the last process ended, while none runs. */
   #endedBy = "";
@@ -48,7 +48,7 @@ export class NvidiaSource implements PolledSource {
 
   constructor(options: NvidiaSourceOptions) {
     this.#options = options;
-    this.#frames = new Frames(options.host);
+    this.#frames = new NvidiaFrameBuilder(options.host);
   }
 
   devices(): readonly Device[] {
@@ -60,7 +60,7 @@ export class NvidiaSource implements PolledSource {
   }
 
   /** Opens the library and finds the GPUs; what fails is returned, and tried again with every read. */
-  async start(): Promise<Trouble | undefined> {
+  async start(): Promise<NvmlFailure | undefined> {
     this.#noticeEnd();
     const waitMs = this.#backoff.waitMs(performance.now());
     if (waitMs > 0) {
@@ -86,7 +86,7 @@ export class NvidiaSource implements PolledSource {
     await this.#connection?.close();
   }
 
-  async #start(): Promise<Trouble | undefined> {
+  async #start(): Promise<NvmlFailure | undefined> {
     const connection = this.#options.connect();
     if (connection !== this.#connection) this.#backoff.started(performance.now());
     this.#connection = connection;
@@ -98,12 +98,12 @@ export class NvidiaSource implements PolledSource {
     const first = await this.#ask(connection, { kind: "read", tier: "fast", knows: 0 });
     if (first.kind === "trouble") return first.trouble;
     // A new process counts its plans from the start again. Until it has one, its GPUs are those known before.
-    this.#frames = new Frames(host);
+    this.#frames = new NvidiaFrameBuilder(host);
     if (first.kind === "snapshot") this.#frames.take(first.snapshot.plan);
     return undefined;
   }
 
-  async #readSnapshot(tier: Tier): Promise<Snapshot> {
+  async #readSnapshot(tier: Tier): Promise<WorkerSnapshot> {
     const connection = this.#connection;
     if (connection === undefined) throw new Error("BUG: read before the process was started");
     const request = { kind: "read", tier, knows: this.#frames.version } as const;
@@ -115,12 +115,12 @@ export class NvidiaSource implements PolledSource {
     return answer.snapshot;
   }
 
-  async #ask(connection: NvmlConnection, request: Request): Promise<Answer> {
+  async #ask(connection: NvmlConnection, request: WorkerRequest): Promise<WorkerResponse> {
     try {
       return await connection.ask(request);
     } catch (thrown) {
       this.#noticeEnd();
-      return { kind: "trouble", trouble: { stage: "worker", detail: sayError(thrown) } };
+      return { kind: "trouble", trouble: { stage: "worker", detail: formatError(thrown) } };
     }
   }
 
@@ -138,10 +138,10 @@ export class NvidiaSource implements PolledSource {
     });
   }
 
-  async #extras({ xids = [], processes }: Snapshot): Promise<Extra[]> {
+  async #extras({ xids = [], processes }: WorkerSnapshot): Promise<ExtraSeries[]> {
     if (processes === undefined) return [];
     const { resolver, settings } = this.#options;
-    const labels: Frames["labels"] = (at, extra) => this.#frames.labels(at, extra);
+    const labels: NvidiaFrameBuilder["labels"] = (at, extra) => this.#frames.labels(at, extra);
     return [
       ...xidExtras(xids, labels),
       ...(await ownerExtras(this.devices(), processes, resolver, labels)),

@@ -1,6 +1,6 @@
 /** NVIDIA's reasons for lower clocks, as the catalogue names them. Pure. */
 
-export const throttleReasons = [
+export const nvidiaThrottleReasons = [
   "power_cap",
   "power_brake",
   "thermal",
@@ -8,13 +8,13 @@ export const throttleReasons = [
   "sync_boost",
   "clock_setting",
 ] as const;
-export type ThrottleReason = (typeof throttleReasons)[number];
+export type NvidiaThrottleReason = (typeof nvidiaThrottleReasons)[number];
 
 /**
  * Bits: 0 idle (no throttling), 1 application clocks, 2 software power cap, 3 hardware slowdown, 4 sync boost,
  * 5 software thermal, 6 hardware thermal, 7 hardware power brake, 8 display clocks. Bit 3 is set beside 6 and 7.
  */
-export function throttledBy(bits: number): Record<ThrottleReason, boolean> {
+export function decodeThrottleBits(bits: number): Record<NvidiaThrottleReason, boolean> {
   const has = (bit: number): boolean => (bits & (1 << bit)) !== 0;
   return {
     power_cap: has(2),

@@ -7,17 +7,17 @@ import { code, codeName } from "./nvml/codes.ts";
 import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
 import { endWithParent } from "./orphan.ts";
 import type {
-  Answer,
-  Asked,
-  Opened,
+  WorkerResponse,
+  RequestEnvelope,
+  NvmlInfo,
   ProcessUsage,
-  Request,
-  Trouble,
+  WorkerRequest,
+  NvmlFailure,
   WorkerSettings,
 } from "./protocol.ts";
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
-import { Rota } from "./reader/slow-call-scheduler.ts";
-import { Session } from "./reader/session.ts";
+import { SlowCallScheduler } from "./reader/slow-call-scheduler.ts";
+import { NvmlSession } from "./reader/session.ts";
 import { SleepFiles } from "./reader/sleep.ts";
 
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
@@ -25,23 +25,23 @@ const firstRoundMs = 700;
 
 const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
 const sleep = new SleepFiles(sysfs);
-const rota = new Rota();
+const rota = new SlowCallScheduler();
 let loaded: LoadedNvml | undefined;
-let session: Session | undefined;
+let session: NvmlSession | undefined;
 let startedMs = 0;
 let timer: NodeJS.Timeout | undefined;
 
-process.on("message", ({ id, request }: Asked) => {
-  const reply = (answer: Answer): void => void process.send?.({ id, answer });
+process.on("message", ({ id, request }: RequestEnvelope) => {
+  const reply = (answer: WorkerResponse): void => void process.send?.({ id, answer });
   const fail = (thrown: unknown): void =>
     reply({ kind: "trouble", trouble: { stage: "worker", detail: String(thrown) } });
   handle(request, reply).catch(fail);
 });
 endWithParent();
 
-type Reply = (answer: Answer) => void;
+type Reply = (answer: WorkerResponse) => void;
 
-async function handle(request: Request, reply: Reply): Promise<void> {
+async function handle(request: WorkerRequest, reply: Reply): Promise<void> {
   switch (request.kind) {
     case "open": {
       const trouble = await open();
@@ -55,7 +55,7 @@ async function handle(request: Request, reply: Reply): Promise<void> {
       const trouble = await open();
       if (loaded === undefined || trouble !== undefined)
         return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
-      session ??= new Session(loaded.nvml, request.settings, Math.random, sleep, request.known);
+      session ??= new NvmlSession(loaded.nvml, request.settings, Math.random, sleep, request.known);
       session.start(Date.now());
       startedMs = performance.now();
       arm();
@@ -73,10 +73,10 @@ async function handle(request: Request, reply: Reply): Promise<void> {
   }
 }
 
-const noLibrary: Trouble = { stage: "library", detail: "NVML is not loaded" };
+const noLibrary: NvmlFailure = { stage: "library", detail: "NVML is not loaded" };
 
 /** Loads the library once and initialises it; again where it failed, since a driver may be loaded later. */
-async function open(): Promise<Trouble | undefined> {
+async function open(): Promise<NvmlFailure | undefined> {
   if (session !== undefined) return undefined;
   try {
     loaded ??= await loadNvml(libraries);
@@ -92,7 +92,7 @@ async function open(): Promise<Trouble | undefined> {
   return got === code.success ? undefined : { stage: "init", code: got, detail: codeName(got) };
 }
 
-function describe(): Opened {
+function describe(): NvmlInfo {
   const { nvml, path } = loaded as LoadedNvml;
   return {
     library: path,
@@ -159,7 +159,7 @@ function step(): void {
 }
 
 /** What a fast pass costs, for the check on real hardware: many in a row, with nothing else going on in the process. */
-function bench(passes: number): Answer {
+function bench(passes: number): WorkerResponse {
   const now = session;
   if (now === undefined) return { kind: "trouble", trouble: noLibrary };
   clearTimeout(timer);

@@ -1,6 +1,6 @@
 /** `otlp+http://HOST:PORT`: metrics that an OpenTelemetry SDK or collector sends, as frames. */
 import * as v from "valibot";
-import { listeningOf, listeningOptions } from "../listening-options.ts";
+import { resolveListeningOptions, listeningOptions } from "../listening-options.ts";
 import { defineSource } from "../source.ts";
 
 const name = "otlp+http";
@@ -22,6 +22,6 @@ export const otlpListener = defineSource({
     }),
   create: async (options, context) => {
     const { openOtlpListener } = await import("./open.ts");
-    return openOtlpListener(name, listeningOf(name, options, 4_318), context.log);
+    return openOtlpListener(name, resolveListeningOptions(name, options, 4_318), context.log);
   },
 });

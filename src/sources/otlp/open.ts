@@ -7,10 +7,10 @@ import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
-import { BatchTooLarge } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../formats/samples/limits.ts";
 import type { Log } from "../../base/log.ts";
-import type { HttpReply, ListeningOptions, Understood } from "../listening.ts";
-import { ListeningSource, RequestRefused } from "../listening.ts";
+import type { HttpReply, ListeningOptions, ReceivedBatch } from "../listening.ts";
+import { ListeningSource, RequestRejectedError } from "../listening.ts";
 
 type Address = Pick<ListeningOptions, "host" | "port" | "token" | "maxBodyBytes" | "maxHeldBytes">;
 
@@ -33,7 +33,7 @@ export function openOtlpListener(
   });
 }
 
-function understand(body: Buffer, json: boolean, cache: OtlpCache): Understood {
+function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatch {
   try {
     cache.makeRoom();
     const { batch, delta, malformed, trouble } = json
@@ -52,10 +52,11 @@ function understand(body: Buffer, json: boolean, cache: OtlpCache): Understood {
     };
     return { batch, answer };
   } catch (thrown) {
-    if (thrown instanceof BatchTooLarge) throw new RequestRefused(413, thrown.message);
+    if (thrown instanceof BatchTooLargeError) throw new RequestRejectedError(413, thrown.message);
     const isBad =
       thrown instanceof ProtoError || thrown instanceof OtlpError || thrown instanceof SyntaxError;
-    if (isBad) throw new RequestRefused(400, `not a valid metrics request: ${thrown.message}`);
+    if (isBad)
+      throw new RequestRejectedError(400, `not a valid metrics request: ${thrown.message}`);
     throw thrown;
   }
 }
@@ -64,7 +65,7 @@ function isJson(headers: http.IncomingHttpHeaders): boolean {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/json") return true;
   if (type === "application/x-protobuf" || type === "application/protobuf") return false;
-  throw new RequestRefused(415, "send application/x-protobuf or application/json");
+  throw new RequestRejectedError(415, "send application/x-protobuf or application/json");
 }
 
 function refusal(status: number, sentence: string, headers: http.IncomingHttpHeaders): HttpReply {

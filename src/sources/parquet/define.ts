@@ -1,7 +1,7 @@
 /** `parquet:`, `s3://` and `webhdfs://`: a lake or Parquet files read again as frames, and logs that lie beside them. */
 import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
 import { defineSource } from "../source.ts";
 import { s3Options } from "../../net/objects/s3-options.ts";
@@ -53,7 +53,7 @@ export const parquet = defineSource({
         ? { state: "not-found", says: `There is no GPU table in ${path}.` }
         : { state: "found", says: `${path} has ${found.length} files.` };
     } catch (thrown) {
-      return { state: "failed", says: sayError(thrown) };
+      return { state: "failed", says: formatError(thrown) };
     }
   },
   create: async ({ path, ...options }) => {

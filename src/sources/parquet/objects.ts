@@ -8,10 +8,10 @@ import type { FileInfo, FileStore } from "../../net/objects/store.ts";
 import { parsePath } from "../../lake/names.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceContext, StreamingSource } from "../source.ts";
-import type { ReadOptions } from "./source.ts";
+import type { LakeReadOptions } from "./source.ts";
 import { LakeSource } from "./source.ts";
 
-export interface ObjectOptions extends ReadOptions {
+export interface ObjectOptions extends LakeReadOptions {
   readonly "gpu-name"?: string | undefined;
   readonly vendor?: string | undefined;
   readonly uuid?: string | undefined;

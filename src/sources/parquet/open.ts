@@ -3,12 +3,12 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
-import type { ReadOptions } from "./source.ts";
+import type { LakeReadOptions } from "./source.ts";
 import { LakeSource } from "./source.ts";
 
 export async function openParquetSource(
   given: string | undefined,
-  options: ReadOptions,
+  options: LakeReadOptions,
 ): Promise<LakeSource> {
   if (given === undefined)
     throw new GpulseError(

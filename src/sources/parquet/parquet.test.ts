@@ -11,7 +11,7 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { openSources } from "../open.ts";
-import type { Emitted, SourceContext, StreamingSource } from "../source.ts";
+import type { StreamFrameInfo, SourceContext, StreamingSource } from "../source.ts";
 import { ObjectSource } from "./objects.ts";
 
 let folder = "";
@@ -65,7 +65,7 @@ async function writeLake(): Promise<void> {
 
 async function read(source: StreamingSource): Promise<string[]> {
   const found: string[] = [];
-  await source.run(async ({ timeMs, layout, values }, about: Emitted = {}) => {
+  await source.run(async ({ timeMs, layout, values }, about: StreamFrameInfo = {}) => {
     const text = layout.series.map(({ metric, suffix, labels }, slot) => {
       const all = labels.map(([name, value]) => `${name}=${value}`).join();
       return `${metric.name}${suffix}{${all}}=${values[slot]}`;

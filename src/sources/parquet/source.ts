@@ -4,8 +4,8 @@
  */
 import { GpulseError } from "../../base/error.ts";
 import type { FileInfo, FileStore } from "../../net/objects/store.ts";
-import { FileTrouble } from "../../net/objects/store.ts";
-import type { OpenedFile } from "../../lake/decode.ts";
+import { FileStoreError } from "../../net/objects/store.ts";
+import type { ParquetFile } from "../../lake/decode.ts";
 import { LakeFileError, openFile } from "../../lake/decode.ts";
 import { listLake } from "../../lake/files.ts";
 import { FrameRebuilder } from "../../lake/frames.ts";
@@ -14,7 +14,7 @@ import type { Rows, TableName } from "../../lake/table.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, StreamingSource } from "../source.ts";
 
-export interface ReadOptions {
+export interface LakeReadOptions {
   readonly start?: string | undefined;
   readonly end?: string | undefined;
   readonly series: boolean;
@@ -28,11 +28,11 @@ export class LakeSource implements StreamingSource {
   readonly shape = "streaming";
   readonly #files: FileStore;
   readonly #single: FileInfo | undefined;
-  readonly #options: ReadOptions;
+  readonly #options: LakeReadOptions;
   readonly #rebuilder = new FrameRebuilder();
   readonly #devices = new Map<string, Device>();
 
-  constructor(files: FileStore, single: FileInfo | undefined, options: ReadOptions) {
+  constructor(files: FileStore, single: FileInfo | undefined, options: LakeReadOptions) {
     this.#files = files;
     this.#single = single;
     this.#options = options;
@@ -87,14 +87,14 @@ export class LakeSource implements StreamingSource {
         await this.#emitFiles(listed, watched, signal);
         return;
       } catch (thrown) {
-        const gone = thrown instanceof FileTrouble && thrown.code === "FILES_MISSING";
+        const gone = thrown instanceof FileStoreError && thrown.code === "FILES_MISSING";
         if (!gone || emitted || attempt >= 5) throw thrown;
       }
     }
   }
 
   async #emitFiles(listed: readonly FileInfo[], emit: Emit, signal: AbortSignal): Promise<void> {
-    const opened: OpenedFile[] = [];
+    const opened: ParquetFile[] = [];
     for (const { path, bytes } of listed)
       opened.push(await openFile(this.#files, path, bytes, signal));
     const count = opened.reduce((sum, { rowCount }) => sum + rowCount, 0);

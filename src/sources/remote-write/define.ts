@@ -1,7 +1,7 @@
 /** `remote-write+http://HOST:PORT`: what a Prometheus, an agent or anything else sends by remote-write, as frames. */
 import * as v from "valibot";
 import { defineSource } from "../source.ts";
-import { listeningOf, listeningOptions } from "../listening-options.ts";
+import { resolveListeningOptions, listeningOptions } from "../listening-options.ts";
 
 const name = "remote-write+http";
 
@@ -26,6 +26,10 @@ export const remoteWriteListener = defineSource({
     }),
   create: async (options, context) => {
     const { openRemoteWriteListener } = await import("./open.ts");
-    return openRemoteWriteListener(name, listeningOf(name, options, 9_201), context.log);
+    return openRemoteWriteListener(
+      name,
+      resolveListeningOptions(name, options, 9_201),
+      context.log,
+    );
   },
 });

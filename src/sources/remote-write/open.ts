@@ -3,11 +3,11 @@ import type http from "node:http";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
-import { BatchTooLarge } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../formats/samples/limits.ts";
 import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../base/log.ts";
-import type { ListeningOptions, Understood } from "../listening.ts";
-import { ListeningSource, RequestRefused } from "../listening.ts";
+import type { ListeningOptions, ReceivedBatch } from "../listening.ts";
+import { ListeningSource, RequestRejectedError } from "../listening.ts";
 
 type Address = Pick<ListeningOptions, "host" | "port" | "token" | "maxBodyBytes" | "maxHeldBytes">;
 
@@ -29,18 +29,18 @@ function understand(
   packed: Buffer,
   headers: http.IncomingHttpHeaders,
   maxBytes: number,
-): Understood {
+): ReceivedBatch {
   const type = headers["content-type"] ?? "application/x-protobuf";
   const proto = /;\s*proto="?([\w.]+)/i.exec(type)?.[1] ?? "prometheus.WriteRequest";
   const isSecond = proto === "io.prometheus.write.v2.Request";
   const isKnown = isSecond || proto === "prometheus.WriteRequest";
   if (!/^application\/x-protobuf\b/i.test(type) || !isKnown)
-    throw new RequestRefused(
+    throw new RequestRejectedError(
       415,
       "send application/x-protobuf with proto=prometheus.WriteRequest or io.prometheus.write.v2.Request",
     );
   if ((headers["content-encoding"] ?? "snappy") !== "snappy")
-    throw new RequestRefused(415, "send it with content encoding snappy");
+    throw new RequestRejectedError(415, "send it with content encoding snappy");
   try {
     const bytes = decompressSnappy(packed, maxBytes);
     const batch = isSecond ? decodeWriteRequestV2(bytes).batch : decodeWriteRequest(bytes);
@@ -51,9 +51,9 @@ function understand(
     };
     return { batch, answer: { status: 204, ...(isSecond && { headers: written }) } };
   } catch (thrown) {
-    if (thrown instanceof BatchTooLarge) throw new RequestRefused(413, thrown.message);
+    if (thrown instanceof BatchTooLargeError) throw new RequestRejectedError(413, thrown.message);
     if (thrown instanceof ProtoError || thrown instanceof SnappyError)
-      throw new RequestRefused(400, `not a valid write request: ${thrown.message}`);
+      throw new RequestRejectedError(400, `not a valid write request: ${thrown.message}`);
     throw thrown;
   }
 }

@@ -1,7 +1,7 @@
 /** The trace of a run as frames in the order of time. A row gives what was read at that instant and nothing else. */
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
-import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { openArchive } from "../../formats/run/archive.ts";
 import type { RunTrace } from "../../formats/run/trace.ts";
 import { readTrace } from "../../formats/run/trace.ts";
@@ -21,7 +21,7 @@ interface RunReadings {
 }
 
 /** Of run.json only who the GPUs are: the rest is not for a source. */
-const described = v.looseObject({
+const runDevicesSchema = v.looseObject({
   devices: v.array(
     v.looseObject({
       uuid: v.string(),
@@ -45,13 +45,15 @@ export async function readRun(file: string): Promise<RunReadings> {
     bytes = await readFile(file);
   } catch (thrown) {
     const why =
-      systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${sayError(thrown)})`;
+      systemCode(thrown) === "ENOENT"
+        ? "does not exist"
+        : `cannot be read (${formatError(thrown)})`;
     throw new GpulseError("FILE_UNREADABLE", `The run file ${file} ${why}.`, { cause: thrown });
   }
   const { entries } = await openArchive(bytes, file);
   const [json, trace] = [entries.get("run.json"), entries.get("trace.parquet")];
   if (json === undefined || trace === undefined) throw new Error("BUG: an archive without a trace");
-  const checked = v.safeParse(described, JSON.parse(Buffer.from(json).toString("utf8")));
+  const checked = v.safeParse(runDevicesSchema, JSON.parse(Buffer.from(json).toString("utf8")));
   if (!checked.success)
     throw new GpulseError("RUN_FILE", `${file} does not say which GPUs its readings are of.`);
   return { devices: checked.output.devices, trace: await readTrace(trace, file) };
@@ -101,7 +103,7 @@ const nextOf = (frames: Iterator<Frame, undefined>): Frame | undefined => {
   return next.done === true ? undefined : next.value;
 };
 
-interface Reading {
+interface TraceValue {
   readonly uuid: string;
   readonly column: string;
   readonly value: number;
@@ -119,7 +121,7 @@ function* framesOf(
     const times = devices.flatMap(({ uuid }) => trace.get(uuid)?.timeMs[next.get(uuid) ?? 0] ?? []);
     if (times.length === 0) return undefined;
     const timeMs = Math.min(...times);
-    const readings: Reading[] = [];
+    const readings: TraceValue[] = [];
     for (const { uuid } of devices) {
       const own = trace.get(uuid);
       const row = next.get(uuid) ?? 0;
@@ -138,7 +140,7 @@ function* framesOf(
 
 function frameOf(
   timeMs: number,
-  readings: readonly Reading[],
+  readings: readonly TraceValue[],
   devices: readonly (Device & { readonly host: string })[],
   layouts: Map<string, Layout>,
   withInfo: boolean,
@@ -153,7 +155,7 @@ function frameOf(
 }
 
 function layoutOf(
-  readings: readonly Reading[],
+  readings: readonly TraceValue[],
   devices: readonly (Device & { readonly host: string })[],
   withInfo: boolean,
 ): Layout {

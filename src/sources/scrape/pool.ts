@@ -4,9 +4,9 @@ import type { LabelSet } from "../../model/labels.ts";
 import { configKey, seriesKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 import type { DiscoveredGroup } from "./discovery/group.ts";
-import type { LoopSettings, ScrapeSurroundings } from "./loop/loop.ts";
+import type { LoopSettings, ScrapeContext } from "./loop/loop.ts";
 import { ScrapeLoop } from "./loop/loop.ts";
-import { populate } from "./targets/populate.ts";
+import { populateTarget } from "./targets/populate.ts";
 import { Target } from "./targets/target.ts";
 
 interface GroupTargets {
@@ -18,7 +18,7 @@ interface GroupTargets {
 const maxSockets = 4_096;
 
 export class ScrapePool {
-  readonly #around: ScrapeSurroundings;
+  readonly #around: ScrapeContext;
   /** Told of every loop that ends because its target is gone, after its last scrape. */
   readonly #ended: (loop: ScrapeLoop) => void;
   #config: ScrapeConfig;
@@ -34,7 +34,7 @@ export class ScrapePool {
   #droppedCount = 0;
   #refused: string | undefined;
 
-  constructor(config: ScrapeConfig, around: ScrapeSurroundings, ended: (loop: ScrapeLoop) => void) {
+  constructor(config: ScrapeConfig, around: ScrapeContext, ended: (loop: ScrapeLoop) => void) {
     this.#config = config;
     this.#client = new HttpClient(config.http, maxSockets);
     this.#around = around;
@@ -141,7 +141,7 @@ export class ScrapePool {
     const active: Target[] = [];
     const dropped: LabelSet[] = [];
     group.targets.forEach((labels, index) => {
-      const made = populate(labels, group.labels, this.#config);
+      const made = populateTarget(labels, group.labels, this.#config);
       if (made.is === "dropped") dropped.push(made.discovered);
       else if (made.is === "active")
         active.push(new Target({ ...made, params: this.#config.params }));

@@ -1,11 +1,11 @@
 /** All scraping: a pool per job, fed by discoveries that jobs may share. A new configuration changes what it changes and no more. */
 import { configKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
-import type { Surroundings } from "./discovery/discovery.ts";
+import type { DiscoveryContext } from "./discovery/discovery.ts";
 import { planDiscoveries } from "./discovery/discovery.ts";
 import type { DiscoveredGroup, Discovery } from "./discovery/group.ts";
-import { Endings } from "./loop/stale-series-queue.ts";
-import type { ScrapeLoop, ScrapeSurroundings } from "./loop/loop.ts";
+import { StaleSeriesQueue } from "./loop/stale-series-queue.ts";
+import type { ScrapeLoop, ScrapeContext } from "./loop/loop.ts";
 import { ScrapePool } from "./pool.ts";
 
 interface Provider {
@@ -28,15 +28,15 @@ const betweenSyncsMs = 1_000;
 const patienceMs = 5_000;
 
 export class Scraper {
-  readonly #around: ScrapeSurroundings & Surroundings;
+  readonly #around: ScrapeContext & DiscoveryContext;
   readonly #providers = new Map<string, Provider>();
   readonly #jobs = new Map<string, Job>();
-  readonly #endings: Endings;
+  readonly #endings: StaleSeriesQueue;
   readonly #leaving = new Set<ScrapePool>();
 
-  constructor(around: ScrapeSurroundings & Surroundings) {
+  constructor(around: ScrapeContext & DiscoveryContext) {
     this.#around = around;
-    this.#endings = new Endings(around, () => this.#running());
+    this.#endings = new StaleSeriesQueue(around, () => this.#running());
   }
 
   /** In order of their names. */

@@ -4,7 +4,7 @@ import { didYouMean } from "../../config/closest.ts";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { defineSource } from "../source.ts";
-import type { SaidLoad } from "./follow/reported-load.ts";
+import type { ReportedLoad } from "./follow/reported-load.ts";
 
 const hourMs = 3_600_000;
 const speedTakes = "a number from 0.01 to 100000, or max to stream as fast as it can";
@@ -128,7 +128,7 @@ export const sim = defineSource({
   }),
   create: async (options, context) => {
     const { Emitter } = await import("./emit/emitter.ts");
-    const { Fleet } = await import("./fleet/fleet.ts");
+    const { SimFleet } = await import("./fleet/fleet.ts");
     const { findModel, models } = await import("./models/index.ts");
     const { loadScenario } = await import("./scenario/load.ts");
     const { SimulatedSource, SimulatedStream } = await import("./source.ts");
@@ -166,9 +166,9 @@ export const sim = defineSource({
     const follow =
       follower === undefined
         ? undefined
-        : (index: number): SaidLoad | undefined => follower.of(index);
+        : (index: number): ReportedLoad | undefined => follower.of(index);
     const owner = `${context.host}/${context.ordinal ?? 1}`;
-    const fleet = new Fleet(scenario, { seed, owner, gpus, model, follow }, startMs);
+    const fleet = new SimFleet(scenario, { seed, owner, gpus, model, follow }, startMs);
     const emitter = new Emitter(fleet, context.host);
     if (options.speed !== "max") {
       return new SimulatedSource(

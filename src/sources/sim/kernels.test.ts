@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { busyAt, kernelNamed, kernels } from "./kernels.ts";
+import { busyAt, findKernelName, kernels } from "./kernels.ts";
 
 test.each([
   ["idle", "idle"],
@@ -20,10 +20,10 @@ test.each([
   ["llm_serving_heavy", "infer_heavy"],
   ["gpu_burn", "stress"],
   ["cool-down", "idle"],
-])("%s is %s", (name, kernel) => expect(kernelNamed(name)).toBe(kernel));
+])("%s is %s", (name, kernel) => expect(findKernelName(name)).toBe(kernel));
 
 test("a name that says nothing is not guessed at", () =>
-  expect(kernelNamed("phase-7")).toBeUndefined());
+  expect(findKernelName("phase-7")).toBeUndefined());
 
 test("training stalls between its bursts of steps", () => {
   expect(busyAt(kernels.train.pattern, 5_000)).toBe(0.98);

@@ -1,7 +1,7 @@
 /** Kinds of work as physical intensities, and the names people give them. Constants only; how long and when is the workload's business. */
 
 /** How a kind of work fills time when nothing finer is known. */
-export type Pattern =
+export type ActivityPattern =
   | { readonly kind: "steady"; readonly busy: number }
   | {
       readonly kind: "cycle";
@@ -21,11 +21,11 @@ export interface Kernel {
   readonly tensor: number;
   readonly receive: number;
   readonly transmit: number;
-  readonly pattern: Pattern;
+  readonly pattern: ActivityPattern;
 }
 
-const steady = (busy: number): Pattern => ({ kind: "steady", busy });
-const cycle = (onMs: number, offMs: number, busy = 0.98): Pattern => ({
+const steady = (busy: number): ActivityPattern => ({ kind: "steady", busy });
+const cycle = (onMs: number, offMs: number, busy = 0.98): ActivityPattern => ({
   kind: "cycle",
   onMs,
   offMs,
@@ -37,7 +37,7 @@ const kernel = (
   dram: number,
   memoryBusy: number,
   tensor: number,
-  pattern: Pattern = steady(0.98),
+  pattern: ActivityPattern = steady(0.98),
   receive = 0,
   transmit = 0,
 ): Kernel => ({ core, dram, memoryBusy, tensor, pattern, receive, transmit });
@@ -106,7 +106,7 @@ const families: readonly (readonly [pattern: RegExp, family: string])[] = [
 ];
 
 /** The kind of work a name such as `gemm-fp16` or `inference_light` means, or undefined where it says nothing known. */
-export function kernelNamed(text: string): KernelName | undefined {
+export function findKernelName(text: string): KernelName | undefined {
   const words = text
     .toLowerCase()
     .split(/[^a-z0-9]+/)
@@ -138,7 +138,7 @@ export function isKernelName(name: string): name is KernelName {
 }
 
 /** Share of a pattern's cycle that is busy at an instant. */
-export function busyAt(pattern: Pattern, sinceStartMs: number): number {
+export function busyAt(pattern: ActivityPattern, sinceStartMs: number): number {
   if (pattern.kind === "steady") return pattern.busy;
   return sinceStartMs % (pattern.onMs + pattern.offMs) < pattern.onMs ? pattern.busy : 0;
 }
@@ -157,7 +157,7 @@ const coreOverMemoryBusy: readonly (readonly [memoryBusy: number, core: number])
 ];
 
 /** The kernel of work that has no name, from the memory controller's share of its busy time. */
-export function kernelSeen(memoryBusy: number): Kernel {
+export function inferKernel(memoryBusy: number): Kernel {
   let [lowBusy, lowCore] = [0, 0];
   let core = 0;
   for (const [busy, coreThere] of coreOverMemoryBusy) {

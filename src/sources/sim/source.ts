@@ -4,7 +4,7 @@ import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { PolledSource, StreamingSource } from "../source.ts";
 import type { Emitter } from "./emit/emitter.ts";
-import type { Fleet } from "./fleet/fleet.ts";
+import type { SimFleet } from "./fleet/fleet.ts";
 import type { Follower } from "./follow/follower.ts";
 import type { VirtualTime } from "./time.ts";
 
@@ -13,7 +13,7 @@ const tiers: readonly Tier[] = ["fast", "slow", "static"];
 export class SimulatedSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers = tiers;
-  readonly #fleet: Fleet;
+  readonly #fleet: SimFleet;
   readonly #emitter: Emitter;
   readonly #time: VirtualTime;
   readonly #speed: number;
@@ -21,7 +21,7 @@ export class SimulatedSource implements PolledSource {
   readonly #hanging = new Set<NodeJS.Timeout>();
 
   constructor(
-    fleet: Fleet,
+    fleet: SimFleet,
     emitter: Emitter,
     time: VirtualTime,
     speed: number,
@@ -80,11 +80,11 @@ export interface StreamPace {
 /** Every frame of a span of virtual time, in order, with virtual timestamps. */
 export class SimulatedStream implements StreamingSource {
   readonly shape = "streaming";
-  readonly #fleet: Fleet;
+  readonly #fleet: SimFleet;
   readonly #emitter: Emitter;
   readonly #pace: StreamPace;
 
-  constructor(fleet: Fleet, emitter: Emitter, pace: StreamPace) {
+  constructor(fleet: SimFleet, emitter: Emitter, pace: StreamPace) {
     this.#fleet = fleet;
     this.#emitter = emitter;
     this.#pace = pace;

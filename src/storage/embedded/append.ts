@@ -5,10 +5,10 @@
 import type { LabelSet } from "../../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { RawLabels } from "./index/raw-labels.ts";
-import type { AppendResult, Refusal } from "./options.ts";
+import type { AppendResult, RefusedSample } from "./options.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 import { putStale } from "../../model/stale.ts";
-import type { SampleColumns } from "./wal/records.ts";
+import type { WalSampleColumns } from "./wal/records.ts";
 
 /** Given instead of a series whose samples are to be refused because there are too many series already. */
 export const refusedByLimit = 0xffffffff;
@@ -25,8 +25,8 @@ export interface AppendTarget {
   lookUp(ref: number, timeMs: number, words: Uint32Array, i: number): "nothing" | "same" | "other";
   /** A series that is not in the log yet. */
   created(ref: number, labels: LabelSet): void;
-  log(columns: SampleColumns): void;
-  keep(ref: number, timeMs: number, columns: SampleColumns, i: number, late: boolean): void;
+  log(columns: WalSampleColumns): void;
+  keep(ref: number, timeMs: number, columns: WalSampleColumns, i: number, late: boolean): void;
   count(result: AppendResult): void;
 }
 
@@ -37,7 +37,7 @@ interface Tally {
   refusedConflicts: number;
   refusedTooOld: number;
   refusedByLimit: number;
-  refusals: Refusal[];
+  refusals: RefusedSample[];
   reason?: string;
 }
 
@@ -122,7 +122,7 @@ export class Appender {
     this.#n = 0;
     const n = this.#sift(gathered, tally);
     if (n > 0) {
-      const columns: SampleColumns = {
+      const columns: WalSampleColumns = {
         n,
         refs: this.#refs,
         times: this.#times,
@@ -130,7 +130,7 @@ export class Appender {
         words: this.#words,
       };
       this.#target.log(columns);
-      keepAll(this.#target, columns, tally);
+      appendAll(this.#target, columns, tally);
     }
     const { reason } = this.#target.budget;
     if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason = reason;
@@ -198,9 +198,9 @@ export class Appender {
 }
 
 /** Puts logged samples into the head; what a batch says twice is found here, and so it is when the log is replayed. */
-export function keepAll(
+export function appendAll(
   target: Pick<AppendTarget, "isNewer" | "lookUp" | "keep">,
-  columns: SampleColumns,
+  columns: WalSampleColumns,
   tally: Tally,
 ): void {
   const { n, refs, times, words } = columns;
@@ -233,7 +233,7 @@ export const newTally = (): Tally => ({
   refusals: [],
 });
 
-function refuse(tally: Tally, why: Refusal["why"], ref: number, timeMs: number): void {
+function refuse(tally: Tally, why: RefusedSample["why"], ref: number, timeMs: number): void {
   if (why === "conflict") tally.refusedConflicts++;
   else if (why === "limit") tally.refusedByLimit++;
   else tally.refusedTooOld++;

@@ -29,7 +29,7 @@ export interface Tombstone {
 }
 
 /** The pieces that hold one series' samples, as columns of numbers that are used again for the next series. */
-export class Pieces {
+export class SeriesPieces {
   readonly sources: ColumnSource[] = [];
   readonly addresses: number[] = [];
   readonly timebases: number[] = [];

@@ -1,5 +1,5 @@
 /** What the disk refuses now: each kind from its first failure until the same work succeeds. Logged when it begins and when it ends. */
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "./error.ts";
 
@@ -16,7 +16,7 @@ export const isDiskFull = (thrown: unknown): boolean =>
   full.has(systemCode(thrown) ?? "") ||
   (thrown instanceof StoreError && (thrown.kind === "full" || isDiskFull(thrown.cause)));
 
-export class Failures {
+export class DiskFailures {
   readonly #log: Log;
   readonly #now = new Map<FailureKind, Failure>();
 
@@ -26,7 +26,7 @@ export class Failures {
 
   /** `consequence` says what does not happen meanwhile. */
   add(kind: FailureKind, consequence: string, thrown: unknown): void {
-    const sentence = `${consequence}: ${sayError(thrown)}`;
+    const sentence = `${consequence}: ${formatError(thrown)}`;
     const known = this.#now.get(kind);
     this.#now.set(kind, { sentence, isFull: isDiskFull(thrown) });
     if (known?.sentence !== sentence) this.#log.error(sentence);

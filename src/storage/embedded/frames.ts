@@ -11,7 +11,7 @@ import type { Appender } from "./append.ts";
 import { refusedByLimit } from "./append.ts";
 import type { AppendResult } from "./options.ts";
 
-interface Known {
+interface LayoutRefs {
   /** Series were dropped since: the numbers may mean others. */
   readonly generation: number;
   readonly refs: Uint32Array;
@@ -29,13 +29,13 @@ export interface FrameOrigin {
   readonly tier: string;
 }
 
-interface Seen {
+interface OpenLayout {
   readonly extra: LabelSet;
   readonly timeMs: number;
 }
 
-interface Place {
-  readonly layouts: Map<Layout, Seen>;
+interface OpenLayouts {
+  readonly layouts: Map<Layout, OpenLayout>;
   /** How many there were when those long silent were last let go. */
   kept: number;
 }
@@ -45,12 +45,12 @@ const streamTier = "stream";
 const lookbackMs = 5 * 60_000;
 const fewLayouts = 100;
 
-export class FrameWriter {
+export class FrameAppender {
   readonly #appender: Appender;
   readonly #generation: () => number;
-  readonly #known = new WeakMap<Layout, Known>();
+  readonly #known = new WeakMap<Layout, LayoutRefs>();
   /** By source and tier, the layouts whose series are open: the newest alone, but in a stream all that were seen lately. */
-  readonly #open = new Map<string, Map<string, Place>>();
+  readonly #open = new Map<string, Map<string, OpenLayouts>>();
 
   constructor(appender: Appender, generation: () => number) {
     this.#appender = appender;
@@ -62,8 +62,8 @@ export class FrameWriter {
     appender.client = client;
     appender.discard();
     const known = this.#of(frame.layout, extra);
-    const places = this.#open.get(source) ?? new Map<string, Place>();
-    const open = places.get(tier) ?? { layouts: new Map<Layout, Seen>(), kept: 0 };
+    const places = this.#open.get(source) ?? new Map<string, OpenLayouts>();
+    const open = places.get(tier) ?? { layouts: new Map<Layout, OpenLayout>(), kept: 0 };
     const timeMs = Math.round(frame.timeMs);
     if (tier !== streamTier)
       for (const before of open.layouts.keys())
@@ -104,7 +104,7 @@ export class FrameWriter {
   }
 
   /** Series of the layout before that have no value in the new one's frame: not in it, or absent, as of a GPU that is lost. */
-  #end(before: Layout, frame: Frame, now: Known, timeMs: number): void {
+  #end(before: Layout, frame: Frame, now: LayoutRefs, timeMs: number): void {
     // What it had when it was last the newest says nothing any more.
     now.present.fill(0);
     const old = this.#known.get(before);
@@ -116,14 +116,14 @@ export class FrameWriter {
     }
   }
 
-  #of(layout: Layout, extra: LabelSet): Known {
+  #of(layout: Layout, extra: LabelSet): LayoutRefs {
     const generation = this.#generation();
     const known = this.#known.get(layout);
     if (known?.generation === generation) return known;
     const refs = Uint32Array.from(layout.series, (series) =>
       this.#appender.ref(storedLabels(series, extra)),
     );
-    const made: Known = {
+    const made: LayoutRefs = {
       generation,
       refs,
       present: known?.present ?? new Uint8Array(refs.length),
@@ -135,7 +135,7 @@ export class FrameWriter {
 }
 
 /** A stream may go on for months, and its machines come and go. */
-function letGo(place: Place, nowMs: number): void {
+function letGo(place: OpenLayouts, nowMs: number): void {
   const { layouts } = place;
   if (layouts.size <= 2 * place.kept + fewLayouts) return;
   for (const [layout, { timeMs }] of layouts)

@@ -2,7 +2,7 @@
 import type { LabelSet } from "../../model/labels.ts";
 import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
-import type { SampleColumns } from "./wal/records.ts";
+import type { WalSampleColumns } from "./wal/records.ts";
 import { samplesBound, seriesBound, writeSamples, writeSeries } from "./wal/records.ts";
 
 export class LogWriter {
@@ -24,7 +24,7 @@ export class LogWriter {
     this.#newLabels.push(labels);
   }
 
-  write(columns: SampleColumns): void {
+  write(columns: WalSampleColumns): void {
     const refs = this.#newRefs;
     const most =
       framedBytes(samplesBound(columns.n)) +

@@ -1,16 +1,16 @@
 /** Finds one sample of one series, wherever it is kept: what decides between a duplicate, a conflict and a late sample. */
-import { Pieces } from "./column-source.ts";
+import { SeriesPieces } from "./column-source.ts";
 import type { ColumnSource } from "./column-source.ts";
 import { ColumnBuffer } from "./merge.ts";
 
 interface Collecting extends ColumnSource {
-  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+  collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;
 }
 
-const pieces = new Pieces();
+const pieces = new SeriesPieces();
 const column = new ColumnBuffer();
 
-export type Found = "nothing" | "same" | "other";
+export type LookupResult = "nothing" | "same" | "other";
 
 /** Compares with sample `i` of `words`, bit by bit. */
 export function lookUp(
@@ -19,7 +19,7 @@ export function lookUp(
   timeMs: number,
   words: Uint32Array,
   i: number,
-): Found {
+): LookupResult {
   pieces.clear();
   for (const source of sources) source.collect(ref, timeMs, timeMs, pieces);
   for (let p = 0; p < pieces.length; p++) {

@@ -3,18 +3,24 @@
  * at a time; whatever fails is tried again later, and nothing is forgotten before its successor is on the disk.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { Block, type BlockContext } from "./blocks/block.ts";
 import type { UnreadableSource } from "./blocks/job.ts";
 import { planMerge } from "./blocks/plan.ts";
-import type { Workshop } from "./blocks/worker-pool.ts";
+import type { BlockWorkerPool } from "./blocks/worker-pool.ts";
 import { makeReserve } from "./files/reserve.ts";
-import { collectGarbage, letYoungFollowHeap } from "../../base/heap.ts";
+import { collectGarbage, growYoungGenerationWithHeap } from "../../base/heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
 import { ReplacedUnsyncedError } from "../../base/state/atomic.ts";
 import { describeUnreadable, unreadablePage } from "./quarantine.ts";
-import { applyRetention, cutoffMs, describeJump, planned, replaceOverdue } from "./retention.ts";
+import {
+  applyRetention,
+  cutoffMs,
+  describeJump,
+  toPlannedBlocks,
+  replaceOverdue,
+} from "./retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
 import { reopenBlock } from "./start.ts";
 import type { StoreState } from "./state.ts";
@@ -36,7 +42,7 @@ const storeTrustedEveryMs = 600_000;
 
 export class Maintenance {
   readonly #state: StoreState;
-  readonly #workshop: Workshop;
+  readonly #workshop: BlockWorkerPool;
   readonly #seriesDropped: () => void;
   #sealedAtMs: number;
   #queue: Promise<unknown> = Promise.resolve();
@@ -47,7 +53,7 @@ export class Maintenance {
   seals = 0;
   compactions = 0;
 
-  constructor(state: StoreState, workshop: Workshop, seriesDropped: () => void) {
+  constructor(state: StoreState, workshop: BlockWorkerPool, seriesDropped: () => void) {
     this.#state = state;
     this.#workshop = workshop;
     this.#seriesDropped = seriesDropped;
@@ -63,7 +69,7 @@ export class Maintenance {
 
   /** One round of everything that is due. */
   round(): Promise<void> {
-    letYoungFollowHeap();
+    growYoungGenerationWithHeap();
     const state = this.#state;
     return this.enqueue(async () => {
       try {
@@ -108,7 +114,11 @@ export class Maintenance {
     this.#retryUnreadable();
     for (;;) {
       const readable = state.blocks.filter((block) => !state.quarantine.has(block));
-      const merge = planMerge(planned(readable), cutoffMs(state), state.options.retentionMs);
+      const merge = planMerge(
+        toPlannedBlocks(readable),
+        cutoffMs(state),
+        state.options.retentionMs,
+      );
       if (merge.length === 0) return;
       await this.#merge(merge.map(({ block }) => block));
     }
@@ -318,6 +328,6 @@ function reopenFailure(file: string, context: BlockContext): string | undefined 
     new Block(file, context).release();
     return undefined;
   } catch (thrown) {
-    return sayError(thrown);
+    return formatError(thrown);
   }
 }

@@ -1,5 +1,5 @@
 /** Puts the pieces of one series together: one after another where they allow it, sorted and each instant once where they overlap. */
-import type { Pieces, Tombstone } from "./column-source.ts";
+import type { SeriesPieces, Tombstone } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 
 /** A column that grows, used again for every series. */
@@ -27,7 +27,7 @@ export class ColumnBuffer {
 }
 
 /** Values alone, of pieces that follow each other; their instants are the pieces' instants one after another. */
-export function concatValues(pieces: Pieces, out: ColumnBuffer): void {
+export function concatValues(pieces: SeriesPieces, out: ColumnBuffer): void {
   if (out.values.length < pieces.samples) out.reserve(pieces.samples);
   out.n = 0;
   out.odd = false;
@@ -45,7 +45,7 @@ export function concatValues(pieces: Pieces, out: ColumnBuffer): void {
   }
 }
 
-export function concatTimes(pieces: Pieces, out: Float64Array): number {
+export function concatTimes(pieces: SeriesPieces, out: Float64Array): number {
   let n = 0;
   for (let i = 0; i < pieces.length; i++) {
     const count = pieces.counts[i] as number;
@@ -59,7 +59,7 @@ const piece = new ColumnBuffer();
 const tail = new ColumnBuffer();
 
 /** Values and instants of pieces that overlap or of which something is deleted. Of two samples at one instant the first piece's stays. */
-export function mergePieces(pieces: Pieces, out: ColumnBuffer): void {
+export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
   out.reserve(pieces.samples);
   out.n = 0;
   out.odd = false;
@@ -79,7 +79,7 @@ export function mergePieces(pieces: Pieces, out: ColumnBuffer): void {
 }
 
 /** Decodes one piece without what is deleted from it; true if a NaN may be among it. */
-function readPiece(pieces: Pieces, i: number): boolean {
+function readPiece(pieces: SeriesPieces, i: number): boolean {
   const count = pieces.counts[i] as number;
   const source = pieces.sources[i];
   piece.reserve(count);

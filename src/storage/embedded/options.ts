@@ -63,12 +63,12 @@ export interface AppendResult {
   /** Their series would have been one too many. */
   readonly refusedByLimit: number;
   /** The first few refusals, for whoever sent them. */
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RefusedSample[];
   /** Why samples were refused by a limit, or why the engine elsewhere refused them. */
   readonly reason?: string;
 }
 
-export interface Refusal {
+export interface RefusedSample {
   readonly ref: number;
   readonly timeMs: number;
   readonly why: "conflict" | "too old" | "limit";

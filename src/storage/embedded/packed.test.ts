@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { Folders, named, openAt, put } from "../../../test/store/folder.ts";
-import type { Column, Matcher, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, Matcher, SelectedSeries } from "../../model/select.ts";
 import type { Store } from "./store.ts";
 
 const folders = new Folders();
@@ -19,7 +19,7 @@ function fill(store: Store, from: number, to: number): void {
     );
 }
 
-const copyOf = (column: Column | undefined): unknown =>
+const copyOf = (column: SampleColumn | undefined): unknown =>
   column && [
     [...column.times],
     [...column.values].map((value, i) => (column.stale?.[i] === 1 ? "ended" : value)),

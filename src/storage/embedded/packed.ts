@@ -7,8 +7,8 @@ import type { LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
 import { decodeColumn } from "./codec/decode.ts";
 import { mayHoldNaN } from "./codec/encode.ts";
-import type { Pieces } from "./column-source.ts";
-import type { Column, SelectBudget, SelectedSeries } from "../../model/select.ts";
+import type { SeriesPieces } from "./column-source.ts";
+import type { SampleColumn, SelectBudget, SelectedSeries } from "../../model/select.ts";
 import type { SharedTimes } from "./times-pool.ts";
 
 /** Columns up to this long are peeked at in one place for all selections; the place for a longer one goes with its selection. */
@@ -16,7 +16,7 @@ const sharedSamples = 65_536;
 /** Stands for the bytes of an open chunk, which had to be copied. */
 const copied = 0xffffffff;
 
-class Place {
+class DecodeBuffer {
   values: Float64Array;
   words: Uint32Array;
   #view: Float64Array;
@@ -34,7 +34,7 @@ class Place {
   }
 }
 
-let shared = new Place(1024);
+let shared = new DecodeBuffer(1024);
 
 export class PackedColumns {
   readonly #bytes: Uint8Array[] = [];
@@ -44,7 +44,7 @@ export class PackedColumns {
   #used = 0;
   #open = new Float64Array(64);
   #openUsed = 0;
-  #large: Place | undefined;
+  #large: DecodeBuffer | undefined;
   readonly #budget: SelectBudget | undefined;
 
   constructor(budget?: SelectBudget) {
@@ -52,7 +52,7 @@ export class PackedColumns {
   }
 
   /** Takes hold of a series' pieces, which must follow each other; their number is what `read` wants. */
-  hold(pieces: Pieces): number {
+  hold(pieces: SeriesPieces): number {
     const place = this.#used;
     if (place + pieces.length * 2 > this.#where.length) this.#grow(pieces.length * 2);
     for (let i = 0; i < pieces.length; i++) {
@@ -73,23 +73,24 @@ export class PackedColumns {
   }
 
   /** Decodes into memory that the next call writes over. */
-  peek(held: number, times: SharedTimes): Column {
+  peek(held: number, times: SharedTimes): SampleColumn {
     const samples = times.to - times.from;
     if (samples > sharedSamples) {
       if (this.#large === undefined || this.#large.values.length < samples)
-        this.#large = new Place(samples);
+        this.#large = new DecodeBuffer(samples);
       return this.#read(held, times, this.#large);
     }
-    if (shared.values.length < samples) shared = new Place(2 ** Math.ceil(Math.log2(samples)));
+    if (shared.values.length < samples)
+      shared = new DecodeBuffer(2 ** Math.ceil(Math.log2(samples)));
     return this.#read(held, times, shared);
   }
 
   /** Decodes into memory of its own. */
-  read(held: number, times: SharedTimes): Column {
-    return this.#read(held, times, new Place(times.to - times.from));
+  read(held: number, times: SharedTimes): SampleColumn {
+    return this.#read(held, times, new DecodeBuffer(times.to - times.from));
   }
 
-  #read(held: number, { times, from, to, counts }: SharedTimes, place: Place): Column {
+  #read(held: number, { times, from, to, counts }: SharedTimes, place: DecodeBuffer): SampleColumn {
     const { values, words } = place;
     let [n, begin, odd] = [0, 0, false];
     for (let i = 0; i < counts.length && begin < to; i++) {
@@ -116,7 +117,7 @@ export class PackedColumns {
     return stale === undefined ? column : { ...column, stale };
   }
 
-  #copy(pieces: Pieces, i: number): number {
+  #copy(pieces: SeriesPieces, i: number): number {
     const count = pieces.counts[i] as number;
     const at = this.#openUsed;
     if (at + count > this.#open.length) {
@@ -179,11 +180,11 @@ export class PackedSeries implements SelectedSeries {
     this.#times = times;
   }
 
-  get column(): Column {
+  get column(): SampleColumn {
     return this.#columns.read(this.#held, this.#times);
   }
 
-  peek(): Column {
+  peek(): SampleColumn {
     return this.#columns.peek(this.#held, this.#times);
   }
 }

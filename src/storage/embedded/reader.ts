@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Block } from "./blocks/block.ts";
-import { Pieces } from "./column-source.ts";
+import { SeriesPieces } from "./column-source.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
@@ -26,7 +26,7 @@ const bytesPerText = 150;
 /** The longest stretch of reading without giving way to the rest of the program. */
 const sliceMs = 8;
 
-export interface ReadFrom {
+export interface ReadSources {
   readonly index: LabelIndex;
   readonly head: Head;
   readonly blocks: readonly Block[];
@@ -36,10 +36,10 @@ export interface ReadFrom {
 const warnUnopened = (id: number): string =>
   `block ${id} cannot be opened: results may be incomplete`;
 
-export class Reader implements Queryable {
-  readonly #from: () => ReadFrom;
+export class StoreReader implements Queryable {
+  readonly #from: () => ReadSources;
 
-  constructor(from: () => ReadFrom) {
+  constructor(from: () => ReadSources) {
     this.#from = from;
   }
 
@@ -177,7 +177,7 @@ class Walk {
   readonly #fromMs: number;
   readonly #toMs: number;
   readonly #pool: TimesPool;
-  readonly #pieces = new Pieces();
+  readonly #pieces = new SeriesPieces();
   readonly #columns: PackedColumns;
   readonly #budget: SelectBudget | undefined;
   /** How many series miss something, by the page that cannot be read. */

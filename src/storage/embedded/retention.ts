@@ -26,7 +26,7 @@ export function describeJump(jumpMs: number): string {
   return `the clock jumped and is ${distance} ${jumpMs > 0 ? "ahead of" : "behind"} the time that retention trusts: fix the clock; retention follows it only after it has run steadily for a day`;
 }
 
-export const planned = (blocks: readonly Block[]) =>
+export const toPlannedBlocks = (blocks: readonly Block[]) =>
   blocks.map((block) => ({
     block,
     id: block.id,
@@ -72,7 +72,7 @@ function remove(state: StoreState): void {
   const { options, wal } = state;
   const { retentionMs, retentionBytes = Infinity } = options;
   const removals = planRemoval(
-    planned(state.blocks),
+    toPlannedBlocks(state.blocks),
     cutoffMs(state),
     retentionBytes - wal.bytesSinceCut,
   );

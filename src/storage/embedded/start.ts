@@ -5,14 +5,14 @@
 import { readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
-import { sayError, systemCode } from "../../base/error.ts";
+import { formatError, systemCode } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import { keepAll, newTally } from "./append.ts";
+import { appendAll, newTally } from "./append.ts";
 import type { BlockContext } from "./blocks/block.ts";
 import { Block } from "./blocks/block.ts";
-import { BlockDamage } from "./blocks/format.ts";
+import { BlockDamagedError } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
-import { Failures, isDiskFull } from "./failures.ts";
+import { DiskFailures, isDiskFull } from "./failures.ts";
 import type { Manifest } from "./files/manifest.ts";
 import {
   emptyManifest,
@@ -47,12 +47,12 @@ import { readMark } from "./wal/mark.ts";
 import { replayLog, segmentStore } from "./wal/replay.ts";
 import { releaseUnused, renewSeriesLog } from "./series-collection.ts";
 
-export interface Started {
+export interface StartResult {
   readonly state: StoreState;
   readonly report: StartReport;
 }
 
-export function start(options: StoreOptions, requireLock: () => void): Started {
+export function start(options: StoreOptions, requireLock: () => void): StartResult {
   const beganMs = performance.now();
   const { dir } = options;
   const lost: string[] = [];
@@ -130,7 +130,7 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
       ...[...blocks, ...removed].map((block) => block.id + 1),
     ),
     walFrom: manifest.walFrom,
-    failures: new Failures(options.log),
+    failures: new DiskFailures(options.log),
     quarantine,
     lost,
     lostSamples: lostSamples + replay.lostSamples,
@@ -268,16 +268,16 @@ function openBlock(
     const expected = storedChecks[String(id)];
     if (expected !== undefined && expected !== blockCheck(block)) {
       block.release();
-      throw new BlockDamage("it is not the block that the manifest names");
+      throw new BlockDamagedError("it is not the block that the manifest names");
     }
     quarantine.remove({ ...part, why: "" });
     return [block];
   } catch (thrown) {
-    const why = sayError(thrown);
+    const why = formatError(thrown);
     if (systemCode(thrown) === "ENOENT") {
       lost.push(`the block ${file} is missing: its samples are lost`);
       quarantine.remove({ ...part, why });
-    } else if (thrown instanceof BlockDamage) {
+    } else if (thrown instanceof BlockDamagedError) {
       renameSync(file, `${file}.damaged`);
       lost.push(
         `the block ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
@@ -366,7 +366,7 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
       index.add(labels, ref);
       unpersisted.push(ref);
     },
-    samples: (columns) => keepAll(target, columns, newTally()),
+    samples: (columns) => appendAll(target, columns, newTally()),
   });
   lost.push(...replayed.lost);
   if (orphans > 0) lost.push(`${orphans} samples in the log have lost their labels`);

@@ -4,7 +4,7 @@ import { ReplacedUnsyncedError } from "../../base/state/atomic.ts";
 import type { Block, BlockContext } from "./blocks/block.ts";
 import type { Tombstone } from "./column-source.ts";
 import { footerBytes, writeFooter } from "./blocks/format.ts";
-import type { Failures } from "./failures.ts";
+import type { DiskFailures } from "./failures.ts";
 import type { SeriesLog } from "./files/series-log.ts";
 import type { Manifest } from "./files/manifest.ts";
 import { formatVersion, readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
@@ -59,7 +59,7 @@ export interface StoreState {
   nextBlock: number;
   walFrom: number;
   /** What the disk refuses now. */
-  readonly failures: Failures;
+  readonly failures: DiskFailures;
   /** What cannot be read now, and may be later. */
   readonly quarantine: Quarantine;
   /** Sentences: what was lost for good since the store was opened. */

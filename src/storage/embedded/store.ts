@@ -7,12 +7,12 @@ import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { noLabels } from "../../model/labels.ts";
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import type { AppendTarget } from "./append.ts";
 import { Appender } from "./append.ts";
-import { openWorkshop } from "./blocks/worker-pool.ts";
-import type { Workshop } from "./blocks/worker-pool.ts";
-import type { ColumnSource, Pieces } from "./column-source.ts";
+import { openBlockWorkerPool } from "./blocks/worker-pool.ts";
+import type { BlockWorkerPool } from "./blocks/worker-pool.ts";
+import type { ColumnSource, SeriesPieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
 import type { FolderLock } from "../../base/state/lock.ts";
 import { isDiskFull } from "./failures.ts";
@@ -22,16 +22,16 @@ import { formatVersion, storeTombstone, writeManifest } from "./files/manifest.t
 import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import type { FrameOrigin } from "./frames.ts";
-import { FrameWriter } from "./frames.ts";
+import { FrameAppender } from "./frames.ts";
 import { RawLabels } from "./index/raw-labels.ts";
 import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
-import { Reader } from "./reader.ts";
+import { StoreReader } from "./reader.ts";
 import type { Matcher, Queryable, SelectBudget, Selection } from "../../model/select.ts";
 import { start } from "./start.ts";
-import type { Started } from "./start.ts";
+import type { StartResult } from "./start.ts";
 import { blockChecks, blockFile, changeState, seriesFile } from "./state.ts";
 import type { StoreState } from "./state.ts";
 import { problemsOf } from "./problems.ts";
@@ -84,15 +84,15 @@ function lockWithReserve(dir: string): FolderLock {
 
 export class Store implements Queryable {
   readonly #state: StoreState;
-  readonly #report: Started["report"];
+  readonly #report: StartResult["report"];
   readonly #lock: FolderLock;
-  readonly #workshop: Workshop;
+  readonly #workshop: BlockWorkerPool;
   readonly #maintenance: Maintenance;
-  readonly #reader: Reader;
+  readonly #reader: StoreReader;
   readonly #logWriter: LogWriter;
   readonly #rawLabels = new RawLabels();
   readonly #target: AppendTarget;
-  readonly #frames: FrameWriter;
+  readonly #frames: FrameAppender;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #appended: Record<(typeof resultKinds)[number], number> = {
     stored: 0,
@@ -107,19 +107,19 @@ export class Store implements Queryable {
   #nextRefusedLogMs = -Infinity;
   #closed = false;
 
-  constructor({ state, report }: Started, lock: FolderLock) {
+  constructor({ state, report }: StartResult, lock: FolderLock) {
     this.#state = state;
     this.#report = report;
     this.#lock = lock;
-    this.#workshop = openWorkshop(state.options.workerFile);
+    this.#workshop = openBlockWorkerPool(state.options.workerFile);
     this.#maintenance = new Maintenance(state, this.#workshop, () => {
       this.#generation++;
       this.#rawLabels.clear();
     });
-    this.#reader = new Reader(() => state);
+    this.#reader = new StoreReader(() => state);
     this.#logWriter = new LogWriter(state.wal, () => this.#persistNames());
     this.#target = this.#appendTarget();
-    this.#frames = new FrameWriter(this.appender(), () => this.#generation);
+    this.#frames = new FrameAppender(this.appender(), () => this.#generation);
     if (state.options.manual !== true) this.#startTimers();
   }
 
@@ -285,7 +285,7 @@ export class Store implements Queryable {
       state.unpersisted = [];
     } catch (thrown) {
       // They stay unpersisted: the next write, or the next seal, tries again.
-      state.options.log.warn(`names of series could not be written twice: ${sayError(thrown)}`);
+      state.options.log.warn(`names of series could not be written twice: ${formatError(thrown)}`);
     }
   }
 
@@ -321,7 +321,7 @@ export class Store implements Queryable {
     const state = this.#state;
     const { head } = state;
     const sources = (): (ColumnSource & {
-      collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+      collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;
     })[] => [...head.epochs.map(({ source }) => source), ...state.blocks];
     const isClosed = (): boolean => this.#closed;
     const oldestSampleMs = (): number => this.oldestSampleMs;

@@ -1,5 +1,5 @@
 /** Instants that several series of one answer have in common are one array, found again by the pieces they are made of. */
-import type { Pieces } from "./column-source.ts";
+import type { SeriesPieces } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 import { mix } from "./index/hash.ts";
 import { concatTimes } from "./merge.ts";
@@ -32,7 +32,7 @@ export class TimesPool {
     this.#toMs = toMs;
   }
 
-  of(pieces: Pieces): SharedTimes {
+  of(pieces: SeriesPieces): SharedTimes {
     if (this.#last !== undefined && isSame(this.#last, pieces)) return this.#last;
     let hash = pieces.length;
     for (let i = 0; i < pieces.length; i++)
@@ -48,7 +48,7 @@ export class TimesPool {
     return found;
   }
 
-  #make(pieces: Pieces): Entry {
+  #make(pieces: SeriesPieces): Entry {
     this.#budget?.hold(pieces.samples * 8);
     const all = new Float64Array(pieces.samples);
     const n = concatTimes(pieces, all);
@@ -66,7 +66,7 @@ export class TimesPool {
   }
 }
 
-function isSame(entry: Entry, pieces: Pieces): boolean {
+function isSame(entry: Entry, pieces: SeriesPieces): boolean {
   if (entry.counts.length !== pieces.length) return false;
   for (let i = 0; i < pieces.length; i++)
     if (

@@ -4,7 +4,7 @@ import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
-import type { Column, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 
 /** A label of a stored series may be as long as its engine allowed. */
 const anyLength = { labels: 4_096, nameBytes: 1024 * 1024, valueBytes: 1024 * 1024 };
@@ -44,7 +44,7 @@ export function joinSeries(
   earlier: readonly SelectedSeries[],
   later: readonly SelectedSeries[],
 ): SelectedSeries[] {
-  const byKey = new Map<string, { labels: LabelSet; column: Column }>();
+  const byKey = new Map<string, { labels: LabelSet; column: SampleColumn }>();
   for (const series of earlier) byKey.set(labelKey(series.labels), series);
   for (const { labels, column } of later) {
     const key = labelKey(labels);
@@ -57,7 +57,7 @@ export function joinSeries(
   return [...byKey.values()];
 }
 
-function joinColumns(a: Column, b: Column): Column {
+function joinColumns(a: SampleColumn, b: SampleColumn): SampleColumn {
   const times = new Float64Array(a.times.length + b.times.length);
   const values = new Float64Array(times.length);
   times.set(a.times);

@@ -1,16 +1,16 @@
 /** One engine's HTTP API: requests with its credentials, a deadline and a bound, and trouble in the words of the store. */
-import { hideSent } from "../../net/http/redact-credentials.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import { redactCredentials } from "../../net/http/redact-credentials.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import { HttpTrouble, request } from "../../net/http/request.ts";
+import { HttpRequestError, request } from "../../net/http/request.ts";
 import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { StoreAddress } from "./address.ts";
 
 /** A string of JSON may be half a gigabyte in Node; an answer this large is a mistake before that. */
-export const maxAnswerBytes = 256 * 2 ** 20;
+export const maxEngineResponseBytes = 256 * 2 ** 20;
 
-export interface Call {
+export interface EngineRequest {
   readonly form?: URLSearchParams;
   readonly body?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Call {
   readonly takesSnappy?: boolean;
 }
 
-export class Connection {
+export class EngineConnection {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #client: HttpClient;
 
@@ -30,12 +30,12 @@ export class Connection {
     this.#client = new HttpClient(http);
   }
 
-  get(url: string, call: Call): Promise<HttpAnswer> {
+  get(url: string, call: EngineRequest): Promise<HttpResponse> {
     return this.#send("GET", url, call, {});
   }
 
   /** A form goes as a body: matchers may be longer than a URL may be. */
-  post(url: string, call: Call): Promise<HttpAnswer> {
+  post(url: string, call: EngineRequest): Promise<HttpResponse> {
     return this.#send(
       "POST",
       url,
@@ -51,9 +51,9 @@ export class Connection {
   async #send(
     method: "GET" | "POST",
     url: string,
-    call: Call,
+    call: EngineRequest,
     headers: Readonly<Record<string, string>>,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const body = call.body ?? call.form?.toString();
     try {
       const configured = await this.#client.options();
@@ -62,13 +62,13 @@ export class Connection {
         method,
         headers: { ...headers, ...call.headers, ...this.#headers, ...configured.headers },
         timeoutMs: call.timeoutMs,
-        maxBytes: call.maxBytes ?? maxAnswerBytes,
+        maxBytes: call.maxBytes ?? maxEngineResponseBytes,
         ...(call.takesSnappy === true ? { undoneByCaller: "snappy" } : {}),
         ...(body === undefined ? {} : { body }),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       });
       if (answer.status < 400) return answer;
-      const said = hideSent(answer.body.toString("utf8"), configured.headers);
+      const said = redactCredentials(answer.body.toString("utf8"), configured.headers);
       return { ...answer, body: Buffer.from(said) };
     } catch (thrown) {
       throw troubleOf(thrown);
@@ -77,7 +77,7 @@ export class Connection {
 }
 
 function troubleOf(thrown: unknown): unknown {
-  if (!(thrown instanceof HttpTrouble)) return thrown;
+  if (!(thrown instanceof HttpRequestError)) return thrown;
   if (thrown.kind === "aborted")
     return new QueryError("canceled", "query was canceled while the store was asked", {
       cause: thrown,
@@ -99,7 +99,7 @@ function unquoted(said: string): string {
 }
 
 /** What an engine said when it refused, short enough for a log line. */
-export function wordsOf({ status, body }: HttpAnswer): string {
+export function wordsOf({ status, body }: HttpResponse): string {
   const text = body.subarray(0, 2_000).toString("utf8").trim();
   const said = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const words = said === undefined ? text : unquoted(said);

@@ -4,7 +4,7 @@
  */
 import type { LabelSet } from "../../model/labels.ts";
 import { StoreError } from "../embedded/error.ts";
-import type { Column, SelectedSeries } from "../../model/select.ts";
+import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { labelsOf, numberOf } from "./response.ts";
 
 const valuesMark = ',"values":[';
@@ -43,7 +43,7 @@ function labels(text: string): LabelSet {
   }
 }
 
-function column(valueTexts: readonly string[], timeTexts: readonly string[]): Column {
+function column(valueTexts: readonly string[], timeTexts: readonly string[]): SampleColumn {
   if (valueTexts.length !== timeTexts.length) throw strange();
   const times = Float64Array.from(timeTexts, Number);
   if (times.some((timeMs) => !Number.isSafeInteger(timeMs))) throw strange();
@@ -59,7 +59,7 @@ function column(valueTexts: readonly string[], timeTexts: readonly string[]): Co
 }
 
 /** VictoriaMetrics keeps what it is sent twice; the later of two stands. */
-function withoutTwins({ times, values, stale }: Column): Column {
+function withoutTwins({ times, values, stale }: SampleColumn): SampleColumn {
   const last = (timeMs: number, at: number): boolean => times[at + 1] !== timeMs;
   if (times.every(last)) return { times, values, ...(stale === undefined ? {} : { stale }) };
   const stays = (_: number, at: number): boolean => last(times[at] ?? 0, at);

@@ -3,13 +3,13 @@
  * the address: `?engine=mimir&write=https://…`.
  */
 import { GpulseError } from "../../base/error.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { EngineName, StoreAddress } from "./address.ts";
-import type { Connection } from "./connection.ts";
+import type { EngineConnection } from "./connection.ts";
 import { wordsOf } from "./connection.ts";
 
-export interface FoundEngine {
+export interface DetectedEngine {
   readonly name: EngineName;
   /** As it says, or empty. */
   readonly version: string;
@@ -31,9 +31,9 @@ export const writeHeaders = {
 
 /** @throws StoreError while it cannot be reached, GpulseError when it is reached and cannot serve. */
 export async function findEngine(
-  connection: Connection,
+  connection: EngineConnection,
   address: StoreAddress,
-): Promise<FoundEngine> {
+): Promise<DetectedEngine> {
   const found = await findReader(connection, address);
   await checkWritable(connection, found);
   return found;
@@ -41,10 +41,10 @@ export async function findEngine(
 
 /** The same for whoever only reads. */
 export async function findReader(
-  connection: Connection,
+  connection: EngineConnection,
   address: StoreAddress,
-): Promise<FoundEngine> {
-  const { readBase, answer } = await askBuild(connection, address);
+): Promise<DetectedEngine> {
+  const { readBase, answer } = await fetchBuildInfo(connection, address);
   const build = buildOf(answer);
   const version = textIn(build, "version");
   const name = address.engine ?? nameOf(answer, build);
@@ -57,11 +57,11 @@ export async function findReader(
 }
 
 /** Mimir keeps Prometheus's API below /prometheus, and people name its root. */
-async function askBuild(
-  connection: Connection,
+async function fetchBuildInfo(
+  connection: EngineConnection,
   { base }: StoreAddress,
-): Promise<{ readBase: string; answer: HttpAnswer }> {
-  let refused: HttpAnswer | undefined;
+): Promise<{ readBase: string; answer: HttpResponse }> {
+  let refused: HttpResponse | undefined;
   for (const readBase of [base, `${base}/prometheus`]) {
     const answer = await connection.get(`${readBase}/api/v1/status/buildinfo`, {
       timeoutMs,
@@ -81,7 +81,7 @@ async function askBuild(
   );
 }
 
-function buildOf({ body }: HttpAnswer): Record<string, unknown> {
+function buildOf({ body }: HttpResponse): Record<string, unknown> {
   try {
     const { data } = JSON.parse(body.toString("utf8")) as { data?: unknown };
     return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
@@ -96,7 +96,7 @@ function textIn(build: Record<string, unknown>, key: string): string {
 }
 
 /** VictoriaMetrics says little of its build but signs every answer; Thanos numbers its releases below 1. */
-function nameOf({ headers }: HttpAnswer, build: Record<string, unknown>): EngineName {
+function nameOf({ headers }: HttpResponse, build: Record<string, unknown>): EngineName {
   if ("gpulse" in build) return "gpulse";
   if (/mimir/i.test(textIn(build, "application"))) return "mimir";
   if (headers["x-server-hostname"] !== undefined || Object.keys(build).length === 0)
@@ -111,8 +111,8 @@ function usualWriteUrl(name: EngineName, readBase: string): string {
 }
 
 async function checkWritable(
-  connection: Connection,
-  { name, writeUrl }: FoundEngine,
+  connection: EngineConnection,
+  { name, writeUrl }: DetectedEngine,
 ): Promise<void> {
   const answer = await connection.post(writeUrl, {
     body: emptyWrite,

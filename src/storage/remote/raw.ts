@@ -6,13 +6,13 @@ import { compressSnappy } from "../../formats/snappy/compress.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
-import { readAnswer, readResult } from "./response.ts";
+import { readResponse, readResult } from "./response.ts";
 import { clampMs, secondsText } from "./bounds.ts";
 import { batchSeries, joinSeries } from "./columns.ts";
-import type { Connection } from "./connection.ts";
-import { maxAnswerBytes } from "./connection.ts";
+import type { EngineConnection } from "./connection.ts";
+import { maxEngineResponseBytes } from "./connection.ts";
 import { readExport } from "./export-lines.ts";
-import type { FoundEngine } from "./find.ts";
+import type { DetectedEngine } from "./find.ts";
 import { decodeReadResponse, encodeReadRequest } from "./remote-read.ts";
 import { selectorText } from "./selector.ts";
 
@@ -28,15 +28,15 @@ export interface RawRange {
 }
 
 export async function selectRaw(
-  connection: Connection,
-  engine: FoundEngine,
+  connection: EngineConnection,
+  engine: DetectedEngine,
   range: RawRange,
 ): Promise<readonly SelectedSeries[]> {
   const [fromMs, toMs] = [clampMs(range.fromMs), clampMs(range.toMs)];
   if (fromMs > toMs) return [];
   const whole = { ...range, fromMs, toMs };
   try {
-    return await ways[wayOf(engine)](connection, engine, whole);
+    return await readMethods[readMethodFor(engine)](connection, engine, whole);
   } catch (thrown) {
     if (!isTooLarge(thrown) || toMs - fromMs < leastSpanMs) throw thrown;
   }
@@ -46,22 +46,25 @@ export async function selectRaw(
   return joinSeries(earlier, later);
 }
 
-type Way = (
-  connection: Connection,
-  engine: FoundEngine,
+type RawReadMethod = (
+  connection: EngineConnection,
+  engine: DetectedEngine,
   range: RawRange,
 ) => Promise<readonly SelectedSeries[]>;
 
-function wayOf({ name }: FoundEngine): keyof typeof ways {
+function readMethodFor({ name }: DetectedEngine): keyof typeof readMethods {
   if (name === "prometheus" || name === "mimir") return "remoteRead";
   return name === "victoria-metrics" ? "export" : "query";
 }
 
-const ways = { remoteRead, export: exported, query: queried } satisfies Record<string, Way>;
+const readMethods = { remoteRead, export: exported, query: queried } satisfies Record<
+  string,
+  RawReadMethod
+>;
 
 async function remoteRead(
-  connection: Connection,
-  { readBase }: FoundEngine,
+  connection: EngineConnection,
+  { readBase }: DetectedEngine,
   { matchers, fromMs, toMs, signal }: RawRange,
 ): Promise<readonly SelectedSeries[]> {
   const answer = await connection.post(`${readBase}/api/v1/read`, {
@@ -76,13 +79,13 @@ async function remoteRead(
     signal,
   });
   // Its refusals come as text, not as JSON.
-  if (answer.status !== 200) readAnswer(answer);
-  return batchSeries(decodeReadResponse(decompressSnappy(answer.body, maxAnswerBytes)));
+  if (answer.status !== 200) readResponse(answer);
+  return batchSeries(decodeReadResponse(decompressSnappy(answer.body, maxEngineResponseBytes)));
 }
 
 async function exported(
-  connection: Connection,
-  { readBase }: FoundEngine,
+  connection: EngineConnection,
+  { readBase }: DetectedEngine,
   { matchers, fromMs, toMs, signal }: RawRange,
 ): Promise<readonly SelectedSeries[]> {
   const form = new URLSearchParams({
@@ -91,14 +94,14 @@ async function exported(
     end: secondsText(toMs),
   });
   const answer = await connection.post(`${readBase}/api/v1/export`, { form, timeoutMs, signal });
-  if (answer.status !== 200) readAnswer(answer);
+  if (answer.status !== 200) readResponse(answer);
   return readExport(answer.body);
 }
 
 /** A range was closed at its left before Prometheus 3 and is open since: one more is asked for, and left out here. */
 async function queried(
-  connection: Connection,
-  { readBase }: FoundEngine,
+  connection: EngineConnection,
+  { readBase }: DetectedEngine,
   { matchers, fromMs, toMs, signal }: RawRange,
 ): Promise<readonly SelectedSeries[]> {
   const form = new URLSearchParams({

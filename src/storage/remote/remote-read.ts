@@ -1,7 +1,7 @@
 /**
  * Prometheus remote read: raw samples between two instants, bit for bit, marks of staleness included.
  *
- *   ReadRequest  { repeated Query queries = 1; }
+ *   PushRequest  { repeated Query queries = 1; }
  *   Query        { int64 start_timestamp_ms = 1; int64 end_timestamp_ms = 2; repeated LabelMatcher matchers = 3; }
  *   LabelMatcher { Type type = 1 (EQ, NEQ, RE, NRE); string name = 2; string value = 3; }
  *   ReadResponse { repeated QueryResult results = 1; }   QueryResult { repeated TimeSeries timeseries = 1; }

@@ -3,10 +3,10 @@
  * that an answer is never older than the engine's own.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import type { Taken } from "../../formats/samples/from-frame.ts";
+import type { FrameBatch } from "../../formats/samples/from-frame.ts";
 import { FrameSamples } from "../../formats/samples/from-frame.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { typeOf } from "../../query/check.ts";
@@ -20,10 +20,10 @@ import type { AppendResult } from "../embedded/options.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import type { History } from "../history.ts";
 import type { StoreAddress } from "./address.ts";
-import { labelsOf, readAnswer, readResult, textsOf } from "./response.ts";
+import { labelsOf, readResponse, readResult, textsOf } from "./response.ts";
 import { clampMs, secondsText } from "./bounds.ts";
-import { Connection } from "./connection.ts";
-import type { FoundEngine } from "./find.ts";
+import { EngineConnection } from "./connection.ts";
+import type { DetectedEngine } from "./find.ts";
 import { findEngine, writeHeaders } from "./find.ts";
 import { selectRaw } from "./raw.ts";
 import { selectorText } from "./selector.ts";
@@ -39,18 +39,18 @@ const writeTimeoutMs = 30_000;
 export class RemoteHistory implements History {
   readonly place: string;
   readonly #address: StoreAddress;
-  readonly #connection: Connection;
+  readonly #connection: EngineConnection;
   readonly #writer: RemoteWriter;
   readonly #frames = new FrameSamples();
-  #engine: FoundEngine | undefined;
-  #finding: Promise<FoundEngine> | undefined;
+  #engine: DetectedEngine | undefined;
+  #finding: Promise<DetectedEngine> | undefined;
   #closed = false;
   #trouble: string | undefined;
 
   constructor(address: StoreAddress) {
     this.#address = address;
     this.place = address.base;
-    this.#connection = new Connection(address);
+    this.#connection = new EngineConnection(address);
     this.#writer = new RemoteWriter({
       send: (body) => this.#send(body),
       refusesWhole: () => this.#engine?.name === "prometheus",
@@ -58,7 +58,7 @@ export class RemoteHistory implements History {
   }
 
   /** What answers there; found once, and asked again while it could not be. */
-  engine(): Promise<FoundEngine> {
+  engine(): Promise<DetectedEngine> {
     if (this.#closed) return Promise.reject(new StoreError("closed", "the store is closed"));
     if (this.#engine !== undefined) return Promise.resolve(this.#engine);
     this.#finding ??= findEngine(this.#connection, this.#address)
@@ -68,7 +68,7 @@ export class RemoteHistory implements History {
   }
 
   /** Once the hub runs, an engine that comes back unfit is one that is away. */
-  #found(): Promise<FoundEngine> {
+  #found(): Promise<DetectedEngine> {
     return this.engine().catch((thrown: unknown) => {
       throw thrown instanceof GpulseError
         ? new StoreError("unavailable", thrown.message, { cause: thrown })
@@ -87,7 +87,7 @@ export class RemoteHistory implements History {
       this.#trouble = undefined;
       return result;
     } catch (thrown) {
-      this.#trouble = sayError(thrown);
+      this.#trouble = formatError(thrown);
       throw thrown;
     }
   }
@@ -154,7 +154,7 @@ export class RemoteHistory implements History {
     this.#connection.close();
   }
 
-  #keep({ batch, undo }: Taken): Promise<AppendResult> {
+  #keep({ batch, undo }: FrameBatch): Promise<AppendResult> {
     return this.write(batch).catch((thrown: unknown) => {
       undo();
       throw thrown;
@@ -198,10 +198,10 @@ export class RemoteHistory implements History {
     const answer = path.startsWith("label/")
       ? await this.#connection.get(`${url}?${form.toString()}`, call)
       : await this.#connection.post(url, { ...call, form });
-    return readAnswer(answer).data;
+    return readResponse(answer).data;
   }
 
-  async #send(body: Uint8Array): Promise<HttpAnswer> {
+  async #send(body: Uint8Array): Promise<HttpResponse> {
     const { writeUrl } = await this.#found();
     return this.#connection.post(writeUrl, {
       body,
@@ -232,7 +232,7 @@ function isScalar(query: string): boolean {
 
 /** VictoriaMetrics holds back the last half minute and what it has cached, unless it is told not to. */
 function engineFields(
-  { name }: FoundEngine,
+  { name }: DetectedEngine,
   lookbackMs: number | undefined,
 ): Record<string, string> {
   if (name === "victoria-metrics")

@@ -2,7 +2,7 @@
  * An engine's JSON as a query's result. Every value is the number its text stands for; what has another shape than
  * Prometheus gives is refused, never guessed.
  */
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
@@ -10,14 +10,14 @@ import type { MatrixSeries, QueryData, QueryResult, VectorSample } from "../../q
 import { StoreError } from "../embedded/error.ts";
 import { wordsOf } from "./connection.ts";
 
-interface Said {
+interface ResponseData {
   readonly data: unknown;
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
 }
 
 /** The `data` of an answer, or the error it stands for. */
-export function readAnswer(answer: HttpAnswer): Said {
+export function readResponse(answer: HttpResponse): ResponseData {
   if (answer.status !== 200) throw refusalOf(answer);
   const parsed = record(parseJson(answer));
   if (parsed["status"] !== "success") throw refusalOf(answer);
@@ -28,8 +28,8 @@ export function readAnswer(answer: HttpAnswer): Said {
   };
 }
 
-export function readResult(answer: HttpAnswer): QueryResult {
-  const { data, warnings, infos } = readAnswer(answer);
+export function readResult(answer: HttpResponse): QueryResult {
+  const { data, warnings, infos } = readResponse(answer);
   const { resultType, result, stats } = record(data);
   const leftOut = { histograms: 0 };
   const read = dataOf(resultType, result, leftOut);
@@ -119,7 +119,7 @@ export function textsOf(data: unknown): string[] {
 }
 
 /** The engine's own words under the kind that leads to the status it gave. */
-function refusalOf(answer: HttpAnswer): Error {
+function refusalOf(answer: HttpResponse): Error {
   const words = wordsOf(answer).replace(/^invalid parameter "query": /, "");
   const { status } = answer;
   if (status === 400) return new QueryError("bad_data", words);
@@ -130,7 +130,7 @@ function refusalOf(answer: HttpAnswer): Error {
   return new StoreError("unavailable", `the store says: ${words}`);
 }
 
-function parseJson({ body, url }: HttpAnswer): unknown {
+function parseJson({ body, url }: HttpResponse): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (thrown) {

@@ -7,8 +7,10 @@ import { Secret } from "../../net/http/secret.ts";
 import type { StoreAddress } from "./address.ts";
 import { engineNames, parseStoreAddress } from "./address.ts";
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
+const optionalWithDescription = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  description: string,
+) => v.optional(v.pipe(schema, v.description(description)));
 
 const takes =
   "the URL of an engine such as http://victoria-metrics:8428, or a mapping with its url";
@@ -21,37 +23,46 @@ export const storeSchema = v.union(
         text(takes),
         v.description("Where the engine is: what `/api/v1/query` is put behind."),
       ),
-      engine: described(
+      engine: optionalWithDescription(
         v.picklist(engineNames, `one of ${engineNames.join(", ")}`),
         "Which engine it is. Found by asking where it is not said.",
       ),
-      write: described(
+      write: optionalWithDescription(
         text("a URL or a path"),
         "Where it takes remote-write. `/api/v1/write`, Mimir's `/api/v1/push` or Thanos's `/api/v1/receive` where it is not said.",
       ),
-      tenant: described(text("a tenant"), "Sent as `X-Scope-OrgID`, or `THANOS-TENANT`."),
-      headers: described(v.record(v.string(), text()), "Further headers of every request."),
-      basic_auth: described(
+      tenant: optionalWithDescription(
+        text("a tenant"),
+        "Sent as `X-Scope-OrgID`, or `THANOS-TENANT`.",
+      ),
+      headers: optionalWithDescription(
+        v.record(v.string(), text()),
+        "Further headers of every request.",
+      ),
+      basic_auth: optionalWithDescription(
         v.strictObject({
-          username: described(text(), "User."),
-          password: described(text(), "Password: `${VARIABLE}` or `file:PATH`."),
+          username: optionalWithDescription(text(), "User."),
+          password: optionalWithDescription(text(), "Password: `${VARIABLE}` or `file:PATH`."),
         }),
         "User and password.",
       ),
-      authorization: described(
+      authorization: optionalWithDescription(
         v.strictObject({
-          type: described(text(), "`Bearer` where it is not said."),
+          type: optionalWithDescription(text(), "`Bearer` where it is not said."),
           credentials: v.pipe(text(), v.description("The token: `${VARIABLE}` or `file:PATH`.")),
         }),
         "A token.",
       ),
-      tls_config: described(
+      tls_config: optionalWithDescription(
         v.strictObject({
-          ca_file: described(text("a file"), "CA that signed the engine's certificate."),
-          cert_file: described(text("a file"), "Certificate to show."),
-          key_file: described(text("a file"), "Its key."),
-          server_name: described(text(), "Name its certificate must carry."),
-          insecure_skip_verify: described(flag(), "Do not check its certificate."),
+          ca_file: optionalWithDescription(
+            text("a file"),
+            "CA that signed the engine's certificate.",
+          ),
+          cert_file: optionalWithDescription(text("a file"), "Certificate to show."),
+          key_file: optionalWithDescription(text("a file"), "Its key."),
+          server_name: optionalWithDescription(text(), "Name its certificate must carry."),
+          insecure_skip_verify: optionalWithDescription(flag(), "Do not check its certificate."),
         }),
         "TLS towards it.",
       ),

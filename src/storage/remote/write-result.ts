@@ -1,5 +1,5 @@
 /** What an engine's answer to a write means: kept, refused for good, or to be sent again later. */
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { AppendResult } from "../embedded/options.ts";
 import { wordsOf } from "./connection.ts";
@@ -7,19 +7,19 @@ import { wordsOf } from "./connection.ts";
 /** Statuses that no repetition changes: bad labels, out of order, a conflict, over a limit, too large. */
 const final = new Set([400, 409, 413, 422]);
 
-export const isKept = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
-export const isFinal = ({ status }: HttpAnswer): boolean => final.has(status);
-export const isTooLarge = ({ status }: HttpAnswer): boolean => status === 413;
+export const isWriteAccepted = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
+export const isFinal = ({ status }: HttpResponse): boolean => final.has(status);
+export const isTooLarge = ({ status }: HttpResponse): boolean => status === 413;
 
 /** Wrong credentials and wrong paths are mended on the engine's side: nothing is thrown away for them. */
-export function notNow(answer: HttpAnswer): StoreError {
+export function unavailableError(answer: HttpResponse): StoreError {
   return new StoreError(
     "unavailable",
     `the store takes no samples now (HTTP ${answer.status}): ${wordsOf(answer)}`,
   );
 }
 
-export const kept = (samples: number): AppendResult => ({
+export const acceptedResult = (samples: number): AppendResult => ({
   stored: samples,
   late: 0,
   duplicates: 0,
@@ -30,17 +30,17 @@ export const kept = (samples: number): AppendResult => ({
 });
 
 /** Counted under the reason the engine's words name; they are told with it, since they say it better. */
-export function refused(samples: number, answer: HttpAnswer): AppendResult {
+export function refusedResult(samples: number, answer: HttpResponse): AppendResult {
   const reason = wordsOf(answer);
   const counted = /duplicate|different value|conflict/i.test(reason)
     ? { refusedConflicts: samples }
     : /limit|too many|exceed/i.test(reason)
       ? { refusedByLimit: samples }
       : { refusedTooOld: samples };
-  return { ...kept(0), ...counted, reason };
+  return { ...acceptedResult(0), ...counted, reason };
 }
 
-export function together(a: AppendResult, b: AppendResult): AppendResult {
+export function addResults(a: AppendResult, b: AppendResult): AppendResult {
   const reason = a.reason ?? b.reason;
   return {
     stored: a.stored + b.stored,

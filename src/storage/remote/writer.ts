@@ -6,10 +6,18 @@ import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { splitBatch } from "../../formats/samples/split.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { HttpAnswer } from "../../net/http/request.ts";
+import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { AppendResult } from "../embedded/options.ts";
-import { isFinal, isKept, isTooLarge, kept, notNow, refused, together } from "./write-result.ts";
+import {
+  isFinal,
+  isWriteAccepted,
+  isTooLarge,
+  acceptedResult,
+  unavailableError,
+  refusedResult,
+  addResults,
+} from "./write-result.ts";
 
 /** Prometheus and Mimir take 100 MiB and less; requests of a few are as quick. */
 const maxRequestBytes = 4 * 2 ** 20;
@@ -18,12 +26,12 @@ const maxWaitingBytes = 64 * 2 ** 20;
 const maxTries = 64;
 
 export interface WriteTarget {
-  send(body: Uint8Array): Promise<HttpAnswer>;
+  send(body: Uint8Array): Promise<HttpResponse>;
   /** One bad sample makes it refuse the whole request and keep nothing of it. */
   refusesWhole(): boolean;
 }
 
-interface Waiting {
+interface QueuedWrite {
   readonly batch: SampleBatch;
   readonly bytes: Uint8Array;
   readonly resolve: (result: AppendResult) => void;
@@ -32,7 +40,7 @@ interface Waiting {
 
 export class RemoteWriter {
   readonly #target: WriteTarget;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedWrite[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | undefined;
 
@@ -41,7 +49,7 @@ export class RemoteWriter {
   }
 
   async write(batch: SampleBatch): Promise<AppendResult> {
-    if (batch.sampleCount === 0 && batch.metadata.length === 0) return kept(0);
+    if (batch.sampleCount === 0 && batch.metadata.length === 0) return acceptedResult(0);
     const bytes = encodeWriteRequest(batch);
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes.length > maxWaitingBytes)
       throw new StoreError("unavailable", "the store is slower than what is written to it");
@@ -66,7 +74,7 @@ export class RemoteWriter {
     this.#running = undefined;
   }
 
-  #take(): Waiting[] {
+  #take(): QueuedWrite[] {
     let bytes = 0;
     const more = this.#waiting.findIndex((one, at) => {
       bytes += one.bytes.length;
@@ -75,11 +83,12 @@ export class RemoteWriter {
     return this.#waiting.splice(0, more < 0 ? this.#waiting.length : more);
   }
 
-  async #deliver(parts: readonly Waiting[]): Promise<void> {
+  async #deliver(parts: readonly QueuedWrite[]): Promise<void> {
     try {
       const answer = await this.#target.send(joined(parts.map(({ bytes }) => bytes)));
-      if (isKept(answer)) for (const { batch, resolve } of parts) resolve(kept(batch.sampleCount));
-      else if (!isFinal(answer)) throw notNow(answer);
+      if (isWriteAccepted(answer))
+        for (const { batch, resolve } of parts) resolve(acceptedResult(batch.sampleCount));
+      else if (!isFinal(answer)) throw unavailableError(answer);
       else if (parts.length === 1)
         for (const { batch, resolve } of parts)
           resolve(await this.#apart(batch, answer, { left: maxTries }));
@@ -93,20 +102,22 @@ export class RemoteWriter {
   /** Looks in halves for what made the engine refuse, so that the rest is kept. */
   async #apart(
     batch: SampleBatch,
-    answer: HttpAnswer,
+    answer: HttpResponse,
     tries: { left: number },
   ): Promise<AppendResult> {
     const worthIt = isTooLarge(answer) || this.#target.refusesWhole();
     if (!worthIt || batch.sampleCount < 2 || tries.left <= 0)
-      return refused(batch.sampleCount, answer);
-    let result = kept(0);
+      return refusedResult(batch.sampleCount, answer);
+    let result = acceptedResult(0);
     for (const half of splitBatch(batch)) {
       tries.left--;
       const again = await this.#target.send(compressSnappy(encodeWriteRequest(half)));
-      if (!isKept(again) && !isFinal(again)) throw notNow(again);
-      result = together(
+      if (!isWriteAccepted(again) && !isFinal(again)) throw unavailableError(again);
+      result = addResults(
         result,
-        isKept(again) ? kept(half.sampleCount) : await this.#apart(half, again, tries),
+        isWriteAccepted(again)
+          ? acceptedResult(half.sampleCount)
+          : await this.#apart(half, again, tries),
       );
     }
     return result;

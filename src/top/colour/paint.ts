@@ -1,5 +1,5 @@
 /** Rows as terminal text: roles become colours of the depth the terminal has. Nothing here moves the cursor. */
-import type { Role, Row } from "../text/row.ts";
+import type { TextRole, TextRow } from "../text/row.ts";
 import { charWidth } from "../text/width.ts";
 import type { Rgb, Theme } from "./theme.ts";
 
@@ -15,7 +15,7 @@ export function colourDepth(env: Readonly<Record<string, string | undefined>>): 
   return "16";
 }
 
-const bold: ReadonlySet<Role> = new Set(["strong", "warn", "bad"]);
+const bold: ReadonlySet<TextRole> = new Set(["strong", "warn", "bad"]);
 
 export class Painter {
   readonly #codes = new Map<string, string>();
@@ -29,7 +29,7 @@ export class Painter {
     this.#ascii = isAscii;
   }
 
-  line(row: Row): string {
+  line(row: TextRow): string {
     let text = "";
     let open = "";
     for (const one of row) {
@@ -42,7 +42,7 @@ export class Painter {
     return open === "" ? text : `${text}\u001b[0m`;
   }
 
-  #code(role: Role, inverse: boolean): string {
+  #code(role: TextRole, inverse: boolean): string {
     const key = inverse ? `${role}!` : role;
     let code = this.#codes.get(key);
     if (code === undefined) {

@@ -1,5 +1,5 @@
 /** The themes: which colour a role has. Each is told apart by people who see red and green alike; none uses colour alone. */
-import type { Role } from "../text/row.ts";
+import type { TextRole } from "../text/row.ts";
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
@@ -7,12 +7,12 @@ export interface Theme {
   readonly name: string;
   readonly says: string;
   /** A role without a colour has the terminal's own. */
-  readonly colours: Readonly<Partial<Record<Role, Rgb>>>;
+  readonly colours: Readonly<Partial<Record<TextRole, Rgb>>>;
 }
 
 type Ramp = readonly [Rgb, Rgb, Rgb, Rgb, Rgb, Rgb, Rgb, Rgb];
 
-const ramp = (colours: Ramp): Partial<Record<Role, Rgb>> =>
+const ramp = (colours: Ramp): Partial<Record<TextRole, Rgb>> =>
   Object.fromEntries(colours.map((colour, at) => [`heat${at}`, colour]));
 
 const viridisRamp: Ramp = [

@@ -2,8 +2,8 @@
 import { checkValue } from "../../config/check.ts";
 import { statsSchema } from "../../agent/stats/schema.ts";
 import type { GpuStats, Stats } from "../../agent/stats/schema.ts";
-import { sayError } from "../../base/error.ts";
-import { Fleet } from "../../view/live/fleet.ts";
+import { formatError } from "../../base/error.ts";
+import { LiveFleet } from "../../view/live/fleet.ts";
 import type { WireDevice } from "../../view/live/protocol.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -30,7 +30,7 @@ export class AgentFeed implements Feed {
   readonly #options: AgentFeedOptions;
   readonly #events: FeedEvents;
   readonly #pages = new PageFrames();
-  #fleet: Fleet | undefined;
+  #fleet: LiveFleet | undefined;
   #known: readonly Device[] = [];
   #layout: Layout | undefined;
   readonly #tasks = new TaskMemory();
@@ -69,7 +69,7 @@ export class AgentFeed implements Feed {
       waitMs = retryDelayMs(this.#failures, random());
       // It may come back as another program with other GPUs.
       this.#statsMs = Number.NEGATIVE_INFINITY;
-      this.#events.link({ kind: "lost", why: sayError(thrown), retryAtMs: nowMs() + waitMs });
+      this.#events.link({ kind: "lost", why: formatError(thrown), retryAtMs: nowMs() + waitMs });
     }
     if (!this.#stopping.signal.aborted) this.#next = setTimeout(() => void this.#turn(), waitMs);
   }
@@ -79,7 +79,7 @@ export class AgentFeed implements Feed {
     const { signal } = this.#stopping;
     if (nowMs() - this.#statsMs >= STATS_EVERY_MS) {
       const stats = await this.#stats();
-      this.#fleet ??= new Fleet({ host: stats.host.name, version });
+      this.#fleet ??= new LiveFleet({ host: stats.host.name, version });
       this.#known = stats.gpus.flatMap(deviceOf);
       this.#statsMs = nowMs();
     }

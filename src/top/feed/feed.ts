@@ -1,9 +1,9 @@
 /** What a feed is: something that goes on telling about GPUs until it is stopped, and says when it cannot. */
 import type { WireFleet } from "../../view/live/protocol.ts";
-import type { Heard, Link } from "../model/picture.ts";
+import type { FeedUpdate, Link } from "../model/picture.ts";
 
 export interface FeedEvents {
-  hear(heard: Heard): void;
+  hear(heard: FeedUpdate): void;
   /** Curves from before. */
   recall(fleet: WireFleet): void;
   link(link: Link): void;

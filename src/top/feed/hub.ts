@@ -1,7 +1,7 @@
 /** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
-import { sayError } from "../../base/error.ts";
+import { formatError } from "../../base/error.ts";
 import { streamLines } from "../../net/http/stream.ts";
-import type { WireClosed, WireDevice, WireFleet, WireFrame } from "../../view/live/protocol.ts";
+import type { WireClosed, WireDevice, WireFleet, LiveFrame } from "../../view/live/protocol.ts";
 import { SCHEMA } from "../../view/live/protocol.ts";
 import type { GpuTask } from "../model/process.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
@@ -59,7 +59,7 @@ export class HubFeed implements Feed {
       await this.#stream();
       why = "the hub ended the stream";
     } catch (thrown) {
-      why = sayError(thrown);
+      why = formatError(thrown);
     }
     if (this.#stopping.signal.aborted) return;
     this.#failures += 1;
@@ -95,12 +95,12 @@ export class HubFeed implements Feed {
       this.#events.recall(fleet);
       this.#hear(fleet.frame);
     } else if (event === "frame") {
-      const frame = JSON.parse(json) as WireFrame;
+      const frame = JSON.parse(json) as LiveFrame;
       if (frame.fleet === this.#fleet) this.#hear(frame);
     } else if (event === "closed") throw new Error((JSON.parse(json) as WireClosed).reason);
   }
 
-  #hear({ rows, timeMs, problems }: WireFrame): void {
+  #hear({ rows, timeMs, problems }: LiveFrame): void {
     this.#failures = 0;
     this.#events.hear({
       devices: this.#devices,
@@ -130,7 +130,7 @@ export class HubFeed implements Feed {
     } catch (thrown) {
       if (signal.aborted) return;
       // The stream says itself when the hub is gone.
-      this.#taskTrouble = sayError(thrown);
+      this.#taskTrouble = formatError(thrown);
     }
     this.#isTold = this.#devices.length > 0;
     const waitMs = this.#devices.length === 0 ? 200 : TASKS_EVERY_MS;

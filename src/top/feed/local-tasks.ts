@@ -10,7 +10,7 @@ import type { Ancestor, GpuTask } from "../model/process.ts";
 const LOOK_AGAIN_MS = 10_000;
 const MOST_ANCESTORS = 8;
 
-interface Looked {
+interface ProcessLookup {
   readonly owner: Owner;
   readonly startTicks: string | undefined;
   readonly ancestors: readonly Ancestor[];
@@ -21,7 +21,7 @@ export class LocalTasks {
   readonly #resolver: OwnerResolver;
   readonly #procfs: string;
   readonly #nowMs: () => number;
-  #looked = new Map<number, Looked>();
+  #looked = new Map<number, ProcessLookup>();
   #isLooking = false;
 
   constructor(resolver: OwnerResolver, procfs: string, nowMs: () => number) {
@@ -69,7 +69,7 @@ export class LocalTasks {
       });
   }
 
-  async #look(pid: number, atMs: number): Promise<Looked> {
+  async #look(pid: number, atMs: number): Promise<ProcessLookup> {
     const owner = await this.#resolver.resolve(pid);
     const own = await this.#stat(pid);
     const ancestors: Ancestor[] = [];

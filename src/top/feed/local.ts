@@ -1,6 +1,6 @@
 /** This machine's own sources, through the same pipeline the agent has. */
 import type { Collector } from "../../agent/collector.ts";
-import { Fleet } from "../../view/live/fleet.ts";
+import { LiveFleet } from "../../view/live/fleet.ts";
 import type { WireDevice } from "../../view/live/protocol.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
 import type { LocalTasks } from "./local-tasks.ts";
@@ -23,7 +23,7 @@ export interface LocalFeedOptions {
 export class LocalFeed implements Feed {
   readonly #options: LocalFeedOptions;
   readonly #events: FeedEvents;
-  readonly #fleet: Fleet;
+  readonly #fleet: LiveFleet;
   readonly #tasks = new TaskMemory();
   #devices: readonly WireDevice[] = [];
   #unsubscribe: () => void = () => {};
@@ -35,7 +35,7 @@ export class LocalFeed implements Feed {
   constructor(options: LocalFeedOptions, events: FeedEvents) {
     this.#options = options;
     this.#events = events;
-    this.#fleet = new Fleet({ host: options.host, version: options.version });
+    this.#fleet = new LiveFleet({ host: options.host, version: options.version });
   }
 
   start(): void {

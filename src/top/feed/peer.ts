@@ -1,8 +1,8 @@
 /** The other end of --url: how it is asked, and whether it is an agent or a hub. */
 import type { ClientAccess } from "../../cli/command/client.ts";
-import { GpulseError, sayError } from "../../base/error.ts";
-import type { HttpAnswer, RequestOptions } from "../../net/http/request.ts";
-import { HttpAgent, request, shown } from "../../net/http/request.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
+import type { HttpResponse, RequestOptions } from "../../net/http/request.ts";
+import { HttpAgent, request, formatUrl } from "../../net/http/request.ts";
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -33,7 +33,7 @@ export class Peer {
     return new URL(path, this.base).href;
   }
 
-  ask(path: string, options: Partial<RequestOptions> = {}): Promise<HttpAnswer> {
+  ask(path: string, options: Partial<RequestOptions> = {}): Promise<HttpResponse> {
     return request(this.at(path), {
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
@@ -44,7 +44,7 @@ export class Peer {
   }
 
   /** The body of an answer that went well; anything else is thrown in a sentence. */
-  async get(path: string, options: Partial<RequestOptions> = {}): Promise<HttpAnswer> {
+  async get(path: string, options: Partial<RequestOptions> = {}): Promise<HttpResponse> {
     const answer = await this.ask(path, options);
     if (answer.status === 200) return answer;
     throw new Error(
@@ -61,20 +61,20 @@ export class Peer {
 
 /** Asked once, before the screen is taken: a wrong address is an error and not an empty screen. */
 export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
-  let answer: HttpAnswer;
+  let answer: HttpResponse;
   try {
     answer = await peer.ask("api/v1/status/buildinfo");
   } catch (thrown) {
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${shown(peer.base)} (${sayError(thrown)}): start one with gpulse agent or gpulse up, or mend the --url.`,
+      `No gpulse answers at ${formatUrl(peer.base)} (${formatError(thrown)}): start one with gpulse agent or gpulse up, or mend the --url.`,
       { cause: thrown },
     );
   }
   if (answer.status === 401 || answer.status === 403)
     throw new GpulseError(
       "ACCESS_REFUSED",
-      `${shown(peer.base)} asks for a token: give one with --token file:PATH or GPULSE_TOKEN.`,
+      `${formatUrl(peer.base)} asks for a token: give one with --token file:PATH or GPULSE_TOKEN.`,
     );
   return answer.status === 404 ? "agent" : "hub";
 }

@@ -78,7 +78,7 @@ export class TaskMemory {
   }
 }
 
-interface Draft {
+interface TaskBuilder {
   readonly labels: Readonly<Record<string, string>>;
   memoryBytes: WireValue;
   utilization: WireValue;
@@ -94,8 +94,8 @@ export function tasksOf(
   const byUuid = new Map(devices.map((device) => [device.uuid, device]));
   const deviceOf = ({ host, uuid = "" }: TaskReading["labels"]): KnownDevice | undefined =>
     host === undefined ? byUuid.get(uuid) : known.get(keyOf({ host, uuid }));
-  const processes = new Map<string, Draft>();
-  const owners = new Map<string, Draft>();
+  const processes = new Map<string, TaskBuilder>();
+  const owners = new Map<string, TaskBuilder>();
   for (const { metric, labels, value } of readings) {
     const isProcess = processNames.has(metric);
     const { host = "", uuid = "", pid = "", namespace, pod, container, workload, user } = labels;
@@ -114,7 +114,7 @@ export function tasksOf(
     else if (metric === gpu.processUtilization.name || metric === gpu.ownerUtilization.name)
       draft.utilization = value;
   }
-  const gpuOf = ({ labels }: Draft): string =>
+  const gpuOf = ({ labels }: TaskBuilder): string =>
     keyOf({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });
   const told = new Set([...processes.values()].map(gpuOf));
   const drafts = [...processes, ...[...owners].filter(([, draft]) => !told.has(gpuOf(draft)))];
@@ -123,7 +123,7 @@ export function tasksOf(
 
 function taskOf(
   key: string,
-  { labels, memoryBytes, utilization }: Draft,
+  { labels, memoryBytes, utilization }: TaskBuilder,
   device: Pick<WireDevice, "host" | "index"> | undefined,
 ): GpuTask {
   const pid = Number(labels["pid"]);

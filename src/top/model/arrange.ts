@@ -28,7 +28,7 @@ export const taskSorts = [
 ] as const;
 export type TaskSort = (typeof taskSorts)[number];
 
-export interface Sort<Key> {
+export interface TopSort<Key> {
   readonly key: Key;
   readonly isDescending: boolean;
 }
@@ -40,7 +40,7 @@ export const startsDescending = (key: GpuSort | TaskSort): boolean =>
 /** A number, a name, or why there is no number. */
 type Sortable = number | string;
 
-export interface Arranged {
+export interface VisibleItems {
   readonly gpus: readonly Gpu[];
   readonly tasks: readonly GpuTask[];
 }
@@ -48,9 +48,9 @@ export interface Arranged {
 export function arrange(
   picture: Picture,
   filter: string,
-  gpuSort: Sort<GpuSort>,
-  taskSort: Sort<TaskSort>,
-): Arranged {
+  gpuSort: TopSort<GpuSort>,
+  taskSort: TopSort<TaskSort>,
+): VisibleItems {
   const words = filter
     .toLowerCase()
     .split(/\s+/)
@@ -96,7 +96,7 @@ function taskText(task: GpuTask): string {
     .toLowerCase();
 }
 
-function sortGpus(gpus: readonly Gpu[], { key, isDescending }: Sort<GpuSort>): readonly Gpu[] {
+function sortGpus(gpus: readonly Gpu[], { key, isDescending }: TopSort<GpuSort>): readonly Gpu[] {
   const value = (gpu: Gpu): Sortable => {
     switch (key) {
       case "gpu":
@@ -151,7 +151,7 @@ function sortBy<Item>(
 
 function sortTasks(
   tasks: readonly GpuTask[],
-  { key, isDescending }: Sort<TaskSort>,
+  { key, isDescending }: TopSort<TaskSort>,
 ): readonly GpuTask[] {
   const value = (task: GpuTask): Sortable | undefined => {
     switch (key) {

@@ -1,24 +1,24 @@
 /** Keeps what a feed tells, with its curves, and gives pictures of it. Time comes in as an argument. */
-import { History } from "../../view/live/history.ts";
+import { RecentHistory } from "../../view/live/history.ts";
 import type { HistoryKey, WireFleet } from "../../view/live/protocol.ts";
 import { historyKeys } from "../../view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuOf, keyOf } from "./gpu.ts";
-import type { Heard, Link, Picture } from "./picture.ts";
+import type { FeedUpdate, Link, Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
 
 const HISTORY_SECONDS = 300;
 
-export interface BoardOptions {
+export interface FeedStateOptions {
   readonly from: string;
   readonly origin: Picture["origin"];
   readonly intervalMs: number;
 }
 
-export class Board {
-  readonly #options: BoardOptions;
+export class FeedState {
+  readonly #options: FeedStateOptions;
   readonly #stepSeconds: number;
-  readonly #history: History;
+  readonly #history: RecentHistory;
   #link: Link = { kind: "connecting" };
   #heardMs: number | undefined;
   #timeMs = 0;
@@ -27,13 +27,13 @@ export class Board {
   #tasks: readonly GpuTask[] = [];
   #areTasksPending = false;
 
-  constructor(options: BoardOptions) {
+  constructor(options: FeedStateOptions) {
     this.#options = options;
     this.#stepSeconds = Math.max(1, Math.round(options.intervalMs / 1_000));
-    this.#history = new History(HISTORY_SECONDS * this.#stepSeconds);
+    this.#history = new RecentHistory(HISTORY_SECONDS * this.#stepSeconds);
   }
 
-  hear(heard: Heard, nowMs: number): void {
+  hear(heard: FeedUpdate, nowMs: number): void {
     const { devices, rows, timeMs, problems, tasks } = heard;
     this.#areTasksPending = heard.areTasksPending ?? false;
     this.#link = { kind: "live" };

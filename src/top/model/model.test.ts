@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { tasksOf } from "../feed/tasks.ts";
-import { NOW_MS, boardOf, deviceOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
+import { NOW_MS, feedStateOf, deviceOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
 import type { GpuSort, TaskSort } from "./arrange.ts";
 import { arrange } from "./arrange.ts";
 import { gpuOf, keyOf } from "./gpu.ts";
@@ -101,7 +101,7 @@ test("a tree hangs processes on their parents, and elsewhere on host and pod", (
 });
 
 test("curves have a point a reading, bridge one missed second and show a longer gap", () => {
-  const board = boardOf({ gpus: 1 });
+  const board = feedStateOf({ gpus: 1 });
   const { gpus } = board.picture(NOW_MS);
   const hear = (afterMs: number): void =>
     board.hear(
@@ -133,7 +133,7 @@ test("curves have a point a reading, bridge one missed second and show a longer 
 test("GPUs of two hosts with one uuid keep curves, processes and the choice apart", () => {
   const { gpus } = pictureOf({ gpus: 2 });
   const devices = gpus.map(({ device }, at) => ({ ...device, uuid: "A", host: `ws-${at}` }));
-  const board = boardOf({ gpus: 0 });
+  const board = feedStateOf({ gpus: 0 });
   const rows = [1, 0.1].map((utilization) => rowOf({ up: 1, utilization }));
   board.hear({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
   const picture = board.picture(NOW_MS);

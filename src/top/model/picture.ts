@@ -8,7 +8,7 @@ export type Link =
   | { readonly kind: "live" }
   | { readonly kind: "lost"; readonly why: string; readonly retryAtMs: number };
 
-export interface Heard {
+export interface FeedUpdate {
   readonly devices: readonly WireDevice[];
   readonly rows: readonly WireRow[];
   /** By the clock of whoever told it. */

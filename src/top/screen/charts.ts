@@ -7,7 +7,7 @@ import { isStale } from "../model/picture.ts";
 import { curve, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { percent, powerOf, temperatureOf, watts } from "../text/quantity.ts";
-import type { Role, Row, Span } from "../text/row.ts";
+import type { TextRole, TextRow, TextSpan } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
 import { clean, cut, fit } from "../text/width.ts";
 
@@ -20,7 +20,7 @@ const MOST_WIDTH = 150;
 interface Scale {
   readonly title: string;
   readonly key: HistoryKey;
-  readonly role: Role;
+  readonly role: TextRole;
   /** What the top of the curve stands for; undefined where there is no limit to measure against. */
   readonly most: number | undefined;
   readonly now: string;
@@ -69,7 +69,7 @@ export function chart(
   width: number,
   height: number,
   glyphs: Glyphs,
-): Row[] {
+): TextRow[] {
   const points = picture.history(gpu.device, key, pointsIn(width, glyphs));
   const top = most ?? Math.max(1, ...points.map((point) => point ?? 0));
   const scaled = points.map((point) => (point === null ? null : point / top));
@@ -93,7 +93,7 @@ export function tiles(
   width: number,
   height: number,
   glyphs: Glyphs,
-): Row[] {
+): TextRow[] {
   const most = Math.max(1, Math.floor((width - 1) / (LEAST_WIDTH + 2)));
   if (gpus.length === 0 || height < LEAST_HEIGHT + 1) return [];
   const lines = (columns: number): number => Math.ceil(gpus.length / columns);
@@ -111,13 +111,13 @@ export function tiles(
     Math.max(1, Math.floor(height / (LEAST_HEIGHT + 1))),
   );
   const tall = Math.min(12, Math.floor(height / rowsOfTiles));
-  const rows: Row[] = [];
+  const rows: TextRow[] = [];
   for (let line = 0; line < rowsOfTiles; line += 1) {
     const drawn = gpus
       .slice(line * columns, (line + 1) * columns)
       .map((gpu) => tile(picture, gpu, across, tall, glyphs));
     for (let at = 0; at < tall; at += 1) {
-      const spans: Span[] = [span(" ")];
+      const spans: TextSpan[] = [span(" ")];
       for (const one of drawn) spans.push(...(one[at] ?? [span(" ".repeat(across))]), span(" "));
       rows.push(fitRow(spans, width));
     }
@@ -125,7 +125,13 @@ export function tiles(
   return rows;
 }
 
-function tile(picture: Picture, gpu: Gpu, width: number, height: number, glyphs: Glyphs): Row[] {
+function tile(
+  picture: Picture,
+  gpu: Gpu,
+  width: number,
+  height: number,
+  glyphs: Glyphs,
+): TextRow[] {
   const [utilization] = scalesOf(gpu, glyphs);
   if (utilization === undefined) return [];
   const { device } = gpu;

@@ -1,10 +1,10 @@
 /** Which columns of a table fit, and how wide each is: what matters least goes first, what can grow takes what is left. */
 import type { Glyphs } from "../text/glyphs.ts";
-import type { Row, Span } from "../text/row.ts";
+import type { TextRow, TextSpan } from "../text/row.ts";
 import { fitRow, inverted, span } from "../text/row.ts";
 import { fit, textWidth } from "../text/width.ts";
 
-export interface Column<Item, Key extends string> {
+export interface ScreenColumn<Item, Key extends string> {
   readonly title: string;
   readonly sort?: Key;
   readonly min: number;
@@ -14,22 +14,22 @@ export interface Column<Item, Key extends string> {
   /** 1 is kept longest. */
   readonly rank: number;
   readonly align?: "right";
-  cell(item: Item, width: number): Row;
+  cell(item: Item, width: number): TextRow;
 }
 
-export interface Placed<Item, Key extends string> {
-  readonly column: Column<Item, Key>;
+export interface PlacedColumn<Item, Key extends string> {
+  readonly column: ScreenColumn<Item, Key>;
   readonly from: number;
   readonly width: number;
 }
 
-export function place<Item, Key extends string>(
-  columns: readonly Column<Item, Key>[],
+export function placeColumns<Item, Key extends string>(
+  columns: readonly ScreenColumn<Item, Key>[],
   width: number,
-): readonly Placed<Item, Key>[] {
+): readonly PlacedColumn<Item, Key>[] {
   const gap = width >= 110 ? 2 : 1;
   let left = width;
-  const kept = new Map<Column<Item, Key>, number>();
+  const kept = new Map<ScreenColumn<Item, Key>, number>();
   for (const column of columns.toSorted((one, other) => one.rank - other.rank)) {
     const need = column.min + (kept.size === 0 ? 0 : gap);
     if (need > left) continue;
@@ -65,12 +65,12 @@ export function place<Item, Key extends string>(
 }
 
 export function tableRow<Item, Key extends string>(
-  placed: readonly Placed<Item, Key>[],
+  placed: readonly PlacedColumn<Item, Key>[],
   item: Item,
   width: number,
   isChosen: boolean,
-): Row {
-  const spans: Span[] = [];
+): TextRow {
+  const spans: TextSpan[] = [];
   let at = 0;
   for (const { column, from, width: wide } of placed) {
     if (from > at) spans.push(span(" ".repeat(from - at)));
@@ -82,13 +82,13 @@ export function tableRow<Item, Key extends string>(
 }
 
 export function headRow<Item, Key extends string>(
-  placed: readonly Placed<Item, Key>[],
+  placed: readonly PlacedColumn<Item, Key>[],
   sort: { readonly key: Key; readonly isDescending: boolean },
   width: number,
   glyphs: Glyphs,
   isFocused: boolean,
-): Row {
-  const spans: Span[] = [];
+): TextRow {
+  const spans: TextSpan[] = [];
   let at = 0;
   for (const { column, from, width: wide } of placed) {
     if (from > at) spans.push(span(" ".repeat(from - at), "head"));
@@ -102,6 +102,6 @@ export function headRow<Item, Key extends string>(
   return fitRow(spans, width);
 }
 
-export const textCell = (text: string, width: number, align?: "right"): Row => [
+export const textCell = (text: string, width: number, align?: "right"): TextRow => [
   span(fit(text, width, align)),
 ];

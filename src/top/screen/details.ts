@@ -7,7 +7,7 @@ import type { Picture } from "../model/picture.ts";
 import { isStale } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, gibibytes, megahertz, memoryOf, percent, powerOf, watts } from "../text/quantity.ts";
-import type { Row, Span } from "../text/row.ts";
+import type { TextRow, TextSpan } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import { chart, scalesOf } from "./charts.ts";
@@ -19,10 +19,10 @@ export function details(
   width: number,
   height: number,
   glyphs: Glyphs,
-): Row[] {
+): TextRow[] {
   const facts = factsOf(picture, gpu, glyphs);
   const isWide = width >= 110;
-  const rows: Row[] = [heading(picture, gpu, width)];
+  const rows: TextRow[] = [heading(picture, gpu, width)];
   const factWidth = isWide ? 50 : width;
   const factRows = pack(facts, factWidth, isWide ? 1 : Math.max(1, Math.floor(width / 38)));
   if (isWide) {
@@ -41,7 +41,7 @@ export function details(
   return rows.slice(0, height);
 }
 
-function heading(picture: Picture, gpu: Gpu, width: number): Row {
+function heading(picture: Picture, gpu: Gpu, width: number): TextRow {
   const { device } = gpu;
   return fitRow(
     [
@@ -54,7 +54,13 @@ function heading(picture: Picture, gpu: Gpu, width: number): Row {
   );
 }
 
-function curves(picture: Picture, gpu: Gpu, width: number, height: number, glyphs: Glyphs): Row[] {
+function curves(
+  picture: Picture,
+  gpu: Gpu,
+  width: number,
+  height: number,
+  glyphs: Glyphs,
+): TextRow[] {
   const scales = scalesOf(gpu, glyphs);
   // Two beside each other where four below each other would be flat.
   const columns = height < scales.length * 4 && width >= 70 ? 2 : 1;
@@ -62,13 +68,13 @@ function curves(picture: Picture, gpu: Gpu, width: number, height: number, glyph
   const tall = Math.min(14, Math.floor(height / lines));
   if (tall < 2) return [];
   const across = Math.floor(width / columns) - (columns - 1);
-  const rows: Row[] = [];
+  const rows: TextRow[] = [];
   for (let line = 0; line < lines; line += 1) {
     const drawn = scales
       .slice(line * columns, (line + 1) * columns)
       .map((scale) => chart(picture, gpu, scale, across, tall, glyphs));
     for (let at = 0; at < tall; at += 1) {
-      const spans: Span[] = [];
+      const spans: TextSpan[] = [];
       drawn.forEach((one, place) => {
         if (place > 0) spans.push(span("  "));
         spans.push(...(one[at] ?? []));
@@ -136,11 +142,11 @@ function reading(value: WireValue, unit: WireColumn["unit"], glyphs: Glyphs): st
 }
 
 /** Name and value, several beside each other, filled downwards. */
-function pack(facts: readonly Fact[], width: number, columns: number): Row[] {
+function pack(facts: readonly Fact[], width: number, columns: number): TextRow[] {
   const lines = Math.ceil(facts.length / columns);
   const across = Math.floor(width / columns);
   return Array.from({ length: lines }, (_, line) => {
-    const spans: Span[] = [];
+    const spans: TextSpan[] = [];
     for (let column = 0; column < columns; column += 1) {
       const fact = facts[column * lines + line];
       if (fact === undefined) continue;

@@ -4,7 +4,7 @@ import type { Picture } from "../model/picture.ts";
 import { STALE_AFTER_MS, simulatedOf } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, total } from "../text/quantity.ts";
-import type { Row, Span } from "../text/row.ts";
+import type { TextRow, TextSpan } from "../text/row.ts";
 import { fitRow, rowWidth, span, spread } from "../text/row.ts";
 import { clean, cut } from "../text/width.ts";
 import type { View } from "../view/view.ts";
@@ -15,26 +15,26 @@ export function titleRow(
   shown: readonly Gpu[],
   width: number,
   glyphs: Glyphs,
-): Row {
+): TextRow {
   const { gpus, nowMs } = picture;
   const simulated = simulatedOf(shown.length === 0 ? gpus : shown);
   const hosts = new Set(shown.map(({ device }) => device.host)).size;
   const count = view.filter === "" ? String(gpus.length) : `${shown.length} of ${gpus.length}`;
-  const right: Span[] = [
+  const right: TextSpan[] = [
     ...(view.isPaused ? [span(" PAUSED ", "warn", true), span(" ")] : []),
     span(clockText(nowMs), "dim"),
     span(" "),
   ];
   const mark =
     simulated === "all" ? " SIMULATED " : simulated === "some" ? " PARTLY SIMULATED " : "";
-  const tail: Span[] = [
+  const tail: TextSpan[] = [
     span(
       `${glyphs.dot}${count} GPU${gpus.length === 1 ? "" : "s"}${hosts > 1 ? ` on ${hosts} hosts` : ""}`,
     ),
     ...(mark === "" ? [] : [span("  "), span(mark, "warn", true)]),
   ];
   const room = width - rowWidth(tail) - rowWidth(right) - 13;
-  const left: Span[] = [
+  const left: TextSpan[] = [
     span(" gpulse top", "strong"),
     span("  "),
     span(cut(clean(picture.from), Math.max(6, room)), "strong"),
@@ -56,7 +56,7 @@ export function summaryRow(
   shown: readonly Gpu[],
   width: number,
   glyphs: Glyphs,
-): Row {
+): TextRow {
   const { link, silentMs, nowMs, gpus } = picture;
   if (link.kind === "lost") {
     const seen = gpus.length === 0 ? "" : `, numbers are ${age(silentMs)} old`;
@@ -76,7 +76,7 @@ export function summaryRow(
   if (gpus.length > 0 && shown.length === 0)
     return fitRow([span(" no GPU matches the filter", "dim")], width);
   const parts = summaryParts(shown, glyphs);
-  const spans: Span[] = [span(" ")];
+  const spans: TextSpan[] = [span(" ")];
   let left = width - 1;
   for (const [at, part] of parts.entries()) {
     const lead = at === 0 ? [] : [span(glyphs.dot, "dim")];
@@ -88,7 +88,7 @@ export function summaryRow(
   return fitRow(spans, width);
 }
 
-function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly Row[] {
+function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] {
   if (gpus.length === 0) return [[span("no GPU: gpulse doctor says why", "warn")]];
   const numbers = (read: (gpu: Gpu) => unknown): number[] =>
     gpus.map(read).filter((value) => typeof value === "number");
@@ -138,7 +138,7 @@ function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly Row[] {
 }
 
 /** The last line: a question, what is typed, a sentence, or the keys. */
-export function footRow(view: View, width: number): Row {
+export function footRow(view: View, width: number): TextRow {
   const { question, notice } = view;
   if (question !== undefined) {
     const { signal, target } = question;
@@ -173,7 +173,7 @@ export function footRow(view: View, width: number): Row {
     ["k", "end process"],
     ["o", "theme"],
   ];
-  const spans: Span[] = [span(" ")];
+  const spans: TextSpan[] = [span(" ")];
   let left = width - 1;
   for (const [key, says] of keys) {
     const part = [span(` ${key} `, "strong", true), span(` ${says}  `, "dim")];

@@ -17,16 +17,19 @@ import {
   temperatureOf,
   watts,
 } from "../text/quantity.ts";
-import type { Role, Row } from "../text/row.ts";
+import type { TextRole, TextRow } from "../text/row.ts";
 import { span } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
-import type { Column } from "./columns.ts";
+import type { ScreenColumn } from "./columns.ts";
 import { textCell } from "./columns.ts";
 
 /** Below this a bar says nothing that its number does not. */
 const LEAST_BAR = 3;
 
-export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gpu, GpuSort>[] {
+export function gpuColumns(
+  picture: Picture,
+  glyphs: Glyphs,
+): readonly ScreenColumn<Gpu, GpuSort>[] {
   const { gpus } = picture;
   const isOld = isStale(picture);
   const hosts = severalHosts(gpus);
@@ -40,17 +43,17 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     longest(({ device }) => shortModel(device), 24) + (isMixed ? 5 : 0),
   );
   const jobWidth = Math.max(5, longest(ownerOf, 28));
-  const number = (value: WireValue, role: Role): Role =>
+  const number = (value: WireValue, role: TextRole): TextRole =>
     isOld || typeof value !== "number" ? "dim" : role;
 
   const meter = (
     ratio: WireValue,
     texts: readonly string[],
-    role: Role,
+    role: TextRole,
     width: number,
     shortWidth: number,
     longWidth: number,
-  ): Row => {
+  ): TextRow => {
     const [short = "", long = short] = texts;
     const isLong = width >= longWidth + 1 + LEAST_BAR * 2;
     const textWide = isLong ? longWidth : Math.min(width, shortWidth);
@@ -68,7 +71,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     ];
   };
 
-  const spark = (gpu: Gpu, width: number): Row => {
+  const spark = (gpu: Gpu, width: number): TextRow => {
     const points = picture.history(gpu.device, "utilization", pointsIn(width, glyphs));
     return [span(curve(points, width, 1, glyphs)[0] ?? "", isOld ? "dim" : "util")];
   };
@@ -198,7 +201,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
             good: 18,
             max: jobWidth,
             rank: 9,
-            cell: (gpu: Gpu, width: number): Row => [
+            cell: (gpu: Gpu, width: number): TextRow => [
               span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text"),
             ],
           },
@@ -216,7 +219,9 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
   ];
 }
 
-const fanColumn = (number: (value: WireValue, role: Role) => Role): Column<Gpu, GpuSort> => ({
+const fanColumn = (
+  number: (value: WireValue, role: TextRole) => TextRole,
+): ScreenColumn<Gpu, GpuSort> => ({
   title: "FAN",
   min: 4,
   max: 4,
@@ -231,7 +236,7 @@ const ownerOf = ({ row }: Gpu): string =>
     : `${row.job}${row.user === undefined ? "" : ` (${row.user})`}`;
 
 /** The worst first; a number that is not the present says how old it is. */
-export function stateCell(gpu: Gpu, { silentMs }: Picture, isOld: boolean, width: number): Row {
+export function stateCell(gpu: Gpu, { silentMs }: Picture, isOld: boolean, width: number): TextRow {
   if (isOld) return [span(fit(`${age(silentMs)} old`, width), "warn")];
   const [first, ...others] = gpu.words;
   if (first === undefined)

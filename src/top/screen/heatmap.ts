@@ -3,7 +3,7 @@ import type { WireValue } from "../../view/live/protocol.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { keyOf, severity } from "../model/gpu.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import type { Role, Row, Span } from "../text/row.ts";
+import type { TextRole, TextRow, TextSpan } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import type { HeatMetric, Hit } from "../view/view.ts";
@@ -28,12 +28,17 @@ function ratioOf(gpu: Gpu, metric: HeatMetric): WireValue {
   }
 }
 
-export function heatCell(gpu: Gpu, metric: HeatMetric, glyphs: Glyphs, isChosen: boolean): Span {
+export function heatCell(
+  gpu: Gpu,
+  metric: HeatMetric,
+  glyphs: Glyphs,
+  isChosen: boolean,
+): TextSpan {
   if (gpu.state === "lost" || gpu.state === "silent") return span(glyphs.lost, "bad", isChosen);
   const ratio = ratioOf(gpu, metric);
   if (typeof ratio !== "number") return span(glyphs.ascii ? "?" : glyphs.absent, "dim", isChosen);
   const step = Math.min(7, Math.max(0, Math.floor(ratio * 8)));
-  return span(glyphs.levels[step] ?? " ", `heat${step}` as Role, isChosen);
+  return span(glyphs.levels[step] ?? " ", `heat${step}` as TextRole, isChosen);
 }
 
 export interface HeatOptions {
@@ -45,20 +50,20 @@ export interface HeatOptions {
   readonly glyphs: Glyphs;
 }
 
-export interface Drawn {
-  readonly rows: readonly Row[];
+export interface HeatmapDrawing {
+  readonly rows: readonly TextRow[];
   readonly hits: readonly Hit[];
 }
 
 /** By host where that fits, else side by side in order; the first line is the key. */
-export function heatmap(gpus: readonly Gpu[], options: HeatOptions): Drawn {
+export function drawHeatmap(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const { width, height, glyphs, metric } = options;
-  const key: Row = fitRow(
+  const key: TextRow = fitRow(
     [
       span(` HEATMAP `, "head"),
       span(`${says[metric]}  `),
       span("0 ", "dim"),
-      ...glyphs.levels.map((level, at) => span(level, `heat${at}` as Role)),
+      ...glyphs.levels.map((level, at) => span(level, `heat${at}` as TextRole)),
       span(" 100%", "dim"),
       span(`   v metric`, "dim"),
     ],
@@ -84,7 +89,7 @@ function group(gpus: readonly Gpu[]): Map<string, Gpu[]> {
 function hostBlocks(
   byHost: ReadonlyMap<string, readonly Gpu[]>,
   options: HeatOptions,
-): Drawn | undefined {
+): HeatmapDrawing | undefined {
   const { width, height, firstRow, glyphs } = options;
   const most = Math.max(...[...byHost.values()].map(({ length }) => length));
   const longest = Math.max(...[...byHost.keys()].map(({ length }) => length));
@@ -94,11 +99,11 @@ function hostBlocks(
   const perLine = Math.floor((width - 1) / block);
   if (perLine === 0 || Math.ceil(byHost.size / perLine) > height - 1) return undefined;
   const hits: Hit[] = [];
-  const rows: Row[] = [];
+  const rows: TextRow[] = [];
   const hosts = [...byHost];
   for (let at = 0; at < hosts.length; at += perLine) {
     const row = firstRow + 1 + rows.length;
-    const spans: Span[] = [span(" ")];
+    const spans: TextSpan[] = [span(" ")];
     let column = 1;
     for (const [host, gpus] of hosts.slice(at, at + perLine)) {
       const isIll = gpus.some((gpu) => severity(gpu) >= 2);
@@ -124,7 +129,7 @@ function hostBlocks(
   return { rows, hits };
 }
 
-function dense(gpus: readonly Gpu[], options: HeatOptions): Drawn {
+function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const { width, height, firstRow, glyphs } = options;
   const lines = Math.max(1, height - 1);
   const roomy = Math.floor((width - 2) / 2);
@@ -135,11 +140,11 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): Drawn {
   const at = gpus.findIndex(({ device }) => keyOf(device) === options.chosen);
   const from = at < fits ? 0 : Math.floor(at / perLine - lines + 1) * perLine;
   const shown = gpus.slice(from, from + fits);
-  const rows: Row[] = [];
+  const rows: TextRow[] = [];
   const hits: Hit[] = [];
   for (let first = 0; first < shown.length; first += perLine) {
     const row = firstRow + 1 + rows.length;
-    const spans: Span[] = [span(" ")];
+    const spans: TextSpan[] = [span(" ")];
     shown.slice(first, first + perLine).forEach((gpu, place) => {
       const isChosen = keyOf(gpu.device) === options.chosen;
       const drawnCell = heatCell(gpu, options.metric, glyphs, isChosen);

@@ -1,6 +1,6 @@
 /** The keys, all of them. */
 import type { Glyphs } from "../text/glyphs.ts";
-import type { Row } from "../text/row.ts";
+import type { TextRow } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
 import { fit } from "../text/width.ts";
 
@@ -21,8 +21,8 @@ const keys = (glyphs: Glyphs): readonly (readonly [string, string])[] => [
   ["q Ctrl-C", "quit"],
 ];
 
-export function help(width: number, height: number, glyphs: Glyphs): Row[] {
-  const legend: readonly Row[] = [
+export function help(width: number, height: number, glyphs: Glyphs): TextRow[] {
+  const legend: readonly TextRow[] = [
     [
       span(" Bars", "head"),
       span(" are shares of the card's own limit; "),

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { Painter } from "../colour/paint.ts";
-import { NOW_MS, boardOf, pictureOf, taskOf, textOf } from "../fixture.ts";
+import { NOW_MS, feedStateOf, pictureOf, taskOf, textOf } from "../fixture.ts";
 import { ascii, unicode } from "../text/glyphs.ts";
 import { textWidth } from "../text/width.ts";
 import type { View } from "../view/view.ts";
-import { firstView, pages } from "../view/view.ts";
+import { firstView, topPages } from "../view/view.ts";
 import { drawScreen } from "./screen.ts";
 
 const view = (more: Partial<View> = {}): View => ({ ...firstView, ...more });
@@ -41,7 +41,7 @@ for (const gpus of [0, 1, 8, 256])
       ];
       for (const picture of pictures)
         for (const glyphs of [unicode, ascii])
-          for (const page of pages)
+          for (const page of topPages)
             for (const isTree of [false, true]) {
               const drawn = drawScreen(picture, view({ page, isTree }), { columns, rows }, glyphs);
               expect(drawn.rows).toHaveLength(rows);
@@ -125,7 +125,7 @@ test("simulated numbers are called simulated", () => {
 });
 
 test("a dead agent's numbers are lost, with their age and when it is tried again", () => {
-  const board = boardOf({ gpus: 2, origin: "agent" });
+  const board = feedStateOf({ gpus: 2, origin: "agent" });
   board.link({ kind: "lost", why: "connection refused", retryAtMs: NOW_MS + 15_000 });
   const picture = board.picture(NOW_MS + 12_000);
   const text = textOf(drawScreen(picture, view(), { columns: 120, rows: 24 }, unicode).rows);
@@ -136,7 +136,7 @@ test("a dead agent's numbers are lost, with their age and when it is tried again
 });
 
 test("silence without a broken line is said too", () => {
-  const picture = boardOf({ gpus: 2 }).picture(NOW_MS + 9_000);
+  const picture = feedStateOf({ gpus: 2 }).picture(NOW_MS + 9_000);
   const text = textOf(drawScreen(picture, view(), { columns: 80, rows: 24 }, unicode).rows);
   expect(text[1]).toContain("SILENT for 9 s");
 });

@@ -1,33 +1,33 @@
 /** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
-import type { Arranged } from "../model/arrange.ts";
+import type { VisibleItems } from "../model/arrange.ts";
 import { arrange } from "../model/arrange.ts";
 import { keyOf } from "../model/gpu.ts";
 import type { Picture } from "../model/picture.ts";
 import type { GpuTask, TaskLine } from "../model/process.ts";
 import { treeLines } from "../model/process.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import type { Row } from "../text/row.ts";
+import type { TextRow } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
 import { clean } from "../text/width.ts";
 import type { Hit, View } from "../view/view.ts";
 import { tiles } from "./charts.ts";
-import { headRow, place, tableRow } from "./columns.ts";
+import { headRow, placeColumns, tableRow } from "./columns.ts";
 import { details } from "./details.ts";
 import { footRow, summaryRow, titleRow } from "./frame.ts";
 import { gpuColumns } from "./gpu-table.ts";
-import { heatLines, heatmap } from "./heatmap.ts";
+import { heatLines, drawHeatmap } from "./heatmap.ts";
 import { help } from "./help.ts";
 import { taskColumns } from "./task-table.ts";
 
-export interface Size {
+export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
 
 export interface Screen {
-  readonly rows: readonly Row[];
+  readonly rows: readonly TextRow[];
   readonly hits: readonly Hit[];
-  readonly arranged: Arranged;
+  readonly arranged: VisibleItems;
   /** As they stand below each other: a tree has another order than the list. */
   readonly taskOrder: readonly GpuTask[];
 }
@@ -35,7 +35,7 @@ export interface Screen {
 /** More GPUs than this are shown as cells too. */
 const HEATMAP_FROM = 24;
 
-export function drawScreen(picture: Picture, view: View, size: Size, glyphs: Glyphs): Screen {
+export function drawScreen(picture: Picture, view: View, size: ScreenSize, glyphs: Glyphs): Screen {
   const arranged = arrange(picture, view.filter, view.gpuSort, view.taskSort);
   const lines: readonly TaskLine[] = view.isTree
     ? treeLines(arranged.tasks)
@@ -53,21 +53,21 @@ export function drawScreen(picture: Picture, view: View, size: Size, glyphs: Gly
 }
 
 class PageDraft {
-  readonly rows: Row[] = [];
+  readonly rows: TextRow[] = [];
   readonly hits: Hit[] = [];
   readonly #picture: Picture;
   readonly #view: View;
-  readonly #size: Size;
+  readonly #size: ScreenSize;
   readonly #glyphs: Glyphs;
-  readonly #arranged: Arranged;
+  readonly #arranged: VisibleItems;
   readonly #lines: readonly TaskLine[];
 
   constructor(
     picture: Picture,
     view: View,
-    size: Size,
+    size: ScreenSize,
     glyphs: Glyphs,
-    arranged: Arranged,
+    arranged: VisibleItems,
     lines: readonly TaskLine[],
   ) {
     this.#picture = picture;
@@ -159,7 +159,7 @@ class PageDraft {
 
   #heat(height: number): void {
     const { gpus } = this.#arranged;
-    const drawn = heatmap(gpus, {
+    const drawn = drawHeatmap(gpus, {
       metric: this.#view.heat,
       chosen:
         this.#view.gpu ??
@@ -177,7 +177,7 @@ class PageDraft {
     // The chosen cell in words, at the bottom.
     const chosen = gpus.find(({ device }) => keyOf(device) === this.#view.gpu) ?? gpus[0];
     while (this.rows.length < this.#size.rows - 3) this.rows.push(fitRow([], this.#size.columns));
-    const placed = place(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
+    const placed = placeColumns(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
     this.rows.push(headRow(placed, this.#view.gpuSort, this.#size.columns, this.#glyphs, false));
     if (chosen !== undefined) this.rows.push(tableRow(placed, chosen, this.#size.columns, false));
   }
@@ -187,7 +187,7 @@ class PageDraft {
     const { columns: width } = this.#size;
     const { gpus } = this.#arranged;
     if (height < 1) return 0;
-    const placed = place(gpuColumns(this.#picture, this.#glyphs), width);
+    const placed = placeColumns(gpuColumns(this.#picture, this.#glyphs), width);
     const isFocused = this.#view.focus === "gpus";
     const row = this.rows.length;
     this.rows.push(headRow(placed, this.#view.gpuSort, width, this.#glyphs, isFocused));
@@ -195,7 +195,7 @@ class PageDraft {
       if (column.sort !== undefined)
         this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
     const chosen = gpus.findIndex(({ device }) => keyOf(device) === this.#view.gpu);
-    const first = firstShown(chosen, height - 1, gpus.length);
+    const first = firstVisible(chosen, height - 1, gpus.length);
     this.#sayHidden(row, first, gpus.length - first - (height - 1));
     gpus.slice(first, first + height - 1).forEach((gpu, at) => {
       const isChosen = isFocused && first + at === Math.max(0, chosen);
@@ -224,7 +224,7 @@ class PageDraft {
   #tasks(height: number, lines = this.#lines): void {
     const { columns: width } = this.#size;
     const hasPids = lines.some(({ task }) => task?.pid !== undefined);
-    const placed = place(taskColumns(this.#picture, this.#glyphs, hasPids), width);
+    const placed = placeColumns(taskColumns(this.#picture, this.#glyphs, hasPids), width);
     const isFocused = this.#view.focus === "tasks";
     const row = this.rows.length;
     this.rows.push(headRow(placed, this.#view.taskSort, width, this.#glyphs, isFocused));
@@ -233,7 +233,7 @@ class PageDraft {
         this.hits.push({ kind: "task-sort", row, from, to: from + wide, key: column.sort });
     const named = lines.findIndex(({ task }) => task !== undefined && task.key === this.#view.task);
     const chosen = named === -1 ? lines.findIndex(({ task }) => task !== undefined) : named;
-    const first = firstShown(chosen, height - 1, lines.length);
+    const first = firstVisible(chosen, height - 1, lines.length);
     this.#sayHidden(row, first, lines.length - first - (height - 1));
     lines.slice(first, first + height - 1).forEach((line, at) => {
       if (line.task !== undefined)
@@ -252,7 +252,7 @@ class PageDraft {
 }
 
 /** The chosen line stays in sight: in the middle where there is more on both sides. */
-function firstShown(chosen: number, room: number, count: number): number {
+function firstVisible(chosen: number, room: number, count: number): number {
   if (chosen < room) return 0;
   return Math.max(0, Math.min(count - room, chosen - Math.floor(room / 2)));
 }

@@ -8,13 +8,13 @@ import type { Glyphs } from "../text/glyphs.ts";
 import { NOT_AVAILABLE, gibibytes, percent } from "../text/quantity.ts";
 import { span } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
-import type { Column } from "./columns.ts";
+import type { ScreenColumn } from "./columns.ts";
 
 export function taskColumns(
   picture: Picture,
   glyphs: Glyphs,
   hasPids: boolean,
-): readonly Column<TaskLine, TaskSort>[] {
+): readonly ScreenColumn<TaskLine, TaskSort>[] {
   const { tasks } = picture;
   const hosts = severalHosts(picture.gpus);
   const indent = {

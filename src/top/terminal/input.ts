@@ -49,13 +49,13 @@ const sequence = new RegExp(`^${ESC}(?:\\[([\\d;]*)([A-Za-z~])|O([A-Z]))`);
 /** The beginning of something that may still come. */
 const unfinished = new RegExp(`^${ESC}(?:\\[[<\\d;]*|O)?$`);
 
-export interface Parsed {
+export interface ParsedInput {
   readonly events: readonly TerminalEvent[];
   /** What is not yet whole: to be put before the next bytes, or flushed as a lone Escape. */
   readonly rest: string;
 }
 
-export function parseInput(input: string, flush = false): Parsed {
+export function parseInput(input: string, flush = false): ParsedInput {
   const events: TerminalEvent[] = [];
   let at = 0;
   while (at < input.length) {

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { Painter, colourDepth, nearest256 } from "../colour/paint.ts";
 import { findTheme, themes } from "../colour/theme.ts";
-import { roles, span } from "../text/row.ts";
-import { LineWriter } from "./writer.ts";
+import { textRoles, span } from "../text/row.ts";
+import { ScreenWriter } from "./writer.ts";
 
-function recorder(): { writer: LineWriter; written: string[]; output: { writableLength: number } } {
+function recorder(): {
+  writer: ScreenWriter;
+  written: string[];
+  output: { writableLength: number };
+} {
   const written: string[] = [];
   const output = { writableLength: 0, write: (text: string) => written.push(text) };
-  return { writer: new LineWriter(output), written, output };
+  return { writer: new ScreenWriter(output), written, output };
 }
 
 test("only lines that changed are written, as one synchronised update", () => {
@@ -50,7 +54,9 @@ test.each<[Record<string, string>, string]>([
 test("NO_COLOR leaves weight and inverse, and no colour", () => {
   for (const theme of themes) {
     const painter = new Painter(theme, "none", false);
-    const line = painter.line(roles.flatMap((role) => [span("x", role), span("y", role, true)]));
+    const line = painter.line(
+      textRoles.flatMap((role) => [span("x", role), span("y", role, true)]),
+    );
     expect(line).not.toMatch(/\[[\d;]*(3[0-9]|9[0-7])/);
   }
 });

@@ -3,16 +3,16 @@
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
 
-export interface Output {
+export interface TerminalOutput {
   write(text: string): unknown;
   readonly writableLength?: number;
 }
 
-export class LineWriter {
-  readonly #output: Output;
+export class ScreenWriter {
+  readonly #output: TerminalOutput;
   #before: readonly string[] = [];
 
-  constructor(output: Output) {
+  constructor(output: TerminalOutput) {
     this.#output = output;
   }
 

@@ -1,15 +1,15 @@
 /** Bars and history curves out of characters. An absent value draws nothing: 0 has its own mark, the lowest one. */
 import type { Glyphs } from "./glyphs.ts";
-import type { Role, Span } from "./row.ts";
+import type { TextRole, TextSpan } from "./row.ts";
 import { span } from "./row.ts";
 
 /** A share of the width filled; over 1 is full, absent is blank. */
 export function bar(
   ratio: number | undefined,
   width: number,
-  role: Role,
+  role: TextRole,
   glyphs: Glyphs,
-): readonly Span[] {
+): readonly TextSpan[] {
   if (width <= 0) return [];
   if (ratio === undefined) return [span(" ".repeat(width), "dim")];
   const { parts, empty } = glyphs;

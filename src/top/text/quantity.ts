@@ -3,26 +3,28 @@ import type { WireValue } from "../../view/live/protocol.ts";
 
 export const NOT_AVAILABLE = "n/a";
 
-const told = (value: WireValue, write: (value: number) => string): string =>
+const formatIfKnown = (value: WireValue, write: (value: number) => string): string =>
   typeof value === "number" ? write(value) : NOT_AVAILABLE;
 
 export const percent = (value: WireValue): string =>
-  told(value, (ratio) => `${Math.round(ratio * 100)}%`);
+  formatIfKnown(value, (ratio) => `${Math.round(ratio * 100)}%`);
 
-export const watts = (value: WireValue): string => told(value, (power) => `${Math.round(power)}W`);
+export const watts = (value: WireValue): string =>
+  formatIfKnown(value, (power) => `${Math.round(power)}W`);
 
 export const megahertz = (value: WireValue): string =>
-  told(value, (hertz) => `${Math.round(hertz / 1e6)}MHz`);
+  formatIfKnown(value, (hertz) => `${Math.round(hertz / 1e6)}MHz`);
 
 const inGib = (bytes: number): string => {
   const gib = bytes / 2 ** 30;
   return gib < 99.95 ? gib.toFixed(1) : String(Math.round(gib));
 };
 
-export const gibibytes = (value: WireValue): string => told(value, (bytes) => `${inGib(bytes)}GiB`);
+export const gibibytes = (value: WireValue): string =>
+  formatIfKnown(value, (bytes) => `${inGib(bytes)}GiB`);
 
 /** `57/141GiB`: the unit once, for both. */
-export function ofBoth(
+export function formatPair(
   part: WireValue,
   whole: WireValue,
   unit: string,
@@ -35,7 +37,7 @@ export function ofBoth(
 }
 
 export const memoryOf = (used: WireValue, whole: WireValue): string =>
-  ofBoth(used, whole, "GiB", inGib);
+  formatPair(used, whole, "GiB", inGib);
 
 const round = (value: number): string => {
   const whole = Math.round(value);
@@ -43,10 +45,10 @@ const round = (value: number): string => {
 };
 
 export const powerOf = (power: WireValue, limit: WireValue): string =>
-  ofBoth(power, limit, "W", round);
+  formatPair(power, limit, "W", round);
 
 export const temperatureOf = (now: WireValue, limit: WireValue, unit: string): string =>
-  ofBoth(now, limit, unit, round);
+  formatPair(now, limit, unit, round);
 
 /** Of many together: thousands of watts are kilowatts. */
 export function total(value: number, unit: "W" | "GiB"): string {

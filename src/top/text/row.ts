@@ -1,7 +1,7 @@
 /** A line of the screen as spans of text with a role. What a role looks like is the theme's business alone. */
 import { charWidth, textWidth } from "./width.ts";
 
-export const roles = [
+export const textRoles = [
   "text",
   "dim",
   "strong",
@@ -23,29 +23,29 @@ export const roles = [
   "heat6",
   "heat7",
 ] as const;
-export type Role = (typeof roles)[number];
+export type TextRole = (typeof textRoles)[number];
 
-export interface Span {
+export interface TextSpan {
   readonly text: string;
-  readonly role: Role;
+  readonly role: TextRole;
   /** Shown inverse: the row that is chosen, the keys of the last line. */
   readonly inverse?: boolean;
 }
 
-export type Row = readonly Span[];
+export type TextRow = readonly TextSpan[];
 
-export const span = (text: string, role: Role = "text", inverse = false): Span =>
+export const span = (text: string, role: TextRole = "text", inverse = false): TextSpan =>
   inverse ? { text, role, inverse } : { text, role };
 
-export function rowWidth(row: Row): number {
+export function rowWidth(row: TextRow): number {
   let width = 0;
   for (const { text } of row) width += textWidth(text);
   return width;
 }
 
 /** Exactly as wide as asked for: what is too much is cut off, what is missing is blank. */
-export function fitRow(row: Row, width: number): Row {
-  const fitted: Span[] = [];
+export function fitRow(row: TextRow, width: number): TextRow {
+  const fitted: TextSpan[] = [];
   let left = width;
   for (const one of row) {
     const wide = textWidth(one.text);
@@ -69,10 +69,10 @@ export function fitRow(row: Row, width: number): Row {
 }
 
 /** Two ends of a line; the right one gives way first. */
-export function spread(left: Row, right: Row, width: number): Row {
+export function spread(left: TextRow, right: TextRow, width: number): TextRow {
   const gap = width - rowWidth(left) - rowWidth(right);
   return gap < 1 ? fitRow(left, width) : fitRow([...left, span(" ".repeat(gap)), ...right], width);
 }
 
 /** The whole line as the chosen one. */
-export const inverted = (row: Row): Row => row.map((one) => ({ ...one, inverse: true }));
+export const inverted = (row: TextRow): TextRow => row.map((one) => ({ ...one, inverse: true }));

@@ -1,16 +1,16 @@
 /** What a key or click does: the next view, and what is to be done outside. Pure; nothing is ended without a yes. */
-import type { GpuSort, Sort, TaskSort } from "../model/arrange.ts";
+import type { GpuSort, TopSort, TaskSort } from "../model/arrange.ts";
 import { gpuSorts, startsDescending, taskSorts } from "../model/arrange.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { keyOf } from "../model/gpu.ts";
 import type { GpuTask } from "../model/process.ts";
 import { taskName } from "../model/process.ts";
 import type { TerminalEvent } from "../terminal/input.ts";
-import type { Hit, Page, Question, View } from "./view.ts";
+import type { Hit, TopPage, SignalPrompt, View } from "./view.ts";
 import { heatMetrics } from "./view.ts";
 
 /** What the last screen showed. */
-export interface Shown {
+export interface ScreenContents {
   /** In their order, after the filter. */
   readonly gpus: readonly Gpu[];
   readonly tasks: readonly GpuTask[];
@@ -24,14 +24,14 @@ export type Effect =
   | { readonly kind: "suspend" }
   | { readonly kind: "redraw" }
   | { readonly kind: "next-theme" }
-  | { readonly kind: "signal"; readonly question: Question };
+  | { readonly kind: "signal"; readonly question: SignalPrompt };
 
 export interface Reaction {
   readonly view: View;
   readonly effect?: Effect;
 }
 
-export function react(view: View, event: TerminalEvent, shown: Shown): Reaction {
+export function react(view: View, event: TerminalEvent, shown: ScreenContents): Reaction {
   const calm: View = view.notice === undefined ? view : { ...view, notice: undefined };
   if (event.kind === "key" && event.name === "ctrl-c") return { view, effect: { kind: "quit" } };
   if (event.kind === "key" && event.name === "ctrl-z") return { view, effect: { kind: "suspend" } };
@@ -46,14 +46,14 @@ export function react(view: View, event: TerminalEvent, shown: Shown): Reaction 
 }
 
 /** Only a typed y is a yes; a click or any other key is a no. */
-function answer(view: View, question: Question, event: TerminalEvent): Reaction {
+function answer(view: View, question: SignalPrompt, event: TerminalEvent): Reaction {
   const next: View = { ...view, question: undefined };
   if (event.kind === "text" && (event.text === "y" || event.text === "Y"))
     return { view: next, effect: { kind: "signal", question } };
   return { view: { ...next, notice: `Nothing was sent to ${question.target.pid}.` } };
 }
 
-function type(view: View, event: TerminalEvent, shown: Shown): Reaction {
+function type(view: View, event: TerminalEvent, shown: ScreenContents): Reaction {
   if (event.kind === "text")
     return { view: { ...view, filter: (view.filter + event.text).slice(0, 200) } };
   if (event.kind !== "key") return { view };
@@ -71,8 +71,8 @@ function type(view: View, event: TerminalEvent, shown: Shown): Reaction {
   }
 }
 
-function letter(view: View, text: string, shown: Shown): Reaction {
-  const page = (next: Page): Reaction => ({ view: { ...view, page: next } });
+function letter(view: View, text: string, shown: ScreenContents): Reaction {
+  const page = (next: TopPage): Reaction => ({ view: { ...view, page: next } });
   switch (text) {
     case "q":
       return { view, effect: { kind: "quit" } };
@@ -113,7 +113,7 @@ function letter(view: View, text: string, shown: Shown): Reaction {
   }
 }
 
-function press(view: View, name: string, shown: Shown): View {
+function press(view: View, name: string, shown: ScreenContents): View {
   switch (name) {
     case "up":
       return move(view, -1, shown);
@@ -147,7 +147,7 @@ function press(view: View, name: string, shown: Shown): View {
 }
 
 /** The GPU that is chosen, or that the chosen task is on. */
-function enter(view: View, { gpus, tasks }: Shown): View {
+function enter(view: View, { gpus, tasks }: ScreenContents): View {
   if (view.page === "details") return { ...view, page: "overview" };
   const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
   const first = gpus[0] === undefined ? undefined : keyOf(gpus[0].device);
@@ -156,7 +156,7 @@ function enter(view: View, { gpus, tasks }: Shown): View {
   return gpu === undefined ? view : { ...view, page: "details", gpu };
 }
 
-function move(view: View, by: number, { gpus, tasks }: Shown): View {
+function move(view: View, by: number, { gpus, tasks }: ScreenContents): View {
   if (view.focus === "tasks" && view.page !== "heatmap" && view.page !== "details")
     return {
       ...view,
@@ -185,7 +185,7 @@ function after<Key>(keys: readonly Key[], now: Key, by: number): Key {
   return keys[(keys.indexOf(now) + by + keys.length) % keys.length] ?? now;
 }
 
-const sorted = <Key extends GpuSort | TaskSort>(key: Key): Sort<Key> => ({
+const sorted = <Key extends GpuSort | TaskSort>(key: Key): TopSort<Key> => ({
   key,
   isDescending: startsDescending(key),
 });
@@ -212,7 +212,7 @@ function sortByLetter(view: View, text: keyof typeof gpuLetters): View {
   return chosen === undefined ? view : { ...view, taskSort: sorted(chosen) };
 }
 
-function ask(view: View, { tasks, whyNoSignals }: Shown): View {
+function ask(view: View, { tasks, whyNoSignals }: ScreenContents): View {
   if (whyNoSignals !== undefined) return { ...view, notice: whyNoSignals };
   if (view.focus !== "tasks")
     return { ...view, notice: "Choose a process first: Tab goes to the processes." };
@@ -227,7 +227,7 @@ function ask(view: View, { tasks, whyNoSignals }: Shown): View {
   return { ...view, task: task.key, question: { signal: "SIGTERM", target } };
 }
 
-function click(view: View, column: number, row: number, shown: Shown): View {
+function click(view: View, column: number, row: number, shown: ScreenContents): View {
   const hit = shown.hits.find((one) => one.row === row && column >= one.from && column < one.to);
   switch (hit?.kind) {
     case "gpu":
@@ -254,7 +254,7 @@ function click(view: View, column: number, row: number, shown: Shown): View {
 function wheel(
   view: View,
   event: { readonly lines: number; readonly row: number },
-  shown: Shown,
+  shown: ScreenContents,
 ): View {
   const firstTaskRow = shown.hits.find(({ kind }) => kind === "task-sort")?.row ?? Infinity;
   const focus =

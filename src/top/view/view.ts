@@ -1,28 +1,28 @@
 /** What the person has chosen: page, sort, filter, selection, question. The data is not in here. */
-import type { GpuSort, Sort, TaskSort } from "../model/arrange.ts";
+import type { GpuSort, TopSort, TaskSort } from "../model/arrange.ts";
 
-export const pages = ["overview", "heatmap", "tasks", "details", "help"] as const;
-export type Page = (typeof pages)[number];
+export const topPages = ["overview", "heatmap", "tasks", "details", "help"] as const;
+export type TopPage = (typeof topPages)[number];
 export const heatMetrics = ["util", "memory", "power", "temp"] as const;
 export type HeatMetric = (typeof heatMetrics)[number];
 
 /** One process of this machine, by what makes it that one. */
-export interface Target {
+export interface ProcessTarget {
   readonly pid: number;
   readonly startTicks: string;
   readonly name: string;
 }
 
-export interface Question {
+export interface SignalPrompt {
   readonly signal: "SIGTERM" | "SIGKILL";
-  readonly target: Target;
+  readonly target: ProcessTarget;
 }
 
 export interface View {
-  readonly page: Page;
+  readonly page: TopPage;
   readonly focus: "gpus" | "tasks";
-  readonly gpuSort: Sort<GpuSort>;
-  readonly taskSort: Sort<TaskSort>;
+  readonly gpuSort: TopSort<GpuSort>;
+  readonly taskSort: TopSort<TaskSort>;
   readonly filter: string;
   readonly isTyping: boolean;
   readonly isTree: boolean;
@@ -31,7 +31,7 @@ export interface View {
   /** Keys of a GPU and of a task; the first of the list where undefined. */
   readonly gpu: string | undefined;
   readonly task: string | undefined;
-  readonly question: Question | undefined;
+  readonly question: SignalPrompt | undefined;
   /** One sentence for the last line, until the next key. */
   readonly notice: string | undefined;
 }

@@ -44,10 +44,10 @@ export function collectRows(
   ownHost: string,
 ): DeviceRow[] {
   // By host, then by uuid: joining the two for each of 400,000 slots would cost more than reading them.
-  const byHost = new Map<string, Map<string, Draft>>();
+  const byHost = new Map<string, Map<string, DeviceRowBuilder>>();
   const rows = wanted.map(({ host, device }) => {
-    const draft = newDraft();
-    const drafts = byHost.get(host) ?? new Map<string, Draft>();
+    const draft = newDeviceRowBuilder();
+    const drafts = byHost.get(host) ?? new Map<string, DeviceRowBuilder>();
     byHost.set(host, drafts.set(device.uuid, draft));
     return draft;
   });
@@ -62,13 +62,17 @@ export function collectRows(
       const tier = planned.series.metric.tier;
       draft.ageMs[tier] = Math.min(age, draft.ageMs[tier] ?? age);
       if (state === "ended") continue;
-      place(draft, planned, state === "present" ? (frame.values[planned.slot] ?? "failed") : state);
+      applyReading(
+        draft,
+        planned,
+        state === "present" ? (frame.values[planned.slot] ?? "failed") : state,
+      );
     }
   }
   return rows.map((draft) => finish(draft));
 }
 
-interface Draft {
+interface DeviceRowBuilder {
   readonly readings: (WireValue | undefined)[];
   readonly ageMs: Partial<Record<Tier, number>>;
   readonly throttle: string[];
@@ -79,7 +83,7 @@ interface Draft {
   user: string | undefined;
 }
 
-const newDraft = (): Draft => ({
+const newDeviceRowBuilder = (): DeviceRowBuilder => ({
   readings: Array.from<WireValue | undefined>({ length: readingSpecs.length }),
   ageMs: {},
   throttle: [],
@@ -90,7 +94,7 @@ const newDraft = (): Draft => ({
   user: undefined,
 });
 
-function place(draft: Draft, { target }: PlannedSlot, value: WireValue): void {
+function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: WireValue): void {
   switch (target.kind) {
     case "reading": {
       const before = draft.readings[target.at];
@@ -125,7 +129,7 @@ function place(draft: Draft, { target }: PlannedSlot, value: WireValue): void {
   }
 }
 
-function finish(draft: Draft): DeviceRow {
+function finish(draft: DeviceRowBuilder): DeviceRow {
   // A device that delivers a tier without this reading does not have it; one that delivers nothing of the tier may.
   const reading = (at: number): WireValue =>
     draft.readings[at] ??

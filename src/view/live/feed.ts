@@ -5,7 +5,7 @@
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { FleetIdentity } from "./fleet.ts";
-import { Fleet, HISTORY_SECONDS } from "./fleet.ts";
+import { LiveFleet, HISTORY_SECONDS } from "./fleet.ts";
 import { readPast } from "./prime.ts";
 import { LiveStreams } from "./streams.ts";
 
@@ -30,7 +30,7 @@ export interface FeedOptions extends FleetIdentity {
 export class LiveFeed {
   readonly streams: LiveStreams;
   readonly #options: FeedOptions;
-  readonly #fleet: Fleet;
+  readonly #fleet: LiveFleet;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
   #next: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export class LiveFeed {
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#fleet = new Fleet(options);
+    this.#fleet = new LiveFleet(options);
     this.streams = new LiveStreams(options.maxPages);
     this.#heartbeat = setInterval(() => this.streams.beat(), HEARTBEAT_MS);
     this.#unsubscribe = options.latest.subscribe((delivery) => {

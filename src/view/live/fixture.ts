@@ -23,7 +23,7 @@ export const second: Device = {
   simulated: true,
 };
 
-export type Given = readonly [
+export type DeliveryReading = readonly [
   device: Device,
   metric: MetricEntry,
   value: number | AbsenceReason,
@@ -33,7 +33,7 @@ export type Given = readonly [
 export function delivery(
   tier: Tier | "stream",
   timeMs: number,
-  given: readonly Given[],
+  given: readonly DeliveryReading[],
   devices: readonly Device[] = [first, second],
 ): Delivery {
   const layout = new LayoutBuilder();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import { delivery, first, second } from "./fixture.ts";
-import { Fleet } from "./fleet.ts";
+import { LiveFleet } from "./fleet.ts";
 import { SCHEMA, columnKeys } from "./protocol.ts";
 
-const fleet = (): Fleet => new Fleet({ host: "lab", version: "1.2.3" });
+const fleet = (): LiveFleet => new LiveFleet({ host: "lab", version: "1.2.3" });
 const powered = (timeMs: number, watts: number) =>
   delivery("fast", timeMs, [[first, gpu.power, watts]], [first]);
 

@@ -8,9 +8,9 @@ import type { DeviceRow, SeenDevice } from "./collect.ts";
 import { collectRows, seenDevices } from "./collect.ts";
 import { wireColumns } from "./columns.ts";
 import type { HistoryPoint } from "./history.ts";
-import { History } from "./history.ts";
+import { RecentHistory } from "./history.ts";
 import type { PastPoints } from "./prime.ts";
-import type { HistoryKey, WireDevice, WireFleet, WireFrame } from "./protocol.ts";
+import type { HistoryKey, WireDevice, WireFleet, LiveFrame } from "./protocol.ts";
 import { SCHEMA, columnKeys, factKeys, historyKeys } from "./protocol.ts";
 
 /** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
@@ -24,12 +24,12 @@ export interface FleetIdentity {
   readonly version: string;
 }
 
-export class Fleet {
+export class LiveFleet {
   readonly #identity: FleetIdentity;
-  readonly #history = new History(HISTORY_SECONDS);
+  readonly #history = new RecentHistory(HISTORY_SECONDS);
   readonly #known = new Map<string, SeenDevice>();
   #devices: readonly WireDevice[] = [];
-  #frame: WireFrame = { fleet: 0, timeMs: 0, problems: [], rows: [] };
+  #frame: LiveFrame = { fleet: 0, timeMs: 0, problems: [], rows: [] };
 
   constructor(identity: FleetIdentity) {
     this.#identity = identity;
@@ -66,7 +66,7 @@ export class Fleet {
     }
   }
 
-  get frame(): WireFrame {
+  get frame(): LiveFrame {
     return this.#frame;
   }
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { History } from "./history.ts";
+import { RecentHistory } from "./history.ts";
 
 const written = (
   ...points: readonly (readonly [second: number, power: number | undefined])[]
-): History => {
-  const history = new History(5);
+): RecentHistory => {
+  const history = new RecentHistory(5);
   for (const [second, power] of points)
     history.write("a", second, power === undefined ? {} : { power });
   return history;
@@ -54,7 +54,7 @@ test("a point from before the ring's reach changes nothing", () => {
 });
 
 test("each reading keeps the steps a curve needs", () => {
-  const history = new History(2);
+  const history = new RecentHistory(2);
   history.write("a", 1, {
     utilization: 0.935,
     memoryUsedRatio: 1,
@@ -69,7 +69,7 @@ test("each reading keeps the steps a curve needs", () => {
 });
 
 test("an unknown device has gaps only", () => {
-  expect(new History(2).read("b", "power", 1)).toEqual([null, null]);
+  expect(new RecentHistory(2).read("b", "power", 1)).toEqual([null, null]);
 });
 
 test("forgotten devices lose their points", () => {

@@ -21,7 +21,7 @@ interface Ring {
   newestSecond: number;
 }
 
-export class History {
+export class RecentHistory {
   readonly seconds: number;
   readonly #rings = new Map<string, Ring>();
 

@@ -9,7 +9,7 @@ import type { Layout, Series } from "../../model/layout.ts";
 import type { ReadingSpec } from "./columns.ts";
 import { readingSpecs } from "./columns.ts";
 
-export type Target =
+export type SlotTarget =
   | { readonly kind: "reading"; readonly at: number }
   | { readonly kind: "throttle"; readonly reason: string }
   | { readonly kind: "owner"; readonly job: string | undefined; readonly user: string | undefined }
@@ -21,7 +21,7 @@ export interface PlannedSlot {
   readonly slot: number;
   readonly uuid: string;
   readonly series: Series;
-  readonly target: Target;
+  readonly target: SlotTarget;
 }
 
 const specsByMetric = new Map<string, { spec: ReadingSpec; at: number }[]>();
@@ -47,7 +47,7 @@ export function planLayout(layout: Layout): readonly PlannedSlot[] {
   return plan;
 }
 
-function targetOf({ metric, labels }: Series): Target {
+function targetOf({ metric, labels }: Series): SlotTarget {
   const spec = specsByMetric
     .get(metric.name)
     ?.find(({ spec: wanted }) => carries(labels, wanted.labels));

@@ -3,7 +3,7 @@ import { gpu } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
-import { Fleet } from "./fleet.ts";
+import { LiveFleet } from "./fleet.ts";
 import { readPast } from "./prime.ts";
 
 const power = labelSet({ __name__: gpu.power.name, uuid: "GPU-1" });
@@ -28,7 +28,7 @@ test("a fleet that was primed shows curves from before its start", async () => {
   const store = new MemoryStore();
   store.append(power, 8_000, 100);
   store.append(power, 9_000, 110);
-  const fleet = new Fleet({ host: "h", version: "1" });
+  const fleet = new LiveFleet({ host: "h", version: "1" });
   fleet.prime(await readPast(store, 0, 10_000, "h"));
   const device = {
     uuid: "GPU-1",

@@ -97,7 +97,7 @@ export interface WireRow {
   readonly xids?: readonly WireXid[];
 }
 
-export interface WireFrame {
+export interface LiveFrame {
   /** Which fleet event the rows belong to; rows of another are thrown away. */
   readonly fleet: number;
   readonly timeMs: number;
@@ -124,7 +124,7 @@ export interface WireFleet {
   readonly columns: readonly WireColumn[];
   readonly devices: readonly WireDevice[];
   readonly history: WireHistory;
-  readonly frame: WireFrame;
+  readonly frame: LiveFrame;
 }
 
 /** The last event of a stream that the hub ends on purpose. */

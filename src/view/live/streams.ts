@@ -24,7 +24,7 @@ interface Page {
   needsFleet: boolean;
 }
 
-export interface Messages {
+export interface LiveMessages {
   readonly fleet: () => string;
   readonly frame: () => string;
 }
@@ -73,7 +73,7 @@ export class LiveStreams {
   }
 
   /** Sends what each page lacks: the fleet where devices changed, else the frame. */
-  send({ fleet, frame }: Messages, devicesChanged: boolean, nowMs: number): void {
+  send({ fleet, frame }: LiveMessages, devicesChanged: boolean, nowMs: number): void {
     const fleetText = once(() => sse("fleet", fleet()));
     const frameText = once(() => sse("frame", frame()));
     for (const page of this.#pages) {

@@ -27,21 +27,21 @@ export interface ParsedModule {
 }
 
 type Arguments = { readonly [name: string]: true | Arguments };
-interface Described {
+interface BlockSchema {
   readonly arguments: Arguments;
   readonly attributes: readonly string[];
 }
-interface Provided {
+interface ProviderSchemas {
   readonly providers: Readonly<Record<string, string>>;
-  readonly resource: Readonly<Record<string, Described>>;
-  readonly data: Readonly<Record<string, Described>>;
+  readonly resource: Readonly<Record<string, BlockSchema>>;
+  readonly data: Readonly<Record<string, BlockSchema>>;
 }
 
 export const terraformFolder = path.join(repository, "deploy/terraform");
 export const moduleNames = ["aws-ec2", "aws-serverless", "gcp"] as const;
 export const provided = JSON.parse(
   readFileSync(new URL("./arguments.json", import.meta.url), "utf8"),
-) as Provided;
+) as ProviderSchemas;
 
 /** A variable's type reads like a reference. */
 const TYPES = ["string", "number", "bool"];
@@ -75,14 +75,14 @@ export function nested(block: Block, name: string): readonly Block[] {
   return [...blocksIn(block[name]), ...made];
 }
 
-export interface Declared {
+export interface DeclaredBlock {
   readonly kind: "resource" | "data";
   readonly type: string;
   readonly name: string;
   readonly block: Block;
 }
 
-export function declared(module: ParsedModule): readonly Declared[] {
+export function declaredBlocks(module: ParsedModule): readonly DeclaredBlock[] {
   return (["resource", "data"] as const).flatMap((kind) =>
     Object.entries(module[kind] ?? {}).flatMap(([type, named]) =>
       Object.entries(named).flatMap(([name, blocks]) =>
@@ -92,11 +92,11 @@ export function declared(module: ParsedModule): readonly Declared[] {
   );
 }
 
-export const ofType = (module: ParsedModule, type: string): readonly Declared[] =>
-  declared(module).filter((one) => one.type === type);
+export const ofType = (module: ParsedModule, type: string): readonly DeclaredBlock[] =>
+  declaredBlocks(module).filter((one) => one.type === type);
 
 /** Arguments that a type does not take, and needed ones that are not there. */
-export function wrongArguments({ kind, type, name, block }: Declared): readonly string[] {
+export function wrongArguments({ kind, type, name, block }: DeclaredBlock): readonly string[] {
   const described = provided[kind][type];
   if (described === undefined) return [`${type} is not in arguments.json`];
   return compare(block, described.arguments, `${type}.${name}`);
@@ -122,7 +122,7 @@ function compare(block: Block, takes: Arguments, where: string): readonly string
 /** References that lead to nothing: a name not declared, or an attribute its type does not have. */
 export async function brokenReferences(module: ParsedModule): Promise<readonly string[]> {
   const locals = new Set((module.locals ?? []).flatMap((block) => Object.keys(block)));
-  const objects = declared(module);
+  const objects = declaredBlocks(module);
   const broken: string[] = [];
   for (const { text, loops } of expressions(module, [])) {
     for (const { value } of await getReferencesInExpression("main.tf", text)) {
@@ -137,7 +137,7 @@ export async function brokenReferences(module: ParsedModule): Promise<readonly s
   return broken;
 }
 
-function objectComplaint(objects: readonly Declared[], reference: string): string | undefined {
+function objectComplaint(objects: readonly DeclaredBlock[], reference: string): string | undefined {
   const parts = reference.split(".");
   const kind = parts[0] === "data" ? "data" : "resource";
   const [type = "", name = "", ...rest] = kind === "data" ? parts.slice(1) : parts;

@@ -6,7 +6,7 @@ import path from "node:path";
 import { spawnSync } from "node:child_process";
 
 import { runProcess } from "../../../engines/process.ts";
-import type { Finished } from "../../../engines/process.ts";
+import type { FinishedProcess } from "../../../engines/process.ts";
 import { moduleText, terraformFolder } from "./module.ts";
 
 const OFFLINE = { TF_CLI_CONFIG_FILE: "/dev/null", CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1" };
@@ -20,7 +20,7 @@ export function needsTerraform(context: { skip(note: string): never }): void {
 export async function terraform(
   args: readonly string[],
   options: { readonly cwd: string; readonly input?: string },
-): Promise<Finished> {
+): Promise<FinishedProcess> {
   return runProcess("terraform", args, { ...options, env: OFFLINE, timeoutMs: 60_000 });
 }
 

@@ -7,7 +7,7 @@ import { mutate } from "../mutate.ts";
 import type { MadeRequest } from "./request.ts";
 import { bodiesFor, headerSeeds, parameterSeeds, querySeeds } from "./seeds.ts";
 
-export interface Route {
+export interface FuzzRoute {
   readonly method: string;
   readonly url: string;
 }
@@ -68,7 +68,7 @@ function queryOf(random: Random): string {
   return `?${parts.join("&")}`;
 }
 
-export function makeRequest(route: Route, token: string, random: Random): MadeRequest {
+export function makeRequest(route: FuzzRoute, token: string, random: Random): MadeRequest {
   const method = random() < 0.85 ? route.method : pick(methods, random);
   const path = `${pathOf(route.url, random)}${queryOf(random)}`.slice(0, 12_000);
   const headers = new Map([

@@ -12,7 +12,7 @@ export interface MadeRequest {
   readonly isHead: boolean;
 }
 
-export interface Answered {
+export interface RawHttpResponse {
   /** 0 where the connection ended without an answer. */
   readonly status: number;
   readonly headers: string;
@@ -23,7 +23,7 @@ const mostBytes = 1 << 20;
 const eventStream = /^content-type: text\/event-stream/im;
 
 /** Rejects when nothing came within the time, and where nobody listens any more. */
-export function send(port: number, made: MadeRequest, withinMs: number): Promise<Answered> {
+export function send(port: number, made: MadeRequest, withinMs: number): Promise<RawHttpResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: made.from });
     const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
   });
 }
 
-function parseAnswer(bytes: Buffer): Answered {
+function parseAnswer(bytes: Buffer): RawHttpResponse {
   const text = bytes.toString("latin1");
   // A body that was refused early may be answered after a `100 Continue`.
   const from = text.startsWith("HTTP/1.1 100 ") ? text.indexOf("\r\n\r\n") + 4 : 0;

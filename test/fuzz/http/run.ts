@@ -7,7 +7,7 @@ import { ensureBuild } from "../../../engines/program.ts";
 import { seededRandom } from "../mutate.ts";
 import type { Row } from "../table.ts";
 import { makeRequest } from "./make.ts";
-import type { Answered, MadeRequest } from "./request.ts";
+import type { RawHttpResponse, MadeRequest } from "./request.ts";
 import { send } from "./request.ts";
 import type { FuzzedServer } from "./servers.ts";
 import { startServers } from "./servers.ts";
@@ -21,7 +21,7 @@ const documented = new Set([501, 503, 507]);
 const growthBytes = 256 * 1024 * 1024;
 const mostFindings = 30;
 
-export interface Fuzzed {
+export interface FuzzResult {
   readonly requests: number;
   readonly crashes: readonly string[];
   readonly hangs: readonly string[];
@@ -31,7 +31,7 @@ export interface Fuzzed {
 }
 
 /** What is wrong with an answer; undefined where nothing is. */
-export function complaintOf(made: MadeRequest, answer: Answered): string | undefined {
+export function complaintOf(made: MadeRequest, answer: RawHttpResponse): string | undefined {
   const { status, body } = answer;
   // Alertmanager 0.25's own answers about a silence that is not there, which its clients know.
   if (/ \/api\/v2\/silence\//.test(made.shown) && (status === 404 || body.includes("silence")))
@@ -53,7 +53,7 @@ export async function fuzzServer(
   server: FuzzedServer,
   count: number,
   seed: number,
-): Promise<Fuzzed> {
+): Promise<FuzzResult> {
   const random = seededRandom(seed);
   const [crashes, hangs]: [string[], string[]] = [[], []];
   const statuses = new Map<number, number>();

@@ -9,10 +9,10 @@ import { hubProgram } from "../../../engines/hub.ts";
 import { freePort } from "../../../engines/ports.ts";
 import type { RunningProcess } from "../../../engines/process.ts";
 import { runProcess, startProcess } from "../../../engines/process.ts";
-import type { Route } from "./make.ts";
+import type { FuzzRoute } from "./make.ts";
 
 /** Fastify announces each server it makes; its routes are written down as they are added, whoever adds them. */
-const tellRoutes = `data:text/javascript,${encodeURIComponent(`
+const printRoutesModule = `data:text/javascript,${encodeURIComponent(`
   import { subscribe } from "node:diagnostics_channel";
   import { appendFileSync } from "node:fs";
   subscribe("fastify.initialization", ({ fastify }) =>
@@ -24,7 +24,7 @@ export interface FuzzedServer {
   readonly name: string;
   readonly port: number;
   readonly process: RunningProcess;
-  readonly routes: readonly Route[];
+  readonly routes: readonly FuzzRoute[];
   readonly token: string;
   /** Answers 200 while all is well. */
   readonly health: string;
@@ -37,7 +37,8 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
-const paths = (...urls: readonly string[]): Route[] => urls.map((url) => ({ method: "GET", url }));
+const paths = (...urls: readonly string[]): FuzzRoute[] =>
+  urls.map((url) => ({ method: "GET", url }));
 
 export async function startServers(): Promise<Servers> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-fuzz-http-"));
@@ -81,7 +82,7 @@ export async function startServers(): Promise<Servers> {
     const hub = start(
       [
         "--import",
-        tellRoutes,
+        printRoutesModule,
         hubProgram,
         "hub",
         ...on(hubPort),

@@ -24,9 +24,9 @@ import { parseStoreAddress } from "../../../src/storage/remote/address.ts";
 import { parseRange } from "../../../src/net/http/address-ranges.ts";
 import { parseProxy } from "../../../src/net/http/proxy.ts";
 import { readWebConfig } from "../../../src/net/http/web-config.ts";
-import { ApiFailure } from "../../../src/hub/api/failure.ts";
+import { PrometheusApiError } from "../../../src/hub/api/failure.ts";
 import { parseTimeMs } from "../../../src/hub/api/params.ts";
-import { targetOf } from "../../../src/hub/alerts/alertmanager-targets.ts";
+import { parseAlertmanagerTarget } from "../../../src/hub/alerts/alertmanager-targets.ts";
 import { readSubject } from "../../../src/hub/compare/routes.ts";
 import { parseKernelLog } from "../../../src/sinks/kernel-log/define.ts";
 import { parsePath } from "../../../src/lake/names.ts";
@@ -47,7 +47,7 @@ import { relabel } from "../../../src/formats/relabel/relabel.ts";
 import { compileRule } from "../../../src/formats/relabel/rule.ts";
 import { readDocument } from "../../../src/config/yaml/document.ts";
 import { checkOwnSections } from "../../../src/sources/scrape/config/own-sections.ts";
-import { Reading } from "../../../src/config/yaml/diagnostics.ts";
+import { ConfigDiagnostics } from "../../../src/config/yaml/diagnostics.ts";
 import { prometheusSchema, readSections } from "../../../src/sources/scrape/config/sections.ts";
 import { parseSearchList } from "../../../src/sources/scrape/discovery/dns.ts";
 import { readGroups } from "../../../src/sources/scrape/discovery/read-groups.ts";
@@ -61,7 +61,7 @@ import { compilePattern as compileStorePattern } from "../../../src/storage/embe
 import { checkAlertTemplate } from "../../../src/formats/template/alert.ts";
 import { TemplateSet } from "../../../src/formats/template/exec.ts";
 import { TemplateError } from "../../../src/formats/template/lex.ts";
-import type { Value } from "../../../src/formats/template/value.ts";
+import type { TemplateValue } from "../../../src/formats/template/value.ts";
 import { GoMap } from "../../../src/formats/template/value.ts";
 import { parseInput } from "../../../src/top/terminal/input.ts";
 import type { FuzzTarget } from "../contract.ts";
@@ -107,7 +107,7 @@ const each =
 
 const env = { TOKEN: "abc", EMPTY: "" };
 const templateData = new GoMap(
-  new Map<string, Value>([
+  new Map<string, TemplateValue>([
     ["Labels", new GoMap(new Map([["gpu", "0"]]), "")],
     ["Value", 87.5],
     ["List", ["x", "y"]],
@@ -228,7 +228,7 @@ export const targets: readonly FuzzTarget[] = [
       const document = await readDocument(bytes.toString(), "prometheus.yml");
       const checked = checkValue(prometheusSchema, document.value);
       if (!checked.ok) return checked.problems.map((problem) => document.at(problem.path));
-      const reading = new Reading(folder);
+      const reading = new ConfigDiagnostics(folder);
       readSections(checked.value, env, reading);
       return reading.mistakes.map((mistake) => document.at(mistake.path));
     },
@@ -356,7 +356,7 @@ export const targets: readonly FuzzTarget[] = [
       parseKernelLog,
       parseStoreAddress,
       (text) => parseAddress(text, ["user", "endpoint"]),
-      targetOf,
+      parseAlertmanagerTarget,
       splitHostPort,
       parseRange,
       parsePath,
@@ -369,7 +369,7 @@ export const targets: readonly FuzzTarget[] = [
       "from=2026-01-31T14:00:00Z&to=now&idle=5m&gpu=GPU-a@-24h",
       "subject=GPU-a@2026-01-31T14:00:00Z",
     ],
-    refuses: [ApiFailure],
+    refuses: [PrometheusApiError],
     parse: each(
       (text) => readParameters(Object.fromEntries(new URLSearchParams(text)), 1_790_000_000_000),
       (text) => readSubject("gpu", text, 0, 1_000),

@@ -15,15 +15,15 @@ import { MessageEncoder } from "../../../src/formats/message/encode.ts";
 import { acceptsGzip, negotiateFormat } from "../../../src/formats/prometheus/negotiate.ts";
 import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { openArchive } from "../../../src/formats/run/archive.ts";
-import { readAnswer, readResult } from "../../../src/storage/remote/response.ts";
+import { readResponse, readResult } from "../../../src/storage/remote/response.ts";
 import { readExport } from "../../../src/storage/remote/export-lines.ts";
 import { decodeReadResponse } from "../../../src/storage/remote/remote-read.ts";
 import { parseRecord as parseAgent } from "../../../src/hub/agents/record.ts";
 import { cookieOf, sessionOf } from "../../../src/hub/auth/cookie.ts";
 import { readPayload } from "../../../src/hub/events/payload.ts";
-import { readKept } from "../../../src/hub/pipes/spec.ts";
+import { parseStoredPipe } from "../../../src/hub/pipes/spec.ts";
 import { columnOf, seriesOf } from "../../../src/model/columns.ts";
-import type { OpenedFile } from "../../../src/lake/decode.ts";
+import type { ParquetFile } from "../../../src/lake/decode.ts";
 import { LakeFileError, openBytes } from "../../../src/lake/decode.ts";
 import { encodeRows } from "../../../src/lake/encode.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -41,7 +41,7 @@ import { parsePhases, parseTrace } from "../../../src/sources/sim/compare/trace.
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../../src/base/state/record.ts";
 import { StateMap } from "../../../src/base/state/state-map.ts";
 import type { Footer } from "../../../src/storage/embedded/blocks/format.ts";
-import { BlockDamage, readFooter } from "../../../src/storage/embedded/blocks/format.ts";
+import { BlockDamagedError, readFooter } from "../../../src/storage/embedded/blocks/format.ts";
 import {
   parseDirectory,
   parsePageTable,
@@ -143,7 +143,7 @@ const lakeFile = Buffer.from(
 const lakeFooterBytes = lakeFile.readUInt32LE(lakeFile.length - 8) + 8;
 
 /** Every row, as a merge reads them. */
-async function readAll(file: OpenedFile): Promise<void> {
+async function readAll(file: ParquetFile): Promise<void> {
   for (const [from, to] of file.groups) await file.rows(from, to);
 }
 
@@ -199,7 +199,7 @@ const refusing = (bytes: Buffer, ...reads: ((bytes: Buffer) => unknown)[]): void
     try {
       read(bytes);
     } catch (thrown) {
-      if (!(thrown instanceof RangeError || thrown instanceof BlockDamage)) throw thrown;
+      if (!(thrown instanceof RangeError || thrown instanceof BlockDamagedError)) throw thrown;
     }
 };
 const footer = { series: 8, pages: 2, timebases: 2 } as unknown as Footer;
@@ -397,7 +397,7 @@ export const targets: readonly FuzzTarget[] = [
     ],
     parse: (bytes) => {
       for (const read of [
-        () => readAnswer(answerOf(bytes, 200)),
+        () => readResponse(answerOf(bytes, 200)),
         () => readResult(answerOf(bytes, 200)),
         () => readResult(answerOf(bytes, 422)),
         () => readExport(bytes),
@@ -430,7 +430,7 @@ export const targets: readonly FuzzTarget[] = [
     refuses: [SyntaxError],
     parse: (bytes) => {
       const value: unknown = JSON.parse(bytes.toString());
-      return [readPayload(value), readKept(value), parseAgent(value)];
+      return [readPayload(value), parseStoredPipe(value), parseAgent(value)];
     },
   },
   {

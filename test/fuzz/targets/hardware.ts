@@ -81,7 +81,7 @@ import { parseSmiCsv } from "../../../src/sources/nvidia/smi/query-csv.ts";
 import { parseSmiText } from "../../../src/sources/nvidia/smi/query-text.ts";
 import { parseSmiXml } from "../../../src/sources/nvidia/smi/query-xml.ts";
 import { parseTopo } from "../../../src/sources/nvidia/smi/topo.ts";
-import { parseSaid } from "../../../src/sources/sim/follow/reported-load.ts";
+import { parseReportedLoads } from "../../../src/sources/sim/follow/reported-load.ts";
 import { parseUevent } from "../../../src/machine/sysfs/drm.ts";
 import { groupFiles } from "../../../src/machine/sysfs/hwmon.ts";
 import { parseAerTotal, parseLinkSpeed, parsePciAddress } from "../../../src/machine/sysfs/pci.ts";
@@ -357,6 +357,6 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [
       '{"simulated":true,"gpus":[{"gpu":0,"workload":"inference","busy":0.43,"memoryBytes":6e10}]}',
     ],
-    parse: all(parseSaid),
+    parse: all(parseReportedLoads),
   },
 ];

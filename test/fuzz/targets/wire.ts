@@ -1,6 +1,6 @@
 // What agents, exporters and programs send over the network: metrics in every format that the hub and the pipes take.
 
-import { parseAnswer } from "../../../src/formats/frames/push-response.ts";
+import { parsePushResponse } from "../../../src/formats/frames/push-response.ts";
 import { FramesError } from "../../../src/formats/frames/bytes.ts";
 import { decodeDevices, encodeDevices } from "../../../src/formats/frames/devices.ts";
 import { devices, hello, someLayout, wireFrame } from "../../../src/formats/frames/fixture.ts";
@@ -10,7 +10,7 @@ import type { LayoutDefinition } from "../../../src/formats/frames/layout.ts";
 import { decodeLayout, encodeLayout } from "../../../src/formats/frames/layout.ts";
 import { decodeMetric, encodeMetric } from "../../../src/formats/frames/metric.ts";
 import { RequestWriter, readRequest, recordKind } from "../../../src/formats/frames/request.ts";
-import { LineDecoder, TooManyBadLines } from "../../../src/formats/influx/decode.ts";
+import { LineDecoder, TooManyBadLinesError } from "../../../src/formats/influx/decode.ts";
 import { decodeOtlp } from "../../../src/formats/otlp/decode/protobuf.ts";
 import { OtlpError } from "../../../src/formats/otlp/decode/model.ts";
 import { decodeOtlpJson } from "../../../src/formats/otlp/decode/json.ts";
@@ -227,7 +227,7 @@ export const targets: readonly FuzzTarget[] = [
       String.raw`m\ 1,ta\,g=a\=b,x=y f=1.5,g=2i,h="te\"xt",i=t 1790000000123456789` + "\ncpu f=1\n",
       "gpu,uuid=GPU-1,host=a watts=93.5,hot=false 1790000000000000000\n".repeat(3),
     ],
-    refuses: [TooManyBadLines],
+    refuses: [TooManyBadLinesError],
     parse: (bytes) => lines.decode(bytes, { unitMs: 1e-6, nowMs, extra: ["db", "x"] }),
   },
   {
@@ -265,6 +265,6 @@ export const targets: readonly FuzzTarget[] = [
   {
     name: "frames-answer",
     seeds: ['{"acknowledged":7,"mood":"good"}', '{"needs":{"layouts":["ab"],"devices":[]}}'],
-    parse: (bytes) => parseAnswer(bytes),
+    parse: (bytes) => parsePushResponse(bytes),
   },
 ];

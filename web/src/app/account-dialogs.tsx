@@ -7,7 +7,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { SchemaForm } from "../ui/form.tsx";
 import { toast } from "../ui/toast.ts";
 import { address } from "../view-state/address.ts";
-import { sayInstant } from "../view-state/range.ts";
+import { formatInstant } from "../view-state/range.ts";
 import { accountDialog } from "./account.tsx";
 
 const DAY_SECONDS = 86_400;
@@ -60,7 +60,7 @@ function ShareView() {
         <h2>The link of {made.name}</h2>
         <p>
           It is shown this one time. Who has it may look at this hub and change nothing, until{" "}
-          {sayInstant(Date.parse(made.expires)).slice(0, 16)}. System, Access ends it earlier.
+          {formatInstant(Date.parse(made.expires)).slice(0, 16)}. System, Access ends it earlier.
         </p>
         <CopyText label="the link" text={new URL(made.path, location.href).href} />
         <button type="button" class="primary" onClick={close}>

@@ -51,7 +51,7 @@ function itemsFor({ by, how, asked, canLogOut, mayManage }: Me): readonly MenuIt
 }
 
 /** Their code is loaded when they are first wanted. */
-export function AccountDoor() {
+export function AccountDialogLoader() {
   const [Dialogs, setDialogs] = useState<ComponentType | undefined>(undefined);
   const wanted = accountDialog.value !== undefined;
   useEffect(() => {

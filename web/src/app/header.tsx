@@ -3,7 +3,7 @@ import type { ComponentChild } from "preact";
 import { age } from "../format/quantity.ts";
 import { fleet, liveness, silentMs } from "../live/feed.ts";
 import { hrefOf } from "../view-state/address.ts";
-import type { Theme } from "../view-state/preferences.ts";
+import type { ThemePreference } from "../view-state/preferences.ts";
 import { theme } from "../view-state/preferences.ts";
 import { Account } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
@@ -111,7 +111,7 @@ const icon = (children: ComponentChild) => (
   </svg>
 );
 
-const themes: readonly { name: Theme; label: string; icon: ComponentChild }[] = [
+const themes: readonly { name: ThemePreference; label: string; icon: ComponentChild }[] = [
   {
     name: "auto",
     label: "Theme: as the system",

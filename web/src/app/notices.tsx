@@ -1,6 +1,6 @@
 /** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
 import { age } from "../format/quantity.ts";
-import { sayInstant } from "../view-state/range.ts";
+import { formatInstant } from "../view-state/range.ts";
 import { closedReason, fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
 import { isShared, me } from "../query/me.ts";
 import { knownGpus, simulatedCount } from "../query/known-gpus.ts";
@@ -26,7 +26,7 @@ export function Notices() {
       {isShared.value && (
         <p class="notice" role="note">
           <strong>Shared view, read only.</strong> {me.value?.name}, ends{" "}
-          {sayInstant(Date.parse(me.value?.ends ?? "")).slice(0, 16)}.
+          {formatInstant(Date.parse(me.value?.ends ?? "")).slice(0, 16)}.
         </p>
       )}
       {simulated > 0 && (

@@ -12,7 +12,7 @@ import { accountDialog } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
 import { routes } from "./routes.ts";
 
-export interface Entry {
+export interface PaletteEntry {
   readonly kind: "page" | "GPU" | "host" | "metric" | "range" | "action";
   readonly label: string;
   /** Searched too, shown behind the label. */
@@ -22,33 +22,33 @@ export interface Entry {
 
 const MOST_SHOWN = 50;
 
-export function entries(): readonly Entry[] {
+export function paletteEntries(): readonly PaletteEntry[] {
   const devices = fleet.peek()?.devices ?? [];
   const hosts = [...new Set(devices.map(({ host }) => host))];
   return [
     ...routes
       .filter(({ name }) => name !== "system" || !isShared.peek())
-      .map(({ name, label }): Entry => ({ kind: "page", label, run: () => goTo(name) })),
+      .map(({ name, label }): PaletteEntry => ({ kind: "page", label, run: () => goTo(name) })),
     ...actions,
     ...(me.peek()?.mayManage === true ? [share] : []),
-    ...presets.map(({ ms, says, text }): Entry => ({
+    ...presets.map(({ ms, says, text }): PaletteEntry => ({
       kind: "range",
       label: says,
       more: text,
       run: () => setRange({ kind: "last", ms }),
     })),
-    ...devices.map((device): Entry => ({
+    ...devices.map((device): PaletteEntry => ({
       kind: "GPU",
       label: nameOf({ device }),
       more: `${device.host} · ${device.uuid}`,
       run: () => goTo("gpu", { uuid: gpuId(device) }),
     })),
-    ...hosts.map((host): Entry => ({
+    ...hosts.map((host): PaletteEntry => ({
       kind: "host",
       label: host,
       run: () => goTo("fleet", { q: host }),
     })),
-    ...catalogue.map(({ name, help }): Entry => ({
+    ...catalogue.map(({ name, help }): PaletteEntry => ({
       kind: "metric",
       label: name,
       more: help,
@@ -57,7 +57,7 @@ export function entries(): readonly Entry[] {
   ];
 }
 
-const actions: readonly Entry[] = [
+const actions: readonly PaletteEntry[] = [
   {
     kind: "action",
     label: "Choose a time range",
@@ -77,7 +77,7 @@ const actions: readonly Entry[] = [
   { kind: "action", label: "Keyboard help", run: () => openSoon(() => (helpOpen.value = true)) },
 ];
 
-const share: Entry = {
+const share: PaletteEntry = {
   kind: "action",
   label: "Share this view",
   more: "a read-only link that ends",
@@ -97,7 +97,7 @@ async function copyLink(): Promise<void> {
 }
 
 /** Every word must occur; what begins with it comes first. */
-export function matching(all: readonly Entry[], typed: string): readonly Entry[] {
+export function matchEntries(all: readonly PaletteEntry[], typed: string): readonly PaletteEntry[] {
   const words = typed
     .toLowerCase()
     .split(/\s+/)

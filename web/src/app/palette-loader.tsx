@@ -10,7 +10,7 @@ export interface PaletteProps {
   readonly close: () => void;
 }
 
-export function PaletteDoor() {
+export function PaletteLoader() {
   const [Palette, setPalette] = useState<ComponentType<PaletteProps> | undefined>(undefined);
   const open = paletteOpen.value;
   useEffect(() => {

@@ -1,14 +1,14 @@
 /** One field that finds pages, GPUs, hosts, metrics, ranges and actions. Arrows choose, Enter goes. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PaletteProps } from "./palette-loader.tsx";
-import { entries, matching } from "./palette-entries.ts";
+import { paletteEntries, matchEntries } from "./palette-entries.ts";
 
 export function Palette({ close }: PaletteProps) {
   const [typed, setTyped] = useState("");
   const [chosen, setChosen] = useState(0);
-  const [all] = useState(entries);
+  const [all] = useState(paletteEntries);
   const list = useRef<HTMLUListElement>(null);
-  const found = matching(all, typed);
+  const found = matchEntries(all, typed);
   const at = Math.min(chosen, Math.max(0, found.length - 1));
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });

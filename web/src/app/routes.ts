@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import type { PageName } from "../../../src/hub/page-names.ts";
 
-export interface Route {
+export interface PageRoute {
   readonly name: PageName;
   readonly label: string;
   /** Pressed after `g`. */
@@ -10,7 +10,7 @@ export interface Route {
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
 }
 
-export const routes: readonly Route[] = [
+export const routes: readonly PageRoute[] = [
   { name: "fleet", label: "Fleet", key: "f", load: () => import("../pages/fleet/page.tsx") },
   { name: "gpu", label: "GPU", key: "g", load: () => import("../pages/gpu/page.tsx") },
   { name: "compare", label: "Compare", key: "c", load: () => import("../pages/compare/page.tsx") },
@@ -25,5 +25,5 @@ export const routes: readonly Route[] = [
   { name: "system", label: "System", key: "s", load: () => import("../pages/system/page.tsx") },
 ];
 
-export const routeOf = (name: PageName): Route | undefined =>
+export const routeOf = (name: PageName): PageRoute | undefined =>
   routes.find((route) => route.name === name);

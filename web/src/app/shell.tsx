@@ -3,12 +3,12 @@ import { liveness } from "../live/feed.ts";
 import { mayChange } from "../query/me.ts";
 import { Tip } from "../ui/tip.tsx";
 import { Toasts } from "../ui/toasts.tsx";
-import { AccountDoor } from "./account.tsx";
+import { AccountDialogLoader } from "./account.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Notices } from "./notices.tsx";
 import { PageView } from "./page-view.tsx";
-import { PaletteDoor } from "./palette-loader.tsx";
+import { PaletteLoader } from "./palette-loader.tsx";
 import { title } from "./title.ts";
 
 export function Shell() {
@@ -31,8 +31,8 @@ export function Shell() {
         {title.value}
       </p>
       <Help />
-      <PaletteDoor />
-      <AccountDoor />
+      <PaletteLoader />
+      <AccountDialogLoader />
       <Toasts />
       <Tip />
     </div>

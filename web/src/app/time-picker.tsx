@@ -1,6 +1,6 @@
 /** The time in view: the last so long, or from and to; how often a live view asks again; back to the present. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { sayInstant, sayRange, presets, writeDuration } from "../view-state/range.ts";
+import { formatInstant, formatRange, presets, writeDuration } from "../view-state/range.ts";
 import type { Refresh } from "../view-state/step.ts";
 import { refreshes } from "../view-state/step.ts";
 import {
@@ -60,7 +60,7 @@ export function TimePicker() {
       >
         <span class="unseen">Time range: </span>
         <span class="unseen">Time range: </span>
-        <span class="long">{sayRange(range.value)}</span>
+        <span class="long">{formatRange(range.value)}</span>
         <span class="short">
           {range.value.kind === "last"
             ? writeDuration(range.value.ms)
@@ -79,8 +79,8 @@ export function TimePicker() {
 
 function Picker({ close }: { close: () => void }) {
   const { fromMs, toMs } = timeWindow.peek();
-  const [from, setFrom] = useState(sayInstant(fromMs));
-  const [to, setTo] = useState(sayInstant(toMs));
+  const [from, setFrom] = useState(formatInstant(fromMs));
+  const [to, setTo] = useState(formatInstant(toMs));
   const [wrong, setWrong] = useState("");
   const apply = (): void => {
     const [start, end] = [Date.parse(from.replace(" ", "T")), Date.parse(to.replace(" ", "T"))];

@@ -1,6 +1,6 @@
 /** The texts at the axes: local time in 24 hours, values in the unit that suits the largest of them. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { fixed } from "../format/quantity.ts";
+import { formatFixedPoint } from "../format/quantity.ts";
 import { sizeFor } from "../format/readable.ts";
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -23,7 +23,7 @@ export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   const step = Math.abs((ticks[1] ?? 0) - (ticks[0] ?? 0)) / size.divisor;
   const digits = digitsOf(step);
   return ticks.map((tick) => {
-    const text = fixed(tick / size.divisor, digits);
+    const text = formatFixedPoint(tick / size.divisor, digits);
     return size.unit === "" ? text : `${text} ${size.unit}`;
   });
 }

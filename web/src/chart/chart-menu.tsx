@@ -2,11 +2,11 @@
 import { Menu } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.ts";
 import { csvOf, fileName, jsonOf, save } from "./export.ts";
-import type { ChartData, Look } from "./model.ts";
+import type { ChartData, ChartStyle } from "./model.ts";
 import { pictureOf } from "./picture.ts";
 
 export interface ChartMenuProps {
-  readonly look: Look;
+  readonly look: ChartStyle;
   readonly data: ChartData | undefined;
   readonly canvas: () => HTMLCanvasElement | undefined;
 }

@@ -1,11 +1,11 @@
 /** A chart as every page has it: title, menu, plot with the shared cursor, marks, legend, and the same in words. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { inWords } from "../format/readable.ts";
+import { formatReadable } from "../format/readable.ts";
 import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
 import { useWidth } from "../ui/use-size.ts";
-import { sayInstant, sayRange } from "../view-state/range.ts";
+import { formatInstant, formatRange } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
 import { range, zoomTo } from "../view-state/time.ts";
 import { ChartMenu } from "./chart-menu.tsx";
@@ -13,17 +13,17 @@ import { cursor } from "./cursor.ts";
 import { moveCursor } from "./keys.ts";
 import { Legend } from "./legend.tsx";
 import { Marks } from "./marks.tsx";
-import type { ChartData, Limit, Look, Mark } from "./model.ts";
+import type { ChartData, ChartLimit, ChartStyle, ChartMark } from "./model.ts";
 import { Plot } from "./plot.ts";
-import { summaryOf } from "./summary.ts";
+import { describeChart } from "./summary.ts";
 import { Tooltip } from "./tooltip.tsx";
 
-export interface ChartProps extends Look {
+export interface ChartProps extends ChartStyle {
   readonly data: ChartData | undefined;
   readonly loading: boolean;
   readonly error: ApiError | undefined;
-  readonly limits?: readonly Limit[];
-  readonly marks?: readonly Mark[];
+  readonly limits?: readonly ChartLimit[];
+  readonly marks?: readonly ChartMark[];
   readonly heightPx?: number;
   /** What to say where there is no reading. */
   readonly empty?: string;
@@ -38,7 +38,7 @@ const none: readonly never[] = [];
 
 export function Chart(props: ChartProps) {
   const { title, unit, family, data, limits = none, marks = none, heightPx = 168 } = props;
-  const look: Look = { title, unit, family, ...edges(props) };
+  const look: ChartStyle = { title, unit, family, ...edges(props) };
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -134,7 +134,7 @@ export function Chart(props: ChartProps) {
           />
         )}
         {data !== undefined && <Marks marks={marks} window={data.window} />}
-        <Standing {...props} nothing={empty} />
+        <PlotPlaceholder {...props} nothing={empty} />
       </div>
       {data !== undefined && !empty && props.legend !== false && (
         <Legend
@@ -148,7 +148,7 @@ export function Chart(props: ChartProps) {
       <p id={`${id}s`} class="unseen">
         {data === undefined
           ? `${title}: no data yet.`
-          : summaryOf({ title, unit, rangeText: sayRange(range.value) }, data, limits)}
+          : describeChart({ title, unit, rangeText: formatRange(range.value) }, data, limits)}
       </p>
       <p class="unseen" role="status">
         {own && at !== undefined && data !== undefined ? spoken(data, unit, at) : ""}
@@ -164,7 +164,7 @@ const nothing: ChartData = {
 };
 
 /** What stands in the plot's place: loading that lasts, an error in the hub's words, or nothing to show. */
-function Standing({
+function PlotPlaceholder({
   data,
   loading,
   error,
@@ -182,7 +182,7 @@ function Standing({
   return isEmpty && !loading ? <p class="plot-says">{empty}</p> : null;
 }
 
-const edges = ({ min, max }: Look): Pick<Look, "min" | "max"> => ({
+const edges = ({ min, max }: ChartStyle): Pick<ChartStyle, "min" | "max"> => ({
   ...(min === undefined ? {} : { min }),
   ...(max === undefined ? {} : { max }),
 });
@@ -206,10 +206,10 @@ function toggled(
   return next;
 }
 
-function spoken({ grid, lines }: ChartData, unit: Look["unit"], at: number): string {
+function spoken({ grid, lines }: ChartData, unit: ChartStyle["unit"], at: number): string {
   const texts = lines.slice(0, 6).map(({ label, values }) => {
     const value = values[at];
-    return `${label} ${value === undefined || Number.isNaN(value) ? "no reading" : inWords(value, unit)}`;
+    return `${label} ${value === undefined || Number.isNaN(value) ? "no reading" : formatReadable(value, unit)}`;
   });
-  return `${sayInstant(grid.startMs + at * grid.stepMs).slice(11)}: ${texts.join(", ")}`;
+  return `${formatInstant(grid.startMs + at * grid.stepMs).slice(11)}: ${texts.join(", ")}`;
 }

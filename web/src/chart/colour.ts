@@ -1,11 +1,11 @@
 /** Colours of lines. One GPU: shades of its metric's hue. Several: a hue for each GPU, the same on every chart of every page. */
-import type { Family } from "./model.ts";
+import type { ColourFamily } from "./model.ts";
 
 /** Told apart by eyes that see fewer colours, and none of them red or amber: those mean trouble. */
 const GPU_HUES = [252, 165, 320, 205, 285, 130, 230, 345] as const;
 
 /** `at`: which line of the chart, from 0. */
-export function shade(family: Family, at: number): string {
+export function shade(family: ColourFamily, at: number): string {
   const hue = family === "count" ? "var(--edge)" : `var(--${family})`;
   if (at === 0) return hue;
   // Towards the text and away from it in turn: both stay readable on either background.
@@ -37,7 +37,7 @@ export function orderOf(name: string): number {
 }
 
 /** What a canvas can use: variables and light-dark() resolved as an element of the page would. */
-export function resolved(colour: string, within: Element): string {
+export function resolveColour(colour: string, within: Element): string {
   const probe = document.createElement("span");
   probe.style.color = colour;
   within.append(probe);

@@ -1,7 +1,7 @@
 /** The instant pointed at, shared by every chart and timeline of the page. */
 import { signal } from "@preact/signals";
 
-export interface Cursor {
+export interface ChartCursor {
   readonly ms: number;
   /** Which chart it comes from; only that one shows a tooltip. */
   readonly from: object;
@@ -9,4 +9,4 @@ export interface Cursor {
   readonly keys?: boolean;
 }
 
-export const cursor = signal<Cursor | undefined>(undefined);
+export const cursor = signal<ChartCursor | undefined>(undefined);

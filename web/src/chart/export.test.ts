@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { csvOf, fileName, jsonOf } from "./export.ts";
-import type { ChartData, Look } from "./model.ts";
+import type { ChartData, ChartStyle } from "./model.ts";
 
-const look: Look = { title: "Power", unit: "watts", family: "power" };
+const look: ChartStyle = { title: "Power", unit: "watts", family: "power" };
 const line = (label: string, values: readonly number[]) => ({
   key: label,
   label,

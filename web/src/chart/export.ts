@@ -1,12 +1,12 @@
 /** A chart as a file, made in the browser: range and units are in it, and numbers are written as the hub writes them. */
 import { formatValue } from "../../../src/formats/prometheus/number.ts";
 import { timesOf } from "../query/columns.ts";
-import type { ChartData, Look } from "./model.ts";
+import type { ChartData, ChartStyle } from "./model.ts";
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Every instant is a row; a reading that is not there is an empty cell, never a 0. */
-export function csvOf({ title, unit }: Look, { grid, window, lines }: ChartData): string {
+export function csvOf({ title, unit }: ChartStyle, { grid, window, lines }: ChartData): string {
   const head = [
     `# ${title}`,
     `# from ${iso(window.fromMs)} to ${iso(window.toMs)}, step ${grid.stepMs / 1_000} s`,
@@ -21,7 +21,7 @@ export function csvOf({ title, unit }: Look, { grid, window, lines }: ChartData)
   return `${[...head, ...rows].join("\n")}\n`;
 }
 
-export function jsonOf({ title, unit }: Look, { grid, window, lines }: ChartData): string {
+export function jsonOf({ title, unit }: ChartStyle, { grid, window, lines }: ChartData): string {
   const times = [...timesOf(grid)];
   const series = lines.map(({ label, labels, values }) => ({
     label,

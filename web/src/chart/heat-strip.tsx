@@ -1,12 +1,12 @@
 /** Rows of time in shades: one line per GPU where a hundred curves would be a scribble. An instant nobody read is blank. */
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { inWords } from "../format/readable.ts";
+import { formatReadable } from "../format/readable.ts";
 import { lengthOf } from "../query/columns.ts";
 import { dark } from "../view-state/preferences.ts";
-import { resolved } from "./colour.ts";
+import { resolveColour } from "./colour.ts";
 import { cursor } from "./cursor.ts";
-import type { ChartData, Family, Line } from "./model.ts";
+import type { ChartData, ColourFamily, ChartLine } from "./model.ts";
 import { statisticsOf } from "./statistics.ts";
 import { TimeFrame } from "./time-frame.tsx";
 
@@ -15,7 +15,7 @@ const SHADES = 20;
 export interface HeatStripProps {
   readonly title: string;
   /** One with a scale in tokens.css: utilization, memory, power or temperature. */
-  readonly family: Family;
+  readonly family: ColourFamily;
   readonly unit: Unit;
   readonly data: ChartData;
   /** The values of the palest and the strongest shade. */
@@ -31,13 +31,13 @@ export function HeatStrip({ title, family, unit, data, min, max }: HeatStripProp
       <figcaption>
         <h3 id={id}>{title}</h3>
         <span class="spacer" />
-        <span class="unit">{inWords(min, unit)}</span>
+        <span class="unit">{formatReadable(min, unit)}</span>
         <span class="ramp" aria-hidden="true">
           {[0, 20, 40, 60, 80, 100].map((share) => (
             <i key={share} style={{ "--share": `${share}%` }} />
           ))}
         </span>
-        <span class="unit">{inWords(max, unit)}</span>
+        <span class="unit">{formatReadable(max, unit)}</span>
       </figcaption>
       <TimeFrame window={data.window}>
         <ul class="lanes">
@@ -51,7 +51,7 @@ export function HeatStrip({ title, family, unit, data, min, max }: HeatStripProp
 }
 
 interface StripProps {
-  readonly line: Line;
+  readonly line: ChartLine;
   readonly unit: Unit;
   readonly data: ChartData;
   readonly min: number;
@@ -78,7 +78,7 @@ function Strip({ line, unit, data, min, max, at }: StripProps) {
         data-tip={
           at === undefined
             ? undefined
-            : `${line.label}: ${pointed === undefined || Number.isNaN(pointed) ? "n/a" : inWords(pointed, unit)}`
+            : `${line.label}: ${pointed === undefined || Number.isNaN(pointed) ? "n/a" : formatReadable(pointed, unit)}`
         }
       >
         <canvas
@@ -99,7 +99,7 @@ function Strip({ line, unit, data, min, max, at }: StripProps) {
 /** One pixel per instant; the browser stretches it. */
 function draw(
   canvas: HTMLCanvasElement,
-  { values }: Line,
+  { values }: ChartLine,
   { grid }: ChartData,
   min: number,
   max: number,
@@ -109,7 +109,7 @@ function draw(
   surface.width = length;
   const paint = surface.getContext("2d");
   const shades = Array.from({ length: SHADES + 1 }, (_, step) =>
-    resolved(
+    resolveColour(
       `color-mix(in oklab, var(--heat-high) ${(step * 100) / SHADES}%, var(--heat-low))`,
       canvas.parentElement ?? canvas,
     ),
@@ -126,9 +126,9 @@ function draw(
 const placeOf = (ms: number, { grid }: ChartData): number =>
   Math.round((ms - grid.startMs) / grid.stepMs);
 
-function spoken({ label, values }: Line, unit: Unit): string {
+function spoken({ label, values }: ChartLine, unit: Unit): string {
   const found = statisticsOf(values);
   if (found === undefined) return `${label}: no reading`;
   const { min, max, mean } = found;
-  return `${label}: minimum ${inWords(min, unit)}, maximum ${inWords(max, unit)}, average ${inWords(mean, unit)}`;
+  return `${label}: minimum ${formatReadable(min, unit)}, maximum ${formatReadable(max, unit)}, average ${formatReadable(mean, unit)}`;
 }

@@ -1,8 +1,8 @@
 /** The lines of a chart as a table: now, least, most and mean over the range, and the value under the cursor. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { inWords } from "../format/readable.ts";
+import { formatReadable } from "../format/readable.ts";
 import { Absent } from "../ui/value.tsx";
-import type { ChartData, Line } from "./model.ts";
+import type { ChartData, ChartLine } from "./model.ts";
 import { statisticsOf } from "./statistics.ts";
 
 export interface LegendProps {
@@ -49,7 +49,7 @@ export function Legend({ data, unit, hidden, at, onToggle }: LegendProps) {
 }
 
 interface RowProps {
-  readonly line: Line;
+  readonly line: ChartLine;
   readonly unit: Unit;
   readonly at: number | undefined;
   readonly off: boolean;
@@ -81,7 +81,7 @@ function Row({ line, unit, at, off, onToggle }: RowProps) {
           {value === undefined || Number.isNaN(value) ? (
             <Absent reason="stale" />
           ) : (
-            inWords(value, unit)
+            formatReadable(value, unit)
           )}
         </td>
       ))}

@@ -1,9 +1,9 @@
 /** Events as small marks on the time axis, each with its words for pointer and keyboard. */
-import type { Window } from "../view-state/range.ts";
-import { sayInstant } from "../view-state/range.ts";
-import type { Mark } from "./model.ts";
+import type { TimeWindow } from "../view-state/range.ts";
+import { formatInstant } from "../view-state/range.ts";
+import type { ChartMark } from "./model.ts";
 
-export function Marks({ marks, window }: { marks: readonly Mark[]; window: Window }) {
+export function Marks({ marks, window }: { marks: readonly ChartMark[]; window: TimeWindow }) {
   const { fromMs, toMs } = window;
   const inside = marks.filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
   if (inside.length === 0) return null;
@@ -14,9 +14,9 @@ export function Marks({ marks, window }: { marks: readonly Mark[]; window: Windo
           key={`${timeMs} ${at}`}
           data-level={level}
           style={{ left: `${((timeMs - fromMs) / (toMs - fromMs)) * 100}%` }}
-          data-tip={`${sayInstant(timeMs)}\n${text}`}
+          data-tip={`${formatInstant(timeMs)}\n${text}`}
         >
-          <span class="unseen">{`${sayInstant(timeMs)}: ${text}`}</span>
+          <span class="unseen">{`${formatInstant(timeMs)}: ${text}`}</span>
         </li>
       ))}
     </ul>

@@ -1,9 +1,9 @@
 /** What a chart draws: lines on one grid of instants, limits, and marks on the time axis. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import type { Grid } from "../query/columns.ts";
-import type { Window } from "../view-state/range.ts";
+import type { TimeGrid } from "../query/columns.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 
-export interface Line {
+export interface ChartLine {
   /** The same from answer to answer: what was hidden stays hidden, and keeps its colour. */
   readonly key: string;
   readonly label: string;
@@ -18,22 +18,22 @@ export interface Line {
 }
 
 export interface ChartData {
-  readonly grid: Grid;
-  readonly window: Window;
-  readonly lines: readonly Line[];
+  readonly grid: TimeGrid;
+  readonly window: TimeWindow;
+  readonly lines: readonly ChartLine[];
   /** How many more there were than a chart can show. */
   readonly leftOut?: number;
 }
 
 /** A level drawn as a dashed line: the device's own limit, or an alert's threshold. */
-export interface Limit {
+export interface ChartLimit {
   readonly label: string;
   readonly value: number;
   readonly level?: "note" | "warn" | "bad";
 }
 
 /** Something that happened, as a small mark on the time axis. */
-export interface Mark {
+export interface ChartMark {
   readonly timeMs: number;
   /** Where it lasted. */
   readonly endMs?: number;
@@ -41,7 +41,7 @@ export interface Mark {
   readonly level?: "note" | "warn" | "bad";
 }
 
-export const families = [
+export const colourFamilies = [
   "utilization",
   "memory",
   "temperature",
@@ -50,12 +50,12 @@ export const families = [
   "fan",
   "count",
 ] as const;
-export type Family = (typeof families)[number];
+export type ColourFamily = (typeof colourFamilies)[number];
 
-export interface Look {
+export interface ChartStyle {
   readonly title: string;
   readonly unit: Unit;
-  readonly family: Family;
+  readonly family: ColourFamily;
   /** The values at the lower and upper edge; found from the data where not given. */
   readonly min?: number;
   readonly max?: number;

@@ -1,14 +1,14 @@
 /** A chart as a PNG: title, range, the plot as it stands and its legend, on the page's own background. */
-import { inWords } from "../format/readable.ts";
-import { sayInstant } from "../view-state/range.ts";
-import { resolved } from "./colour.ts";
-import type { ChartData, Look } from "./model.ts";
+import { formatReadable } from "../format/readable.ts";
+import { formatInstant } from "../view-state/range.ts";
+import { resolveColour } from "./colour.ts";
+import type { ChartData, ChartStyle } from "./model.ts";
 import { statisticsOf } from "./statistics.ts";
 
 const [MARGIN, HEAD, ROW] = [16, 44, 18];
 
 export async function pictureOf(
-  look: Look,
+  look: ChartStyle,
   { window, lines }: ChartData,
   plot: HTMLCanvasElement,
 ): Promise<Blob> {
@@ -21,23 +21,23 @@ export async function pictureOf(
   const paint = canvas.getContext("2d");
   if (paint === null) throw new Error("This browser gives no canvas to draw on.");
   paint.scale(scale, scale);
-  paint.fillStyle = resolved("var(--bg)", within);
+  paint.fillStyle = resolveColour("var(--bg)", within);
   paint.fillRect(0, 0, canvas.width, canvas.height);
   const write = (text: string, x: number, y: number, colour: string, font: string): void => {
-    paint.fillStyle = resolved(colour, within);
+    paint.fillStyle = resolveColour(colour, within);
     paint.font = `${font} system-ui, sans-serif`;
     paint.fillText(text, x, y);
   };
   write(look.title, MARGIN, MARGIN + 14, "var(--text)", "600 14px");
-  const range = `${sayInstant(window.fromMs)} – ${sayInstant(window.toMs)}`;
+  const range = `${formatInstant(window.fromMs)} – ${formatInstant(window.toMs)}`;
   write(range, MARGIN, MARGIN + 32, "var(--muted)", "12px");
   paint.drawImage(plot, MARGIN, MARGIN + HEAD, width, height);
   lines.forEach(({ label, colour, values }, at) => {
     const y = MARGIN + HEAD + height + ROW * (at + 1) - 4;
-    paint.fillStyle = resolved(colour, within);
+    paint.fillStyle = resolveColour(colour, within);
     paint.fillRect(MARGIN, y - 5, 12, 2);
     const found = statisticsOf(values);
-    const say = (value: number): string => inWords(value, look.unit);
+    const say = (value: number): string => formatReadable(value, look.unit);
     const numbers =
       found === undefined
         ? "no reading"

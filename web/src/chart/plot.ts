@@ -3,9 +3,9 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
 import { incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
-import { resolved } from "./colour.ts";
+import { resolveColour } from "./colour.ts";
 import { AXIS_PX, RIGHT_PX } from "./edges.ts";
-import type { ChartData, Limit, Line, Look } from "./model.ts";
+import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const LEAST_DRAG_PX = 5;
@@ -19,8 +19,8 @@ export interface PlotEvents {
 
 export interface PlotSetup {
   readonly host: HTMLElement;
-  readonly look: Look;
-  readonly limits: readonly Limit[];
+  readonly look: ChartStyle;
+  readonly limits: readonly ChartLimit[];
   readonly widthPx: number;
   readonly heightPx: number;
   readonly events: PlotEvents;
@@ -75,7 +75,7 @@ export class Plot {
 
   #options(setup: PlotSetup, data: ChartData, hidden: ReadonlySet<string>): uPlot.Options {
     const { host, look, limits, widthPx, heightPx, events } = setup;
-    const colour = (css: string): string => resolved(css, host);
+    const colour = (css: string): string => resolveColour(css, host);
     const [muted, grid] = [colour("var(--muted)"), colour("var(--line)")];
     const axis = {
       stroke: muted,
@@ -151,7 +151,11 @@ function watchPointer(plot: uPlot, events: PlotEvents): void {
   over.addEventListener("mouseleave", () => events.point(undefined));
 }
 
-const lineOptions = (line: Line, colour: (css: string) => string, show: boolean): uPlot.Series => ({
+const lineOptions = (
+  line: ChartLine,
+  colour: (css: string) => string,
+  show: boolean,
+): uPlot.Series => ({
   label: line.label,
   show,
   stroke: colour(line.colour),
@@ -175,7 +179,7 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, seriesAt) => {
 /** A gap is null to uPlot; NaN would be drawn. */
 function columns({ grid, lines }: ChartData): uPlot.AlignedData {
   const length = lengthOf(grid);
-  const nullable = ({ values }: Line): (number | null)[] =>
+  const nullable = ({ values }: ChartLine): (number | null)[] =>
     Array.from({ length }, (_, at) => {
       const value = values[at] ?? Number.NaN;
       return Number.isFinite(value) ? value : null;
@@ -183,7 +187,11 @@ function columns({ grid, lines }: ChartData): uPlot.AlignedData {
   return [Array.from(timesOf(grid)), ...lines.map(nullable)];
 }
 
-function drawLimits(plot: uPlot, limits: readonly Limit[], colour: (css: string) => string): void {
+function drawLimits(
+  plot: uPlot,
+  limits: readonly ChartLimit[],
+  colour: (css: string) => string,
+): void {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   ctx.save();

@@ -6,12 +6,12 @@ import { gpuId } from "../live/gpu.ts";
 import type { Labels } from "../query/columns.ts";
 import { keyOf } from "../query/columns.ts";
 import { useEvents } from "../query/events.ts";
-import type { RangeAnswer } from "../query/use-range.ts";
+import type { RangeResult } from "../query/use-range.ts";
 import { useRange } from "../query/use-range.ts";
-import type { Window } from "../view-state/range.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 import { Chart } from "./chart.tsx";
 import { gpuColour, orderOf, shade, variant } from "./colour.ts";
-import type { ChartData, Family, Limit, Line, Look } from "./model.ts";
+import type { ChartData, ColourFamily, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
 export interface ChartQuery {
   /** `$step` becomes the distance of the points. */
@@ -19,7 +19,7 @@ export interface ChartQuery {
   /** Names a line by its labels; `all` are those of every line of the query. */
   readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
   /** Another family's hue for this query's lines. */
-  readonly family?: Family;
+  readonly family?: ColourFamily;
   /** Dashed: a limit that the device tells over time. */
   readonly dashed?: boolean;
 }
@@ -29,18 +29,18 @@ export type ColourBy = "family" | "gpu" | "line";
 /** More lines than this are a scribble, and slow: the rest is counted, and the table has them all. */
 const MOST_LINES = 100;
 
-export interface QueryChartProps extends Look {
+export interface QueryChartProps extends ChartStyle {
   readonly queries: readonly ChartQuery[];
   /** Shades of the family for one GPU; a hue for each GPU where several are in one chart; a hue for each line. */
   readonly colourBy?: ColourBy;
-  readonly limits?: readonly Limit[];
+  readonly limits?: readonly ChartLimit[];
   readonly heightPx?: number;
   readonly empty?: string;
   readonly legend?: boolean;
   /** Which events are marked on it; all of them where not given. */
   readonly events?: (labels: Labels) => boolean;
   readonly leastStepMs?: number;
-  readonly window?: Window;
+  readonly window?: TimeWindow;
   readonly children?: ComponentChildren;
 }
 
@@ -89,9 +89,9 @@ function useOrder(): ReadonlyMap<string, number> {
 }
 
 function dataOf(
-  { matrices, grid, window }: RangeAnswer,
+  { matrices, grid, window }: RangeResult,
   queries: readonly ChartQuery[],
-  family: Family,
+  family: ColourFamily,
   colourBy: ColourBy,
   order: ReadonlyMap<string, number>,
 ): ChartData {
@@ -101,7 +101,7 @@ function dataOf(
     used.set(what, place + 1);
     return place;
   };
-  const lines: Line[] = matrices.flatMap((matrix, at) => {
+  const lines: ChartLine[] = matrices.flatMap((matrix, at) => {
     const query = queries[at];
     if (matrix === undefined || query === undefined) return [];
     const { label, dashed = false, family: hue = family } = query;

@@ -4,10 +4,10 @@ import type { Labels } from "../query/columns.ts";
 import { keyOf } from "../query/columns.ts";
 import { useRange } from "../query/use-range.ts";
 import { useWidth } from "../ui/use-size.ts";
-import type { Window } from "../view-state/range.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 import { timeWindow } from "../view-state/time.ts";
-import type { Family } from "./model.ts";
-import { stretchesOf } from "./spans.ts";
+import type { ColourFamily } from "./model.ts";
+import { findStateSpans } from "./spans.ts";
 import type { TimelineRow } from "./state-timeline.tsx";
 import { StateTimeline } from "./state-timeline.tsx";
 
@@ -16,11 +16,11 @@ export interface QueryTimelineProps {
   /** Such as `max_over_time(gpu_throttle_active{uuid="…"}[$step])`: a short state must not fall between two points. */
   readonly query: string;
   readonly row: (labels: Labels) => Pick<TimelineRow, "label" | "tip" | "level" | "say">;
-  readonly family?: Family;
+  readonly family?: ColourFamily;
   readonly empty?: string;
   /** Rows that were never on are left out. */
   readonly onlyOn?: boolean;
-  readonly window?: Window;
+  readonly window?: TimeWindow;
 }
 
 export function QueryTimeline({
@@ -42,7 +42,7 @@ export function QueryTimeline({
     if (matrix === undefined) return [];
     return matrix.series.flatMap(({ labels, values }): TimelineRow[] => {
       if (onlyOn && !values.some((value) => value > 0)) return [];
-      return [{ key: keyOf(labels), ...row(labels), stretches: stretchesOf(values, matrix) }];
+      return [{ key: keyOf(labels), ...row(labels), stretches: findStateSpans(values, matrix) }];
     });
   }, [answer, onlyOn]);
   const says = error !== undefined && error.status !== 0 ? error.message : rest.empty;

@@ -1,7 +1,7 @@
 /** Turns a column of states into stretches of time. A stretch nobody read is absent, which is not the same as off. Pure. */
-import type { Grid } from "../query/columns.ts";
+import type { TimeGrid } from "../query/columns.ts";
 
-export interface Stretch {
+export interface StateSpan {
   readonly fromMs: number;
   readonly toMs: number;
   /** NaN where there was no reading. */
@@ -9,8 +9,8 @@ export interface Stretch {
 }
 
 /** Each instant stands for the step that ends there, as `*_over_time(…[$step])` reads it. */
-export function stretchesOf(values: Float64Array, { startMs, stepMs }: Grid): Stretch[] {
-  const found: Stretch[] = [];
+export function findStateSpans(values: Float64Array, { startMs, stepMs }: TimeGrid): StateSpan[] {
+  const found: StateSpan[] = [];
   let first = 0;
   for (let at = 1; at <= values.length; at += 1) {
     const [before, now] = [values[first] ?? Number.NaN, values[at] ?? Number.NaN];
@@ -26,7 +26,7 @@ export function stretchesOf(values: Float64Array, { startMs, stepMs }: Grid): St
 }
 
 /** The share of the time that was read in which it was on; undefined where nothing was read. */
-export function shareOn(stretches: readonly Stretch[]): number | undefined {
+export function shareOn(stretches: readonly StateSpan[]): number | undefined {
   let [on, read] = [0, 0];
   for (const { fromMs, toMs, value } of stretches) {
     if (Number.isNaN(value)) continue;

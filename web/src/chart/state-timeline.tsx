@@ -1,10 +1,10 @@
 /** States over time as bars: throttle reasons, power states, what was up. Off is empty, unread is hatched. */
 import { useId } from "preact/hooks";
 import { age } from "../format/quantity.ts";
-import type { Window } from "../view-state/range.ts";
-import { sayInstant } from "../view-state/range.ts";
-import type { Family } from "./model.ts";
-import type { Stretch } from "./spans.ts";
+import type { TimeWindow } from "../view-state/range.ts";
+import { formatInstant } from "../view-state/range.ts";
+import type { ColourFamily } from "./model.ts";
+import type { StateSpan } from "./spans.ts";
 import { shareOn } from "./spans.ts";
 import { TimeFrame } from "./time-frame.tsx";
 
@@ -14,16 +14,16 @@ export interface TimelineRow {
   /** What the row means, for who points at it. */
   readonly tip?: string;
   readonly level?: "note" | "warn" | "bad";
-  readonly stretches: readonly Stretch[];
+  readonly stretches: readonly StateSpan[];
   /** A word for a value; "on" where not given. 0 is off and not drawn. */
   readonly say?: (value: number) => string;
 }
 
 export interface StateTimelineProps {
   readonly title: string;
-  readonly family?: Family;
+  readonly family?: ColourFamily;
   readonly rows: readonly TimelineRow[];
-  readonly window: Window;
+  readonly window: TimeWindow;
   /** What to say where there is no row. */
   readonly empty?: string;
 }
@@ -47,7 +47,7 @@ export function StateTimeline({
         <TimeFrame window={window}>
           <ul class="lanes">
             {rows.map((row) => (
-              <Lane key={row.key} row={row} window={window} />
+              <TimelineTrack key={row.key} row={row} window={window} />
             ))}
           </ul>
         </TimeFrame>
@@ -56,7 +56,7 @@ export function StateTimeline({
   );
 }
 
-function Lane({ row, window }: { row: TimelineRow; window: Window }) {
+function TimelineTrack({ row, window }: { row: TimelineRow; window: TimeWindow }) {
   const { fromMs, toMs } = window;
   const drawn = row.stretches.filter(
     (one) => one.value !== 0 && one.toMs > fromMs && one.fromMs < toMs,
@@ -88,9 +88,9 @@ function Lane({ row, window }: { row: TimelineRow; window: Window }) {
   );
 }
 
-function tipOf({ label, say }: TimelineRow, { fromMs, toMs, value }: Stretch): string {
+function tipOf({ label, say }: TimelineRow, { fromMs, toMs, value }: StateSpan): string {
   const word = Number.isNaN(value) ? "no reading" : (say?.(value) ?? "on");
-  return `${label}: ${word}\n${sayInstant(fromMs)}, for ${age(toMs - fromMs)}`;
+  return `${label}: ${word}\n${formatInstant(fromMs)}, for ${age(toMs - fromMs)}`;
 }
 
 function spoken({ label, stretches }: TimelineRow): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shareOn, stretchesOf } from "./spans.ts";
+import { shareOn, findStateSpans } from "./spans.ts";
 import { statisticsOf } from "./statistics.ts";
 
 const of = (...values: number[]) => Float64Array.from(values);
@@ -26,12 +26,12 @@ test("without a reading there is nothing to say", () => {
 
 test("states become stretches, and what nobody read is neither on nor off", () => {
   const grid = { startMs: 10, endMs: 14, stepMs: 1 };
-  const found = stretchesOf(of(1, 1, NaN, NaN, 0), grid);
+  const found = findStateSpans(of(1, 1, NaN, NaN, 0), grid);
   expect(found).toEqual([
     { fromMs: 9, toMs: 11, value: 1 },
     { fromMs: 11, toMs: 13, value: NaN },
     { fromMs: 13, toMs: 14, value: 0 },
   ]);
   expect(shareOn(found)).toBe(2 / 3);
-  expect(shareOn(stretchesOf(of(NaN), grid))).toBe(undefined);
+  expect(shareOn(findStateSpans(of(NaN), grid))).toBe(undefined);
 });

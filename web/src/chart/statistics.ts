@@ -1,6 +1,6 @@
 /** Now, least, most and mean of a line over the window in sight. Absent readings count for nothing, never for zero. */
 
-export interface Statistics {
+export interface LineStatistics {
   /** Undefined where the newest instants hold no reading. */
   readonly now: number | undefined;
   readonly min: number;
@@ -16,7 +16,7 @@ export interface Statistics {
 const NOW_WITHIN_POINTS = 2;
 
 /** Undefined where there is no reading at all. */
-export function statisticsOf(values: Float64Array): Statistics | undefined {
+export function statisticsOf(values: Float64Array): LineStatistics | undefined {
   let [min, max, sum, count, gaps, last] = [Infinity, -Infinity, 0, 0, 0, -1];
   values.forEach((value, at) => {
     if (Number.isNaN(value)) return;

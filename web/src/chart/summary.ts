@@ -1,26 +1,26 @@
 /** A chart in words, for those who do not see it. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { inWords } from "../format/readable.ts";
-import type { ChartData, Limit } from "./model.ts";
+import { formatReadable } from "../format/readable.ts";
+import type { ChartData, ChartLimit } from "./model.ts";
 import { statisticsOf } from "./statistics.ts";
 
 const MOST_LINES = 8;
 
-export function summaryOf(
+export function describeChart(
   { title, unit, rangeText }: { title: string; unit: Unit; rangeText: string },
   { lines }: ChartData,
-  limits: readonly Limit[] = [],
+  limits: readonly ChartLimit[] = [],
 ): string {
   const shown = lines.slice(0, MOST_LINES).map(({ label, values }) => {
     const found = statisticsOf(values);
     if (found === undefined) return `${label}: no reading`;
     const { now, min, max, mean, gaps } = found;
-    const say = (value: number): string => inWords(value, unit);
+    const say = (value: number): string => formatReadable(value, unit);
     const open = gaps === 0 ? "" : `, ${gaps === 1 ? "one gap" : `${gaps} gaps`}`;
     return `${label}: now ${now === undefined ? "not available" : say(now)}, minimum ${say(min)}, maximum ${say(max)}, average ${say(mean)}${open}`;
   });
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more lines`] : [];
-  const held = limits.map(({ label, value }) => `${label} at ${inWords(value, unit)}`);
+  const held = limits.map(({ label, value }) => `${label} at ${formatReadable(value, unit)}`);
   const parts = [...shown, ...more, ...held];
   return `${title}, ${rangeText}. ${parts.length === 0 ? "No data" : parts.join(". ")}.`;
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useWidth } from "../ui/use-size.ts";
-import type { Window } from "../view-state/range.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 import { zoomTo } from "../view-state/time.ts";
 import { timeTexts } from "./axes.ts";
 import { cursor } from "./cursor.ts";
@@ -13,7 +13,7 @@ const PIXELS_PER_TICK = 90;
 const LEAST_DRAG_PX = 5;
 
 export interface TimeFrameProps {
-  readonly window: Window;
+  readonly window: TimeWindow;
   readonly children: ComponentChildren;
 }
 

@@ -1,8 +1,8 @@
 /** What the lines read at the instant pointed at: time, exact value and unit, largest first. */
 import { formatValue } from "../../../src/formats/prometheus/number.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { inWords } from "../format/readable.ts";
-import { sayInstant } from "../view-state/range.ts";
+import { formatReadable } from "../format/readable.ts";
+import { formatInstant } from "../view-state/range.ts";
 import type { ChartData } from "./model.ts";
 import { AXIS_PX } from "./edges.ts";
 
@@ -30,13 +30,13 @@ export function Tooltip({ data, unit, at, hidden, left }: TooltipProps) {
       data-side={left > 260 ? "left" : "right"}
       style={{ left: `${AXIS_PX + left}px` }}
     >
-      <p class="unit">{sayInstant(data.grid.startMs + at * data.grid.stepMs)}</p>
+      <p class="unit">{formatInstant(data.grid.startMs + at * data.grid.stepMs)}</p>
       {shown.slice(0, MOST_LINES).map(({ key, label, colour, value }) => (
         <p key={key}>
           <i class="swatch" style={{ "--swatch": colour }} />
           <span>{label}</span>
           <b data-exact={Number.isNaN(value) ? undefined : formatValue(value)}>
-            {Number.isNaN(value) ? "n/a" : inWords(value, unit)}
+            {Number.isNaN(value) ? "n/a" : formatReadable(value, unit)}
           </b>
         </p>
       ))}

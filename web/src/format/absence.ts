@@ -9,6 +9,6 @@ const sentences: Readonly<Record<WireAbsence, string>> = {
   stale: "No fresh reading: the source has not delivered it yet, or not for a while.",
 };
 
-export function sayAbsence(reason: WireAbsence): string {
+export function describeAbsence(reason: WireAbsence): string {
   return sentences[reason];
 }

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { age, fixed, inColumn, inTotal, written } from "./quantity.ts";
+import {
+  age,
+  formatFixedPoint,
+  toColumnQuantity,
+  toTotalQuantity,
+  formatWithUnit,
+} from "./quantity.ts";
 
 /** Both kinds of space as a plain one. */
 const plain = (text: string): string => text.replaceAll(/[\u00a0\u202f]/g, " ");
@@ -20,7 +26,7 @@ test.each<[number, Unit, string]>([
   [3_200, "rpm", "3 200 rpm"],
   [4, "none", "4"],
 ])("%d as %s in a column is %s", (value, unit, text) => {
-  expect(plain(written(inColumn(value, unit)))).toBe(text);
+  expect(plain(formatWithUnit(toColumnQuantity(value, unit)))).toBe(text);
 });
 
 test.each<[number, Unit, string]>([
@@ -31,7 +37,7 @@ test.each<[number, Unit, string]>([
   [1.5 * 1024 ** 4, "bytes", "1.50 TiB"],
   [0.5, "ratio", "50 %"],
 ])("%d as %s in a total is %s", (value, unit, text) => {
-  expect(plain(written(inTotal(value, unit)))).toBe(text);
+  expect(plain(formatWithUnit(toTotalQuantity(value, unit)))).toBe(text);
 });
 
 test.each([
@@ -39,7 +45,7 @@ test.each([
   [1_234.5678, 4, "1 234.5678"],
   [999, 0, "999"],
 ])("%d with %i digits is %s", (value, digits, text) => {
-  expect(plain(fixed(value, digits))).toBe(text);
+  expect(plain(formatFixedPoint(value, digits))).toBe(text);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Numbers as people read them. Never given an absent value: that has words of its own (absence.ts). */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 
-export interface Quantity {
+export interface FormattedQuantity {
   readonly text: string;
   /** Empty for plain numbers. */
   readonly unit: string;
@@ -10,30 +10,30 @@ export interface Quantity {
 const GIB = 1024 ** 3;
 
 /** In the one unit a table column keeps, so that figures below each other compare. */
-export function inColumn(value: number, unit: Unit): Quantity {
+export function toColumnQuantity(value: number, unit: Unit): FormattedQuantity {
   switch (unit) {
     case "ratio":
-      return { text: fixed(value * 100, 0), unit: "%" };
+      return { text: formatFixedPoint(value * 100, 0), unit: "%" };
     case "bytes":
-      return { text: fixed(value / GIB, 1), unit: "GiB" };
+      return { text: formatFixedPoint(value / GIB, 1), unit: "GiB" };
     case "celsius":
-      return { text: fixed(value, 0), unit: "°C" };
+      return { text: formatFixedPoint(value, 0), unit: "°C" };
     case "watts":
-      return { text: fixed(value, 0), unit: "W" };
+      return { text: formatFixedPoint(value, 0), unit: "W" };
     case "hertz":
-      return { text: fixed(value / 1e6, 0), unit: "MHz" };
+      return { text: formatFixedPoint(value / 1e6, 0), unit: "MHz" };
     case "joules":
-      return { text: fixed(value / 1e3, 1), unit: "kJ" };
+      return { text: formatFixedPoint(value / 1e3, 1), unit: "kJ" };
     case "volts":
-      return { text: fixed(value, 3), unit: "V" };
+      return { text: formatFixedPoint(value, 3), unit: "V" };
     case "rpm":
-      return { text: fixed(value, 0), unit: "rpm" };
+      return { text: formatFixedPoint(value, 0), unit: "rpm" };
     case "seconds":
-      return { text: fixed(value, 1), unit: "s" };
+      return { text: formatFixedPoint(value, 1), unit: "s" };
     case "bytes_per_second":
-      return { text: fixed(value / 1e6, 1), unit: "MB/s" };
+      return { text: formatFixedPoint(value / 1e6, 1), unit: "MB/s" };
     case "none":
-      return { text: fixed(value, 0), unit: "" };
+      return { text: formatFixedPoint(value, 0), unit: "" };
   }
 }
 
@@ -48,20 +48,20 @@ const larger: Readonly<Partial<Record<Unit, readonly Step[]>>> = {
 };
 
 /** In the unit that keeps it short: for sums, which may be of eight GPUs or of two thousand. */
-export function inTotal(value: number, unit: Unit): Quantity {
+export function toTotalQuantity(value: number, unit: Unit): FormattedQuantity {
   const step = larger[unit]?.find(([atLeast]) => value >= atLeast);
-  if (step === undefined) return inColumn(value, unit);
+  if (step === undefined) return toColumnQuantity(value, unit);
   const [, divisor, name, digits] = step;
-  return { text: fixed(value / divisor, digits), unit: name };
+  return { text: formatFixedPoint(value / divisor, digits), unit: name };
 }
 
 /** `67 °C`, with a space that does not break. */
-export function written({ text, unit }: Quantity): string {
+export function formatWithUnit({ text, unit }: FormattedQuantity): string {
   return unit === "" ? text : `${text}\u00a0${unit}`;
 }
 
 /** Thousands apart by a narrow space: a comma means something else to half of the readers. */
-export function fixed(value: number, digits: number): string {
+export function formatFixedPoint(value: number, digits: number): string {
   const text = value.toFixed(digits);
   const unsigned = Number(text) === 0 ? text.replace("-", "") : text;
   return unsigned.replace(/\B(?=(?:\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { inWords } from "./readable.ts";
+import { formatReadable } from "./readable.ts";
 
 const plain = (text: string): string => text.replaceAll(/[\u00a0\u202f]/g, " ");
 
@@ -24,5 +24,5 @@ test.each<[number, Unit, string]>([
   [3, "none", "3"],
   [Infinity, "none", "∞"],
 ])("%d as %s reads %s", (value, unit, text) => {
-  expect(plain(inWords(value, unit))).toBe(text);
+  expect(plain(formatReadable(value, unit))).toBe(text);
 });

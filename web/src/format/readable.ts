@@ -1,7 +1,7 @@
 /** A base unit in the size people read: for charts and tooltips, where values far apart meet. Never given an absent value. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import type { Quantity } from "./quantity.ts";
-import { fixed, written } from "./quantity.ts";
+import type { FormattedQuantity } from "./quantity.ts";
+import { formatFixedPoint, formatWithUnit } from "./quantity.ts";
 
 interface Size {
   readonly unit: string;
@@ -76,10 +76,14 @@ export function sizeFor(largest: number, unit: Unit): Size {
 }
 
 /** Four digits that count, more for counts: what a chart's legend and tooltip show. */
-export function readable(value: number, unit: Unit, size: Size = sizeFor(value, unit)): Quantity {
+export function toReadableQuantity(
+  value: number,
+  unit: Unit,
+  size: Size = sizeFor(value, unit),
+): FormattedQuantity {
   if (!Number.isFinite(value)) return { text: value > 0 ? "∞" : "−∞", unit: "" };
   const scaled = value / size.divisor;
-  return { text: fixed(scaled, digitsFor(Math.abs(scaled))), unit: size.unit };
+  return { text: formatFixedPoint(scaled, digitsFor(Math.abs(scaled))), unit: size.unit };
 }
 
 function digitsFor(value: number): number {
@@ -91,4 +95,5 @@ function digitsFor(value: number): number {
 }
 
 /** `1 980 MHz` as one text. */
-export const inWords = (value: number, unit: Unit): string => written(readable(value, unit));
+export const formatReadable = (value: number, unit: Unit): string =>
+  formatWithUnit(toReadableQuantity(value, unit));

@@ -1,7 +1,7 @@
 /** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
 import { computed, signal } from "@preact/signals";
-import { History } from "../../../src/view/live/history.ts";
-import type { HistoryKey, WireFleet, WireFrame } from "../../../src/view/live/protocol.ts";
+import { RecentHistory } from "../../../src/view/live/history.ts";
+import type { HistoryKey, WireFleet, LiveFrame } from "../../../src/view/live/protocol.ts";
 import { SCHEMA, historyKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
@@ -14,22 +14,22 @@ const STALE_AFTER_MS = 3_000;
 export const HISTORY_SECONDS = 300;
 
 export const fleet = signal<WireFleet | undefined>(undefined);
-export const frame = signal<WireFrame | undefined>(undefined);
+export const frame = signal<LiveFrame | undefined>(undefined);
 /** Set when the hub speaks a newer protocol than this page. */
 export const outdated = signal(false);
-export const history = new History(HISTORY_SECONDS);
+export const history = new RecentHistory(HISTORY_SECONDS);
 
 const link = signal<LinkState>({ kind: "connecting" });
-const heardAtMs = signal(0);
+const lastFrameAtMs = signal(0);
 const tickMs = signal(0);
 
 export type Liveness = "connecting" | "live" | "stale" | "lost";
 
 /** How long ago the hub was last heard. */
-export const silentMs = computed(() => Math.max(0, tickMs.value - heardAtMs.value));
+export const silentMs = computed(() => Math.max(0, tickMs.value - lastFrameAtMs.value));
 
 /** The same in whole seconds, 0 as long as frames come: what adds it to an age is not drawn again between two frames. */
-export const unheardMs = computed(() =>
+export const feedDelayMs = computed(() =>
   silentMs.value < 2_000 ? 0 : Math.floor(silentMs.value / 1_000) * 1_000,
 );
 
@@ -70,8 +70,8 @@ export function startLive(url: string): void {
   };
   tick();
   setInterval(tick, 500);
-  const show = (newest: WireFrame): void => {
-    heardAtMs.value = performance.now();
+  const show = (newest: LiveFrame): void => {
+    lastFrameAtMs.value = performance.now();
     const aheadMs = newest.timeMs - Date.now();
     hubAheadMs = Math.abs(aheadMs) > CLOCKS_AGREE_MS ? aheadMs : 0;
     tick();

@@ -2,7 +2,7 @@
  * The page's line to the hub: opens the event stream, opens it again with growing waits when it breaks, and breaks it
  * itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
  */
-import type { WireClosed, WireFleet, WireFrame } from "../../../src/view/live/protocol.ts";
+import type { WireClosed, WireFleet, LiveFrame } from "../../../src/view/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
 /** The hub speaks at least every 1.3 s; after this long the line is dead though nobody closed it. */
@@ -15,7 +15,7 @@ export type LinkState =
 
 export interface LinkEvents {
   fleet(fleet: WireFleet): void;
-  frame(frame: WireFrame): void;
+  frame(frame: LiveFrame): void;
   state(state: LinkState): void;
 }
 
@@ -53,7 +53,7 @@ export class LiveLink {
     });
     source.addEventListener("frame", (message: MessageEvent<string>) => {
       this.#heard();
-      this.#events.frame(JSON.parse(message.data) as WireFrame);
+      this.#events.frame(JSON.parse(message.data) as LiveFrame);
     });
     source.addEventListener("closed", (message: MessageEvent<string>) =>
       this.#lose(JSON.parse(message.data) as WireClosed),

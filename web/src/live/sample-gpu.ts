@@ -4,7 +4,7 @@ import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuOf } from "./gpu.ts";
 
-export interface Sample {
+export interface SampleGpuOptions {
   readonly index?: number;
   readonly model?: string;
   readonly host?: string;
@@ -20,7 +20,7 @@ export function sampleGpu({
   readings = {},
   facts = {},
   row = {},
-}: Sample = {}): Gpu {
+}: SampleGpuOptions = {}): Gpu {
   return gpuOf(
     {
       uuid: `GPU-0000000${index}-1111-2222-3333-444444444444`,

@@ -14,5 +14,5 @@ export const levelOfAlert = ({ labels, state }: ActiveAlert): "note" | "warn" | 
   return labels["severity"] === "info" ? "note" : "warn";
 };
 
-export const sayAlert = ({ labels, annotations }: ActiveAlert): string =>
+export const formatActiveAlert = ({ labels, annotations }: ActiveAlert): string =>
   annotations["summary"] ?? annotations["description"] ?? labels["alertname"] ?? "alert";

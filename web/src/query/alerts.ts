@@ -1,13 +1,13 @@
 /** The alerts that are on now, as Prometheus tells them. A hub without rules has none. */
 import type { ActiveAlert } from "./alert.ts";
-import type { AnswerState } from "./use-fetch.ts";
-import { useAnswer } from "./use-fetch.ts";
+import type { FetchState } from "./use-fetch.ts";
+import { useFetch } from "./use-fetch.ts";
 import { getJson } from "./http.ts";
 
 const EVERY_MS = 10_000;
 
-export const useAlerts = (): AnswerState<readonly ActiveAlert[]> =>
-  useAnswer(
+export const useAlerts = (): FetchState<readonly ActiveAlert[]> =>
+  useFetch(
     "alerts",
     async (signal) => {
       const body = (await getJson("api/v1/alerts", signal)) as {

@@ -1,6 +1,6 @@
 /** PromQL against the hub's own Prometheus API. */
-import type { Grid, Labels, Matrix } from "./columns.ts";
-import { appended, gridOf, matrixOf, readNumber } from "./columns.ts";
+import type { TimeGrid, Labels, Matrix } from "./columns.ts";
+import { appendMatrix, gridOf, matrixOf, readNumber } from "./columns.ts";
 import { ApiError, getJson } from "./http.ts";
 
 /** Late samples still change the last instants: they are asked again with every refresh. */
@@ -11,7 +11,7 @@ interface Answer {
   readonly warnings?: readonly string[];
 }
 
-export interface Sample {
+export interface InstantSample {
   readonly labels: Labels;
   readonly timeMs: number;
   readonly value: number;
@@ -19,13 +19,17 @@ export interface Sample {
   readonly text: string;
 }
 
-export interface InstantAnswer {
+export interface InstantResult {
   readonly type: string;
-  readonly samples: readonly Sample[];
+  readonly samples: readonly InstantSample[];
   readonly warnings: readonly string[];
 }
 
-export async function queryRange(query: string, grid: Grid, signal?: AbortSignal): Promise<Matrix> {
+export async function queryRange(
+  query: string,
+  grid: TimeGrid,
+  signal?: AbortSignal,
+): Promise<Matrix> {
   const answer = await api(
     "query_range",
     {
@@ -45,7 +49,7 @@ export async function queryRange(query: string, grid: Grid, signal?: AbortSignal
 /** Asks only for what is newer than what is known, where the two fit together. */
 export async function continueRange(
   query: string,
-  grid: Grid,
+  grid: TimeGrid,
   known: Matrix | undefined,
   signal?: AbortSignal,
 ): Promise<Matrix> {
@@ -57,21 +61,21 @@ export async function continueRange(
   if (known === undefined || !fits) return queryRange(query, grid, signal);
   const fromMs = Math.max(grid.startMs, known.endMs - OVERLAP_MS);
   const tail = gridOf(fromMs, grid.endMs, grid.stepMs);
-  return appended(known, await queryRange(query, tail, signal), grid);
+  return appendMatrix(known, await queryRange(query, tail, signal), grid);
 }
 
 export async function queryInstant(
   query: string,
   timeMs?: number,
   signal?: AbortSignal,
-): Promise<InstantAnswer> {
+): Promise<InstantResult> {
   const params: Record<string, string> = { query };
   if (timeMs !== undefined) params["time"] = String(timeMs / 1_000);
   const { data, warnings } = await api("query", params, signal);
   return { type: data.resultType, samples: samplesIn(data), warnings: warnings ?? [] };
 }
 
-function samplesIn({ resultType, result }: Answer["data"]): Sample[] {
+function samplesIn({ resultType, result }: Answer["data"]): InstantSample[] {
   if (resultType === "vector") {
     const rows = result as readonly { metric: Labels; value: readonly [number, string] }[];
     return rows.map(({ metric, value: [seconds, text] }) => sample(metric, seconds, text));
@@ -89,7 +93,7 @@ function samplesIn({ resultType, result }: Answer["data"]): Sample[] {
   return [sample({}, seconds, text)];
 }
 
-const sample = (labels: Labels, seconds: number, text: string): Sample => ({
+const sample = (labels: Labels, seconds: number, text: string): InstantSample => ({
   labels,
   timeMs: seconds * 1_000,
   value: readNumber(text),
@@ -97,7 +101,7 @@ const sample = (labels: Labels, seconds: number, text: string): Sample => ({
 });
 
 /** `$step` in a query is the distance of its points, at least what a rate needs: `avg_over_time(x[$step])`. */
-export const withStep = (query: string, { stepMs }: Pick<Grid, "stepMs">): string =>
+export const withStep = (query: string, { stepMs }: Pick<TimeGrid, "stepMs">): string =>
   query.replaceAll("$step", `${Math.max(1, Math.round(stepMs / 1_000))}s`);
 
 async function api(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { appended, gridOf, lengthOf, matrixOf, readNumber, timesOf } from "./columns.ts";
+import { appendMatrix, gridOf, lengthOf, matrixOf, readNumber, timesOf } from "./columns.ts";
 
 const grid = gridOf(1_500, 6_200, 1_000);
 const labels = { gpu: "0" };
@@ -68,7 +68,7 @@ test("a newer answer moves the window, and what it covers is its to say", () => 
     gridOf(5_000, 8_200, 1_000),
     [],
   );
-  const joined = appended(known, tail, next);
+  const joined = appendMatrix(known, tail, next);
   expect(joined.series.map(({ values }) => [...values])).toEqual([
     [3, 40, NaN, NaN, 80],
     [NaN, NaN, NaN, 70, NaN],
@@ -78,5 +78,7 @@ test("a newer answer moves the window, and what it covers is its to say", () => 
 test("a series that has left the window altogether is forgotten", () => {
   const known = matrixOf([{ metric: labels, values: [[2, "1"]] }], grid, []);
   const next = gridOf(3_000, 8_000, 1_000);
-  expect(appended(known, matrixOf([], gridOf(6_000, 8_000, 1_000), []), next).series).toEqual([]);
+  expect(appendMatrix(known, matrixOf([], gridOf(6_000, 8_000, 1_000), []), next).series).toEqual(
+    [],
+  );
 });

@@ -2,34 +2,34 @@
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Series {
+export interface GridSeries {
   readonly labels: Labels;
   /** One per instant of the grid. */
   readonly values: Float64Array;
 }
 
 /** Instants `startMs`, `startMs + stepMs`, … `endMs`. */
-export interface Grid {
+export interface TimeGrid {
   readonly startMs: number;
   readonly endMs: number;
   readonly stepMs: number;
 }
 
-export interface Matrix extends Grid {
-  readonly series: readonly Series[];
+export interface Matrix extends TimeGrid {
+  readonly series: readonly GridSeries[];
   readonly warnings: readonly string[];
 }
 
-export const lengthOf = ({ startMs, endMs, stepMs }: Grid): number =>
+export const lengthOf = ({ startMs, endMs, stepMs }: TimeGrid): number =>
   Math.floor((endMs - startMs) / stepMs) + 1;
 
 /** The grid of a window, on multiples of the step: the same instants come back with every refresh. */
-export function gridOf(fromMs: number, toMs: number, stepMs: number): Grid {
+export function gridOf(fromMs: number, toMs: number, stepMs: number): TimeGrid {
   const startMs = Math.ceil(fromMs / stepMs) * stepMs;
   return { startMs, endMs: Math.max(startMs, Math.floor(toMs / stepMs) * stepMs), stepMs };
 }
 
-export function timesOf(grid: Grid): Float64Array {
+export function timesOf(grid: TimeGrid): Float64Array {
   return Float64Array.from({ length: lengthOf(grid) }, (_, at) => grid.startMs + at * grid.stepMs);
 }
 
@@ -46,7 +46,7 @@ interface ApiSeries {
 
 export function matrixOf(
   result: readonly ApiSeries[],
-  grid: Grid,
+  grid: TimeGrid,
   warnings: readonly string[],
 ): Matrix {
   const length = lengthOf(grid);
@@ -65,7 +65,7 @@ export const keyOf = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /** What was known, moved to a new window, with the newer answer laid over it. Steps must agree. */
-export function appended(known: Matrix, newer: Matrix, grid: Grid): Matrix {
+export function appendMatrix(known: Matrix, newer: Matrix, grid: TimeGrid): Matrix {
   const length = lengthOf(grid);
   const byKey = new Map<string, { labels: Labels; values: Float64Array }>();
   const lay = (from: Matrix, cover: boolean): void => {

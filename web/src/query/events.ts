@@ -1,6 +1,6 @@
 /** What happened, from the hub's event log: marks on every chart. A hub without one has none. */
 import { useEffect, useState } from "preact/hooks";
-import type { Window } from "../view-state/range.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 import type { Labels } from "./columns.ts";
 import { ApiError, getJson } from "./http.ts";
 
@@ -18,7 +18,7 @@ const EVERY_MS = 30_000;
 let absent = false;
 
 export async function eventsIn(
-  { fromMs, toMs }: Window,
+  { fromMs, toMs }: TimeWindow,
   signal?: AbortSignal,
 ): Promise<readonly HubEvent[]> {
   if (absent) return [];
@@ -38,7 +38,7 @@ export async function eventsIn(
 const always = (): boolean => true;
 
 export function useEvents(
-  window: Window | undefined,
+  window: TimeWindow | undefined,
   wanted: (labels: Labels) => boolean = always,
 ): readonly HubEvent[] {
   const [events, setEvents] = useState<readonly HubEvent[]>([]);

@@ -42,13 +42,13 @@ async function inTurn<Value>(signal: AbortSignal, work: () => Promise<Value>): P
   }
 }
 
-interface Shared {
+interface SharedRequest {
   readonly answer: Promise<unknown>;
   readonly abort: AbortController;
   asking: number;
 }
 
-const inFlight = new Map<string, Shared>();
+const inFlight = new Map<string, SharedRequest>();
 
 /** A GET that many may ask at once; it is given up when the last of them has. */
 export async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
@@ -67,7 +67,7 @@ export async function getJson(url: string, signal?: AbortSignal): Promise<unknow
   return share(url, shared, signal);
 }
 
-async function share(url: string, shared: Shared, signal?: AbortSignal): Promise<unknown> {
+async function share(url: string, shared: SharedRequest, signal?: AbortSignal): Promise<unknown> {
   const one = shared;
   one.asking += 1;
   const gaveUp = new Promise<never>((_resolve, reject) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelText, telling } from "./label-text.ts";
+import { labelText, differingLabelNames } from "./label-text.ts";
 
 const two = [
   { __name__: "x", host: "a", gpu: "0", uuid: "u0", job: "gpulse" },
@@ -7,17 +7,20 @@ const two = [
 ];
 
 test("series are named by what differs, and a uuid is left out where index and host say enough", () => {
-  expect(two.map((one) => labelText(one, telling(two)))).toEqual(['{gpu="0"}', '{gpu="1"}']);
+  expect(two.map((one) => labelText(one, differingLabelNames(two)))).toEqual([
+    '{gpu="0"}',
+    '{gpu="1"}',
+  ]);
 });
 
 test("a uuid that alone tells two apart is named", () => {
   const twins = two.map((one) => ({ ...one, gpu: "0" }));
-  expect(telling(twins)).toEqual(["uuid"]);
+  expect(differingLabelNames(twins)).toEqual(["uuid"]);
 });
 
 test("one series alone is named in full, and a number without labels is a value", () => {
-  expect(labelText({ __name__: "up", job: "a" }, telling([{ __name__: "up", job: "a" }]))).toBe(
-    'up{job="a"}',
-  );
-  expect(labelText({}, telling([{}]))).toBe("value");
+  expect(
+    labelText({ __name__: "up", job: "a" }, differingLabelNames([{ __name__: "up", job: "a" }])),
+  ).toBe('up{job="a"}');
+  expect(labelText({}, differingLabelNames([{}]))).toBe("value");
 });

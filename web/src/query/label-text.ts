@@ -10,19 +10,27 @@ const implied: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 /** The names of the labels that differ among these, in the order to show them. */
-export function telling(all: readonly Labels[]): readonly string[] {
+export function differingLabelNames(all: readonly Labels[]): readonly string[] {
   const names = [...new Set(all.flatMap((labels) => Object.keys(labels)))].filter(
     (name) => all.length === 1 || new Set(all.map((labels) => labels[name] ?? "")).size > 1,
   );
   const needed = names.filter((name) => {
     const by = implied.find(([one]) => one === name)?.[1];
-    return by === undefined || !by.some((one) => names.includes(one)) || !told(all, names, name);
+    return (
+      by === undefined ||
+      !by.some((one) => names.includes(one)) ||
+      !areDistinguished(all, names, name)
+    );
   });
   return needed.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
 }
 
 /** Whether the other labels tell all series apart already. */
-function told(all: readonly Labels[], names: readonly string[], without: string): boolean {
+function areDistinguished(
+  all: readonly Labels[],
+  names: readonly string[],
+  without: string,
+): boolean {
   const rest = names.filter((name) => name !== without);
   return (
     new Set(all.map((labels) => rest.map((name) => labels[name] ?? "").join("\n"))).size ===

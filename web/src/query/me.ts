@@ -23,7 +23,7 @@ export const me = signal<Me | undefined>(undefined);
 export const mayChange = computed(() => me.value?.mayChange !== false);
 export const isShared = computed(() => me.value?.by === "share");
 
-export async function askMe(): Promise<void> {
+export async function loadMe(): Promise<void> {
   try {
     me.value = (await getJson("api/me")) as Me;
   } catch {

@@ -1,7 +1,7 @@
 /** What a query's numbers are: unit and family, as far as the metric catalogue and the functions around it tell. Pure. */
 import type { MetricEntry, Unit } from "../../../src/model/catalogue/index.ts";
 import { findMetric } from "../../../src/model/catalogue/index.ts";
-import type { Family } from "../chart/model.ts";
+import type { ColourFamily } from "../chart/model.ts";
 
 /** Functions whose answer is a count or a time, whatever they are given. */
 const PLAIN =
@@ -27,7 +27,7 @@ export function unitOf(query: string): Unit {
   return unit === "bytes" ? "bytes_per_second" : "none";
 }
 
-export function familyOf(query: string): Family {
+export function familyOf(query: string): ColourFamily {
   const [metric] = metricsIn(query);
   const name = metric?.name ?? "";
   if (/_fan_/.test(name)) return "fan";

@@ -10,7 +10,7 @@ import type {
 import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "../live/gpu.ts";
 import { gpuId, gpuOf } from "../live/gpu.ts";
-import type { Sample } from "./client.ts";
+import type { InstantSample } from "./client.ts";
 import type { Labels } from "./columns.ts";
 
 /** Where each fact is found; columns say so themselves. */
@@ -58,18 +58,18 @@ export function matchersOf({ host, uuid }: Pick<WireDevice, "host" | "uuid">): s
   return `uuid=${JSON.stringify(uuid)},host=~"${escaped(host)}|"`;
 }
 
-export interface StoredAnswer {
+export interface StoredGpuData {
   readonly columns: readonly WireColumn[];
   /** `gpu_info` of each, newest where there are several. */
   readonly infos: readonly Labels[];
-  readonly samples: readonly Sample[];
+  readonly samples: readonly InstantSample[];
   /** When each was last sampled, by id. */
   readonly sampledAtMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
 }
 
-export function storedGpus(answer: StoredAnswer): Gpu[] {
-  const byId = new Map<string, Sample[]>();
+export function storedGpus(answer: StoredGpuData): Gpu[] {
+  const byId = new Map<string, InstantSample[]>();
   for (const sample of answer.samples) {
     const id = idOfLabels(sample.labels);
     const own = byId.get(id);
@@ -90,7 +90,7 @@ export function storedGpus(answer: StoredAnswer): Gpu[] {
 
 function deviceOf(
   info: Labels,
-  own: readonly Sample[],
+  own: readonly InstantSample[],
   absent: "stale" | "unsupported",
 ): WireDevice {
   const { vendor, model, driver, vbios } = info;
@@ -115,7 +115,7 @@ function deviceOf(
 
 function rowOf(
   columns: readonly WireColumn[],
-  own: readonly Sample[],
+  own: readonly InstantSample[],
   ageMs: number | undefined,
   absent: "stale" | "unsupported",
 ): WireRow {
@@ -141,7 +141,11 @@ function rowOf(
   };
 }
 
-function highest(own: readonly Sample[], metric: string, wanted: Labels): number | undefined {
+function highest(
+  own: readonly InstantSample[],
+  metric: string,
+  wanted: Labels,
+): number | undefined {
   let found: number | undefined;
   for (const { labels, value } of own) {
     const matches =

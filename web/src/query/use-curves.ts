@@ -1,11 +1,11 @@
 /** Curves of several queries, each over the window in view or one shifted before it, all on the same grid. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { continueRange } from "./client.ts";
-import type { Grid, Matrix } from "./columns.ts";
+import type { TimeGrid, Matrix } from "./columns.ts";
 import type { ApiError } from "./http.ts";
-import { asError } from "./use-range.ts";
+import { toApiError } from "./use-range.ts";
 
-export interface Ask {
+export interface CurveQuery {
   readonly key: string;
   readonly query: string;
   /** A multiple of the grid's step. */
@@ -15,7 +15,7 @@ export interface Ask {
 export interface Curves {
   /** By the ask's key; absent where that one failed. */
   readonly matrices: ReadonlyMap<string, Matrix>;
-  readonly grid: Grid;
+  readonly grid: TimeGrid;
   /** What was asked, as one text: an answer to another question is not shown. */
   readonly asked: string;
 }
@@ -26,23 +26,23 @@ export interface CurvesState {
   readonly loading: boolean;
 }
 
-interface Known {
+interface CachedCurves {
   readonly asked: string;
   readonly anewAtMs: number;
   readonly matrices: ReadonlyMap<string, Matrix>;
 }
 
 /** Samples may come later than the overlap: now and then everything is asked anew. */
-const ANEW_AFTER_MS = 60_000;
+const REFETCH_AFTER_MS = 60_000;
 
 /** `turn` changes where the same grid shall be asked again: its last instant may not be over. */
-export function useCurves(asks: readonly Ask[], grid: Grid, turn = 0): CurvesState {
+export function useCurves(asks: readonly CurveQuery[], grid: TimeGrid, turn = 0): CurvesState {
   const [state, setState] = useState<CurvesState>({
     curves: undefined,
     error: undefined,
     loading: true,
   });
-  const known = useRef<Known | undefined>(undefined);
+  const known = useRef<CachedCurves | undefined>(undefined);
   const asked = JSON.stringify([asks, grid.stepMs]);
   useEffect(() => {
     if (asks.length === 0) return undefined;
@@ -69,10 +69,14 @@ export function useCurves(asks: readonly Ask[], grid: Grid, turn = 0): CurvesSta
         settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
       );
       const failed = settled.find((one) => one.status === "rejected");
-      const error = failed === undefined ? undefined : asError(failed.reason);
+      const error = failed === undefined ? undefined : toApiError(failed.reason);
       // No answer at all is the connection's trouble: what was seen stays in sight.
       if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
-      known.current = { asked, anewAtMs: usable?.anewAtMs ?? grid.endMs + ANEW_AFTER_MS, matrices };
+      known.current = {
+        asked,
+        anewAtMs: usable?.anewAtMs ?? grid.endMs + REFETCH_AFTER_MS,
+        matrices,
+      };
       return setState({ curves: { matrices, grid, asked }, error, loading: false });
     });
     return () => abort.abort();
@@ -81,4 +85,4 @@ export function useCurves(asks: readonly Ask[], grid: Grid, turn = 0): CurvesSta
 }
 
 /** Only such a grid can be continued: the tail of another would fall between its points. */
-const isOnSteps = ({ startMs, stepMs }: Grid): boolean => startMs % stepMs === 0;
+const isOnSteps = ({ startMs, stepMs }: TimeGrid): boolean => startMs % stepMs === 0;

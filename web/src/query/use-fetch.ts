@@ -2,13 +2,13 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { nowMs } from "../view-state/time.ts";
-import type { InstantAnswer } from "./client.ts";
+import type { InstantResult } from "./client.ts";
 import { queryInstant } from "./client.ts";
 import type { ApiError } from "./http.ts";
 import { getJson } from "./http.ts";
-import { asError } from "./use-range.ts";
+import { toApiError } from "./use-range.ts";
 
-export interface AnswerState<Value> {
+export interface FetchState<Value> {
   /** The newest; stays while the next is on its way. */
   readonly value: Value | undefined;
   readonly error: ApiError | undefined;
@@ -18,12 +18,12 @@ export interface AnswerState<Value> {
 }
 
 /** `key` names what is asked; `everyMs` undefined asks once. */
-export function useAnswer<Value>(
+export function useFetch<Value>(
   key: string,
   ask: (signal: AbortSignal) => Promise<Value>,
   everyMs?: number,
-): AnswerState<Value> {
-  const [state, setState] = useState<Omit<AnswerState<Value>, "again"> & { readonly key: string }>({
+): FetchState<Value> {
+  const [state, setState] = useState<Omit<FetchState<Value>, "again"> & { readonly key: string }>({
     key,
     value: undefined,
     error: undefined,
@@ -48,7 +48,7 @@ export function useAnswer<Value>(
     const round = (): void => {
       ask(abort.signal).then(
         (value) => told(value, undefined),
-        (thrown: unknown) => told(undefined, asError(thrown)),
+        (thrown: unknown) => told(undefined, toApiError(thrown)),
       );
     };
     round();
@@ -64,17 +64,14 @@ export function useAnswer<Value>(
 }
 
 /** A JSON answer of a path such as `api/agents`. The shape is the caller's to know. */
-export const useJson = <Value>(path: string, everyMs?: number): AnswerState<Value> =>
-  useAnswer(path, async (signal) => (await getJson(path, signal)) as Value, everyMs);
+export const useJson = <Value>(path: string, everyMs?: number): FetchState<Value> =>
+  useFetch(path, async (signal) => (await getJson(path, signal)) as Value, everyMs);
 
 /** An instant query at the right edge of the range, asked again as that moves. */
-export function useInstant(
-  query: string,
-  timeMs: number = nowMs.value,
-): AnswerState<InstantAnswer> {
+export function useInstant(query: string, timeMs: number = nowMs.value): FetchState<InstantResult> {
   const atMs = Math.floor(timeMs / 1_000) * 1_000;
-  const [last, setLast] = useState<{ query: string; value: InstantAnswer } | undefined>(undefined);
-  const state = useAnswer(`${atMs} ${query}`, (signal) => queryInstant(query, atMs, signal));
+  const [last, setLast] = useState<{ query: string; value: InstantResult } | undefined>(undefined);
+  const state = useFetch(`${atMs} ${query}`, (signal) => queryInstant(query, atMs, signal));
   useEffect(() => {
     if (state.value !== undefined) setLast({ query, value: state.value });
   }, [state.value]);
@@ -83,5 +80,5 @@ export function useInstant(
 }
 
 /** An instant query about the present, whatever range is in view. */
-export const useNow = (query: string, everyMs: number): AnswerState<InstantAnswer> =>
-  useAnswer(query, (signal) => queryInstant(query, hubTimeMs(), signal), everyMs);
+export const useNow = (query: string, everyMs: number): FetchState<InstantResult> =>
+  useFetch(query, (signal) => queryInstant(query, hubTimeMs(), signal), everyMs);

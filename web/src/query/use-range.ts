@@ -1,27 +1,27 @@
 /** Range queries of a component: asked for the window in view, asked on while it moves, given up when it is left. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Window } from "../view-state/range.ts";
+import type { TimeWindow } from "../view-state/range.ts";
 import { stepMsFor } from "../view-state/step.ts";
 import { timeWindow } from "../view-state/time.ts";
 import { continueRange } from "./client.ts";
-import type { Grid, Matrix } from "./columns.ts";
+import type { TimeGrid, Matrix } from "./columns.ts";
 import { gridOf } from "./columns.ts";
 import { ApiError, isAbort } from "./http.ts";
 
 /** Samples may come later than the overlap: now and then everything is asked anew. */
 const ANEW_AFTER_MS = 60_000;
 
-export interface RangeAnswer {
+export interface RangeResult {
   /** In the order of the queries; undefined where that one failed and never succeeded. */
   readonly matrices: readonly (Matrix | undefined)[];
-  readonly grid: Grid;
+  readonly grid: TimeGrid;
   /** The window the answer was asked for. */
-  readonly window: Window;
+  readonly window: TimeWindow;
 }
 
 export interface RangeState {
   /** The newest complete answer; stays while the next is on its way. */
-  readonly answer: RangeAnswer | undefined;
+  readonly answer: RangeResult | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
 }
@@ -31,7 +31,7 @@ export interface RangeOptions {
   /** Not below this, however wide the chart: the distance of the samples themselves. */
   readonly leastStepMs?: number;
   /** Instead of the window in view: a page that compares two times has two. */
-  readonly window?: Window;
+  readonly window?: TimeWindow;
 }
 
 interface Memory {
@@ -66,7 +66,7 @@ export function useRange(queries: readonly string[], options: RangeOptions): Ran
       if (abort.signal.aborted) return;
       const matrices = settled.map((one) => (one.status === "fulfilled" ? one.value : undefined));
       const failed = settled.find((one) => one.status === "rejected");
-      const error = failed === undefined ? undefined : asError(failed.reason);
+      const error = failed === undefined ? undefined : toApiError(failed.reason);
       // No answer at all is the connection's trouble: what was seen stays in sight.
       if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
       memory.current = {
@@ -81,7 +81,7 @@ export function useRange(queries: readonly string[], options: RangeOptions): Ran
   return state;
 }
 
-export function asError(thrown: unknown): ApiError | undefined {
+export function toApiError(thrown: unknown): ApiError | undefined {
   if (isAbort(thrown)) return undefined;
   return thrown instanceof ApiError ? thrown : new ApiError(String(thrown), -1);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schema } from "./form-fields.ts";
-import { fieldsOf, typedIn } from "./form-fields.ts";
+import { fieldsOf, parseField } from "./form-fields.ts";
 
 const schema: Schema = {
   type: "object",
@@ -55,5 +55,5 @@ test.each<[string, string, unknown]>([
   ["headers", '{"a":1}', { value: { a: 1 } }],
   ["headers", "{", { wrong: "Headers must be JSON." }],
 ])("%s with %j is %j", (name, text, typed) => {
-  expect(typedIn(field(name), text)).toEqual(typed);
+  expect(parseField(field(name), text)).toEqual(typed);
 });

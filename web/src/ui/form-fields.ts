@@ -21,7 +21,7 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-export type FieldKind =
+export type SchemaFieldKind =
   | "text"
   | "secret"
   | "number"
@@ -31,27 +31,27 @@ export type FieldKind =
   | "object"
   | "json";
 
-export interface Field {
+export interface SchemaField {
   readonly name: string;
   readonly label: string;
-  readonly kind: FieldKind;
+  readonly kind: SchemaFieldKind;
   readonly schema: Schema;
   readonly required: boolean;
   readonly choices: readonly string[];
-  readonly fields: readonly Field[];
+  readonly fields: readonly SchemaField[];
 }
 
 export type FormValue = Readonly<Record<string, unknown>>;
 
 const SECRET = /(?:^|_)(?:password|secret|token|api_?key|authorization|routing_?key)$/i;
 
-export function fieldsOf(schema: Schema): readonly Field[] {
+export function fieldsOf(schema: Schema): readonly SchemaField[] {
   return Object.entries(schema.properties ?? {})
     .filter(([, one]) => one.const === undefined)
     .map(([name, one]) => fieldOf(name, one, schema.required?.includes(name) === true));
 }
 
-function fieldOf(name: string, given: Schema, required: boolean): Field {
+function fieldOf(name: string, given: Schema, required: boolean): SchemaField {
   const schema = simplest(given);
   const kind = kindOf(name, schema);
   return {
@@ -83,7 +83,7 @@ function noted({ title, description, default: preset, examples }: Schema): Schem
   };
 }
 
-function kindOf(name: string, schema: Schema): FieldKind {
+function kindOf(name: string, schema: Schema): SchemaFieldKind {
   const type = [schema.type ?? []].flat().find((one) => one !== "null");
   if (schema.enum !== undefined) return "choice";
   if (type === "boolean") return "switch";
@@ -108,7 +108,7 @@ function spoken(name: string): string {
 }
 
 /** What the field shows for a value. */
-export function shownOf({ kind }: Field, value: unknown): string {
+export function formatFieldValue({ kind }: SchemaField, value: unknown): string {
   if (value === undefined || value === null) return "";
   if (kind === "lines") return Array.isArray(value) ? value.map(String).join("\n") : "";
   return kind === "json" || typeof value === "object"
@@ -116,10 +116,10 @@ export function shownOf({ kind }: Field, value: unknown): string {
     : `${value as string | number}`;
 }
 
-export type Typed = { readonly value: unknown } | { readonly wrong: string };
+export type ParsedField = { readonly value: unknown } | { readonly wrong: string };
 
 /** What was typed, as the value it stands for; an empty field is left out. */
-export function typedIn(field: Field, text: string): Typed {
+export function parseField(field: SchemaField, text: string): ParsedField {
   const { kind, required, schema } = field;
   const trimmed = kind === "secret" ? text : text.trim();
   if (trimmed === "")
@@ -141,7 +141,7 @@ export function typedIn(field: Field, text: string): Typed {
   return { value: trimmed };
 }
 
-function number(text: string, { label, schema }: Field): Typed {
+function number(text: string, { label, schema }: SchemaField): ParsedField {
   const value = Number(text);
   if (Number.isNaN(value)) return { wrong: `${label} must be a number.` };
   if (schema.type === "integer" && !Number.isInteger(value))
@@ -153,7 +153,7 @@ function number(text: string, { label, schema }: Field): Typed {
   return { value };
 }
 
-function json(text: string, { label }: Field): Typed {
+function json(text: string, { label }: SchemaField): ParsedField {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {

@@ -1,7 +1,7 @@
 /** A form made from a JSON Schema: labels, help, defaults and checks come from there, so a new setting needs no code here. */
 import { useId, useState } from "preact/hooks";
-import type { Field, FormValue, Schema } from "./form-fields.ts";
-import { fieldsOf, shownOf, typedIn } from "./form-fields.ts";
+import type { SchemaField, FormValue, Schema } from "./form-fields.ts";
+import { fieldsOf, formatFieldValue, parseField } from "./form-fields.ts";
 
 export interface SchemaFormProps {
   readonly schema: Schema;
@@ -61,7 +61,7 @@ export function SchemaForm({ schema, value = {}, submit, onSubmit, onCancel }: S
 }
 
 interface FieldsProps {
-  readonly fields: readonly Field[];
+  readonly fields: readonly SchemaField[];
   readonly path: string;
   readonly value: FormValue;
   readonly wrong: ReadonlyMap<string, string>;
@@ -95,7 +95,7 @@ function Fields({ fields, path, value, wrong, onChange, onWrong }: FieldsProps) 
         {...{ field, value: value[field.name] }}
         wrong={wrong.get(at)}
         onInput={(text) => {
-          const typed = typedIn(field, text);
+          const typed = parseField(field, text);
           const next = new Map(wrong);
           if ("wrong" in typed) next.set(at, typed.wrong);
           else next.delete(at);
@@ -109,7 +109,7 @@ function Fields({ fields, path, value, wrong, onChange, onWrong }: FieldsProps) 
 }
 
 interface InputProps {
-  readonly field: Field;
+  readonly field: SchemaField;
   readonly value: unknown;
   readonly wrong: string | undefined;
   readonly onInput: (text: string) => void;
@@ -118,7 +118,7 @@ interface InputProps {
 
 function Input({ field, value, wrong, onInput, onSwitch }: InputProps) {
   const id = useId();
-  const [text, setText] = useState(() => shownOf(field, value));
+  const [text, setText] = useState(() => formatFieldValue(field, value));
   const { kind, label, required, schema, choices } = field;
   const about = {
     id,
@@ -202,7 +202,7 @@ function changed(value: FormValue, name: string, next: unknown): FormValue {
 }
 
 /** A choice that is needed has its first word chosen already; what is shown must be what is sent. */
-function withDefaults(fields: readonly Field[], value: FormValue): FormValue {
+function withDefaults(fields: readonly SchemaField[], value: FormValue): FormValue {
   let next = value;
   for (const { name, kind, required, schema, choices } of fields) {
     if (next[name] !== undefined) continue;
@@ -213,7 +213,11 @@ function withDefaults(fields: readonly Field[], value: FormValue): FormValue {
   return next;
 }
 
-function missingIn(fields: readonly Field[], value: FormValue, path: string): Map<string, string> {
+function missingIn(
+  fields: readonly SchemaField[],
+  value: FormValue,
+  path: string,
+): Map<string, string> {
   const missing = new Map<string, string>();
   for (const field of fields) {
     const at = `${path}/${field.name}`;

@@ -1,16 +1,16 @@
 /** A number with its unit, or the reason it is not there. Every figure on the page goes through here. */
 import type { WireValue } from "../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import { sayAbsence } from "../format/absence.ts";
-import { inColumn } from "../format/quantity.ts";
+import { describeAbsence } from "../format/absence.ts";
+import { toColumnQuantity } from "../format/quantity.ts";
 
 export function Value({ value, unit, of }: { value: WireValue; unit: Unit; of?: WireValue }) {
   if (typeof value !== "number") return <Absent reason={value} />;
-  const shown = inColumn(value, unit);
+  const shown = toColumnQuantity(value, unit);
   return (
     <span class="value">
       {shown.text}
-      {typeof of === "number" && <span class="of"> / {inColumn(of, unit).text}</span>}
+      {typeof of === "number" && <span class="of"> / {toColumnQuantity(of, unit).text}</span>}
       {shown.unit !== "" && <span class="unit"> {shown.unit}</span>}
     </span>
   );
@@ -20,8 +20,8 @@ export function Absent({ reason }: { reason: Exclude<WireValue, number> }) {
   return (
     <span
       class="absent"
-      data-tip={sayAbsence(reason)}
-      aria-label={`not available: ${sayAbsence(reason)}`}
+      data-tip={describeAbsence(reason)}
+      aria-label={`not available: ${describeAbsence(reason)}`}
     >
       n/a
     </span>

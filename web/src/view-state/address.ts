@@ -16,7 +16,7 @@ export interface Address {
 const carried = ["range", "from", "to", "refresh"] as const;
 
 /** How a change enters the history: as a step the back button takes back, or in place. */
-export type Entry = "push" | "replace";
+export type HistoryMode = "push" | "replace";
 
 const RETRY_MS = 1_000;
 
@@ -24,10 +24,10 @@ export const address = signal<Address>(readAddress());
 export const page = computed(() => address.value.page);
 export const query = computed(() => new URLSearchParams(address.value.query));
 
-export type Params = Readonly<Record<string, string | undefined>>;
+export type UrlParams = Readonly<Record<string, string | undefined>>;
 
 /** A link within the app: relative, with the time range in sight unless `params` names another. */
-export function hrefOf(to: PageName, params: Params = {}): string {
+export function hrefOf(to: PageName, params: UrlParams = {}): string {
   const next = new URLSearchParams();
   const ownTime = carried.some((name) => name in params);
   for (const name of carried) {
@@ -37,13 +37,13 @@ export function hrefOf(to: PageName, params: Params = {}): string {
   return pathOf(to) + searchOf(withParams(next, params));
 }
 
-export function goTo(to: PageName, params: Params = {}): void {
+export function goTo(to: PageName, params: UrlParams = {}): void {
   const search = new URL(hrefOf(to, params), location.href).search;
   write({ page: to, query: search }, "push");
 }
 
 /** Changes some parameters of the present page; undefined takes one away. */
-export function setParams(changes: Params, entry: Entry): void {
+export function setParams(changes: UrlParams, entry: HistoryMode): void {
   const now = address.peek();
   const next = searchOf(withParams(new URLSearchParams(now.query), changes));
   if (next !== now.query) write({ page: now.page, query: next }, entry);
@@ -92,7 +92,7 @@ const pathOf = (to: PageName): string => (to === "fleet" ? "./" : `./${to}`);
 
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-function write(next: Address, entry: Entry): void {
+function write(next: Address, entry: HistoryMode): void {
   address.value = next;
   clearTimeout(retry);
   const url = pathOf(next.page) + next.query;
@@ -105,7 +105,7 @@ function write(next: Address, entry: Entry): void {
   }
 }
 
-function withParams(params: URLSearchParams, changes: Params): URLSearchParams {
+function withParams(params: URLSearchParams, changes: UrlParams): URLSearchParams {
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) params.delete(name);
     else params.set(name, value);

@@ -1,7 +1,7 @@
 /** One parameter of the view, read from and written to the address. What is at its default is left out of it. */
 import type { ReadonlySignal } from "@preact/signals";
 import { computed } from "@preact/signals";
-import type { Entry } from "./address.ts";
+import type { HistoryMode } from "./address.ts";
 import { query, setParams } from "./address.ts";
 
 export interface Codec<Value> {
@@ -15,11 +15,11 @@ export interface Codec<Value> {
 export class Param<Value> {
   readonly #name: string;
   readonly #codec: Codec<Value>;
-  readonly #entry: Entry;
+  readonly #entry: HistoryMode;
   readonly #value: ReadonlySignal<Value>;
 
   /** `entry`: whether a change is a step for the back button. */
-  constructor(name: string, codec: Codec<Value>, entry: Entry = "replace") {
+  constructor(name: string, codec: Codec<Value>, entry: HistoryMode = "replace") {
     this.#name = name;
     this.#codec = codec;
     this.#entry = entry;

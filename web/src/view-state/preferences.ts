@@ -1,11 +1,15 @@
 /** What is a taste and not a view: theme and density, kept in the browser and never in a link. */
 import { effect, signal } from "@preact/signals";
 
-export type Theme = "auto" | "light" | "dark";
+export type ThemePreference = "auto" | "light" | "dark";
 export type Density = "comfortable" | "compact";
 
-export const theme = signal<Theme>(remembered("gpulse.theme", ["light", "dark"]) ?? "auto");
-export const density = signal<Density>(remembered("gpulse.density", ["compact"]) ?? "comfortable");
+export const theme = signal<ThemePreference>(
+  readPreference("gpulse.theme", ["light", "dark"]) ?? "auto",
+);
+export const density = signal<Density>(
+  readPreference("gpulse.density", ["compact"]) ?? "comfortable",
+);
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const systemIsDark = signal(systemDark.matches);
@@ -14,30 +18,30 @@ const systemIsDark = signal(systemDark.matches);
 export const dark = (): boolean =>
   theme.value === "auto" ? systemIsDark.value : theme.value === "dark";
 
-export function startTastes(): void {
+export function startPreferences(): void {
   systemDark.addEventListener("change", () => {
     systemIsDark.value = systemDark.matches;
   });
   effect(() => {
     if (theme.value === "auto") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme.value;
-    remember("gpulse.theme", theme.value);
+    writeStoredText("gpulse.theme", theme.value);
   });
   effect(() => {
     document.documentElement.dataset["density"] = density.value;
-    remember("gpulse.density", density.value);
+    writeStoredText("gpulse.density", density.value);
   });
 }
 
-export function remembered<Value extends string>(
+export function readPreference<Value extends string>(
   key: string,
   known: readonly Value[],
 ): Value | undefined {
-  const value = recall(key);
+  const value = readStoredText(key);
   return known.find((one) => one === value);
 }
 
-export function recall(key: string): string | null {
+export function readStoredText(key: string): string | null {
   try {
     return localStorage.getItem(key);
   } catch {
@@ -46,7 +50,7 @@ export function recall(key: string): string | null {
 }
 
 /** Storage may be switched off; then the choice lasts as long as the page. */
-export function remember(key: string, value: string): void {
+export function writeStoredText(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);
   } catch {

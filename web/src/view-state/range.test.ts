@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Range } from "./range.ts";
 import {
-  between,
+  rangeBetween,
   readDuration,
   readRange,
-  shifted,
+  shiftRange,
   windowOf,
   writeDuration,
   writeRange,
-  zoomedOut,
+  zoomOutRange,
 } from "./range.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
@@ -66,18 +66,22 @@ test("the default range is left out of the address", () => {
 });
 
 test("what is dragged from right to left is the same as from left to right, and never too short to draw", () => {
-  expect(between(NOON + HOUR, NOON)).toEqual({ kind: "between", fromMs: NOON, toMs: NOON + HOUR });
-  const { fromMs, toMs } = windowOf(between(NOON, NOON + 1), NOON);
+  expect(rangeBetween(NOON + HOUR, NOON)).toEqual({
+    kind: "between",
+    fromMs: NOON,
+    toMs: NOON + HOUR,
+  });
+  const { fromMs, toMs } = windowOf(rangeBetween(NOON, NOON + 1), NOON);
   expect(toMs - fromMs).toBeGreaterThanOrEqual(10_000);
 });
 
 test("zooming out doubles the range around its middle, and at the present it follows again", () => {
-  expect(zoomedOut({ kind: "between", fromMs: NOON, toMs: NOON + HOUR }, NOON + DAY)).toEqual({
+  expect(zoomOutRange({ kind: "between", fromMs: NOON, toMs: NOON + HOUR }, NOON + DAY)).toEqual({
     kind: "between",
     fromMs: NOON - HOUR / 2,
     toMs: NOON + 1.5 * HOUR,
   });
-  expect(zoomedOut({ kind: "between", fromMs: NOON, toMs: NOON + HOUR }, NOON + HOUR)).toEqual({
+  expect(zoomOutRange({ kind: "between", fromMs: NOON, toMs: NOON + HOUR }, NOON + HOUR)).toEqual({
     kind: "last",
     ms: 3 * HOUR,
   });
@@ -85,10 +89,10 @@ test("zooming out doubles the range around its middle, and at the present it fol
 
 test("going back is by half a window, and nobody goes beyond the present", () => {
   const hour: Range = { kind: "last", ms: HOUR };
-  expect(shifted(hour, -1, NOON)).toEqual({
+  expect(shiftRange(hour, -1, NOON)).toEqual({
     kind: "between",
     fromMs: NOON - 1.5 * HOUR,
     toMs: NOON - HOUR / 2,
   });
-  expect(shifted(hour, 1, NOON)).toBe(hour);
+  expect(shiftRange(hour, 1, NOON)).toBe(hour);
 });

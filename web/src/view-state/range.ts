@@ -4,7 +4,7 @@ export type Range =
   | { readonly kind: "last"; readonly ms: number }
   | { readonly kind: "between"; readonly fromMs: number; readonly toMs: number };
 
-export interface Window {
+export interface TimeWindow {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -95,14 +95,14 @@ export function writeRange(range: Range): RangeTexts {
   return { range: first ? undefined : writeDuration(range.ms), from: undefined, to: undefined };
 }
 
-export function windowOf(range: Range, nowMs: number): Window {
+export function windowOf(range: Range, nowMs: number): TimeWindow {
   return range.kind === "between"
     ? { fromMs: range.fromMs, toMs: range.toMs }
     : { fromMs: nowMs - range.ms, toMs: nowMs };
 }
 
 /** What was dragged over in a chart, never too short to draw. */
-export function between(oneMs: number, otherMs: number): Range {
+export function rangeBetween(oneMs: number, otherMs: number): Range {
   const [fromMs, toMs] = [Math.min(oneMs, otherMs), Math.max(oneMs, otherMs)].map(Math.round) as [
     number,
     number,
@@ -116,7 +116,7 @@ export function between(oneMs: number, otherMs: number): Range {
 }
 
 /** Twice as much around the same middle; what reaches the present becomes "the last so long" again. */
-export function zoomedOut(range: Range, nowMs: number): Range {
+export function zoomOutRange(range: Range, nowMs: number): Range {
   if (range.kind === "last") return { kind: "last", ms: Math.min(MOST_MS, range.ms * 2) };
   const half = (range.toMs - range.fromMs) / 2;
   const toMs = range.toMs + half;
@@ -125,7 +125,7 @@ export function zoomedOut(range: Range, nowMs: number): Range {
 }
 
 /** Half a window back (-1) or forth (1). */
-export function shifted(range: Range, direction: 1 | -1, nowMs: number): Range {
+export function shiftRange(range: Range, direction: 1 | -1, nowMs: number): Range {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const by = (direction * (toMs - fromMs)) / 2;
   return toMs + by > nowMs && direction === 1
@@ -137,16 +137,16 @@ const nearestPreset = (ms: number): number =>
   presets.find((preset) => preset.ms >= ms)?.ms ?? presets.at(-1)?.ms ?? ms;
 
 /** `Last hour`, or both ends in local time. */
-export function sayRange(range: Range): string {
+export function formatRange(range: Range): string {
   if (range.kind === "last")
     return presets.find(({ ms }) => ms === range.ms)?.says ?? `Last ${writeDuration(range.ms)}`;
-  const [from, to] = [sayInstant(range.fromMs), sayInstant(range.toMs)];
+  const [from, to] = [formatInstant(range.fromMs), formatInstant(range.toMs)];
   const sameDay = from.slice(0, 10) === to.slice(0, 10);
   return `${from} – ${sameDay ? to.slice(11) : to}`;
 }
 
 /** `2026-07-31 14:05:09` in local time. */
-export function sayInstant(ms: number): string {
+export function formatInstant(ms: number): string {
   const at = new Date(ms);
   const two = (value: number): string => String(value).padStart(2, "0");
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;

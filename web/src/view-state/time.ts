@@ -3,8 +3,15 @@ import { computed, effect, signal } from "@preact/signals";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { query, setParams } from "./address.ts";
 import { Param, oneOf } from "./param.ts";
-import type { Range, Window } from "./range.ts";
-import { between, readRange, shifted, windowOf, writeRange, zoomedOut } from "./range.ts";
+import type { Range, TimeWindow } from "./range.ts";
+import {
+  rangeBetween,
+  readRange,
+  shiftRange,
+  windowOf,
+  writeRange,
+  zoomOutRange,
+} from "./range.ts";
 import { refreshMsFor, refreshes } from "./step.ts";
 
 const texts = computed(() =>
@@ -28,7 +35,7 @@ export const nowMs = signal(hubTimeMs());
 export const following = computed(() => range.value.kind === "last" && refresh.value !== "off");
 
 /** What every chart shows. */
-export const timeWindow = computed<Window>(() => windowOf(range.value, nowMs.value));
+export const timeWindow = computed<TimeWindow>(() => windowOf(range.value, nowMs.value));
 
 export const rangeMs = computed(() =>
   range.value.kind === "last" ? range.value.ms : range.value.toMs - range.value.fromMs,
@@ -42,10 +49,11 @@ export function setRange(next: Range): void {
 }
 
 /** The range dragged over in a chart. */
-export const zoomTo = (oneMs: number, otherMs: number): void => setRange(between(oneMs, otherMs));
-export const zoomOut = (): void => setRange(zoomedOut(range.peek(), hubTimeMs()));
+export const zoomTo = (oneMs: number, otherMs: number): void =>
+  setRange(rangeBetween(oneMs, otherMs));
+export const zoomOut = (): void => setRange(zoomOutRange(range.peek(), hubTimeMs()));
 export const shift = (direction: 1 | -1): void =>
-  setRange(shifted(range.peek(), direction, hubTimeMs()));
+  setRange(shiftRange(range.peek(), direction, hubTimeMs()));
 
 /** Asks everything again now. */
 export function refreshNow(): void {

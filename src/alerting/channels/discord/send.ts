@@ -1,7 +1,7 @@
 /** Posts an embed to Discord, cut to what Discord takes. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 
@@ -19,7 +19,7 @@ const longest = { title: 256, description: 4_096, content: 2_000, username: 80 }
 const colours = { firing: 0xc4281c, resolved: 0x1a7f37 };
 
 export function openDiscord(ready: ReadyDiscord, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Discord", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Discord", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const description = context.text(ready.message);
   const content = context.text(ready.content);

@@ -6,11 +6,11 @@ import { createHash } from "node:crypto";
 import MailComposer from "nodemailer/lib/mail-composer";
 import addressparser from "nodemailer/lib/addressparser";
 import type { TlsConfig } from "../../../net/http/tls-config.ts";
-import { NotifyTrouble } from "../../route/notification.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import { NotifyError } from "../../route/notification.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import type { SecretText } from "../secret-text.ts";
 import { tlsOptions } from "../tls-files.ts";
-import type { Login } from "./session.ts";
+import type { SmtpLogin } from "./session.ts";
 import { sendOver } from "./session.ts";
 
 export interface ReadyEmail {
@@ -51,7 +51,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
   };
   const taken = new Map<string, ReadonlySet<string>>();
 
-  const compose = async (message: Message) => {
+  const compose = async (message: ChannelMessage) => {
     const headers = new Map(render.headers.map(([name, value]) => [name, value(message)]));
     const from = oneLine(render.from(message));
     const to = oneLine(render.to(message));
@@ -70,11 +70,11 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
     const built = await new MailComposer({
       from: take("From") ?? from,
       to: take("To") ?? to,
-      ...given("cc", take("Cc")),
-      ...given("replyTo", take("Reply-To")),
+      ...optionalEntry("cc", take("Cc")),
+      ...optionalEntry("replyTo", take("Reply-To")),
       subject: take("Subject") ?? oneLine(render.subject(message)),
-      ...given("text", nonEmpty(render.text(message))),
-      ...given("html", nonEmpty(render.html(message))),
+      ...optionalEntry("text", nonEmpty(render.text(message))),
+      ...optionalEntry("html", nonEmpty(render.html(message))),
       // The same for every try, so that a mail server may tell the second from the first.
       messageId: take("Message-Id") ?? `<${idempotencyKey}@${domain}>`,
       date: new Date(context.nowMs()),
@@ -125,7 +125,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
       if (later.length === 0) return;
       taken.set(idempotencyKey, new Set([...before, ...accepted, ...never]));
       for (const oldest of [...taken.keys()].slice(0, -maxPartial)) taken.delete(oldest);
-      throw new NotifyTrouble(`the mail server does not take ${later.join(", ")} for now`, {
+      throw new NotifyError(`the mail server does not take ${later.join(", ")} for now`, {
         retryable: true,
       });
     },
@@ -136,7 +136,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
 async function loginOf(
   { auth }: ReadyEmail,
   { hidden }: ChannelContext,
-): Promise<Login | undefined> {
+): Promise<SmtpLogin | undefined> {
   if (auth === undefined) return undefined;
   const { username, identity, password, cramSecret } = auth;
   const secret = await (password ?? cramSecret)?.read();
@@ -153,7 +153,7 @@ function addressesOf(text: string): string[] {
 
 /** One thread per group, or per group and day. */
 function threadOf(
-  { notification }: Message,
+  { notification }: ChannelMessage,
   threading: ReadyEmail["threading"],
   nowMs: number,
   domain: string,
@@ -167,10 +167,9 @@ function threadOf(
   return `<thread-${hash}@${domain}>`;
 }
 
-const refused = (sentence: string): NotifyTrouble =>
-  new NotifyTrouble(sentence, { retryable: false });
+const refused = (sentence: string): NotifyError => new NotifyError(sentence, { retryable: false });
 /** Nothing that could end a header, or that a mail program might take for its end. */
 const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").trim();
 const nonEmpty = (text: string): string | undefined => (text === "" ? undefined : text);
-const given = <Key extends string>(key: Key, value: string | undefined) =>
+const optionalEntry = <Key extends string>(key: Key, value: string | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [Name in Key]?: string };

@@ -1,31 +1,31 @@
 /** One SMTP session: connect, TLS, sign in, hand over one message, leave. Ends at once when it is given up. */
 import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 
-export interface Login {
+export interface SmtpLogin {
   readonly username: string;
   readonly identity: string;
   readonly secret: string;
   readonly cramMd5: boolean;
 }
 
-export interface Server {
+export interface SmtpServer {
   readonly host: string;
   readonly port: number;
   readonly hello: string;
   readonly implicitTls: boolean;
   readonly requireTls: boolean;
   readonly tls: ConnectionOptions;
-  readonly login: Login | undefined;
+  readonly login: SmtpLogin | undefined;
 }
 
-export interface Envelope {
+export interface MailEnvelope {
   readonly from: string;
   readonly to: readonly string[];
 }
 
-export interface Outcome {
+export interface SmtpResult {
   readonly accepted: readonly string[];
   /** Recipients refused for now, and for good. */
   readonly later: readonly string[];
@@ -37,13 +37,13 @@ const idleTimeoutMs = 20_000;
 /** A wrong password is asked for again now and then, since it may be mended in its file; more often would lock the account. */
 const signInAgainMs = 300_000;
 
-/** @throws NotifyTrouble */
+/** @throws NotifyError */
 export async function sendOver(
-  server: Server,
-  envelope: Envelope,
+  server: SmtpServer,
+  envelope: MailEnvelope,
   message: Buffer,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<SmtpResult> {
   const connection = new SMTPConnection({
     host: server.host,
     port: server.port,
@@ -63,7 +63,7 @@ export async function sendOver(
   });
   let giveUp = (): void => undefined;
   try {
-    return await new Promise<Outcome>((resolve, reject) => {
+    return await new Promise<SmtpResult>((resolve, reject) => {
       giveUp = () => reject(new Error("given up"));
       signal.addEventListener("abort", giveUp, { once: true });
       if (signal.aborted) giveUp();
@@ -83,10 +83,10 @@ export async function sendOver(
 
 async function session(
   connection: SMTPConnection,
-  { login }: Server,
-  { from, to }: Envelope,
+  { login }: SmtpServer,
+  { from, to }: MailEnvelope,
   message: Buffer,
-): Promise<Outcome> {
+): Promise<SmtpResult> {
   await new Promise<void>((resolve, reject) => {
     connection.connect((error) => (error === undefined ? resolve() : reject(error)));
   });
@@ -123,7 +123,7 @@ async function session(
 }
 
 /** PLAIN with an identity of its own, which the library leaves empty. */
-function identityAuth(login: Login | undefined) {
+function identityAuth(login: SmtpLogin | undefined) {
   if (login === undefined || login.identity === "") return {};
   const { identity, username, secret } = login;
   const text = Buffer.from(`${identity}\0${username}\0${secret}`).toString("base64");
@@ -146,8 +146,8 @@ function identityAuth(login: Login | undefined) {
 }
 
 /** What an SMTP error means: 4yz comes back, 5yz does not, and a connection that fails may be there again. */
-function troubleOf(thrown: unknown, { host, port }: Server): NotifyTrouble {
-  if (thrown instanceof NotifyTrouble) return thrown;
+function troubleOf(thrown: unknown, { host, port }: SmtpServer): NotifyError {
+  if (thrown instanceof NotifyError) return thrown;
   const error = thrown as {
     readonly message?: string;
     readonly code?: string;
@@ -157,16 +157,16 @@ function troubleOf(thrown: unknown, { host, port }: Server): NotifyTrouble {
   const said = error.message ?? String(thrown);
   const status = error.responseCode ?? 0;
   if (error.code === "EAUTH")
-    return new NotifyTrouble(`${where} does not take the user name and password: ${said}`, {
+    return new NotifyError(`${where} does not take the user name and password: ${said}`, {
       retryable: true,
       retryAfterMs: status >= 400 && status < 500 ? 60_000 : signInAgainMs,
     });
   if (error.code === "ETLS")
-    return new NotifyTrouble(`${where} does not speak TLS with us: ${said}`, {
+    return new NotifyError(`${where} does not speak TLS with us: ${said}`, {
       retryable: true,
       retryAfterMs: 60_000,
     });
   if (status >= 500)
-    return new NotifyTrouble(`${where} refused the message: ${said}`, { retryable: false });
-  return new NotifyTrouble(`${where}: ${said}`, { retryable: true });
+    return new NotifyError(`${where} refused the message: ${said}`, { retryable: false });
+  return new NotifyError(`${where}: ${said}`, { retryable: true });
 }

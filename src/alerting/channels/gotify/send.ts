@@ -1,8 +1,8 @@
 /** Posts to Gotify. The token goes as a bearer's, since a header of another name would follow a redirect. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 
@@ -20,7 +20,7 @@ const longestTitle = 250;
 const longestMessage = 20_000;
 
 export function openGotify(ready: ReadyGotify, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Gotify", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Gotify", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const text = context.text(ready.message);
   const priority = context.text(ready.priority);
@@ -29,7 +29,7 @@ export function openGotify(ready: ReadyGotify, context: ChannelContext): OpenCha
     send: async (message, signal) => {
       const level = Number(priority(message).trim());
       if (!Number.isInteger(level) || level < 0 || level > 10)
-        throw new NotifyTrouble("Gotify's priority must come out as a number from 0 to 10", {
+        throw new NotifyError("Gotify's priority must come out as a number from 0 to 10", {
           retryable: false,
         });
       const leads = click(message).trim();

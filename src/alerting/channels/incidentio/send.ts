@@ -1,8 +1,8 @@
 /** Posts a group of alerts to incident.io: the webhook's payload, as version 1. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 
 export interface ReadyIncidentio {
@@ -16,7 +16,7 @@ export interface ReadyIncidentio {
 const maxBodyBytes = 512 * 1024;
 
 export function openIncidentio(ready: ReadyIncidentio, context: ChannelContext): OpenChannel {
-  const poster = new Poster("incident.io", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("incident.io", ready.http, context.hidden, context.nowMs);
   return {
     send: async (message, signal) => {
       const token = await ready.token?.read();
@@ -34,7 +34,7 @@ export function openIncidentio(ready: ReadyIncidentio, context: ChannelContext):
 }
 
 /** A body that incident.io would refuse for its size goes with the first alert alone: one incident is made of it anyway. */
-function bodyOf(message: Message, maxAlerts: number): string {
+function bodyOf(message: ChannelMessage, maxAlerts: number): string {
   const whole = JSON.stringify({ ...payloadOf(message, maxAlerts), version: "1" });
   if (Buffer.byteLength(whole) <= maxBodyBytes) return whole;
   return JSON.stringify({ ...payloadOf(message, 1), version: "1" });

@@ -1,12 +1,16 @@
 /** The fields of an issue, printed from the entry's templates. */
-import type { ChannelContext, Message, Render } from "../channel.ts";
+import type { ChannelContext, ChannelMessage, Render } from "../channel.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 import type { ReadyJira } from "./send.ts";
 
 /** In characters. */
 const longest = { summary: 255, description: 32_767 };
 
-type IssueRenderer = (message: Message, alertLabel: string, purpose: "create" | "update") => object;
+type IssueRenderer = (
+  message: ChannelMessage,
+  alertLabel: string,
+  purpose: "create" | "update",
+) => object;
 
 export function issueRenderer(ready: ReadyJira, context: ChannelContext): IssueRenderer {
   const summary = context.text(ready.summary.template);
@@ -42,7 +46,7 @@ export function issueRenderer(ready: ReadyJira, context: ChannelContext): IssueR
   };
 }
 
-type DeepRender = (message: Message) => unknown;
+type DeepRender = (message: ChannelMessage) => unknown;
 
 /** Every text in it is a template, whatever it stands in. */
 function compileDeep(value: unknown, context: ChannelContext): DeepRender {

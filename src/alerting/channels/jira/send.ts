@@ -2,10 +2,10 @@
  * Keeps one Jira issue for each group of alerts. It is found by its label `ALERT{hash of the group's key}`, created or
  * updated, and moved by a transition when the alerts resolve or fire again.
  */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import { groupKeyHash, urlBelow } from "../render.ts";
 import { issueRenderer } from "./issue.ts";
 
@@ -39,7 +39,7 @@ interface Issue {
 type Call = (method: "GET" | "POST" | "PUT", url: string, content?: object) => Promise<unknown>;
 
 export function openJira(ready: ReadyJira, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Jira", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Jira", ready.http, context.hidden, context.nowMs);
   const project = context.text(ready.project);
   const issueOf = issueRenderer(ready, context);
   return {
@@ -121,7 +121,7 @@ async function transition(
   } | null;
   const id = offered?.transitions?.find((one) => one.name === name)?.id;
   if (id === undefined)
-    throw new NotifyTrouble(`Jira offers no transition "${name}" for the issue ${issue.key}`, {
+    throw new NotifyError(`Jira offers no transition "${name}" for the issue ${issue.key}`, {
       retryable: false,
     });
   await call("POST", `${issueUrl}/transitions`, { transition: { id } });
@@ -131,6 +131,6 @@ function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {
-    throw new NotifyTrouble("Jira's response is not JSON: check api_url", { retryable: false });
+    throw new NotifyError("Jira's response is not JSON: check api_url", { retryable: false });
   }
 }

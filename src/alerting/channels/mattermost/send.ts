@@ -1,7 +1,7 @@
 /** Posts to Mattermost's incoming webhook. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, printAll, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
@@ -53,7 +53,7 @@ export interface ReadyMattermost {
 const longestText = 16_383;
 
 export function openMattermost(ready: ReadyMattermost, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Mattermost", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Mattermost", ready.http, context.hidden, context.nowMs);
   const { channel, username, icon_url, icon_emoji, type } = ready;
   const head = compileAll({ channel, username, icon_url, icon_emoji, type }, context);
   const text = context.text(ready.text);
@@ -91,7 +91,7 @@ function attachmentRenderer({ fields, ...parts }: Attachment, context: ChannelCo
     short,
     texts: compileAll({ title, value }, context),
   }));
-  return (message: Message): object => ({
+  return (message: ChannelMessage): object => ({
     ...withoutEmpty(printAll(texts, message)),
     ...(rows.length === 0
       ? {}

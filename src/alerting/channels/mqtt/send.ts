@@ -1,7 +1,7 @@
 /** Publishes to a broker; taken means that it has sent its receipt. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { TlsConfig } from "../../../net/http/tls-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
 import type { SecretText } from "../secret-text.ts";
 import { tlsOptions } from "../tls-files.ts";
@@ -25,7 +25,7 @@ export function openMqtt(ready: ReadyMqtt, context: ChannelContext): OpenChannel
   const topic = context.text(ready.topic);
   const payload = context.text(ready.payload);
   /** The protocol has no field for the key, so it stands in our JSON. */
-  const bodyOf = (message: Message): string =>
+  const bodyOf = (message: ChannelMessage): string =>
     ready.payload === ""
       ? JSON.stringify({
           ...payloadOf(message, 0),
@@ -36,7 +36,7 @@ export function openMqtt(ready: ReadyMqtt, context: ChannelContext): OpenChannel
     send: async (message, signal) => {
       const name = topic(message);
       if (!isTopic(name))
-        throw new NotifyTrouble("the topic comes out empty or with a wildcard in it", {
+        throw new NotifyError("the topic comes out empty or with a wildcard in it", {
           retryable: false,
         });
       const { host, port, clientId, username, retain } = ready;

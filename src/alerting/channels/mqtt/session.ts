@@ -2,7 +2,7 @@
 import net from "node:net";
 import tls from "node:tls";
 import type { ConnectionOptions } from "node:tls";
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { Connect, Packet, Publish } from "../../../net/mqtt/packets.ts";
 import {
   connectPacket,
@@ -30,7 +30,7 @@ const refusals: Readonly<Record<number, string>> = {
   5: "it does not let this user in",
 };
 
-/** @throws NotifyTrouble */
+/** @throws NotifyError */
 export async function publishOver(
   broker: Broker,
   connect: Connect,
@@ -58,7 +58,7 @@ export async function publishOver(
     await conversation(socket, broker, connect, publish, where);
     socket.end(disconnect);
   } catch (thrown) {
-    if (thrown instanceof NotifyTrouble) throw thrown;
+    if (thrown instanceof NotifyError) throw thrown;
     throw again(`${where}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   } finally {
     clearTimeout(limit);
@@ -105,13 +105,13 @@ function conversation(
   });
 }
 
-function refused(code: number, where: string): NotifyTrouble {
+function refused(code: number, where: string): NotifyError {
   const sentence = `${where} refused us: ${refusals[code] ?? `code ${code}`}`;
   if (code === 3) return again(sentence);
   // A password may be mended in its file; asking too often would be taken for an attack.
   if (code === 4 || code === 5)
-    return new NotifyTrouble(sentence, { retryable: true, retryAfterMs: signInAgainMs });
-  return new NotifyTrouble(sentence, { retryable: false });
+    return new NotifyError(sentence, { retryable: true, retryAfterMs: signInAgainMs });
+  return new NotifyError(sentence, { retryable: false });
 }
 
-const again = (sentence: string): NotifyTrouble => new NotifyTrouble(sentence, { retryable: true });
+const again = (sentence: string): NotifyError => new NotifyError(sentence, { retryable: true });

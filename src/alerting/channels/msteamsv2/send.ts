@@ -1,7 +1,7 @@
 /** Posts an adaptive card, as Teams workflows take it. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
 
@@ -16,7 +16,7 @@ export interface ReadyMsteamsv2 {
 const longest = 20_000;
 
 export function openMsteamsv2(ready: ReadyMsteamsv2, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Teams", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Teams", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const text = context.text(ready.text);
   return {

@@ -1,8 +1,8 @@
 /** Publishes to ntfy as JSON, so that titles may hold any character. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 
@@ -23,7 +23,7 @@ const longestTitle = 250;
 const longestMessage = 2_000;
 
 export function openNtfy(ready: ReadyNtfy, context: ChannelContext): OpenChannel {
-  const poster = new Poster("ntfy", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("ntfy", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const text = context.text(ready.message);
   const priority = context.text(ready.priority);
@@ -33,7 +33,7 @@ export function openNtfy(ready: ReadyNtfy, context: ChannelContext): OpenChannel
     send: async (message, signal) => {
       const level = Number(priority(message).trim());
       if (!Number.isInteger(level) || level < 1 || level > 5)
-        throw new NotifyTrouble("ntfy's priority must come out as a number from 1 to 5", {
+        throw new NotifyError("ntfy's priority must come out as a number from 1 to 5", {
           retryable: false,
         });
       const leads = click(message).trim();

@@ -1,8 +1,8 @@
 /** Creates, updates and closes alerts by Opsgenie's Alert API v2. The alias of an alert is the hash of the group's key. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import type { NotifyRequest } from "../post.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import {
   compileAll,
   groupKeyHash,
@@ -45,7 +45,7 @@ const longest = { message: 130, description: 15_000, entity: 512, note: 25_000 }
 type Step = Pick<NotifyRequest, "method" | "url"> & { readonly content: object };
 
 export function openOpsgenie(ready: ReadyOpsgenie, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Opsgenie", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Opsgenie", ready.http, context.hidden, context.nowMs);
   const stepsOf = stepRenderer(ready, context);
   return {
     send: async (message, signal) => {
@@ -63,7 +63,10 @@ export function openOpsgenie(ready: ReadyOpsgenie, context: ChannelContext): Ope
   };
 }
 
-function stepRenderer(ready: ReadyOpsgenie, context: ChannelContext): (message: Message) => Step[] {
+function stepRenderer(
+  ready: ReadyOpsgenie,
+  context: ChannelContext,
+): (message: ChannelMessage) => Step[] {
   const { message: title, description, source, entity, actions, tags, note, priority } = ready;
   const texts = compileAll(
     { title, description, source, entity, actions, tags, note, priority },

@@ -1,7 +1,7 @@
 /** Sends events to PagerDuty. One incident per group of alerts: its key is the hash of the group's, as Alertmanager's is. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, groupKeyHash, printAll, readSecret, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
@@ -30,7 +30,7 @@ const longest = { summary: 1_024, description: 1_024, other: 2_048 };
 const maxBytes = 512_000;
 
 export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): OpenChannel {
-  const poster = new Poster("PagerDuty", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("PagerDuty", ready.http, context.hidden, context.nowMs);
   const event = ready.version === 2 ? secondVersion(ready, context) : firstVersion(ready, context);
   const details = compileAll(ready.details, context);
   return {
@@ -53,7 +53,7 @@ export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): O
   };
 }
 
-type Event = (message: Message, key: string, details: Record<string, string>) => object;
+type Event = (message: ChannelMessage, key: string, details: Record<string, string>) => object;
 
 function secondVersion(ready: ReadyPagerduty, context: ChannelContext): Event {
   const texts = compileAll(

@@ -1,7 +1,7 @@
 /** Posts to Pushover's message API. The parameters, which hold both keys, go in the query, so the address is never shown. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, printAll, readSecret } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
@@ -29,7 +29,7 @@ const api = "https://api.pushover.net/1/messages.json";
 const longest = { title: 250, message: 1_024, url: 512, urlTitle: 100 };
 
 export function openPushover(ready: ReadyPushover, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Pushover", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Pushover", ready.http, context.hidden, context.nowMs);
   const { title, url, url_title, device, sound, priority } = ready;
   const texts = compileAll({ title, url, url_title, device, sound, priority }, context);
   const body = ready.html ? context.html(ready.message) : context.text(ready.message);

@@ -1,8 +1,8 @@
 /** Posts to Rocket.Chat's REST API, which also refuses with a 200 whose JSON says so. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, printAll, urlBelow, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
@@ -37,7 +37,7 @@ export interface ReadyRocketchat {
 const longestTitle = 1_024;
 
 export function openRocketchat(ready: ReadyRocketchat, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Rocket.Chat", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Rocket.Chat", ready.http, context.hidden, context.nowMs);
   const bodyOf = bodyRenderer(ready, context);
   return {
     send: async (message, signal) => {
@@ -62,11 +62,11 @@ function refuseFailure(body: Buffer): void {
   try {
     said = JSON.parse(body.toString("utf8")) as typeof said;
   } catch {
-    throw new NotifyTrouble("Rocket.Chat's response is not JSON", { retryable: true });
+    throw new NotifyError("Rocket.Chat's response is not JSON", { retryable: true });
   }
   if (said?.success === true) return;
   const why = typeof said?.error === "string" ? said.error : "no reason given";
-  throw new NotifyTrouble(`Rocket.Chat refused it: ${why}`, { retryable: false });
+  throw new NotifyError(`Rocket.Chat refused it: ${why}`, { retryable: false });
 }
 
 function bodyRenderer(ready: ReadyRocketchat, context: ChannelContext) {
@@ -81,7 +81,7 @@ function bodyRenderer(ready: ReadyRocketchat, context: ChannelContext) {
   const actions = ready.actions.map((action) =>
     compileAll({ text: action.text, url: action.url, msg: action.msg }, context),
   );
-  return (message: Message) => {
+  return (message: ChannelMessage) => {
     const attachment = printAll(parts, message);
     return {
       ...withoutEmpty(printAll(head, message)),

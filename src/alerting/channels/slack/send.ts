@@ -1,8 +1,8 @@
 /** Posts to Slack. Its API also refuses with a 200 whose JSON says so: that is read, and is not taken for a success. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel, Render } from "../channel.ts";
-import { Poster } from "../post.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel, Render } from "../channel.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
 
@@ -67,7 +67,7 @@ const retried = new Set([
 ]);
 
 export function openSlack(ready: ReadySlack, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Slack", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Slack", ready.http, context.hidden, context.nowMs);
   const bodyOf = bodyRenderer(ready, context);
   return {
     send: async (message, signal) => {
@@ -82,7 +82,7 @@ export function openSlack(ready: ReadySlack, context: ChannelContext): OpenChann
       });
       const refusal = refusalOf(answer.body);
       if (refusal !== undefined)
-        throw new NotifyTrouble(`Slack refused it: ${refusal}`, {
+        throw new NotifyError(`Slack refused it: ${refusal}`, {
           retryable: retried.has(refusal),
         });
     },
@@ -142,7 +142,7 @@ function bodyRenderer(ready: ReadySlack, context: ChannelContext) {
       dismiss_text: of(confirm.dismiss_text),
     },
   }));
-  return (message: Message) => {
+  return (message: ChannelMessage) => {
     const attachment = printed(parts, message);
     return {
       ...printed(head, message),
@@ -175,7 +175,7 @@ function bodyRenderer(ready: ReadySlack, context: ChannelContext) {
 /** Without what came out empty. */
 function printed(
   renders: Readonly<Record<string, Render>>,
-  message: Message,
+  message: ChannelMessage,
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(renders)

@@ -6,22 +6,25 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
-import { NotifyTrouble } from "../../route/notification.ts";
-import { sayError } from "../../../base/error.ts";
+import { NotifyError } from "../../route/notification.ts";
+import { formatError } from "../../../base/error.ts";
 import type { AwsCredentials } from "../../../net/http/sigv4.ts";
 import { signedHeaders } from "../../../net/http/sigv4.ts";
-import type { ChannelContext, Message } from "../channel.ts";
-import type { Poster } from "../post.ts";
+import type { ChannelContext, ChannelMessage } from "../channel.ts";
+import type { NotificationPoster } from "../post.ts";
 import type { ReadySns } from "./send.ts";
 
-export type ReadCredentials = (message: Message, signal: AbortSignal) => Promise<AwsCredentials>;
+export type ReadCredentials = (
+  message: ChannelMessage,
+  signal: AbortSignal,
+) => Promise<AwsCredentials>;
 
 /** A role's credentials are renewed this long before they expire. */
 const marginMs = 60_000;
 
 export function credentialReader(
   ready: ReadySns,
-  poster: Poster,
+  poster: NotificationPoster,
   context: ChannelContext,
 ): ReadCredentials {
   let assumed: { readonly credentials: AwsCredentials; readonly untilMs: number } | undefined;
@@ -64,7 +67,7 @@ async function ownCredentials({
     aws_session_token: sessionToken,
   } = found;
   if (id === undefined || key === undefined)
-    throw new NotifyTrouble(
+    throw new NotifyError(
       "there are no AWS credentials: give sigv4 access_key and secret_key, a profile, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
       { retryable: true },
     );
@@ -86,7 +89,7 @@ async function profileOf(
   try {
     text = await readFile(file, "utf8");
   } catch (thrown) {
-    throw new NotifyTrouble(`the AWS profile "${profile}" cannot be read: ${sayError(thrown)}`, {
+    throw new NotifyError(`the AWS profile "${profile}" cannot be read: ${formatError(thrown)}`, {
       retryable: true,
     });
   }
@@ -103,9 +106,9 @@ async function profileOf(
 async function assumeRole(
   { sigv4, env }: ReadySns,
   own: AwsCredentials,
-  poster: Poster,
+  poster: NotificationPoster,
   context: ChannelContext,
-  message: Message,
+  message: ChannelMessage,
   signal: AbortSignal,
 ): Promise<{ readonly credentials: AwsCredentials; readonly untilMs: number }> {
   const { region, role_arn, use_fips_sts_endpoint: fips } = sigv4;
@@ -144,7 +147,7 @@ async function assumeRole(
   const untilMs = Date.parse(field("Expiration")) - marginMs;
   const accessKey = field("AccessKeyId");
   if (accessKey === "" || !Number.isFinite(untilMs))
-    throw new NotifyTrouble("AWS gave no credentials for the role", { retryable: true });
+    throw new NotifyError("AWS gave no credentials for the role", { retryable: true });
   return {
     credentials: {
       accessKey,

@@ -1,10 +1,10 @@
 /** Publishes to Amazon SNS by its query API: a signed form, answered with XML. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import { signedHeaders } from "../../../net/http/sigv4.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import type { Environment } from "../environment.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, groupKeyHash, printAll } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenBytes } from "../shorten.ts";
@@ -38,7 +38,7 @@ const longestSubject = 100;
 const retried = /<Code>(Throttl\w*|RequestLimitExceeded|ExpiredToken\w*|KMSThrottling\w*)<\/Code>/;
 
 export function openSns(ready: ReadySns, context: ChannelContext): OpenChannel {
-  const poster = new Poster("SNS", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("SNS", ready.http, context.hidden, context.nowMs);
   const credentials = credentialReader(ready, poster, context);
   const apiUrl = context.text(ready.api_url);
   const formOf = formRenderer(ready, context);
@@ -47,7 +47,7 @@ export function openSns(ready: ReadySns, context: ChannelContext): OpenChannel {
       const { region } = ready.sigv4;
       const own = apiUrl(message);
       if (own === "" && region === "")
-        throw new NotifyTrouble("SNS needs a region: give sigv4.region", { retryable: false });
+        throw new NotifyError("SNS needs a region: give sigv4.region", { retryable: false });
       const url = own === "" ? `https://sns.${region}.${amazonDomain(region)}/` : own;
       const body = formOf(message).toString();
       const contentType = "application/x-www-form-urlencoded; charset=utf-8";
@@ -73,7 +73,7 @@ export function openSns(ready: ReadySns, context: ChannelContext): OpenChannel {
       if (response.status >= 200 && response.status < 300) return;
       const refused = poster.refused(response, `answered ${response.status}`);
       if (!retried.test(response.body.toString("utf8"))) throw refused;
-      throw new NotifyTrouble(refused.message, { retryable: true });
+      throw new NotifyError(refused.message, { retryable: true });
     },
     close: () => poster.close(),
   };
@@ -85,7 +85,7 @@ function formRenderer(ready: ReadySns, context: ChannelContext) {
   const attributes = Object.entries(ready.attributes).map(
     ([name, value]) => [context.text(name), context.text(value)] as const,
   );
-  return (message: Message): URLSearchParams => {
+  return (message: ChannelMessage): URLSearchParams => {
     const text = printAll(texts, message);
     const limit = phone_number === "" ? maxMessageBytes : maxSmsBytes;
     const shown = shortenBytes(text.words, limit);

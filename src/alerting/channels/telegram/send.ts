@@ -1,7 +1,7 @@
 /** Posts to Telegram's Bot API. Its address holds the token, so it is never shown. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
 
@@ -19,7 +19,7 @@ export interface ReadyTelegram {
 const longest = 4_096;
 
 export function openTelegram(ready: ReadyTelegram, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Telegram", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Telegram", ready.http, context.hidden, context.nowMs);
   const text =
     ready.parseMode === "HTML" ? context.html(ready.message) : context.text(ready.message);
   return {

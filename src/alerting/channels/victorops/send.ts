@@ -1,8 +1,8 @@
 /** Posts to Splunk On-Call's REST endpoint. Its address holds the key, so it is never shown. */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, groupKeyHash, printAll, urlBelow } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
@@ -23,7 +23,12 @@ const longestStateMessage = 20_480;
 const firingTypes = ["INFO", "WARNING", "CRITICAL"];
 
 export function openVictorops(ready: ReadyVictorops, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Splunk On-Call", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster(
+    "Splunk On-Call",
+    ready.http,
+    context.hidden,
+    context.nowMs,
+  );
   const { routing_key, message_type, entity_display_name, state_message, monitoring_tool } = ready;
   const texts = compileAll(
     { routing_key, message_type, entity_display_name, state_message, monitoring_tool },
@@ -37,7 +42,7 @@ export function openVictorops(ready: ReadyVictorops, context: ChannelContext): O
       const firingType = firingTypes.includes(text.message_type) ? text.message_type : "CRITICAL";
       // A part of a path that is only dots would leave it.
       if (/^\.{0,2}$/.test(text.routing_key))
-        throw new NotifyTrouble("the routing key came out empty: check its template", {
+        throw new NotifyError("the routing key came out empty: check its template", {
           retryable: false,
         });
       await poster.post({

@@ -1,7 +1,7 @@
 /** Posts a message in Markdown to a Webex room. The bot's token is the authorization of http_config. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import { shortenBytes } from "../shorten.ts";
 
 export interface ReadyWebex {
@@ -14,7 +14,7 @@ export interface ReadyWebex {
 const maxMessageBytes = 7_439;
 
 export function openWebex(ready: ReadyWebex, context: ChannelContext): OpenChannel {
-  const poster = new Poster("Webex", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("Webex", ready.http, context.hidden, context.nowMs);
   const text = context.text(ready.message);
   const room = context.text(ready.roomId);
   return {

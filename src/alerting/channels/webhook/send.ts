@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
-import { Poster } from "../post.ts";
+import { NotificationPoster } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 
 export interface ReadyWebhook {
@@ -16,7 +16,7 @@ export interface ReadyWebhook {
 }
 
 export function openWebhook(ready: ReadyWebhook, context: ChannelContext): OpenChannel {
-  const poster = new Poster("the webhook", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("the webhook", ready.http, context.hidden, context.nowMs);
   return {
     send: async (message, signal) => {
       const body = JSON.stringify(payloadOf(message, ready.maxAlerts));

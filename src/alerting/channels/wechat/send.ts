@@ -2,11 +2,11 @@
  * Posts to WeChat Work. A message needs an access token, which is fetched with the application's secret and used until
  * shortly before it expires. The service refuses with a 200 whose JSON has an errcode: that is no success.
  */
-import { NotifyTrouble } from "../../route/notification.ts";
+import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
-import type { HttpAnswer } from "../../../net/http/request.ts";
-import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
-import { Poster } from "../post.ts";
+import type { HttpResponse } from "../../../net/http/request.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
+import { NotificationPoster } from "../post.ts";
 import { compileAll, printAll, readSecret, urlBelow, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 
@@ -44,7 +44,7 @@ const tokenRefused = new Set([40_014, 42_001]);
 const busy = new Set([-1, 45_009]);
 
 export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenChannel {
-  const poster = new Poster("WeChat", ready.http, context.hidden, context.nowMs);
+  const poster = new NotificationPoster("WeChat", ready.http, context.hidden, context.nowMs);
   const { message: words, agent_id, to_user, to_party, to_tag, corpId } = ready;
   const texts = compileAll({ words, agent_id, to_user, to_party, to_tag, corpId }, context);
   // One for each corporation and secret: both may be templates.
@@ -52,7 +52,7 @@ export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenCha
 
   const fetchToken = async (
     identity: URLSearchParams,
-    message: Message,
+    message: ChannelMessage,
     signal: AbortSignal,
   ): Promise<Token> => {
     const response = await poster.exchange({
@@ -63,7 +63,7 @@ export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenCha
     });
     const { access_token: text, expires_in: lasts } = read(response, poster);
     if (typeof text !== "string" || text === "")
-      throw new NotifyTrouble("WeChat gave no access token: check corp_id and api_secret", {
+      throw new NotifyError("WeChat gave no access token: check corp_id and api_secret", {
         retryable: false,
       });
     context.hidden.add(text);
@@ -112,23 +112,27 @@ export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenCha
   };
 }
 
-/** @throws NotifyTrouble unless the service says that all is well. */
-function read(response: HttpAnswer, poster: Poster, forgetToken?: () => void): Response {
+/** @throws NotifyError unless the service says that all is well. */
+function read(
+  response: HttpResponse,
+  poster: NotificationPoster,
+  forgetToken?: () => void,
+): Response {
   const { status } = response;
   if (status !== 200) {
     const { message } = poster.refused(response, `answered ${status}`);
-    throw new NotifyTrouble(message, { retryable: true });
+    throw new NotifyError(message, { retryable: true });
   }
   let said: Response | null;
   try {
     said = JSON.parse(response.body.toString("utf8")) as Response | null;
   } catch {
-    throw new NotifyTrouble("WeChat's response is not JSON", { retryable: true });
+    throw new NotifyError("WeChat's response is not JSON", { retryable: true });
   }
   const code = Number(said?.errcode ?? 0);
   if (code === 0) return said ?? {};
   if (tokenRefused.has(code)) forgetToken?.();
-  throw new NotifyTrouble(`WeChat refused it with error ${code}: ${String(said?.errmsg)}`, {
+  throw new NotifyError(`WeChat refused it with error ${code}: ${String(said?.errmsg)}`, {
     retryable: tokenRefused.has(code) || busy.has(code),
   });
 }

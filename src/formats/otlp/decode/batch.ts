@@ -4,9 +4,9 @@
  */
 import type { Label } from "../../../model/labels.ts";
 import type { SampleBatch } from "../../samples/batch.ts";
-import { BlockWriter, labelBlock } from "../../samples/block.ts";
+import { LabelBlockWriter, labelBlock } from "../../samples/block.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
-import { BatchTooLarge, maxBatchLabelBytes, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../../samples/limits.ts";
 import { OtlpCache } from "./cache.ts";
 import { EncodedLabels } from "./labels.ts";
 import type { Attributes, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
@@ -36,8 +36,8 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
 
 class OtlpWriter {
   readonly #builder = new BatchBuilder(maxBatchLabelBytes);
-  readonly #block = new BlockWriter();
-  readonly #spare = new BlockWriter();
+  readonly #block = new LabelBlockWriter();
+  readonly #spare = new LabelBlockWriter();
   readonly #cache: OtlpCache;
   #encoded = new Map<Attributes, EncodedLabels>();
   #identity: readonly Label[] = [];
@@ -146,7 +146,7 @@ class OtlpWriter {
   }
 
   #series(name: string, labels: EncodedLabels, extra: Label | undefined): number {
-    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLargeError();
     let encoded = this.#cache.name(name);
     if (encoded === undefined) {
       encoded = labelBlock("__name__", name);

@@ -33,7 +33,7 @@ export function otlpProtobuf(request: object): Buffer {
   return Buffer.from(type.encode(type.fromObject(request)).finish());
 }
 
-export function readOtlpAnswer(name: "Response" | "Status", bytes: Uint8Array): unknown {
+export function readOtlpResponse(name: "Response" | "Status", bytes: Uint8Array): unknown {
   const type = root.lookupType(name);
   return type.toObject(type.decode(bytes), { longs: Number });
 }

@@ -2,10 +2,10 @@
  * OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as texts or numbers, enumerations as
  * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
  */
-import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { textOf } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { inOrder, maxDepth, OtlpError } from "./model.ts";
+import { sortAttributes, maxDepth, OtlpError } from "./model.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -68,7 +68,7 @@ function readPoint(point: Json): OtlpPoint {
 }
 
 function attributesOf(owner: Json): Attributes {
-  return inOrder(
+  return sortAttributes(
     objects(owner, "attributes").map(
       (attribute) => [text(attribute, "key"), textOf(plain(attribute["value"], 0))] as const,
     ),
@@ -141,7 +141,7 @@ function object(value: unknown, name: string): Json {
 function list(owner: Json, key: string): readonly unknown[] {
   const value = owner[key] ?? [];
   if (Array.isArray(value) && value.length > maxBatchSeries)
-    throw new BatchTooLarge(`${maxBatchSeries} entries in ${key}`);
+    throw new BatchTooLargeError(`${maxBatchSeries} entries in ${key}`);
   if (Array.isArray(value)) return value;
   throw new OtlpError(`${key} is no list`);
 }

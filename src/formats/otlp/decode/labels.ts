@@ -1,6 +1,6 @@
 /** The labels that many series of a place share, encoded once; a series puts its name and at most one label of its own between. */
 import type { Label } from "../../../model/labels.ts";
-import type { BlockWriter } from "../../samples/block.ts";
+import type { LabelBlockWriter } from "../../samples/block.ts";
 
 export class EncodedLabels {
   readonly #labels: readonly Label[];
@@ -10,7 +10,7 @@ export class EncodedLabels {
   readonly #nameAt: number;
 
   /** @param labels in order, none of them `__name__` or twice; the writer is only borrowed */
-  constructor(labels: readonly Label[], writer: BlockWriter) {
+  constructor(labels: readonly Label[], writer: LabelBlockWriter) {
     const starts: number[] = [];
     writer.clear();
     for (const [name, value] of labels) {
@@ -29,7 +29,7 @@ export class EncodedLabels {
   }
 
   /** Writes all of them with an encoded name; the extra label wins over one of the same name. */
-  write(into: BlockWriter, name: Uint8Array, extra: Label | undefined): void {
+  write(into: LabelBlockWriter, name: Uint8Array, extra: Label | undefined): void {
     const block = this.#block;
     const nameStart = this.#starts[this.#nameAt] as number;
     if (extra === undefined) {

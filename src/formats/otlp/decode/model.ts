@@ -50,7 +50,7 @@ export const emptyPoint: OtlpPoint = {
   quantiles: [],
 };
 
-export const inOrder = (attributes: (readonly [string, string])[]): Attributes =>
+export const sortAttributes = (attributes: (readonly [string, string])[]): Attributes =>
   attributes.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
 
 /** Nested deeper than any attribute that means something: whoever goes on would run out of stack. */

@@ -8,13 +8,13 @@
  *   ValueAtQuantile { double quantile = 1; double value = 2 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
-import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { readAttribute } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpPoint } from "./model.ts";
 import type { OtlpCache } from "./cache.ts";
-import { emptyPoint, inOrder, maxAttributes, OtlpError } from "./model.ts";
+import { emptyPoint, sortAttributes, maxAttributes, OtlpError } from "./model.ts";
 
-type Draft = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
+type MutablePoint = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
   bucketCounts: number[];
   bounds: number[];
   quantiles: (readonly [number, number])[];
@@ -38,7 +38,7 @@ export class PointReader {
   }
 
   read(reader: ProtoReader, kind: OtlpKind): OtlpPoint {
-    const point: Draft = {
+    const point: MutablePoint = {
       attributes: emptyPoint.attributes,
       timeMs: 0,
       noRecordedValue: false,
@@ -52,7 +52,7 @@ export class PointReader {
       quantiles: kind === "summary" ? [] : emptyQuantiles,
     };
     this.#ranges.length = 0;
-    if (++this.#count > maxBatchSeries) throw new BatchTooLarge(`${maxBatchSeries} points`);
+    if (++this.#count > maxBatchSeries) throw new BatchTooLargeError(`${maxBatchSeries} points`);
     while (reader.next()) {
       const taken =
         (reader.field === 3 && reader.wireType === 1 && this.#time(reader, point)) ||
@@ -92,10 +92,10 @@ export class PointReader {
       reader.next();
       found.push(readAttribute(reader.message()));
     }
-    return inOrder(found);
+    return sortAttributes(found);
   }
 
-  #time(reader: ProtoReader, point: Draft): boolean {
+  #time(reader: ProtoReader, point: MutablePoint): boolean {
     const at = reader.fixed64();
     point.timeMs = nanosecondsToMs(
       this.#view.getUint32(at, true),
@@ -104,7 +104,7 @@ export class PointReader {
     return true;
   }
 
-  #number(reader: ProtoReader, point: Draft): boolean {
+  #number(reader: ProtoReader, point: MutablePoint): boolean {
     const { field, wireType } = reader;
     if (field === 4 && wireType === 1) point.value = reader.double();
     else if (field === 6 && wireType === 1) point.value = this.#signed(reader);
@@ -113,7 +113,7 @@ export class PointReader {
     return true;
   }
 
-  #histogram(reader: ProtoReader, point: Draft): boolean {
+  #histogram(reader: ProtoReader, point: MutablePoint): boolean {
     const { field, wireType } = reader;
     if (field === 4 && wireType === 1) point.count = this.#unsigned(reader);
     else if (field === 5 && wireType === 1) point.sum = reader.double();
@@ -126,7 +126,7 @@ export class PointReader {
     return true;
   }
 
-  #summary(reader: ProtoReader, point: Draft): boolean {
+  #summary(reader: ProtoReader, point: MutablePoint): boolean {
     const { field, wireType } = reader;
     if (field === 4 && wireType === 1) point.count = this.#unsigned(reader);
     else if (field === 5 && wireType === 1) point.sum = reader.double();
@@ -135,7 +135,7 @@ export class PointReader {
     return true;
   }
 
-  #common(reader: ProtoReader, point: Draft, attributes: number, flags: number): boolean {
+  #common(reader: ProtoReader, point: MutablePoint, attributes: number, flags: number): boolean {
     const { field, wireType } = reader;
     if (field === attributes && wireType === 2) {
       const from = reader.fieldStart;
@@ -149,7 +149,7 @@ export class PointReader {
     return true;
   }
 
-  #exemplar(reader: ProtoReader, point: Draft): boolean {
+  #exemplar(reader: ProtoReader, point: MutablePoint): boolean {
     reader.skip();
     point.exemplars++;
     return true;

@@ -7,11 +7,11 @@
  *   each of these five { points = 1; aggregation_temporality = 2; is_monotonic = 3 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
-import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { OtlpCache } from "./cache.ts";
 import { readAttribute } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { inOrder, maxAttributes, OtlpError } from "./model.ts";
+import { sortAttributes, maxAttributes, OtlpError } from "./model.ts";
 import { PointReader } from "./points.ts";
 
 const kinds = new Map<number, OtlpKind>([
@@ -22,7 +22,7 @@ const kinds = new Map<number, OtlpKind>([
   [11, "summary"],
 ]);
 
-/** @throws ProtoError, OtlpError or BatchTooLarge where the bytes are no such request, or too much of one. */
+/** @throws ProtoError, OtlpError or BatchTooLargeError where the bytes are no such request, or too much of one. */
 export function decodeOtlp(bytes: Uint8Array, cache = new OtlpCache()): OtlpResource[] {
   const reader = new ProtoReader(bytes, 0, bytes.length);
   const points = new PointReader(bytes, cache);
@@ -33,7 +33,7 @@ export function decodeOtlp(bytes: Uint8Array, cache = new OtlpCache()): OtlpReso
     else {
       const resource = readResource(reader.message(), points);
       metricCount += 1 + resource.metrics.length;
-      if (metricCount > maxBatchSeries) throw new BatchTooLarge();
+      if (metricCount > maxBatchSeries) throw new BatchTooLargeError();
       resources.push(resource);
     }
   }
@@ -59,14 +59,14 @@ function readAttributes(reader: ProtoReader): Attributes {
     else if (found.push(readAttribute(reader.message())) > maxAttributes)
       throw new OtlpError(`a resource has more than ${maxAttributes} attributes`);
   }
-  return inOrder(found);
+  return sortAttributes(found);
 }
 
 function readScope(reader: ProtoReader, points: PointReader, into: OtlpMetric[]): void {
   while (reader.next()) {
     if (reader.field !== 2 || reader.wireType !== 2) reader.skip();
     else if (into.push(readMetric(reader.message(), points)) > maxBatchSeries)
-      throw new BatchTooLarge();
+      throw new BatchTooLargeError();
   }
 }
 

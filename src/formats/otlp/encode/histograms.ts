@@ -1,7 +1,7 @@
 /** Puts `_bucket`, `_sum` and `_count` series of an instant together into the histogram they are of; what is not whole stays as it is. */
 import type { LabelSet } from "../../../model/labels.ts";
 import { labelKey } from "../../../model/labels.ts";
-import type { About, ExportHistogram, NamedSample } from "./model.ts";
+import type { MetadataLookup, ExportHistogram, NamedSample } from "./model.ts";
 
 export interface GatheredHistogram {
   readonly name: string;
@@ -22,7 +22,7 @@ interface Parts {
 
 export function gatherHistograms(
   samples: readonly NamedSample[],
-  about: About,
+  about: MetadataLookup,
 ): { histograms: readonly GatheredHistogram[]; others: readonly NamedSample[] } {
   const parts = new Map<string, Parts>();
   const others: NamedSample[] = [];

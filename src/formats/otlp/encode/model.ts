@@ -49,7 +49,7 @@ export interface NamedSample {
   readonly value: number | undefined;
 }
 
-export type About = (name: string) => Metadata | undefined;
+export type MetadataLookup = (name: string) => Metadata | undefined;
 
 /** What stands for a receiver's unit suffixes, so that it finds our names to have them already. */
 const ucum: Readonly<Record<string, string>> = {
@@ -64,7 +64,7 @@ const ucum: Readonly<Record<string, string>> = {
   bytes_per_second: "By/s",
 };
 
-export function exportOf(batch: SampleBatch, about: About): readonly ExportResource[] {
+export function exportOf(batch: SampleBatch, about: MetadataLookup): readonly ExportResource[] {
   const groups = new Map<string, { attributes: LabelSet; samples: NamedSample[] }>();
   const places: (
     | { readonly name: string; readonly attributes: LabelSet; readonly into: NamedSample[] }
@@ -117,7 +117,10 @@ function resourceOf(labels: LabelSet): LabelSet {
   });
 }
 
-function metricsOf(samples: readonly NamedSample[], about: About): readonly ExportMetric[] {
+function metricsOf(
+  samples: readonly NamedSample[],
+  about: MetadataLookup,
+): readonly ExportMetric[] {
   const { histograms, others } = gatherHistograms(samples, about);
   const metrics = new Map<string, { metric: ExportMetric; points: ExportPoint[] }>();
   const put = (name: string, kind: ExportMetric["kind"], point: ExportPoint): void => {

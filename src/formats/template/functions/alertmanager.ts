@@ -3,8 +3,8 @@ import type { Functions } from "../builtins.ts";
 import { itemsOf } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
 import { durationMsOf, formatTime, goDuration, goTime, millisOf } from "../time.ts";
-import type { GoObject, Value } from "../value.ts";
-import { GoMap, isList, isObject, printed, SafeText } from "../value.ts";
+import type { GoObject, TemplateValue } from "../value.ts";
+import { GoMap, isList, isObject, printValue, SafeText } from "../value.ts";
 import { floatOf, humanizeDuration } from "./humanize.ts";
 import { textArg, textFunctions } from "./text.ts";
 
@@ -43,7 +43,7 @@ function keyValues(pairs: Readonly<Record<string, string>>): GoMap {
     Names: () => sorted().map(([name]) => name),
     Values: () => sorted().map(([, value]) => value),
     Remove: ([names]) => {
-      const gone = new Set((itemsOf(names ?? null) ?? []).map(printed));
+      const gone = new Set((itemsOf(names ?? null) ?? []).map(printValue));
       return keyValues(
         Object.fromEntries(Object.entries(pairs).filter(([name]) => !gone.has(name))),
       );
@@ -116,8 +116,8 @@ export function notificationValue(data: NotificationData): GoObject {
 export function alertmanagerFunctions(nowMs: () => number): Functions {
   return {
     ...textFunctions,
-    join: (args) => (itemsOf(args[1] ?? null) ?? []).map(printed).join(textArg(args, 0, "join")),
-    stringSlice: (args) => args.map(printed),
+    join: (args) => (itemsOf(args[1] ?? null) ?? []).map(printValue).join(textArg(args, 0, "join")),
+    stringSlice: (args) => args.map(printValue),
     list: (args) => args,
     append: ([list, ...more]) => [...(itemsOf(list ?? null) ?? []), ...more],
     dict: dictionary,
@@ -140,15 +140,15 @@ export function alertmanagerFunctions(nowMs: () => number): Functions {
   };
 }
 
-function dictionary(args: readonly Value[]): Value {
+function dictionary(args: readonly TemplateValue[]): TemplateValue {
   if (args.length % 2 !== 0) throw new TemplateError("error calling dict: it takes pairs");
-  const entries = new Map<string, Value>();
+  const entries = new Map<string, TemplateValue>();
   for (let at = 0; at < args.length; at += 2)
     entries.set(textArg(args, at, "dict"), args[at + 1] ?? null);
   return new GoMap(entries);
 }
 
-function plainOf(value: Value): unknown {
+function plainOf(value: TemplateValue): unknown {
   if (typeof value === "bigint") return Number(value);
   if (isList(value)) return value.map(plainOf);
   if (value instanceof SafeText) return value.text;

@@ -1,7 +1,7 @@
 /** Numbers as people read them, letter for letter as Prometheus writes them. */
 import { TemplateError } from "../lex.ts";
 import { sprintf } from "../printf.ts";
-import type { Value } from "../value.ts";
+import type { TemplateValue } from "../value.ts";
 import { durationMsOf, formatTime, millisOf } from "../time.ts";
 import { isObject, typeName } from "../value.ts";
 
@@ -13,7 +13,7 @@ const four = (value: number): string => sprintf("%.4g", [value]);
 const isSpecial = (value: number): boolean => !Number.isFinite(value);
 
 /** What the humanize functions take: a number, or text that is one. */
-export function floatOf(value: Value | undefined): number {
+export function floatOf(value: TemplateValue | undefined): number {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "string") {

@@ -7,8 +7,8 @@ import type { Functions } from "../builtins.ts";
 import { itemsOf } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
 import { goDuration, goTime } from "../time.ts";
-import type { GoObject, Value } from "../value.ts";
-import { GoMap, isObject, printed } from "../value.ts";
+import type { GoObject, TemplateValue } from "../value.ts";
+import { GoMap, isObject, printValue } from "../value.ts";
 import {
   floatOf,
   humanize,
@@ -46,20 +46,20 @@ function sampleValue({ labels, value }: QuerySample): GoObject {
   return {
     goType: "template.sample",
     fields,
-    print: () => `{${printed(fields.Labels)} ${printed(value)}}`,
+    print: () => `{${printValue(fields.Labels)} ${printValue(value)}}`,
   };
 }
 
-function sampleField(value: Value | undefined, field: "Labels" | "Value"): Value {
+function sampleField(value: TemplateValue | undefined, field: "Labels" | "Value"): TemplateValue {
   if (value !== undefined && isObject(value) && value.goType === "template.sample")
     return value.fields?.[field] ?? null;
   throw new TemplateError(`expected a query result, to take its ${field}`);
 }
 
-function sortedByLabel(args: readonly Value[]): Value {
+function sortedByLabel(args: readonly TemplateValue[]): TemplateValue {
   const label = textArg(args, 0, "sortByLabel");
   const items = itemsOf(args[1] ?? null) ?? [];
-  const key = (item: Value): string => {
+  const key = (item: TemplateValue): string => {
     const labels = sampleField(item, "Labels");
     const found = labels instanceof GoMap ? labels.entries.get(label) : "";
     return typeof found === "string" ? found : "";

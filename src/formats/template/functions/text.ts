@@ -2,10 +2,10 @@
 import { RE2JS } from "re2js";
 import type { Functions } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
-import type { Value } from "../value.ts";
+import type { TemplateValue } from "../value.ts";
 import { SafeText, typeName } from "../value.ts";
 
-export function textArg(args: readonly Value[], index: number, name: string): string {
+export function textArg(args: readonly TemplateValue[], index: number, name: string): string {
   const value = args[index];
   if (typeof value === "string") return value;
   if (value instanceof SafeText) return value.text;

@@ -1,19 +1,26 @@
 /** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { RoutedAlert, ToldAlert } from "../../../alerting/route/alert-registry.ts";
+import type { RoutedAlert, IncomingAlert } from "../../../alerting/route/alert-registry.ts";
 import { fingerprintOf } from "../../../alerting/route/fingerprint.ts";
 import { byLabels, labelOrder } from "../../../alerting/route/label-order.ts";
 import { classicName, compilePattern, matchesAll } from "../../../alerting/route/matchers.ts";
 import { parseMatcher } from "../../../alerting/route/parse-matchers.ts";
 import type { AlertStatus, Router } from "../../../alerting/route/router.ts";
 import { GpulseError } from "../../../base/error.ts";
-import { quoted } from "../../../formats/template/printf.ts";
+import { quoteText } from "../../../formats/template/printf.ts";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { Params } from "../../api/params.ts";
-import { alertBodyBytes, inAlertTurns } from "../../limits/alert-quota.ts";
+import { alertBodyBytes, processAlertsFairly } from "../../limits/alert-quota.ts";
 import { clientOf } from "../../limits/client.ts";
 import type { V2Context } from "./context.ts";
-import { badRequest, missing, noUri, tooMany, unreadable, V2Failure } from "./failure.ts";
+import {
+  badRequest,
+  missing,
+  invalidUri,
+  tooMany,
+  unreadable,
+  AlertmanagerApiError,
+} from "./failure.ts";
 import { Body } from "./read.ts";
 
 /** Mistakes named in one answer. */
@@ -30,7 +37,7 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
         const receivers = router.routesOf(alert.labels).map((route) => route.receiver);
         if (!receivers.some(receiver)) return [];
         const status = keep(alert);
-        return status === undefined ? [] : [shownAlert(alert, status, receivers)];
+        return status === undefined ? [] : [toGettableAlert(alert, status, receivers)];
       })
       .sort((left, right) => (left.fingerprint < right.fingerprint ? -1 : 1));
     return reply.send(found);
@@ -66,7 +73,7 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
       alerts: alerts.flatMap(({ alert, status }) =>
         status === undefined
           ? []
-          : [shownAlert(alert, status, (receivers.get(alert.fingerprint) ?? []).sort(byText))],
+          : [toGettableAlert(alert, status, (receivers.get(alert.fingerprint) ?? []).sort(byText))],
       ),
       labels: Object.fromEntries(group.labels),
       receiver: { name: group.route.receiver },
@@ -101,7 +108,10 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
         quotaRetrySeconds,
       );
     if (refused > 0)
-      throw new V2Failure(503, `there is no room for ${refused} more alerts, try again later`);
+      throw new AlertmanagerApiError(
+        503,
+        `there is no room for ${refused} more alerts, try again later`,
+      );
     return reply.code(200).send();
   });
 }
@@ -109,13 +119,13 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
 /** Alerts that are active already may always be sent again; new ones within their client's share. */
 async function put(
   { sink, quota, nowMs }: V2Context,
-  alerts: readonly ToldAlert[],
+  alerts: readonly IncomingAlert[],
   client: ClientKey,
 ): Promise<{ refused: number; overQuota: number }> {
   const router = sink.routing?.router;
   let [refused, overQuota] = [0, 0];
   if (router !== undefined) quota.sweep((fingerprint) => router.isActive(fingerprint), nowMs());
-  await inAlertTurns(alerts, client, (some) => {
+  await processAlertsFairly(alerts, client, (some) => {
     const allowed =
       router === undefined
         ? some
@@ -132,14 +142,14 @@ async function put(
 
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-function readAlert(value: unknown, place: string): ToldAlert {
+function readAlert(value: unknown, place: string): IncomingAlert {
   const body = new Body("alerts", place, value);
   const annotations = body.pairs("annotations") ?? new Map<string, string>();
   const endsAtMs = body.timeMs("endsAt");
   const startsAtMs = body.timeMs("startsAt");
   const generatorUrl = body.text("generatorURL") ?? "";
   if (generatorUrl !== "" && !isUri(generatorUrl))
-    throw noUri(body.at("generatorURL"), generatorUrl);
+    throw invalidUri(body.at("generatorURL"), generatorUrl);
   body.need("labels");
   const labels = [...(body.pairs("labels") ?? [])].filter(([, text]) => text !== "");
   return {
@@ -155,16 +165,21 @@ function readAlert(value: unknown, place: string): ToldAlert {
 const isUri = (text: string): boolean => text.startsWith("/") || URL.canParse(text);
 
 /** In Alertmanager's words; undefined where nothing is. */
-function whatIsWrong({ labels, annotations, startsAtMs, endsAtMs }: ToldAlert): string | undefined {
+function whatIsWrong({
+  labels,
+  annotations,
+  startsAtMs,
+  endsAtMs,
+}: IncomingAlert): string | undefined {
   if (startsAtMs !== undefined && endsAtMs !== undefined && endsAtMs < startsAtMs)
     return "start time must be before end time";
   if (labels.size === 0) return "at least one label pair required";
   const bad = (names: Iterable<string>): string | undefined =>
     [...names].find((name) => !classicName.test(name));
   const label = bad(labels.keys());
-  if (label !== undefined) return `invalid label set: invalid name ${quoted(label)}`;
+  if (label !== undefined) return `invalid label set: invalid name ${quoteText(label)}`;
   const annotation = bad(Object.keys(annotations));
-  if (annotation !== undefined) return `invalid annotations: invalid name ${quoted(annotation)}`;
+  if (annotation !== undefined) return `invalid annotations: invalid name ${quoteText(annotation)}`;
   return undefined;
 }
 
@@ -177,7 +192,7 @@ function filterOf(
   const params = Params.of(request);
   const asked = (name: string): boolean => isTrue(params.text(name) ?? "true");
   const [active, silenced, inhibited] = ["active", "silenced", "inhibited"].map(asked);
-  const matchers = said(() => params.all("filter").map(parseMatcher));
+  const matchers = parseOrBadRequest(() => params.all("filter").map(parseMatcher));
   return (alert) => {
     if (alert.endsAtMs < nowMs || !matchesAll(matchers, alert.labels)) return undefined;
     const status = router.statusOf(alert);
@@ -196,12 +211,15 @@ const isTrue = (text: string): boolean =>
 function receiverFilter(request: FastifyRequest): (receiver: string) => boolean {
   const given = Params.of(request).text("receiver");
   if (given === undefined) return () => true;
-  const pattern = said(() => compilePattern(`^(?:${given})$`), "failed to parse receiver param: ");
+  const pattern = parseOrBadRequest(
+    () => compilePattern(`^(?:${given})$`),
+    "failed to parse receiver param: ",
+  );
   return (receiver) => pattern.matcher(receiver).find();
 }
 
 /** What cannot be read is the asker's mistake, in the reader's words. */
-export function said<Read>(read: () => Read, before = ""): Read {
+export function parseOrBadRequest<Read>(read: () => Read, before = ""): Read {
   try {
     return read();
   } catch (thrown) {
@@ -210,7 +228,7 @@ export function said<Read>(read: () => Read, before = ""): Read {
   }
 }
 
-function shownAlert(alert: RoutedAlert, status: AlertStatus, receivers: readonly string[]) {
+function toGettableAlert(alert: RoutedAlert, status: AlertStatus, receivers: readonly string[]) {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     annotations: alert.annotations,

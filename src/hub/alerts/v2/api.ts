@@ -1,13 +1,13 @@
 /** Alertmanager's API, version 2, so that amtool and Prometheus find here what they find there. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../../../base/error.ts";
+import { formatError } from "../../../base/error.ts";
 import { addAlerts } from "./alerts.ts";
 import type { V2Context } from "./context.ts";
 import { maxAlertOpenings } from "../../limits/alert-quota.ts";
 import { countOpenings } from "../../limits/json-size.ts";
-import { tooMany, unreadable, V2Failure, wrongMedia } from "./failure.ts";
+import { tooMany, unreadable, AlertmanagerApiError, unsupportedMediaType } from "./failure.ts";
 import { addSilences } from "./silences.ts";
-import { addGeneral } from "./status.ts";
+import { addStatusRoutes } from "./status.ts";
 
 /** A plugin of its own, so that its errors and bodies have Alertmanager's shape and the hub's others do not. */
 export async function addAlertmanagerApi(app: FastifyInstance, context: V2Context): Promise<void> {
@@ -23,19 +23,19 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
       try {
         done(null, bytes.length === 0 ? undefined : JSON.parse(bytes.toString("utf8")));
       } catch (thrown) {
-        done(unreadable(what, sayError(thrown)), undefined);
+        done(unreadable(what, formatError(thrown)), undefined);
       }
     });
     api.addContentTypeParser("*", (request, _payload, done) =>
-      done(wrongMedia(request.headers["content-type"] ?? ""), undefined),
+      done(unsupportedMediaType(request.headers["content-type"] ?? ""), undefined),
     );
     api.addHook("onRequest", async (_request, reply) => {
       reply.header("cache-control", "no-store");
     });
     api.setErrorHandler(async (thrown, request, reply) => {
-      if (thrown instanceof V2Failure && thrown.retryAfterSeconds !== undefined)
+      if (thrown instanceof AlertmanagerApiError && thrown.retryAfterSeconds !== undefined)
         reply.header("retry-after", thrown.retryAfterSeconds);
-      if (thrown instanceof V2Failure)
+      if (thrown instanceof AlertmanagerApiError)
         return reply
           .code(thrown.status)
           .type("application/json")
@@ -46,17 +46,17 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
       if (code === 500)
         context.log.error("a request about alerts failed", {
           path: request.url.slice(0, 200),
-          error: sayError(thrown),
+          error: formatError(thrown),
         });
       const message =
         code === 413
           ? "the request is too large"
           : code < 500
-            ? sayError(thrown)
+            ? formatError(thrown)
             : "gpulse could not answer: its log says why";
       return reply.code(code).type("application/json").send({ code, message });
     });
-    addGeneral(api, context);
+    addStatusRoutes(api, context);
     addAlerts(api, context);
     addSilences(api, context);
   });

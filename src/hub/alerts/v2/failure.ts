@@ -1,6 +1,6 @@
 /** Failures as Alertmanager's API answers them: a sentence alone, or what its schema check says with a code of its own. */
 
-export class V2Failure extends Error {
+export class AlertmanagerApiError extends Error {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfterSeconds: number | undefined;
@@ -18,30 +18,33 @@ export class V2Failure extends Error {
   }
 }
 
-const coded = (status: number, code: number, message: string): V2Failure =>
-  new V2Failure(status, message, { code, message });
+const coded = (status: number, code: number, message: string): AlertmanagerApiError =>
+  new AlertmanagerApiError(status, message, { code, message });
 
 export const tooMany = (
   status: 413 | 429,
   message: string,
   retryAfterSeconds?: number,
-): V2Failure => new V2Failure(status, message, { code: status, message }, retryAfterSeconds);
+): AlertmanagerApiError =>
+  new AlertmanagerApiError(status, message, { code: status, message }, retryAfterSeconds);
 
-export const badRequest = (sentence: string): V2Failure => new V2Failure(400, sentence);
-export const unreadable = (what: string, why: string): V2Failure =>
+export const badRequest = (sentence: string): AlertmanagerApiError =>
+  new AlertmanagerApiError(400, sentence);
+export const unreadable = (what: string, why: string): AlertmanagerApiError =>
   coded(400, 400, `parsing ${what} body from "" failed, because ${why}`);
-export const missing = (name: string): V2Failure => coded(422, 602, `${name} in body is required`);
-export const tooFew = (name: string): V2Failure =>
+export const missing = (name: string): AlertmanagerApiError =>
+  coded(422, 602, `${name} in body is required`);
+export const tooFew = (name: string): AlertmanagerApiError =>
   coded(422, 612, `${name} in body should have at least 1 items`);
-export const noUuid = (given: string): V2Failure =>
+export const invalidUuid = (given: string): AlertmanagerApiError =>
   coded(422, 601, `silenceID in path must be of type uuid: ${JSON.stringify(given)}`);
-export const noUri = (name: string, given: string): V2Failure =>
+export const invalidUri = (name: string, given: string): AlertmanagerApiError =>
   coded(422, 601, `${name} in body must be of type uri: ${JSON.stringify(given)}`);
-export const wrongMedia = (given: string): V2Failure =>
+export const unsupportedMediaType = (given: string): AlertmanagerApiError =>
   coded(
     415,
     415,
     `unsupported media type ${JSON.stringify(given)}, only [application/json] are allowed`,
   );
-export const elsewhere = (urls: readonly string[]): V2Failure =>
+export const routedExternally = (urls: readonly string[]): AlertmanagerApiError =>
   coded(404, 404, `alerts of this hub are routed by ${urls.join(", ")}: ask there`);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { shownConfig } from "./public-config.ts";
+import { renderPublicConfig } from "./public-config.ts";
 
 test("keys that came after Alertmanager 0.25 are left out at every depth, and named", async () => {
-  const shown = await shownConfig(`
+  const shown = await renderPublicConfig(`
 global: { http_config: { proxy_url: 'http://u:hunter2@p', no_proxy: a } }
 route: { receiver: a, labels: { b: c }, routes: [{ receiver: a, matchers: [x="y"], labels: { b: d } }] }
 receivers:

@@ -42,7 +42,7 @@ const inhibitKeys =
 /** These two may be `<secret>` to it; any other address must look like one. */
 const secretAddresses = new Set(["slack_configs.api_url", "discord_configs.webhook_url"]);
 
-export async function shownConfig(source: string): Promise<string> {
+export async function renderPublicConfig(source: string): Promise<string> {
   const [{ parse, stringify }, redacted] = [
     await import("../../../config/yaml.ts"),
     await redactConfig(source),

@@ -10,9 +10,9 @@ import type {
 import { silenceNotFound, silenceState } from "../../../alerting/route/silences.ts";
 import { GpulseError } from "../../../base/error.ts";
 import { Params } from "../../api/params.ts";
-import { said } from "./alerts.ts";
+import { parseOrBadRequest } from "./alerts.ts";
 import type { V2Context } from "./context.ts";
-import { missing, noUuid, tooFew, V2Failure } from "./failure.ts";
+import { missing, invalidUuid, tooFew, AlertmanagerApiError } from "./failure.ts";
 import { Body } from "./read.ts";
 
 const silenceBodyBytes = 256 * 1024;
@@ -20,7 +20,7 @@ const order: readonly SilenceState[] = ["active", "pending", "expired"];
 
 export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context): void {
   app.get("/api/v2/silences", async (request, reply) => {
-    const wanted = said(() => Params.of(request).all("filter").map(parseMatcher));
+    const wanted = parseOrBadRequest(() => Params.of(request).all("filter").map(parseMatcher));
     const now = nowMs();
     const found = router()
       .silences.all.filter(({ matchers }) =>
@@ -32,7 +32,7 @@ export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context):
         ),
       )
       .sort((left, right) => inOrder(left, right, now))
-      .map((silence) => shownSilence(silence, now));
+      .map((silence) => toGettableSilence(silence, now));
     return reply.send(found);
   });
 
@@ -43,14 +43,17 @@ export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context):
       return await reply.send({ silenceID: router().silences.set(asked, nowMs()) });
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
-      throw new V2Failure(thrown.message === silenceNotFound ? 404 : 400, thrown.message);
+      throw new AlertmanagerApiError(
+        thrown.message === silenceNotFound ? 404 : 400,
+        thrown.message,
+      );
     }
   });
 
   app.get<{ Params: { id: string } }>("/api/v2/silence/:id", async ({ params }, reply) => {
     const silence = router().silences.get(uuid(params.id));
     if (silence === undefined) return reply.code(404).send();
-    return shownSilence(silence, nowMs());
+    return toGettableSilence(silence, nowMs());
   });
 
   app.delete<{ Params: { id: string } }>("/api/v2/silence/:id", async ({ params }, reply) => {
@@ -60,14 +63,14 @@ export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context):
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
       // Alertmanager 0.25's own answer, which its client knows how to show.
-      throw new V2Failure(500, thrown.message);
+      throw new AlertmanagerApiError(500, thrown.message);
     }
     return reply.code(200).send();
   });
 }
 
 function uuid(given: string): string {
-  if (!/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(given)) throw noUuid(given);
+  if (!/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(given)) throw invalidUuid(given);
   return given.toLowerCase();
 }
 
@@ -105,7 +108,7 @@ function inOrder(left: StoredSilence, right: StoredSilence, nowMs: number): numb
   return one === "pending" ? left.startsAtMs - right.startsAtMs : right.endsAtMs - left.endsAtMs;
 }
 
-function shownSilence(silence: StoredSilence, nowMs: number) {
+function toGettableSilence(silence: StoredSilence, nowMs: number) {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     id: silence.id,

@@ -1,12 +1,12 @@
 /** `/api/v2/status` and `/api/v2/receivers`. */
 import type { FastifyInstance } from "fastify";
 import type { V2Context } from "./context.ts";
-import { shownConfig } from "./public-config.ts";
+import { renderPublicConfig } from "./public-config.ts";
 
-export function addGeneral(app: FastifyInstance, context: V2Context): void {
+export function addStatusRoutes(app: FastifyInstance, context: V2Context): void {
   app.get("/api/v2/status", async () => ({
     cluster: { peers: [], status: "disabled" },
-    config: { original: await shownConfig(context.router().config.source) },
+    config: { original: await renderPublicConfig(context.router().config.source) },
     uptime: new Date(context.startedMs).toISOString(),
     versionInfo: {
       branch: "",

@@ -2,12 +2,12 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { holdYoung } from "../../../base/heap.ts";
-import type { Hold } from "../admission.ts";
-import { ReceiveFailure } from "../failure.ts";
+import { limitYoungGeneration } from "../../../base/heap.ts";
+import type { AdmissionHold } from "../admission.ts";
+import { ReceiveError } from "../failure.ts";
 import type { DecodeKind, DecodeKinds } from "./decoders.ts";
 import { Decoders } from "./decoders.ts";
-import type { DecodeAnswer, DecodeJob } from "./thread.ts";
+import type { DecodeResult, DecodeJob } from "./thread.ts";
 
 /** Decoding so much takes some 10 ms in the worst case; agents and Prometheus send less. */
 const largeBytes = 256 * 1024;
@@ -40,13 +40,13 @@ export class BodyDecoder {
   /**
    * @param hold of the request: a large body waits for its turn, and gives it back when it is decoded
    * @param bytes how large the body is once it is unpacked
-   * @throws ReceiveFailure or BatchTooLarge where the body cannot be accepted.
+   * @throws ReceiveError or BatchTooLargeError where the body cannot be accepted.
    */
   async decode<Kind extends DecodeKind>(
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
-    hold: Pick<Hold, "enterLarge" | "leaveLarge">,
+    hold: Pick<AdmissionHold, "enterLarge" | "leaveLarge">,
     bytes = body.length,
   ): Promise<DecodeKinds[Kind]["result"]> {
     try {
@@ -74,7 +74,7 @@ export class BodyDecoder {
         maxYoungGenerationSizeMb: this.#maxHeapMib / 8,
       },
     });
-    worker.once("online", holdYoung);
+    worker.once("online", limitYoungGeneration);
     return worker;
   }
 
@@ -91,11 +91,11 @@ export class BodyDecoder {
         this.#idle = setTimeout(() => void this.close(), idleMs).unref();
         settle();
       };
-      const answered = ({ result, refused, failed }: DecodeAnswer): void =>
+      const answered = ({ result, refused, failed }: DecodeResult): void =>
         end(() => {
           if (result !== undefined) resolve(result);
           else if (refused === undefined) reject(new Error(failed ?? "the decode worker failed"));
-          else reject(new ReceiveFailure(refused.status, refused.outcome, refused.message));
+          else reject(new ReceiveError(refused.status, refused.outcome, refused.message));
         });
       // It ran out of memory or time: the body is what is wrong, and the next one gets another thread.
       const lost = (): void =>
@@ -115,8 +115,8 @@ export class BodyDecoder {
   }
 }
 
-const tooCostly = (): ReceiveFailure =>
-  new ReceiveFailure(
+const tooCostly = (): ReceiveError =>
+  new ReceiveError(
     413,
     "too_large_request",
     "the request takes too long or too much memory to decode: send less at a time",

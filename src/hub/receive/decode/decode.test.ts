@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ReceiveFailure } from "../failure.ts";
-import { BatchTooLarge } from "../../../formats/samples/limits.ts";
+import { ReceiveError } from "../failure.ts";
+import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
 import { Decoders } from "./decoders.ts";
 import { countOpenings } from "../../limits/json-size.ts";
 
@@ -29,7 +29,9 @@ test.for<[string, string]>([
     }),
   ],
 ])("%s are refused before they are made", ([, text]) =>
-  expect(() => new Decoders().decode("json", Buffer.from(text), options)).toThrow(BatchTooLarge),
+  expect(() => new Decoders().decode("json", Buffer.from(text), options)).toThrow(
+    BatchTooLargeError,
+  ),
 );
 
 test("labels that many series name by reference are bounded, in lines too", () => {
@@ -37,9 +39,9 @@ test("labels that many series name by reference are bounded, in lines too", () =
   const line = tags + Array.from({ length: 3_000 }, (_, at) => `f${at}=1`).join(",");
   expect(() =>
     new Decoders().decode("influx", Buffer.from(line), { unitMs: 1e-6, nowMs: options.nowMs }),
-  ).toThrow(BatchTooLarge);
+  ).toThrow(BatchTooLargeError);
 });
 
 test("what is not valid is refused as malformed", () => {
-  expect(() => new Decoders().decode("json", Buffer.from("{"), options)).toThrow(ReceiveFailure);
+  expect(() => new Decoders().decode("json", Buffer.from("{"), options)).toThrow(ReceiveError);
 });

@@ -1,5 +1,5 @@
 /** Request bodies to sample batches, one decoder for each receiver. Runs on the hub's thread or on the decode worker's. */
-import { LineDecoder, TooManyBadLines } from "../../../formats/influx/decode.ts";
+import { LineDecoder, TooManyBadLinesError } from "../../../formats/influx/decode.ts";
 import type { DecodedLines, LineOptions } from "../../../formats/influx/decode.ts";
 import type { OtlpBatch } from "../../../formats/otlp/decode/batch.ts";
 import { otlpBatch } from "../../../formats/otlp/decode/batch.ts";
@@ -13,7 +13,7 @@ import { decodePush } from "../../../formats/push/decode.ts";
 import { decodeWriteRequestV2 } from "../../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../../formats/remote-write/decode.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
-import { BatchTooLarge, maxBatchSeries } from "../../../formats/samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../../formats/samples/limits.ts";
 import { decompressSnappy, SnappyError } from "../../../formats/snappy/decompress.ts";
 import { maxBodyBytes } from "../body.ts";
 import { malformed } from "../failure.ts";
@@ -61,7 +61,7 @@ export class Decoders {
       }),
   };
 
-  /** @throws ReceiveFailure or BatchTooLarge where the body cannot be accepted. */
+  /** @throws ReceiveError or BatchTooLargeError where the body cannot be accepted. */
   decode<Kind extends DecodeKind>(
     kind: Kind,
     body: Buffer,
@@ -82,7 +82,7 @@ export class Decoders {
 
 function jsonText(body: Buffer, maxOpenings: number): string {
   if (countOpenings(body, maxOpenings) > maxOpenings)
-    throw new BatchTooLarge(`${maxOpenings} objects and lists`);
+    throw new BatchTooLargeError(`${maxOpenings} objects and lists`);
   return body.toString("utf8");
 }
 
@@ -90,7 +90,7 @@ function explained<Result>(what: string, decode: () => Result): Result {
   try {
     return decode();
   } catch (thrown) {
-    if (thrown instanceof TooManyBadLines) throw malformed(thrown.message);
+    if (thrown instanceof TooManyBadLinesError) throw malformed(thrown.message);
     if (
       thrown instanceof ProtoError ||
       thrown instanceof OtlpError ||

@@ -1,10 +1,10 @@
 /** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
 import { parentPort } from "node:worker_threads";
-import { sayError } from "../../../base/error.ts";
+import { formatError } from "../../../base/error.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
-import { BatchTooLarge } from "../../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
 import type { RequestOutcome } from "../failure.ts";
-import { ReceiveFailure } from "../failure.ts";
+import { ReceiveError } from "../failure.ts";
 import type { DecodeKind, DecodeKinds } from "./decoders.ts";
 import { Decoders } from "./decoders.ts";
 
@@ -14,7 +14,7 @@ export interface DecodeJob {
   readonly options: DecodeKinds[DecodeKind]["options"];
 }
 
-export interface DecodeAnswer {
+export interface DecodeResult {
   readonly result?: DecodeKinds[DecodeKind]["result"];
   readonly refused?: {
     readonly status: number;
@@ -32,16 +32,16 @@ port.on("message", ({ kind, body, options }: DecodeJob) => {
   const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
   try {
     const result = decoders.decode(kind, bytes, options);
-    port.postMessage({ result } satisfies DecodeAnswer, buffersOf(result.batch));
+    port.postMessage({ result } satisfies DecodeResult, buffersOf(result.batch));
   } catch (thrown) {
     port.postMessage(answerOf(thrown));
   }
 });
 
-function answerOf(thrown: unknown): DecodeAnswer {
-  if (thrown instanceof BatchTooLarge)
+function answerOf(thrown: unknown): DecodeResult {
+  if (thrown instanceof BatchTooLargeError)
     return { refused: { status: 413, outcome: "too_large_request", message: thrown.message } };
-  if (!(thrown instanceof ReceiveFailure)) return { failed: sayError(thrown) };
+  if (!(thrown instanceof ReceiveError)) return { failed: formatError(thrown) };
   const { status, outcome, message } = thrown;
   return { refused: { status, outcome, message } };
 }

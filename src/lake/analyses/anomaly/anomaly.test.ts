@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../sources/sim/random.ts";
 import { Episode } from "./episode.ts";
-import type { Given } from "./fixture.ts";
-import { madeUp, startMs, summary, watchAll } from "./fixture.ts";
+import type { FixtureValues } from "./fixture.ts";
+import { makeFrames, startMs, summary, watchAll } from "./fixture.ts";
 import { Peers } from "./peers.ts";
 import { AnomalySeries } from "./series.ts";
 import { kindOfWork, Measure } from "./work.ts";
@@ -14,7 +14,7 @@ const gb = 1e9;
 function ordinary(
   second: number,
   random: Random,
-): Required<Pick<Given, "watts" | "utilization" | "celsius" | "memoryBytes">> {
+): Required<Pick<FixtureValues, "watts" | "utilization" | "celsius" | "memoryBytes">> {
   const isBusy = Math.floor(second / (4 * minute)) % 2 === 0;
   const sinceSwitch = second % (4 * minute);
   const watts = isBusy ? 500 : 120;
@@ -30,11 +30,11 @@ function ordinary(
 
 function watchOrdinary(
   minutes: number,
-  change: (second: number, usual: ReturnType<typeof ordinary>) => Given | undefined,
+  change: (second: number, usual: ReturnType<typeof ordinary>) => FixtureValues | undefined,
 ) {
   const random = new Random(1, "made-up");
   return watchAll(
-    madeUp(minutes * minute, (second) => change(second, { ...ordinary(second, random) })),
+    makeFrames(minutes * minute, (second) => change(second, { ...ordinary(second, random) })),
   );
 }
 
@@ -148,7 +148,7 @@ test("readings that are absent are no zeroes: a card that tells little is watche
 test("gaps, doubles and frames that come late do no harm", () => {
   const random = new Random(1, "gaps");
   const frames = [
-    ...madeUp(120 * minute, (second) =>
+    ...makeFrames(120 * minute, (second) =>
       second % 1_000 > 900 || random.chance(0.05) ? undefined : ordinary(second, random),
     ),
   ];
@@ -263,7 +263,7 @@ test.each([
 test("GPUs of two hosts with one uuid are watched apart", () => {
   const { watch } = watchAll(
     ["ws-1", "ws-2"].flatMap((host, at) =>
-      [...madeUp(10, () => ({ watts: 20 + at * 280 }))].map((frame) => ({
+      [...makeFrames(10, () => ({ watts: 20 + at * 280 }))].map((frame) => ({
         ...frame,
         layout: {
           series: frame.layout.series.map((series) => ({

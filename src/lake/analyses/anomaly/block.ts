@@ -7,7 +7,7 @@ const memorySeconds = [15, 60, 240] as const;
 /** After a gap nobody knows what the card did, and its heatsink remembers it for this long. */
 const settleMs = 5 * 60_000;
 
-export interface Block {
+export interface ReadingBlock {
   readonly endMs: number;
   readonly spanMs: number;
   readonly powerWatts: number;
@@ -54,7 +54,7 @@ const startupMs = 30_000;
 const busyFrom = 0.3;
 const atCap = 0.85;
 
-export class Blocks {
+export class ReadingBlocks {
   readonly #past = memorySeconds.map(() => ({ watts: 0, mean: new Mean() }));
   readonly #power = new Mean();
   readonly #utilization = new Mean();
@@ -75,7 +75,7 @@ export class Blocks {
   #settledMs = Number.POSITIVE_INFINITY;
 
   /** Takes the instant in; gives the block that it ends, if it ends one. */
-  add(timeMs: number, now: Readings): Block | undefined {
+  add(timeMs: number, now: Readings): ReadingBlock | undefined {
     const gapMs = timeMs - this.#lastMs;
     if (gapMs <= 0) return undefined;
     const watts = now.get("powerWatts");
@@ -131,10 +131,10 @@ export class Blocks {
     if (!capped) this.#freeHertz = Math.max(this.#freeHertz ?? 0, hertz);
   }
 
-  #end(): Block {
+  #end(): ReadingBlock {
     const endMs = this.#lastMs;
     const [fast, middle, slow] = this.#past;
-    const block: Block = {
+    const block: ReadingBlock = {
       endMs,
       spanMs: blockMs,
       powerWatts: this.#power.take() ?? 0,

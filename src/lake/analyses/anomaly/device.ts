@@ -1,10 +1,10 @@
 /** One GPU under watch: its readings, its blocks, its detectors and what they have told. Holds a few kilobytes, whatever it has seen. */
 import type { Anomaly, AnomalyChange, AnomalyDevice, AnomalyKind, Evidence } from "./anomaly.ts";
 import { kindFacts } from "./anomaly.ts";
-import { Blocks } from "./block.ts";
+import { ReadingBlocks } from "./block.ts";
 import { ClockDetector } from "./detectors/clock.ts";
 import { CoolingDetector } from "./detectors/cooling.ts";
-import type { Detector, Finding, Surroundings } from "./detectors/detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detectors/detector.ts";
 import { FanDetector } from "./detectors/fan.ts";
 import { LinkDetector } from "./detectors/link.ts";
 import { MemoryLeakDetector } from "./detectors/memory.ts";
@@ -19,7 +19,7 @@ import { Readings } from "./readings.ts";
 /** Cards that tell no limit are measured by this, until they draw more. */
 const usualLimitWatts = 300;
 
-interface Watched<Kind> {
+interface WatchedDetector<Kind> {
   readonly detector: Kind;
   readonly episode: Episode;
   evidence: Evidence | undefined;
@@ -27,18 +27,22 @@ interface Watched<Kind> {
 
 const watched = <Kind extends { readonly times: Detector["times"] }>(
   detector: Kind,
-): Watched<Kind> => ({ detector, episode: new Episode(detector.times), evidence: undefined });
+): WatchedDetector<Kind> => ({
+  detector,
+  episode: new Episode(detector.times),
+  evidence: undefined,
+});
 
-export class DeviceWatch {
+export class AnomalyDeviceWatch {
   readonly readings = new Readings();
   readonly #plan: PlannedDevice;
   readonly #peers: Peers;
-  readonly #blocks = new Blocks();
+  readonly #blocks = new ReadingBlocks();
   readonly #cooling = new CoolingDetector();
   readonly #spike = watched(new PowerSpikeDetector());
-  readonly #watched: readonly Watched<Detector>[];
+  readonly #watched: readonly WatchedDetector<Detector>[];
   #mostWatts = usualLimitWatts;
-  #around: Surroundings | undefined;
+  #around: DetectorContext | undefined;
   /** When its power was last read. */
   lastMs = Number.NEGATIVE_INFINITY;
   /** When it was last heard of at all. */
@@ -107,7 +111,7 @@ export class DeviceWatch {
     );
   }
 
-  #surroundings(): Surroundings {
+  #surroundings(): DetectorContext {
     const { readings } = this;
     this.#mostWatts = Math.max(this.#mostWatts, readings.get("powerWatts") ?? 0);
     const scaleWatts = readings.get("powerLimitWatts") ?? this.#mostWatts;
@@ -116,7 +120,7 @@ export class DeviceWatch {
     return this.#around;
   }
 
-  #heldBy({ detector }: Watched<Detector>): boolean {
+  #heldBy({ detector }: WatchedDetector<Detector>): boolean {
     const { family, outranks } = kindFacts[detector.kind];
     return this.#watched.some(
       (other) =>
@@ -134,11 +138,11 @@ export class DeviceWatch {
   }
 
   #look(
-    one: Watched<unknown>,
+    one: WatchedDetector<unknown>,
     kind: AnomalyKind,
     timeMs: number,
     spanMs: number,
-    { verdict, evidence }: Finding,
+    { verdict, evidence }: Detection,
     tell: (change: AnomalyChange) => void,
   ): void {
     // What is told is how it was at its worst, so that the words do not fade with the fault.
@@ -154,7 +158,7 @@ export class DeviceWatch {
   }
 
   #end(
-    one: Watched<{ restart?(): void }>,
+    one: WatchedDetector<{ restart?(): void }>,
     kind: AnomalyKind,
     timeMs: number,
     tell: (change: AnomalyChange) => void,

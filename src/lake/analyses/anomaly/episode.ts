@@ -1,7 +1,7 @@
 /** From single looks to one story: an episode begins once the departure has held, and ends once its absence has. One fault, one anomaly. */
 
 /** True: it departs. False: it does not, and would show if it did. Undefined: nothing can be said now (idle, no reading). */
-export type Verdict = boolean | undefined;
+export type DepartureVerdict = boolean | undefined;
 
 export interface EpisodeTimes {
   readonly beginAfterMs: number;
@@ -36,7 +36,7 @@ export class Episode {
   }
 
   /** What changed with this look over the last `spanMs`. */
-  look(timeMs: number, spanMs: number, verdict: Verdict): "began" | "ended" | undefined {
+  look(timeMs: number, spanMs: number, verdict: DepartureVerdict): "began" | "ended" | undefined {
     if (verdict === undefined) {
       this.#quietMs += spanMs;
       if (this.active) return this.#quietMs >= silentMs ? this.end() : this.#accept(timeMs);

@@ -9,7 +9,7 @@ import type { Layout } from "../../../model/layout.ts";
 import { LayoutBuilder } from "../../../model/layout.ts";
 import { tierIntervals } from "../../../pipeline/pipeline.ts";
 import { Emitter } from "../../../sources/sim/emit/emitter.ts";
-import { Fleet } from "../../../sources/sim/fleet/fleet.ts";
+import { SimFleet } from "../../../sources/sim/fleet/fleet.ts";
 import { parseScenario } from "../../../sources/sim/scenario/load.ts";
 import type { Anomaly, AnomalyChange } from "./anomaly.ts";
 import { AnomalyWatch } from "./watch.ts";
@@ -19,7 +19,7 @@ export const startMs = Date.UTC(2026, 0, 5);
 /** Every frame of a scenario, as a source gives them. */
 export function* simulated(scenario: string, minutes: number, seed = 5): Generator<[Tier, Frame]> {
   const options = { seed, gpus: undefined, model: undefined };
-  const fleet = new Fleet(parseScenario(scenario, "test"), options, startMs);
+  const fleet = new SimFleet(parseScenario(scenario, "test"), options, startMs);
   const emitter = new Emitter(fleet, "lab");
   const every = tierIntervals(1_000);
   for (let elapsedMs = 0; elapsedMs < minutes * 60_000; elapsedMs += 1_000) {
@@ -31,13 +31,13 @@ export function* simulated(scenario: string, minutes: number, seed = 5): Generat
   }
 }
 
-export interface Told {
+export interface AnomalyWatchResult {
   readonly began: readonly Anomaly[];
   readonly changes: readonly AnomalyChange[];
   readonly watch: AnomalyWatch;
 }
 
-export function watchAll(frames: Iterable<Frame>): Told {
+export function watchAll(frames: Iterable<Frame>): AnomalyWatchResult {
   const watch = new AnomalyWatch();
   const changes: AnomalyChange[] = [];
   watch.subscribe((change) => changes.push(change));
@@ -46,7 +46,11 @@ export function watchAll(frames: Iterable<Frame>): Told {
   return { began, changes, watch };
 }
 
-export function watchSimulated(scenario: string, minutes: number, seed?: number): Told {
+export function watchSimulated(
+  scenario: string,
+  minutes: number,
+  seed?: number,
+): AnomalyWatchResult {
   return watchAll(framesOf(simulated(scenario, minutes, seed)));
 }
 
@@ -67,7 +71,7 @@ const card: Device = {
 };
 
 /** What a test gives at a second; what it leaves out is absent. */
-export interface Given {
+export interface FixtureValues {
   readonly watts?: number;
   readonly utilization?: number;
   readonly celsius?: number;
@@ -82,9 +86,9 @@ const memoryTotalBytes = 100e9;
 const limitWatts = 700;
 
 /** One GPU, second by second; nothing at a second for which the test gives nothing. */
-export function* madeUp(
+export function* makeFrames(
   seconds: number,
-  at: (second: number) => Given | undefined,
+  at: (second: number) => FixtureValues | undefined,
 ): Generator<Frame> {
   for (let second = 0; second < seconds; second++) {
     const given = at(second);

@@ -8,13 +8,13 @@ const leastPeers = 4;
 const mostWork = 1_024;
 const rememberMs = 60_000;
 
-interface Told {
+interface PeerValue {
   value: number;
   timeMs: number;
 }
 
 interface Side {
-  readonly told: Map<string, Told>;
+  readonly told: Map<string, PeerValue>;
   slot: number;
   common: number;
 }

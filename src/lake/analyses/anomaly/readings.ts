@@ -24,9 +24,12 @@ export const fields = [
   "linkGeneration",
   "linkWidth",
 ] as const;
-export type Field = (typeof fields)[number];
+export type AnomalyField = (typeof fields)[number];
 
-const fieldAt = Object.fromEntries(fields.map((field, at) => [field, at])) as Record<Field, number>;
+const fieldAt = Object.fromEntries(fields.map((field, at) => [field, at])) as Record<
+  AnomalyField,
+  number
+>;
 
 /** The newest readings of one device over all schedules. */
 export class Readings {
@@ -36,7 +39,7 @@ export class Readings {
   owner: string | undefined;
   model = "";
 
-  get(field: Field): number | undefined {
+  get(field: AnomalyField): number | undefined {
     const at = fieldAt[field];
     return this.#there[at] === 1 ? this.#values[at] : undefined;
   }
@@ -83,7 +86,7 @@ export interface PlannedDevice {
   readonly beats: boolean;
 }
 
-export class LayoutPlans {
+export class AnomalyLayoutPlans {
   readonly #plans = new WeakMap<Layout, readonly PlannedDevice[]>();
 
   of(layout: Layout): readonly PlannedDevice[] {
@@ -93,7 +96,7 @@ export class LayoutPlans {
   }
 }
 
-interface Draft {
+interface DevicePlanBuilder {
   readonly labels: LabelSet;
   readonly slots: number[];
   readonly owners: Owner[];
@@ -103,7 +106,7 @@ interface Draft {
 }
 
 function planLayout({ series }: Layout): readonly PlannedDevice[] {
-  const drafts = new Map<string, Draft>();
+  const drafts = new Map<string, DevicePlanBuilder>();
   series.forEach((one, slot) => {
     const { metric, labels } = one;
     const uuid = metric.subject === "device" ? labelValue(labels, "uuid") : undefined;
@@ -164,7 +167,7 @@ function ownerOf(labels: LabelSet): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-const plain = new Map<MetricEntry, Field>([
+const plain = new Map<MetricEntry, AnomalyField>([
   [gpu.power, "powerWatts"],
   [gpu.utilization, "utilization"],
   [gpu.memoryControllerUtilization, "memoryUtilization"],
@@ -186,7 +189,7 @@ export const metricNames: readonly string[] = [
   gpu.ownerInfo,
 ].map(({ name }) => name);
 
-function fieldOf({ metric, labels }: Series): Field | undefined {
+function fieldOf({ metric, labels }: Series): AnomalyField | undefined {
   const label = (name: string): string | undefined => labelValue(labels, name);
   switch (metric) {
     case gpu.temperature:

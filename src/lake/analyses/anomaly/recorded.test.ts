@@ -1,13 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { loadRecording } from "../../../sources/sim/compare/load.ts";
-import type { Given } from "./fixture.ts";
-import { madeUp, summary, watchAll } from "./fixture.ts";
+import type { FixtureValues } from "./fixture.ts";
+import { makeFrames, summary, watchAll } from "./fixture.ts";
 
 const captures = new URL("../../../sources/sim/captures/", import.meta.url);
 
 /** What a real H200 did, a second of it at a time, from the start again when it is over. */
-function recorded(folder: string, job: string | undefined): (second: number) => Given {
+function recorded(folder: string, job: string | undefined): (second: number) => FixtureValues {
   const { rows } = loadRecording(fileURLToPath(new URL(folder, captures)));
   const firstMs = rows[0]?.timeMs ?? 0;
   const seconds = new Map(rows.map((row) => [Math.floor((row.timeMs - firstMs) / 1_000), row]));
@@ -35,13 +35,13 @@ test.each([
   ["h200-mixed", "benchmark-1"],
   ["h200-unseen", "benchmark-1"],
 ])("three hours of what a real card did (%s, job %s) are nothing to tell of", (folder, job) => {
-  expect(summary(watchAll(madeUp(3 * 3_600, recorded(folder, job))).began)).toEqual([]);
+  expect(summary(watchAll(makeFrames(3 * 3_600, recorded(folder, job))).began)).toEqual([]);
 });
 
 test("the same card 12 K hotter than before at the same work is told of", () => {
   const usual = recorded("h200-mixed", undefined);
   const { began } = watchAll(
-    madeUp(3 * 3_600, (second) => {
+    makeFrames(3 * 3_600, (second) => {
       const given = usual(second);
       const hotter = second > 2 * 3_600 && (given.watts ?? 0) > 300 ? 12 : 0;
       return given.celsius === undefined ? given : { ...given, celsius: given.celsius + hotter };

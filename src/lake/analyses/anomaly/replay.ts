@@ -8,10 +8,10 @@ import type { Frame } from "../../../model/frame.ts";
 import { FrameWriter } from "../../../model/frame.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { LayoutBuilder } from "../../../model/layout.ts";
-import type { Column, Queryable } from "../../../model/select.ts";
+import type { SampleColumn, Queryable } from "../../../model/select.ts";
 import { metricNames } from "./readings.ts";
 
-export interface ReplayOptions {
+export interface FrameReplayOptions {
   readonly fromMs: number;
   readonly toMs: number;
   /** Frames of one machine closer together are left out; 0 takes every one. */
@@ -24,7 +24,10 @@ const windowMs = 2 * 60_000;
 /** At one instant what changes rarely comes first, as sources give it. */
 const tierOrder: Readonly<Record<Tier, number>> = { static: 0, slow: 1, fast: 2 };
 
-export async function* replay(history: Queryable, options: ReplayOptions): AsyncGenerator<Frame> {
+export async function* replayFrames(
+  history: Queryable,
+  options: FrameReplayOptions,
+): AsyncGenerator<Frame> {
   const { fromMs, toMs, everyMs, signal } = options;
   const matchers = [{ name: "__name__", op: "=~", value: metricNames.join("|") }] as const;
   for (let startMs = fromMs; startMs < toMs; startMs += windowMs) {
@@ -52,13 +55,13 @@ export async function* replay(history: Queryable, options: ReplayOptions): Async
 class Group {
   readonly builder = new LayoutBuilder();
   readonly #order: number;
-  readonly #columns: Column[] = [];
+  readonly #columns: SampleColumn[] = [];
 
   constructor(tier: Tier) {
     this.#order = tierOrder[tier];
   }
 
-  add(column: Column, register: () => number): void {
+  add(column: SampleColumn, register: () => number): void {
     register();
     this.#columns.push(column);
   }

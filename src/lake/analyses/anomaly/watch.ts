@@ -1,9 +1,9 @@
 /** Watches every GPU of a stream of frames, live or replayed. What it knows follows from the frames alone: no clock, no chance, no I/O. */
 import type { Delivery } from "../../../pipeline/sink.ts";
 import type { Anomaly, AnomalyChange, AnomalyListener } from "./anomaly.ts";
-import { DeviceWatch } from "./device.ts";
+import { AnomalyDeviceWatch } from "./device.ts";
 import { Peers } from "./peers.ts";
-import { LayoutPlans } from "./readings.ts";
+import { AnomalyLayoutPlans } from "./readings.ts";
 
 /** Without a reading for so long an anomaly is no longer claimed; after a day the GPU is forgotten. */
 const claimMs = 10 * 60_000;
@@ -11,8 +11,8 @@ const forgetMs = 24 * 3_600_000;
 const sweepMs = 60_000;
 
 export class AnomalyWatch {
-  readonly #devices = new Map<string, DeviceWatch>();
-  readonly #plans = new LayoutPlans();
+  readonly #devices = new Map<string, AnomalyDeviceWatch>();
+  readonly #plans = new AnomalyLayoutPlans();
   readonly #peers = new Peers();
   readonly #listeners = new Set<AnomalyListener>();
   readonly #tell = (change: AnomalyChange): void => {
@@ -26,7 +26,7 @@ export class AnomalyWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  get devices(): Iterable<DeviceWatch> {
+  get devices(): Iterable<AnomalyDeviceWatch> {
     return this.#devices.values();
   }
 
@@ -42,7 +42,7 @@ export class AnomalyWatch {
       if (device === undefined) {
         // A GPU is watched from its first power reading on: parts of one and lost ones have none.
         if (plan.slots.length === 0) continue;
-        this.#devices.set(plan.key, (device = new DeviceWatch(plan, this.#peers)));
+        this.#devices.set(plan.key, (device = new AnomalyDeviceWatch(plan, this.#peers)));
       }
       device.readings.take(frame, plan);
       device.heardMs = timeMs;

@@ -4,8 +4,8 @@
  */
 import { totalmem } from "node:os";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { GpulseError, sayError } from "../../../base/error.ts";
-import type { Analysis, AnalysisResult, Cell } from "../analysis.ts";
+import { GpulseError, formatError } from "../../../base/error.ts";
+import type { Analysis, AnalysisResult, ResultCell } from "../analysis.ts";
 import { duckdbDialect, textSql } from "../dialect.ts";
 import type { AnalysisSettings } from "../parameters.ts";
 import type { LakeSpan, LakeView } from "../statement.ts";
@@ -134,7 +134,7 @@ export function resultOf(
   };
 }
 
-function cellOf(value: unknown): Cell {
+function cellOf(value: unknown): ResultCell {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" ? value : null;
@@ -142,7 +142,7 @@ function cellOf(value: unknown): Cell {
 
 function explain(thrown: unknown): Error {
   if (thrown instanceof GpulseError) return thrown;
-  const says = sayError(thrown);
+  const says = formatError(thrown);
   if (/out of memory/i.test(says))
     return new GpulseError(
       "ANALYSIS_TOO_LARGE",

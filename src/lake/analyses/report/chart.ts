@@ -136,4 +136,4 @@ export const escapeHtml = (text: string): string =>
     .replaceAll("'", "&#39;");
 
 /** For reports that are opened from a disk, where no server says it: they run nothing and fetch nothing, whatever got into them. */
-export const lockedIn = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`;
+export const contentSecurityMeta = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`;

@@ -1,8 +1,8 @@
 /** Which charts an answer is shown with. Pure. */
-import type { AnalysisResult, Cell } from "../analysis.ts";
+import type { AnalysisResult, ResultCell } from "../analysis.ts";
 import type { Chart } from "./chart.ts";
 
-interface Wanted {
+interface ReportChart {
   readonly title: string;
   readonly unit: string;
   readonly along: string;
@@ -11,7 +11,7 @@ interface Wanted {
   readonly kind: Chart["kind"];
 }
 
-const wanted: Readonly<Record<string, readonly Wanted[]>> = {
+const wanted: Readonly<Record<string, readonly ReportChart[]>> = {
   daily: [
     {
       title: "Mean utilization",
@@ -67,17 +67,18 @@ export function chartsOf(result: AnalysisResult): readonly Chart[] {
 
 function chartOf(
   result: AnalysisResult,
-  { title, unit, along, column, scale = 1, kind }: Wanted,
+  { title, unit, along, column, scale = 1, kind }: ReportChart,
 ): Chart {
   const at = placesOf(result);
-  const value = (row: readonly Cell[], name: string): Cell => row[at.get(name) ?? -1] ?? null;
+  const value = (row: readonly ResultCell[], name: string): ResultCell =>
+    row[at.get(name) ?? -1] ?? null;
   const labels = [...new Set(result.rows.map((row) => value(row, along)))].sort((a, b) =>
     typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
   );
-  const lines = new Map<string, Map<Cell, number>>();
+  const lines = new Map<string, Map<ResultCell, number>>();
   for (const row of result.rows) {
     const name = `${value(row, "host") ?? ""} GPU ${value(row, "gpu") ?? "?"}`.trim();
-    const points = lines.get(name) ?? new Map<Cell, number>();
+    const points = lines.get(name) ?? new Map<ResultCell, number>();
     const reading = value(row, column);
     if (typeof reading === "number") points.set(value(row, along), reading * scale);
     lines.set(name, points);

@@ -1,10 +1,10 @@
 /** A report in one file: tables and charts, light or dark as the reader has it, and nothing fetched from anywhere. Pure. */
 import type { AnalysisResult, ResultColumn } from "../analysis.ts";
-import { chartSvg, escapeHtml, lockedIn } from "./chart.ts";
+import { chartSvg, escapeHtml, contentSecurityMeta } from "./chart.ts";
 import { chartsOf } from "./charts.ts";
-import { cellText, headOf, leftOut, tableOf } from "./text.ts";
+import { cellText, headOf, countOmittedRows, tableOf } from "./text.ts";
 
-export interface ReportFacts {
+export interface AnalysisReportFacts {
   readonly input: string;
   readonly madeMs: number;
   readonly version: string;
@@ -34,10 +34,10 @@ path{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}rect,.
 ${Array.from({ length: 8 }, (_, place) => `.c${place}{color:var(--c${place})}`).join("")}
 @media print{body{max-width:none;padding:0}.wrap{overflow:visible}}`;
 
-export function htmlOf(results: readonly AnalysisResult[], facts: ReportFacts): string {
+export function htmlOf(results: readonly AnalysisResult[], facts: AnalysisReportFacts): string {
   const made = new Date(facts.madeMs).toISOString().replace("T", " ").slice(0, 16);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8">${lockedIn}<meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">${contentSecurityMeta}<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>GPU report</title><style>${style}</style></head><body>
 <h1>GPU report</h1>
 <p>Of ${escapeHtml(facts.input)}, made ${made} UTC by gpulse ${escapeHtml(facts.version)}. Days and hours in ${escapeHtml(facts.timezone)}.</p>
@@ -49,7 +49,7 @@ ${results.map(section).join("\n")}
 
 function section(result: AnalysisResult): string {
   const charts = chartsOf(result).map(chartSvg).join("");
-  const left = leftOut(result);
+  const left = countOmittedRows(result);
   return `<section id="${result.name}"><h2>${escapeHtml(result.title)}</h2>
 ${result.rows.length === 0 ? "<p>Nothing in this range.</p>" : `${charts === "" ? "" : `<div class="charts">${charts}</div>`}${table(result)}`}
 ${left === 0 ? "" : `<p>${left} more rows: ask for JSON or CSV to have them all.</p>`}</section>`;

@@ -1,5 +1,5 @@
 /** Answers for terminals and programs: columns of text, JSON and CSV. Pure; what is absent is shown as absent, never as 0. */
-import type { AnalysisResult, Cell, ResultColumn } from "../analysis.ts";
+import type { AnalysisResult, ResultCell, ResultColumn } from "../analysis.ts";
 
 /** JSON keeps every digit and says the unit of every column. */
 export function jsonOf(results: readonly AnalysisResult[]): string {
@@ -22,7 +22,7 @@ export function csvOf({ columns, rows }: AnalysisResult): string {
   return lines.map((line) => `${line.join(",")}\n`).join("");
 }
 
-function csvCell(value: Cell): string {
+function csvCell(value: ResultCell): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   // A cell that a spreadsheet would take for a formula stays a text.
@@ -46,7 +46,8 @@ export function tableOf({ columns, rows }: AnalysisResult): readonly (readonly s
   ];
 }
 
-export const leftOut = ({ rows }: AnalysisResult): number => Math.max(0, rows.length - maxShown);
+export const countOmittedRows = ({ rows }: AnalysisResult): number =>
+  Math.max(0, rows.length - maxShown);
 
 export const headOf = ({ name, unit }: ResultColumn): string => {
   const words = name
@@ -56,7 +57,7 @@ export const headOf = ({ name, unit }: ResultColumn): string => {
   return shown === "" ? words : `${words} (${shown})`;
 };
 
-export function cellText(value: Cell, { unit }: ResultColumn): string {
+export function cellText(value: ResultCell, { unit }: ResultColumn): string {
   if (value === null) return "–";
   if (typeof value === "string") return value;
   if (unit === "ratio") return fixed(value * 100, 1);

@@ -13,25 +13,25 @@ export const kubeletSocket = "/var/lib/kubelet/pod-resources/kubelet.sock";
 const mostBytes = 16 * 1_048_576;
 const unimplemented = 12;
 
-export interface AskOptions {
+export interface ListPodResourcesOptions {
   readonly socket: string;
   readonly deadlineMs: number;
 }
 
 /** The answer's bytes; rejects with one sentence. Kubelets before 1.20 know only v1alpha1, whose first fields are the same. */
-export async function listPodResources(options: AskOptions): Promise<Uint8Array> {
+export async function listPodResources(options: ListPodResourcesOptions): Promise<Uint8Array> {
   const newer = await call(options, "/v1.PodResourcesLister/List");
   if (newer.status !== unimplemented) return bodyOf(newer);
   return bodyOf(await call(options, "/v1alpha1.PodResourcesLister/List"));
 }
 
-interface Answer {
+interface GrpcResponse {
   readonly status: number;
   readonly message: string;
   readonly body: Buffer;
 }
 
-function bodyOf({ status, message, body }: Answer): Uint8Array {
+function bodyOf({ status, message, body }: GrpcResponse): Uint8Array {
   if (status !== 0)
     throw new Error(`the kubelet answered with grpc status ${status} ${message}`.trim());
   if (body.length < 5) throw new Error("the kubelet's answer is empty");
@@ -41,7 +41,10 @@ function bodyOf({ status, message, body }: Answer): Uint8Array {
   return body.subarray(5, 5 + length);
 }
 
-async function call({ socket, deadlineMs }: AskOptions, path: string): Promise<Answer> {
+async function call(
+  { socket, deadlineMs }: ListPodResourcesOptions,
+  path: string,
+): Promise<GrpcResponse> {
   let session: ClientHttp2Session | undefined;
   // Connected first: an HTTP/2 session hides why its socket could not be opened.
   const connection = connect(socket);
@@ -50,7 +53,7 @@ async function call({ socket, deadlineMs }: AskOptions, path: string): Promise<A
     const late = `the kubelet did not answer within ${deadlineMs} ms`;
     timer = setTimeout(() => reject(new Error(late)), deadlineMs);
   });
-  const answer = async (): Promise<Answer> => {
+  const answer = async (): Promise<GrpcResponse> => {
     await once(connection, "connect");
     // HTTP/2 is loaded only on machines that have a kubelet: it costs megabytes.
     const http2 = await import("node:http2");
@@ -75,7 +78,7 @@ function request(
   session: ClientHttp2Session,
   path: string,
   deadlineMs: number,
-  resolve: (answer: Answer) => void,
+  resolve: (answer: GrpcResponse) => void,
   reject: (error: Error) => void,
 ): void {
   const stream = session.request({

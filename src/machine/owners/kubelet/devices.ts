@@ -1,10 +1,10 @@
 /** Which container holds which device, kept fresh in the background: asked at most once in a while, one call at a time. */
-import { sayError, systemCode } from "../../../base/error.ts";
+import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { Attribution } from "../attribution.ts";
 import { known, unknown } from "../attribution.ts";
 import { listPodResources } from "./client.ts";
-import type { HeldDevice } from "./pod-resources.ts";
+import type { AllocatedDevice } from "./pod-resources.ts";
 import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
 
 export interface KubeletDevicesOptions {
@@ -18,7 +18,7 @@ export interface KubeletDevicesOptions {
 
 export class KubeletDevices {
   readonly #options: KubeletDevicesOptions;
-  #byDevice: ReadonlyMap<string, readonly HeldDevice[]> = new Map();
+  #byDevice: ReadonlyMap<string, readonly AllocatedDevice[]> = new Map();
   #reason: "unavailable" | "denied" | "failed" | undefined = "unavailable";
   #askedMs: number | undefined;
   #asking: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class KubeletDevices {
   }
 
   /** Everyone who holds the device: one container, or several where it is time-sliced; none where it is free. */
-  holders(deviceId: string): Attribution<readonly HeldDevice[]> {
+  holders(deviceId: string): Attribution<readonly AllocatedDevice[]> {
     if (this.#reason !== undefined) return unknown(this.#reason);
     return known(this.#byDevice.get(plainDeviceId(deviceId)) ?? []);
   }
@@ -46,7 +46,7 @@ export class KubeletDevices {
     const { socket, deadlineMs = 2_000, log } = this.#options;
     try {
       const held = decodePodResources(await listPodResources({ socket, deadlineMs }));
-      const byDevice = new Map<string, HeldDevice[]>();
+      const byDevice = new Map<string, AllocatedDevice[]>();
       for (const device of held) {
         const id = plainDeviceId(device.deviceId);
         byDevice.set(id, [...(byDevice.get(id) ?? []), device]);
@@ -58,7 +58,7 @@ export class KubeletDevices {
       const before = this.#reason;
       this.#reason = reasonOf(systemCode(thrown));
       if (this.#reason !== before && this.#reason !== "unavailable")
-        log.warn("pods cannot be told from the kubelet", { socket, trouble: sayError(thrown) });
+        log.warn("pods cannot be told from the kubelet", { socket, trouble: formatError(thrown) });
     }
   }
 }

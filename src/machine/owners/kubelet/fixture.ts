@@ -3,7 +3,7 @@ import { createServer } from "node:http2";
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import { rmSync } from "node:fs";
 
-export interface PodDraft {
+export interface FakePod {
   readonly pod: string;
   readonly namespace: string;
   readonly containers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -21,7 +21,7 @@ export function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-export function encodePodResources(pods: readonly PodDraft[]): Buffer {
+export function encodePodResources(pods: readonly FakePod[]): Buffer {
   return Buffer.concat(
     pods.map(({ pod, namespace, containers }) =>
       field(

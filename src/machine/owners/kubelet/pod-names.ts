@@ -2,7 +2,7 @@
  * Pod and container names from the kubelet's log folder, whose file names carry all of them:
  * `POD_NAMESPACE_CONTAINER-ID.log`. The cgroup tells only ids, and the device list only names: this joins the two.
  */
-import type { FileDoor } from "../../sysfs/file-access.ts";
+import type { FileAccess } from "../../sysfs/file-access.ts";
 import { listDir } from "../../sysfs/read.ts";
 import type { Attribution } from "../attribution.ts";
 import { known, unknown } from "../attribution.ts";
@@ -31,11 +31,11 @@ export function parseLogNames(files: readonly string[]): ReadonlyMap<string, Pod
 export class PodNames {
   readonly #folder: string;
   readonly #nowMs: () => number;
-  readonly #door: FileDoor | undefined;
+  readonly #door: FileAccess | undefined;
   #names: Attribution<ReadonlyMap<string, PodName>> = unknown("unavailable");
   #readMs: number | undefined;
 
-  constructor(folder: string, nowMs: () => number, door?: FileDoor) {
+  constructor(folder: string, nowMs: () => number, door?: FileAccess) {
     this.#folder = folder;
     this.#nowMs = nowMs;
     this.#door = door;

@@ -9,7 +9,7 @@
  */
 import { fields, textOf } from "./protobuf.ts";
 
-export interface HeldDevice {
+export interface AllocatedDevice {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
@@ -21,8 +21,8 @@ export interface HeldDevice {
 /** A node runs at most some hundred pods with some devices each. */
 const mostDevices = 65_536;
 
-export function decodePodResources(message: Uint8Array): readonly HeldDevice[] {
-  const held: HeldDevice[] = [];
+export function decodePodResources(message: Uint8Array): readonly AllocatedDevice[] {
+  const held: AllocatedDevice[] = [];
   for (const pod of messages(message, 1)) {
     const [name, namespace] = [text(pod, 1), text(pod, 2)];
     for (const container of messages(pod, 3)) {

@@ -6,13 +6,13 @@
 /** Bytes that are no message of this format. */
 export class WireError extends Error {}
 
-export interface Field {
+export interface ProtoField {
   readonly number: number;
   /** Only fields of type 2 (text, bytes, messages) carry something we read. */
   readonly bytes: Uint8Array | undefined;
 }
 
-export function* fields(message: Uint8Array): Generator<Field> {
+export function* fields(message: Uint8Array): Generator<ProtoField> {
   let at = 0;
   const varint = (): number => {
     let value = 0;

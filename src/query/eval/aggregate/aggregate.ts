@@ -1,8 +1,8 @@
 /** Aggregations: series into groups once, then each group for all steps. */
 import type { Aggregate } from "../../ast.ts";
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
-import { newSeries, type Scope } from "../scope.ts";
+import { newSeries, type EvalScope } from "../scope.ts";
 import { asScalar, asVector, isEmpty, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { extremes, groupsOf } from "./group.ts";
 import { countValues } from "./count-values.ts";
@@ -11,7 +11,7 @@ import { limitK, rankK } from "./rank.ts";
 import { reduceGroup } from "./reduce.ts";
 import { isStreamed, reduceStream } from "./stream.ts";
 
-export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Value> {
+export async function evalAggregate(expr: Aggregate, scope: EvalScope): Promise<Value> {
   if (isStreamed(expr, scope)) return vectorOf(await reduceStream(expr, scope));
   const param = expr.param === undefined ? undefined : await scope.evaluate(expr.param, scope);
   const input = asVector(await scope.evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
@@ -37,7 +37,7 @@ async function reduceAll(
   expr: Aggregate,
   input: readonly StepSeries[],
   params: Float64Array | undefined,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   if (expr.op === "quantile" && params !== undefined) checkQuantiles(expr, params, scope);
   const out: StepSeries[] = [];
@@ -51,7 +51,7 @@ async function reduceAll(
 }
 
 /** The extremes of all steps, not each, are what is warned of. */
-function checkQuantiles(expr: Aggregate, params: Float64Array, scope: Scope): void {
+function checkQuantiles(expr: Aggregate, params: Float64Array, scope: EvalScope): void {
   const span = expr.param?.span ?? expr.span;
   const { annotations } = scope.run;
   const [lowest, highest] = extremes(params);
@@ -64,8 +64,10 @@ function checkQuantiles(expr: Aggregate, params: Float64Array, scope: Scope): vo
 function wholeCounts(params: Float64Array): Float64Array | undefined {
   const [lowest, highest] = extremes(params);
   if (highest < 1) return undefined;
-  if (Number.isNaN(highest)) throw failed("Parameter value is NaN");
-  if (lowest <= -(2 ** 63)) throw failed(`Scalar value ${printShortest(lowest)} underflows int64`);
-  if (highest >= 2 ** 63) throw failed(`Scalar value ${printShortest(highest)} overflows int64`);
+  if (Number.isNaN(highest)) throw executionError("Parameter value is NaN");
+  if (lowest <= -(2 ** 63))
+    throw executionError(`Scalar value ${printShortest(lowest)} underflows int64`);
+  if (highest >= 2 ** 63)
+    throw executionError(`Scalar value ${printShortest(highest)} overflows int64`);
   return params.map(Math.trunc);
 }

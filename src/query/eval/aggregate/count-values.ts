@@ -1,20 +1,20 @@
 /** count_values: how many series have each value, the value as a label. */
 import type { Aggregate } from "../../ast.ts";
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { dropAll, keepOnly, withLabel } from "../../labels.ts";
 import { printFloat } from "../../number.ts";
 import { isLabelName, quote } from "../../quote.ts";
-import { eachSeries, newSeries, type Scope } from "../scope.ts";
+import { eachSeries, newSeries, type EvalScope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
 export async function countValues(
   expr: Aggregate,
   label: string,
   series: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
-  if (!isLabelName(label)) throw failed(`invalid label name ${quote(label)}`);
+  if (!isLabelName(label)) throw executionError(`invalid label name ${quote(label)}`);
   const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
   const out = new Map<string, StepSeries>();
   const outputFor = (labels: LabelSet, value: number): StepSeries => {

@@ -4,7 +4,7 @@ import { noLabels, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, keepOnly, signature } from "../../labels.ts";
 import type { StepSeries } from "../value.ts";
 
-export interface Group {
+export interface SeriesGroup {
   readonly labels: LabelSet;
   readonly series: StepSeries[];
 }
@@ -17,8 +17,8 @@ export function extremes(params: Float64Array): [lowest: number, highest: number
   ];
 }
 
-export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly Group[] {
-  const groups = new Groups<Group>(expr, (labels) => ({ labels, series: [] }));
+export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly SeriesGroup[] {
+  const groups = new Groups<SeriesGroup>(expr, (labels) => ({ labels, series: [] }));
   for (const one of input) groups.of(one.labels).series.push(one);
   return groups.all();
 }

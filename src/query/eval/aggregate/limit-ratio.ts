@@ -2,22 +2,22 @@
 import { Buffer } from "node:buffer";
 import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
-import { takeMask, type Scope } from "../scope.ts";
+import { takeMask, type EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
-import { extremes, type Group } from "./group.ts";
+import { extremes, type SeriesGroup } from "./group.ts";
 import { xxhash64 } from "./xxhash64.ts";
 
 export function limitRatio(
   expr: Aggregate,
   ratios: Float64Array,
-  groups: readonly Group[],
-  scope: Scope,
+  groups: readonly SeriesGroup[],
+  scope: EvalScope,
 ): readonly StepSeries[] {
   if (ratios.every((ratio) => ratio === 0)) return [];
   const span = expr.param?.span ?? expr.span;
-  if (ratios.some((ratio) => Number.isNaN(ratio))) throw failed("Ratio value is NaN");
+  if (ratios.some((ratio) => Number.isNaN(ratio))) throw executionError("Ratio value is NaN");
   const cap = (ratio: number, to: number): void => {
     const sentence = `ratio value should be between -1 and 1, got ${printShortest(ratio)}, capping to ${to}`;
     scope.run.annotations.warn(sentence, span);

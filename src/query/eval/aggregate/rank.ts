@@ -1,14 +1,14 @@
 /** topk, bottomk and limitk: some series of each group, unchanged. At one instant topk and bottomk also order them. */
 import { byValue } from "../functions/sort.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
-import type { Group } from "./group.ts";
+import type { SeriesGroup } from "./group.ts";
 
 export async function rankK(
-  group: Group,
+  group: SeriesGroup,
   counts: Float64Array,
   largest: boolean,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const kept = group.series.map(({ present }) => new Uint8Array(present.length));
   let order: readonly number[] = [];
@@ -95,7 +95,11 @@ class Best {
   }
 }
 
-export function limitK(group: Group, counts: Float64Array, scope: Scope): readonly StepSeries[] {
+export function limitK(
+  group: SeriesGroup,
+  counts: Float64Array,
+  scope: EvalScope,
+): readonly StepSeries[] {
   const left = new Float64Array(scope.grid.count).map((_, step) => counts[step] ?? 0);
   scope.run.takeSeries(group.series.length, scope.grid.count / 9);
   const out = group.series.map((one) => ({

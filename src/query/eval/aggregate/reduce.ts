@@ -1,7 +1,7 @@
 /** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
 import type { AggregateOp } from "../../ast.ts";
 import { quantileOf } from "../quantile.ts";
-import { eachSeries, type Scope } from "../scope.ts";
+import { eachSeries, type EvalScope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 import { reducerOf } from "./reducer.ts";
 
@@ -10,7 +10,7 @@ export async function reduceGroup(
   series: readonly StepSeries[],
   params: Float64Array | undefined,
   out: StepSeries,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<void> {
   const reducer = reducerOf(op, out);
   if (reducer !== undefined) {
@@ -43,7 +43,7 @@ function variance(values: Float64Array, count: number): number {
 async function gathered(
   series: readonly StepSeries[],
   out: StepSeries,
-  scope: Scope,
+  scope: EvalScope,
   answer: (values: Float64Array, count: number, step: number) => number,
 ): Promise<void> {
   const values = new Float64Array(series.length);

@@ -5,31 +5,34 @@
 import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
-import { newSeries, type Scope } from "../scope.ts";
+import { newSeries, type EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 import { Groups } from "./group.ts";
 import { reducerOf, type Reducer } from "./reducer.ts";
 
 const streamed = new Set<Aggregate["op"]>(["sum", "avg", "min", "max", "count", "group"]);
 
-export function isStreamed({ op, expr }: Aggregate, scope: Scope): boolean {
+export function isStreamed({ op, expr }: Aggregate, scope: EvalScope): boolean {
   return streamed.has(op) && comesOneByOne(expr, scope);
 }
 
-interface Reduced {
+interface ReducedGroup {
   readonly out: StepSeries;
   readonly reducer: Reducer;
   dropName: boolean;
 }
 
-export async function reduceStream(expr: Aggregate, scope: Scope): Promise<readonly StepSeries[]> {
-  const make = (labels: LabelSet): Reduced => {
+export async function reduceStream(
+  expr: Aggregate,
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
+  const make = (labels: LabelSet): ReducedGroup => {
     const out = newSeries(scope, labels, false);
     const reducer = reducerOf(expr.op, out);
     if (reducer === undefined) throw new Error(`BUG: ${expr.op} needs all series at once`);
     return { out, reducer, dropName: false };
   };
-  const groups = new Groups<Reduced>(expr, make);
+  const groups = new Groups<ReducedGroup>(expr, make);
   const before = scope.run.heldSamples;
   await visitOneByOne(expr.expr, scope, (series) => {
     const group = groups.of(series.labels);

@@ -5,11 +5,11 @@
 import type { Binary, Expr } from "../../ast.ts";
 import { typeOf } from "../../check.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
-import { newSeries, settle, type Scope } from "../scope.ts";
+import { newSeries, settle, type EvalScope } from "../scope.ts";
 import { asScalar, type StepSeries } from "../value.ts";
 import { comparisonOf } from "./operate.ts";
 
-export function isFilter(expr: Binary, scope: Scope): boolean {
+export function isFilter(expr: Binary, scope: EvalScope): boolean {
   const sides = sidesOf(expr);
   return (
     sides !== undefined &&
@@ -19,7 +19,10 @@ export function isFilter(expr: Binary, scope: Scope): boolean {
   );
 }
 
-export async function filterOneByOne(expr: Binary, scope: Scope): Promise<readonly StepSeries[]> {
+export async function filterOneByOne(
+  expr: Binary,
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
   const sides = sidesOf(expr);
   const compare = comparisonOf(expr.op);
   if (sides === undefined || compare === undefined) throw new Error("BUG: not a filter");

@@ -2,7 +2,7 @@
 import { isComparison, type Binary, type VectorMatching } from "../../ast.ts";
 import { labelValue, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, dropMetadata, keepOnly, withLabel } from "../../labels.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 
 /** The labels both sides were matched by. */
 export function matchLabels(labels: LabelSet, matching: VectorMatching): LabelSet {
@@ -16,7 +16,7 @@ export function resultLabels(
   one: LabelSet,
   expr: Binary,
   matching: VectorMatching,
-  scope: Scope,
+  scope: EvalScope,
 ): LabelSet {
   const losesName = !isComparison(expr.op) || (expr.bool && !scope.run.options.delayedNameRemoval);
   let labels = losesName ? dropMetadata(many) : many;

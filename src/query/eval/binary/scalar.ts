@@ -1,6 +1,6 @@
 /** Operators with a scalar on one side or on both. */
 import type { Binary } from "../../ast.ts";
-import { eachSeries, newSeries, renamed, settle, type Scope } from "../scope.ts";
+import { eachSeries, newSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
@@ -21,7 +21,7 @@ export async function vectorWithScalar(
   series: readonly StepSeries[],
   scalar: Float64Array,
   scalarLeft: boolean,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const operate = arithmeticOf(expr.op);
   const compare = comparisonOf(expr.op);
@@ -32,7 +32,7 @@ export async function vectorWithScalar(
   const changesName = operate !== undefined || expr.bool;
   const out: StepSeries[] = [];
   await eachSeries(scope, series, (one) => {
-    const labels = changesName ? renamed(scope, one.labels) : one.labels;
+    const labels = changesName ? dropMetricName(scope, one.labels) : one.labels;
     const result = newSeries(scope, labels, changesName || one.dropName);
     for (let step = 0; step < scope.grid.count; step++) {
       if (one.present[step] !== 1) continue;
@@ -53,7 +53,7 @@ export async function vectorWithScalar(
 }
 
 /** Trimming takes native histograms; floats are left out with a word. */
-export function noFloats(expr: Binary, series: readonly StepSeries[], scope: Scope): void {
+export function noFloats(expr: Binary, series: readonly StepSeries[], scope: EvalScope): void {
   if (series.length === 0) return;
   const sentence = `incompatible sample types encountered for binary operator "${expr.op}": float ${expr.op} float`;
   scope.run.annotations.info(sentence, expr.span);

@@ -1,7 +1,7 @@
 /** and, or, unless: series are kept or left out step by step by what the other side has; values are untouched. */
 import type { SetOp, VectorMatching } from "../../ast.ts";
 import { signature } from "../../labels.ts";
-import { eachSeries, settleAll, takeMask, type Scope } from "../scope.ts";
+import { eachSeries, settleAll, takeMask, type EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 
 export async function combineSets(
@@ -9,7 +9,7 @@ export async function combineSets(
   matching: VectorMatching,
   left: readonly StepSeries[],
   right: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const sign = signature(matching.labels, matching.on);
   const { count } = scope.grid;
@@ -34,7 +34,7 @@ async function masked(
   sign: (labels: StepSeries["labels"]) => string,
   has: ReadonlyMap<string, Uint8Array>,
   wanted: 0 | 1,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
   await eachSeries(scope, series, (one) => {

@@ -1,9 +1,9 @@
 /** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
 import type { Binary, VectorMatching } from "../../ast.ts";
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { printLabels, signature } from "../../labels.ts";
-import { eachSeries, newSeries, settleAll, type Scope } from "../scope.ts";
+import { eachSeries, newSeries, settleAll, type EvalScope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 import { matchLabels, resultLabels } from "./result-labels.ts";
@@ -19,7 +19,7 @@ export async function combineVectors(
   matching: VectorMatching,
   left: readonly StepSeries[],
   right: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   // One-to-many is many-to-one seen from the other side.
   const swapped = matching.card === "one-to-many";
@@ -41,7 +41,7 @@ async function pairUp(
   many: readonly StepSeries[],
   one: readonly StepSeries[],
   sign: (labels: LabelSet) => string,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<ReadonlyMap<string, Pair>> {
   const pairs = new Map<string, Pair>();
   const at = (key: string): Pair => {
@@ -60,7 +60,7 @@ function refuseDuplicates(
   many: readonly StepSeries[],
   matching: VectorMatching,
   swapped: boolean,
-  scope: Scope,
+  scope: EvalScope,
 ): void {
   const fills = matching.fillLeft !== undefined || matching.fillRight !== undefined;
   for (let step = 0; step < scope.grid.count; step++) {
@@ -70,7 +70,7 @@ function refuseDuplicates(
       if (first === undefined || second === undefined) continue;
       const group = printLabels(matchLabels(second.labels, matching));
       const both = `[${printLabels(second.labels)}, ${printLabels(first.labels)}]`;
-      throw failed(
+      throw executionError(
         `found duplicate series for the match group ${group} on the ${swapped ? "left" : "right"} hand-side of the ` +
           `operation: ${both};many-to-many matching not allowed: matching labels must be unique on one side`,
       );
@@ -81,12 +81,12 @@ function refuseDuplicates(
 class Join {
   private readonly expr: Binary;
   private readonly matching: VectorMatching;
-  private readonly scope: Scope;
+  private readonly scope: EvalScope;
   private readonly swapped: boolean;
   private readonly out = new Map<string, StepSeries>();
   holdsEqual = false;
 
-  constructor(expr: Binary, matching: VectorMatching, scope: Scope, swapped: boolean) {
+  constructor(expr: Binary, matching: VectorMatching, scope: EvalScope, swapped: boolean) {
     this.expr = expr;
     this.matching = matching;
     this.scope = scope;
@@ -101,7 +101,11 @@ class Join {
   pair(pair: Pair): void {
     const { count } = this.scope.grid;
     const { fillLeft: fillMany, fillRight: fillOne } = this.matching;
-    const taken = new Taken(this.matching.card === "one-to-one", pair.many.length > 1, count);
+    const taken = new DuplicateMatchCheck(
+      this.matching.card === "one-to-one",
+      pair.many.length > 1,
+      count,
+    );
     for (const series of pair.many) {
       for (const other of pair.one) this.compute(series, other, taken);
       if (fillOne !== undefined)
@@ -113,7 +117,7 @@ class Join {
     }
   }
 
-  private compute(many: StepSeries, one: StepSeries, taken: Taken | undefined): void {
+  private compute(many: StepSeries, one: StepSeries, taken: DuplicateMatchCheck | undefined): void {
     const { expr, scope } = this;
     const operate = arithmeticOf(expr.op);
     const compare = comparisonOf(expr.op);
@@ -179,7 +183,7 @@ function filled(
 }
 
 /** Finds two matches for one result within a signature. */
-class Taken {
+class DuplicateMatchCheck {
   private readonly oneToOne: boolean;
   private readonly needed: boolean;
   private readonly count: number;
@@ -197,7 +201,7 @@ class Taken {
     let steps = this.seen.get(which);
     if (steps === undefined) this.seen.set(which, (steps = new Uint8Array(this.count)));
     if (steps[step] === 1) {
-      throw failed(
+      throw executionError(
         this.oneToOne
           ? "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)"
           : "multiple matches for labels: grouping labels must ensure unique matches",

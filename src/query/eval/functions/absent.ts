@@ -1,7 +1,7 @@
 /** absent() and the labels it and absent_over_time() can tell from their selector. */
 import type { Expr } from "../../ast.ts";
 import { labelSet, noLabels, type LabelSet } from "../../../model/labels.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 import { emptySeries, type StepSeries } from "../value.ts";
 
 /** What the selector asked to be equal. A label asked for twice is left out. */
@@ -25,7 +25,7 @@ export function absentLabels(expr: Expr): LabelSet {
 export function absent(
   expr: Expr,
   series: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
 ): readonly StepSeries[] {
   const out = emptySeries(absentLabels(expr), false, scope.grid.count);
   for (let step = 0; step < scope.grid.count; step++) {

@@ -6,7 +6,7 @@ export interface Bucket {
 }
 
 /** What had to be raised to make counts grow with the bound. */
-export interface Forced {
+export interface ForcedMonotonicity {
   lowest: number;
   highest: number;
   largestDiff: number;
@@ -19,7 +19,7 @@ const tolerance = 1e-12;
 export function bucketQuantile(
   q: number,
   sorted: Bucket[],
-): { value: number; forced?: Forced | undefined } {
+): { value: number; forced?: ForcedMonotonicity | undefined } {
   if (Number.isNaN(q)) return { value: Number.NaN };
   if (q < 0) return { value: -Infinity };
   if (q > 1) return { value: Infinity };
@@ -62,8 +62,8 @@ function coalesce(buckets: readonly Bucket[]): Bucket[] {
   return out;
 }
 
-function forceMonotonic(buckets: readonly Bucket[]): Forced | undefined {
-  let forced: Forced | undefined;
+function forceMonotonic(buckets: readonly Bucket[]): ForcedMonotonicity | undefined {
+  let forced: ForcedMonotonicity | undefined;
   let before = buckets[0]?.count ?? 0;
   for (const bucket of buckets.slice(1)) {
     if (bucket.count === before) continue;

@@ -3,7 +3,7 @@ import type { Call, Expr } from "../../ast.ts";
 import { noLabels } from "../../../model/labels.ts";
 import { goMax, goMin } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 import { evalTimestamps } from "../selector.ts";
 import { asScalar, asVector, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { runWindows, windowFunctions } from "../windows/run.ts";
@@ -15,7 +15,7 @@ import { labelJoin, labelReplace } from "./labels.ts";
 import { clamp, mapSeries, mathFunctions, roundTo } from "./math.ts";
 import { sortByLabel, sortByValue } from "./sort.ts";
 
-export async function evalCall(call: Call, scope: Scope): Promise<Value> {
+export async function evalCall(call: Call, scope: EvalScope): Promise<Value> {
   const { name } = call;
   if (windowFunctions[name] !== undefined) return vectorOf(await runWindows(call, scope));
   const simple = mathFunctions[name];
@@ -36,7 +36,7 @@ export async function evalCall(call: Call, scope: Scope): Promise<Value> {
   return vectorOf(await vectorFunction(call, scope));
 }
 
-async function scalarFunction(call: Call, scope: Scope): Promise<Float64Array | undefined> {
+async function scalarFunction(call: Call, scope: EvalScope): Promise<Float64Array | undefined> {
   const { count } = scope.grid;
   switch (call.name) {
     case "pi":
@@ -57,7 +57,7 @@ async function scalarFunction(call: Call, scope: Scope): Promise<Float64Array | 
   }
 }
 
-async function vectorFunction(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
+async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly StepSeries[]> {
   const { name, args } = call;
   const { count } = scope.grid;
   switch (name) {
@@ -150,7 +150,7 @@ async function vectorFunction(call: Call, scope: Scope): Promise<readonly StepSe
   }
 }
 
-async function bounds(call: Call, scope: Scope): Promise<[Float64Array, Float64Array]> {
+async function bounds(call: Call, scope: EvalScope): Promise<[Float64Array, Float64Array]> {
   const { count } = scope.grid;
   const all = (value: number): Float64Array => new Float64Array(count).fill(value);
   if (call.name === "clamp_min") return [await scalarArg(call, 1, scope), all(Infinity)];
@@ -178,11 +178,15 @@ function argAt(call: Call, index: number): Expr {
   return arg;
 }
 
-async function vectorArg(call: Call, index: number, scope: Scope): Promise<readonly StepSeries[]> {
+async function vectorArg(
+  call: Call,
+  index: number,
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
   return asVector(await scope.evaluate(argAt(call, index), scope));
 }
 
-async function scalarArg(call: Call, index: number, scope: Scope): Promise<Float64Array> {
+async function scalarArg(call: Call, index: number, scope: EvalScope): Promise<Float64Array> {
   return asScalar(await scope.evaluate(argAt(call, index), scope));
 }
 

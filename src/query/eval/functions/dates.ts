@@ -1,7 +1,7 @@
 /** Parts of a date, in UTC, from values that are seconds since the epoch; without an argument, of the evaluation time. */
 import { noLabels } from "../../../model/labels.ts";
 import { timeAt } from "../grid.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 import { calendarOf, type CalendarTime } from "./calendar.ts";
 import { mapSeries } from "./math.ts";
@@ -19,7 +19,7 @@ export const dateFunctions: Readonly<Record<string, (time: CalendarTime) => numb
 
 export async function mapDates(
   series: readonly StepSeries[] | undefined,
-  scope: Scope,
+  scope: EvalScope,
   part: (time: CalendarTime) => number,
 ): Promise<readonly StepSeries[]> {
   if (series !== undefined) return mapSeries(series, scope, (value) => part(calendarOf(value)));

@@ -4,7 +4,7 @@ import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, metricName, withLabel } from "../../labels.ts";
 import { printOpenMetrics, readNumber } from "../../number.ts";
 import { timeAt } from "../grid.ts";
-import { newSeries, renamed, settle, settleAll, type Scope } from "../scope.ts";
+import { newSeries, dropMetricName, settle, settleAll, type EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 import { bucketFraction, bucketQuantile, type Bucket } from "./buckets.ts";
 
@@ -19,7 +19,7 @@ const bucketLabel = new Set(["le"]);
 function histogramsOf(
   series: readonly StepSeries[],
   span: Span,
-  scope: Scope,
+  scope: EvalScope,
 ): readonly Histogram[] {
   const byKey = new Map<string, Histogram>();
   for (const one of series) {
@@ -63,7 +63,7 @@ function bucketsAt(histogram: Histogram, step: number): Bucket[] {
 
 async function answer(
   histograms: readonly Histogram[],
-  scope: Scope,
+  scope: EvalScope,
   labelsOf: (histogram: Histogram) => LabelSet,
   valueAt: (buckets: Bucket[], step: number, histogram: Histogram) => number,
 ): Promise<StepSeries[]> {
@@ -88,7 +88,7 @@ function quantileAt(
   step: number,
   histogram: Histogram,
   span: Span,
-  scope: Scope,
+  scope: EvalScope,
 ): number {
   const { value, forced } = bucketQuantile(q, buckets);
   if (forced !== undefined) {
@@ -99,7 +99,7 @@ function quantileAt(
   return value;
 }
 
-function checkQuantiles(quantiles: Float64Array, span: Span, scope: Scope): void {
+function checkQuantiles(quantiles: Float64Array, span: Span, scope: EvalScope): void {
   for (const q of quantiles)
     if (!(q >= 0 && q <= 1)) scope.run.annotations.invalidQuantile(q, span);
 }
@@ -108,14 +108,14 @@ export async function histogramQuantile(
   quantiles: Float64Array,
   series: readonly StepSeries[],
   call: Call,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const span = call.args[1]?.span ?? call.span;
   checkQuantiles(quantiles, call.args[0]?.span ?? call.span, scope);
   const out = await answer(
     histogramsOf(series, span, scope),
     scope,
-    ({ labels }) => renamed(scope, labels),
+    ({ labels }) => dropMetricName(scope, labels),
     (buckets, step, histogram) =>
       quantileAt(buckets, quantiles[step] ?? Number.NaN, step, histogram, span, scope),
   );
@@ -128,7 +128,7 @@ export async function histogramQuantiles(
   label: string,
   quantiles: readonly Float64Array[],
   call: Call,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const span = call.args[0]?.span ?? call.span;
   for (const [index, each] of quantiles.entries())
@@ -141,7 +141,7 @@ export async function histogramQuantiles(
       const found = await answer(
         histograms,
         scope,
-        ({ labels }) => withLabel(renamed(scope, labels), label, told),
+        ({ labels }) => withLabel(dropMetricName(scope, labels), label, told),
         // The first quantile has told of what had to be mended.
         (buckets, step, histogram) =>
           index === 0
@@ -164,12 +164,12 @@ export async function histogramFraction(
   upper: Float64Array,
   series: readonly StepSeries[],
   call: Call,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const out = await answer(
     histogramsOf(series, call.args[2]?.span ?? call.span, scope),
     scope,
-    ({ labels }) => renamed(scope, labels),
+    ({ labels }) => dropMetricName(scope, labels),
     (buckets, step) =>
       bucketFraction(lower[step] ?? Number.NaN, upper[step] ?? Number.NaN, buckets),
   );

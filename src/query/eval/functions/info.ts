@@ -1,12 +1,12 @@
 /** info(): adds the labels of info metrics (target_info unless told otherwise) that describe the same target. */
 import { labelKey, labelValue, type Label, type LabelSet } from "../../../model/labels.ts";
 import type { Call, Expr, VectorSelector } from "../../ast.ts";
-import { duplicateLabels, failed } from "../../errors.ts";
+import { duplicateLabels, executionError } from "../../errors.ts";
 import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
 import type { Matcher } from "../../../model/select.ts";
 import { timeAt } from "../grid.ts";
-import { newSeries, type Scope } from "../scope.ts";
+import { newSeries, type EvalScope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
 import type { StepSeries } from "../value.ts";
 
@@ -15,7 +15,7 @@ const identifying = ["instance", "job"] as const;
 export async function evalInfo(
   call: Call,
   base: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const selector = call.args[1];
   const matchers = selector?.kind === "vector" ? selector.matchers : [];
@@ -42,14 +42,14 @@ function put(
   labels: LabelSet,
   one: StepSeries,
   step: number,
-  scope: Scope,
+  scope: EvalScope,
 ): void {
   const key = labelKey(labels);
   let series = out.get(key);
   if (series === undefined) {
     out.set(key, (series = newSeries(scope, labels, false)));
   }
-  if (series.present[step] === 1) throw failed(duplicateLabels);
+  if (series.present[step] === 1) throw executionError(duplicateLabels);
   series.values[step] = one.values[step] ?? 0;
   series.present[step] = 1;
 }
@@ -67,7 +67,7 @@ async function fetchInfos(
   ignored: ReadonlySet<StepSeries>,
   matchers: readonly Matcher[],
   expr: Expr | undefined,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const described = base.filter((one) => !ignored.has(one));
   const wanted = identifying.map((name) => ({
@@ -132,7 +132,7 @@ function newestPerTarget(infos: readonly StepSeries[], step: number): Newest {
     const oldTime = before?.values[step] ?? -Infinity;
     if (before !== undefined && newTime === oldTime) {
       const both = `existing ${printLabels(before.labels)} @ ${oldTime}, new ${printLabels(info.labels)} @ ${newTime}`;
-      throw failed(`found duplicate series for info metric: ${both}`);
+      throw executionError(`found duplicate series for info metric: ${both}`);
     }
     if (newTime > oldTime) byTarget.set(key, info);
   }
@@ -168,6 +168,6 @@ function addLabel(
 ): void {
   if (name === "__name__" || (wanted.size > 0 && !wanted.has(name))) return;
   const before = added.get(name);
-  if (before !== undefined && before !== value) throw failed(`conflicting label: ${name}`);
+  if (before !== undefined && before !== value) throw executionError(`conflicting label: ${name}`);
   if (labelValue(base, name) === undefined) added.set(name, value);
 }

@@ -2,11 +2,11 @@
 import type { RE2JS } from "re2js";
 import { labelValue } from "../../../model/labels.ts";
 import { isTooCostly, longestPattern } from "../../../storage/embedded/index/pattern.ts";
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { withLabel } from "../../labels.ts";
 import { compileRegex } from "../../matcher.ts";
 import { isLabelName } from "../../quote.ts";
-import { eachSeries, type Scope } from "../scope.ts";
+import { eachSeries, type EvalScope } from "../scope.ts";
 import { mergeEqual, type StepSeries } from "../value.ts";
 
 /** What a letter costs a regular expression, in samples gone through: the same for all, and for each part of it. */
@@ -18,12 +18,12 @@ type Load = () => Promise<readonly StepSeries[]>;
 export async function labelReplace(
   args: readonly string[],
   load: Load,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const [target = "", replacement = "", source = "", pattern = ""] = args;
   const regex = compile(pattern);
   if (!isLabelName(target))
-    throw failed(`invalid destination label name in label_replace(): ${target}`);
+    throw executionError(`invalid destination label name in label_replace(): ${target}`);
   const costPerLetter = samplesPerLetter + regex.programSize() / partsPerSample;
   const changed = new Map<string, string | undefined>();
   const out: StepSeries[] = [];
@@ -31,7 +31,9 @@ export async function labelReplace(
     const from = labelValue(one.labels, source) ?? "";
     if (scope.run.isDue(from.length * costPerLetter)) await scope.run.breathe();
     if (isTooCostly(regex, from))
-      throw failed("the regular expression of label_replace() takes too long on these labels");
+      throw executionError(
+        "the regular expression of label_replace() takes too long on these labels",
+      );
     if (!changed.has(from)) changed.set(from, expand(regex, from, replacement, scope));
     const value = changed.get(from);
     out.push(value === undefined ? one : relabelled(one, target, value));
@@ -42,14 +44,15 @@ export async function labelReplace(
 export async function labelJoin(
   args: readonly string[],
   load: Load,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const [target = "", separator = "", ...sources] = args;
   for (const source of sources) {
-    if (!isLabelName(source)) throw failed(`invalid source label name in label_join(): ${source}`);
+    if (!isLabelName(source))
+      throw executionError(`invalid source label name in label_join(): ${source}`);
   }
   if (!isLabelName(target))
-    throw failed(`invalid destination label name in label_join(): ${target}`);
+    throw executionError(`invalid destination label name in label_join(): ${target}`);
   const out: StepSeries[] = [];
   await eachSeries(scope, await load(), (one) => {
     const parts = sources.map((source) => labelValue(one.labels, source) ?? "");
@@ -68,11 +71,11 @@ function relabelled(one: StepSeries, name: string, value: string): StepSeries {
 
 function compile(pattern: string): RE2JS {
   if (pattern.length > longestPattern)
-    throw failed(`a pattern of label_replace() has at most ${longestPattern} letters`);
+    throw executionError(`a pattern of label_replace() has at most ${longestPattern} letters`);
   try {
     return compileRegex(pattern);
   } catch (cause) {
-    throw failed(
+    throw executionError(
       `invalid regular expression in label_replace(): ${pattern}${cause === undefined ? "" : ""}`,
     );
   }
@@ -83,7 +86,7 @@ function expand(
   regex: RE2JS,
   text: string,
   replacement: string,
-  { run }: Scope,
+  { run }: EvalScope,
 ): string | undefined {
   const matcher = regex.matcher(text);
   if (!matcher.find()) return undefined;

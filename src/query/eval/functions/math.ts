@@ -1,6 +1,6 @@
 /** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
 import { goLog10, goLog2, goMax, goMin } from "../arithmetic.ts";
-import { eachSeries, renamed, settle, type Scope } from "../scope.ts";
+import { eachSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
 export const mathFunctions: Readonly<Record<string, (value: number) => number>> = {
@@ -31,7 +31,7 @@ export const mathFunctions: Readonly<Record<string, (value: number) => number>> 
 
 export async function mapSeries(
   series: readonly StepSeries[],
-  scope: Scope,
+  scope: EvalScope,
   change: (value: number, step: number) => number,
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
@@ -41,7 +41,7 @@ export async function mapSeries(
     for (let step = 0; step < values.length; step++) {
       if (present[step] === 1) changed[step] = change(values[step] ?? 0, step);
     }
-    out.push({ labels: renamed(scope, labels), dropName: true, values: changed, present });
+    out.push({ labels: dropMetricName(scope, labels), dropName: true, values: changed, present });
   });
   return settle(scope, out);
 }
@@ -51,7 +51,7 @@ export async function clamp(
   series: readonly StepSeries[],
   lower: Float64Array,
   upper: Float64Array,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   const clamped = await mapSeries(series, scope, (value, step) =>
     goMax(lower[step] ?? Number.NaN, goMin(upper[step] ?? Number.NaN, value)),
@@ -67,7 +67,7 @@ export async function clamp(
 export async function roundTo(
   series: readonly StepSeries[],
   nearest: Float64Array,
-  scope: Scope,
+  scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
   return mapSeries(series, scope, (value, step) => {
     const inverse = 1 / (nearest[step] ?? 1);

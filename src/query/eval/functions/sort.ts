@@ -2,10 +2,10 @@
 import type { Span } from "../../ast.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { compareLabels } from "../../labels.ts";
-import type { Scope } from "../scope.ts";
+import type { EvalScope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
-function warnInRange(span: Span, scope: Scope): boolean {
+function warnInRange(span: Span, scope: EvalScope): boolean {
   if (scope.grid.instant) return false;
   const sentence =
     "sort is ineffective for range queries since results are always ordered by labels";
@@ -17,7 +17,7 @@ export function sortByValue(
   series: readonly StepSeries[],
   ascending: boolean,
   span: Span,
-  scope: Scope,
+  scope: EvalScope,
 ): readonly StepSeries[] {
   if (warnInRange(span, scope)) return series;
   return series
@@ -36,7 +36,7 @@ export function sortByLabel(
   names: readonly string[],
   ascending: boolean,
   span: Span,
-  scope: Scope,
+  scope: EvalScope,
 ): readonly StepSeries[] {
   if (warnInRange(span, scope)) return series;
   const sorted = [...series].sort((a, b) => {

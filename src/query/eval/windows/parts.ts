@@ -1,6 +1,6 @@
 /** A range function over one series in parts of bounded cost, with turns for others in between: a series may have 11,000 windows of a day each. */
 import { timeAt } from "../grid.ts";
-import type { Samples, Windows } from "../ranges.ts";
+import type { RangeSamples, StepWindows } from "../ranges.ts";
 import type { WindowCall, WindowFunction } from "./window.ts";
 
 /** Samples of all windows of a part together; sorting them takes some 10 ms. */
@@ -8,8 +8,8 @@ const partSamples = 100_000;
 
 export async function applyInParts(
   apply: WindowFunction,
-  series: Samples,
-  windows: Windows,
+  series: RangeSamples,
+  windows: StepWindows,
   call: WindowCall,
   { values, present }: { readonly values: Float64Array; readonly present: Uint8Array },
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function applyInParts(
 }
 
 function partFrom(
-  { from, to }: Windows,
+  { from, to }: StepWindows,
   first: number,
   count: number,
 ): { readonly end: number; readonly samples: number } {

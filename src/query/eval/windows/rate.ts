@@ -1,5 +1,5 @@
 /** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
-import type { Samples } from "../ranges.ts";
+import type { RangeSamples } from "../ranges.ts";
 import { extendedRate } from "./extended.ts";
 import { resetIndexes } from "./resets.ts";
 import type { WindowFunction } from "./window.ts";
@@ -35,7 +35,7 @@ function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
 const noResets: readonly number[] = [];
 
 function factorOf(
-  series: Samples,
+  series: RangeSamples,
   from: number,
   last: number,
   rangeStart: number,

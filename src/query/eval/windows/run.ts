@@ -1,12 +1,12 @@
 /** Runs a range function over every series of its range argument. */
 import type { Call, MatrixSelector, Span, Subquery } from "../../ast.ts";
 import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
-import { duplicateLabels, failed } from "../../errors.ts";
+import { duplicateLabels, executionError } from "../../errors.ts";
 import { metricName } from "../../labels.ts";
 import { quote } from "../../quote.ts";
 import { absentLabels } from "../functions/absent.ts";
-import { rangedOf, windowsOf, type Windows } from "../ranges.ts";
-import { renamed, type Scope } from "../scope.ts";
+import { evalRangeVector, windowsOf, type StepWindows } from "../ranges.ts";
+import { dropMetricName, type EvalScope } from "../scope.ts";
 import {
   asScalar,
   countPresent,
@@ -35,7 +35,7 @@ const extendedSafe = {
   smoothed: ["delta", "increase", "rate"],
 } as const;
 
-export async function runWindows(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
+export async function runWindows(call: Call, scope: EvalScope): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
   const { count } = scope.grid;
   const reserve = (series: number): Promise<void> => scope.run.reserveSeries(series, count);
@@ -51,13 +51,13 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
 /** The same, one series after the other, each gone when the next one comes. Not for what needs all of them. */
 export function visitWindows(
   call: Call,
-  scope: Scope,
+  scope: EvalScope,
   each: (series: StepSeries) => void,
 ): Promise<void> {
   return visit(call, scope, new ReusedSteps(scope.grid.count), undefined, each);
 }
 
-export function isVisitable(call: Call, scope: Scope): boolean {
+export function isVisitable(call: Call, scope: EvalScope): boolean {
   return (
     windowFunctions[call.name] !== undefined &&
     call.name !== "absent_over_time" &&
@@ -75,7 +75,7 @@ function rangeOf(call: Call): MatrixSelector | Subquery {
 
 async function visit(
   call: Call,
-  scope: Scope,
+  scope: EvalScope,
   steps: Steps,
   reserve: ((series: number) => Promise<void>) | undefined,
   each: (series: StepSeries, points: number) => void,
@@ -84,14 +84,14 @@ async function visit(
   const range = rangeOf(call);
   if (apply === undefined) throw new Error(`BUG: ${call.name} is no range function`);
   const { run, grid } = scope;
-  const ranged = await rangedOf(range, scope);
+  const ranged = await evalRangeVector(range, scope);
   await reserve?.(ranged.series.length);
   const scalars: Float64Array[] = [];
   for (const arg of call.args)
     if (arg !== range) scalars.push(asScalar(await scope.evaluate(arg, scope)));
   if (ranged.extended !== undefined) refuseExtended(call.name, ranged.extended);
   const context: WindowCall = { run, grid, ranged, scalars, span: spanOf(call) };
-  const shared = new Map<Float64Array, Windows>();
+  const shared = new Map<Float64Array, StepWindows>();
   const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
   let work = 0;
   for (const series of ranged.series) {
@@ -104,7 +104,7 @@ async function visit(
       shared.set(samples.times, windows);
     }
     const dropName = !keepsName || series.dropName;
-    const labels = dropName ? renamed(scope, series.labels) : series.labels;
+    const labels = dropName ? dropMetricName(scope, series.labels) : series.labels;
     const result = steps.series(labels, dropName);
     await applyInParts(apply, samples, windows, context, result);
     countSamples(windows, scope);
@@ -125,10 +125,12 @@ function spanOf(call: Call): Span {
 function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
   const safe: readonly string[] = extendedSafe[extended];
   if (safe.includes(name)) return;
-  throw failed(`${extended} modifier can only be used with: ${safe.join(", ")} - not with ${name}`);
+  throw executionError(
+    `${extended} modifier can only be used with: ${safe.join(", ")} - not with ${name}`,
+  );
 }
 
-function countSamples({ from, to, total, largest }: Windows, scope: Scope): void {
+function countSamples({ from, to, total, largest }: StepWindows, scope: EvalScope): void {
   const { run } = scope;
   // Which step is of interest only where it was asked for.
   if (run.samplesPerStep === undefined) scope.tally(0, total);
@@ -159,7 +161,7 @@ function doubtCounter(labels: LabelSet, call: WindowCall): void {
 function turnAround(
   series: readonly StepSeries[],
   range: MatrixSelector | Subquery,
-  scope: Scope,
+  scope: EvalScope,
 ): StepSeries {
   const absent = emptySeries(absentLabels(range), true, scope.grid.count);
   for (let step = 0; step < scope.grid.count; step++) {
@@ -172,5 +174,5 @@ function turnAround(
 
 function refuseEqual(series: readonly StepSeries[]): void {
   const seen = new Set(series.map((one) => labelKey(one.labels)));
-  if (seen.size !== series.length) throw failed(duplicateLabels);
+  if (seen.size !== series.length) throw executionError(duplicateLabels);
 }

@@ -1,13 +1,13 @@
 /** deriv, predict_linear and double_exponential_smoothing: where the samples of a window are heading. */
-import { failed } from "../../errors.ts";
+import { executionError } from "../../errors.ts";
 import { Kahan } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
-import type { Samples } from "../ranges.ts";
+import type { RangeSamples } from "../ranges.ts";
 import type { WindowFunction } from "./window.ts";
 
 /** Least squares over samples [from, to), time counted in seconds from the intercept. */
 function regression(
-  series: Samples,
+  series: RangeSamples,
   from: number,
   to: number,
   interceptMs: number,
@@ -75,7 +75,9 @@ const doubleExponential: WindowFunction = (series, windows, call, values, presen
 
 function refuse(what: string, short: string, factor: number): void {
   if (!(factor <= 0 || factor >= 1)) return;
-  throw failed(`invalid ${what} factor. Expected: 0 < ${short} < 1, got: ${factor.toFixed(6)}`);
+  throw executionError(
+    `invalid ${what} factor. Expected: 0 < ${short} < 1, got: ${factor.toFixed(6)}`,
+  );
 }
 
 function smooth(

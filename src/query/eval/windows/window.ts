@@ -1,13 +1,13 @@
 /** What a range function sees of one series, and where it writes. Functions fill all steps in one walk. */
 import type { Span } from "../../ast.ts";
 import type { Grid } from "../grid.ts";
-import type { Ranged, Samples, Windows } from "../ranges.ts";
-import type { Run } from "../run.ts";
+import type { RangeVector, RangeSamples, StepWindows } from "../ranges.ts";
+import type { QueryRun } from "../run.ts";
 
 export interface WindowCall {
-  readonly run: Run;
+  readonly run: QueryRun;
   readonly grid: Grid;
-  readonly ranged: Ranged;
+  readonly ranged: RangeVector;
   /** The scalar arguments, in order, each with a value per step. */
   readonly scalars: readonly Float64Array[];
   /** Where the first argument stands in the query, for annotations. */
@@ -15,8 +15,8 @@ export interface WindowCall {
 }
 
 export type WindowFunction = (
-  series: Samples,
-  windows: Windows,
+  series: RangeSamples,
+  windows: StepWindows,
   call: WindowCall,
   values: Float64Array,
   present: Uint8Array,

@@ -1,22 +1,22 @@
 /** A comparison in one file: words first, then tables and charts; light or dark as the reader has it, nothing fetched. Pure. */
-import { escapeHtml, lockedIn } from "../../../lake/analyses/report/chart.ts";
+import { escapeHtml, contentSecurityMeta } from "../../../lake/analyses/report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
-import { say } from "../quantity.ts";
+import { formatMeasurement } from "../quantity.ts";
 import { verdictHeadings } from "../words.ts";
 import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
 import { style } from "./style.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
-export interface ReportFacts {
+export interface ComparisonReportFacts {
   readonly madeMs: number;
   readonly version: string;
 }
 
-export function htmlOf(comparison: Comparison, { madeMs, version }: ReportFacts): string {
+export function htmlOf(comparison: Comparison, { madeMs, version }: ComparisonReportFacts): string {
   const title = comparison.subjects.map(({ name }) => name).join(" against ");
   const made = new Date(madeMs).toISOString().replace("T", " ").slice(0, 16);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8">${lockedIn}<meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">${contentSecurityMeta}<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <h1>${comparison.subjects.map(({ name }, at) => `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`).join(' <span class="soft">against</span> ')}</h1>
 <p class="soft">Made ${made} UTC by gpulse ${escapeHtml(version)}.</p>
@@ -138,7 +138,7 @@ function runs(comparison: Comparison): string {
         ].join(", "),
       ),
       new Date(run.startMs).toISOString().replace("T", " ").slice(0, 19),
-      say(run.seconds, "seconds"),
+      formatMeasurement(run.seconds, "seconds"),
       "why" in run.work
         ? `<span class="soft">n/a: ${escapeHtml(run.work.why)}</span>`
         : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}`,

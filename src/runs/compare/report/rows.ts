@@ -1,8 +1,14 @@
 /** A comparison as rows of text that every report shows alike: means with their intervals, differences, verdicts. Pure. */
 import type { ComparedMetric, Comparison, SubjectFigures } from "../compare.ts";
 import type { Difference } from "../difference.ts";
-import { decimalsFor, fixed, say, sayNumber, sizeOf } from "../quantity.ts";
-import { signed, span, verdictWords } from "../words.ts";
+import {
+  decimalsFor,
+  formatDecimals,
+  formatMeasurement,
+  formatNumber,
+  sizeOf,
+} from "../quantity.ts";
+import { formatDifference, formatInterval, verdictWords } from "../words.ts";
 
 export interface MetricRow {
   readonly metric: ComparedMetric;
@@ -56,21 +62,26 @@ function meanText(
   work: string,
 ): string {
   if (mean === undefined) return `n/a: ${why ?? "no reading of it"}`;
-  if (interval === undefined) return say(mean, unit, work);
+  if (interval === undefined) return formatMeasurement(mean, unit, work);
   const { divisor, unit: name } = sizeOf(mean, unit, work);
   const half = (interval.high - interval.low) / 2 / divisor;
-  if (half <= 1e-6 * Math.abs(mean / divisor)) return say(mean, unit, work);
+  if (half <= 1e-6 * Math.abs(mean / divisor)) return formatMeasurement(mean, unit, work);
   const decimals = decimalsFor(half);
-  const [low, high] = [interval.low, interval.high].map((one) => fixed(one / divisor, decimals));
-  return `${fixed(mean / divisor, decimals)}${name === "" ? "" : `\u00a0${name}`} (${low ?? ""} to ${high ?? ""})`;
+  const [low, high] = [interval.low, interval.high].map((one) =>
+    formatDecimals(one / divisor, decimals),
+  );
+  return `${formatDecimals(mean / divisor, decimals)}${name === "" ? "" : `\u00a0${name}`} (${low ?? ""} to ${high ?? ""})`;
 }
 
 function differenceCell(metric: ComparedMetric, difference: Difference): DifferenceCell {
   const { verdict, why, amount, low, high } = difference;
   return {
-    difference: amount === undefined ? "n/a" : amount === 0 ? "0" : signed(metric, difference),
+    difference:
+      amount === undefined ? "n/a" : amount === 0 ? "0" : formatDifference(metric, difference),
     interval:
-      low === undefined || high === undefined || low === high ? "–" : span(metric, difference),
+      low === undefined || high === undefined || low === high
+        ? "–"
+        : formatInterval(metric, difference),
     verdict: verdictWords[verdict],
     ...(why === undefined ? {} : { why }),
   };
@@ -93,7 +104,7 @@ export function spreadRows({ metrics, subjects, basis }: Comparison): readonly S
               run: basis === "windows" ? "whole range" : (subjects[subject]?.runs[at]?.name ?? ""),
               cells: [
                 ...[one.min, one.p1, one.p50, one.p99, one.max, one.mean].map((value) =>
-                  sayNumber(value / divisor),
+                  formatNumber(value / divisor),
                 ),
                 String(one.count),
               ],

@@ -2,7 +2,7 @@
 import { escapeHtml, ticksOf } from "../../../lake/analyses/report/chart.ts";
 import type { Curve } from "../curves.ts";
 import type { CompareUnit } from "../metrics.ts";
-import { sayNumber, sizeOf } from "../quantity.ts";
+import { formatNumber, sizeOf } from "../quantity.ts";
 
 const [width, height] = [560, 200] as const;
 const edge = { left: 54, right: 10, top: 10, bottom: 26 } as const;
@@ -30,13 +30,13 @@ export function timeChart(title: string, unit: CompareUnit, curve: Curve): strin
   const grid = ticks.map(
     (tick) =>
       `<line class="grid" x1="${edge.left}" x2="${width - edge.right}" y1="${round(y(tick * size.divisor))}" y2="${round(y(tick * size.divisor))}"/>` +
-      `<text class="tick" x="${edge.left - 6}" y="${round(y(tick * size.divisor) + 4)}" text-anchor="end">${sayNumber(tick)}</text>`,
+      `<text class="tick" x="${edge.left - 6}" y="${round(y(tick * size.divisor) + 4)}" text-anchor="end">${formatNumber(tick)}</text>`,
   );
   const times = ticksOf(0, seconds)
     .filter((at) => at <= seconds)
     .map(
       (at) =>
-        `<text class="tick" x="${round(x(at))}" y="${height - 8}" text-anchor="${at === 0 ? "start" : at > 0.95 * seconds ? "end" : "middle"}">${sayNumber(at)}\u00a0s</text>`,
+        `<text class="tick" x="${round(x(at))}" y="${height - 8}" text-anchor="${at === 0 ? "start" : at > 0.95 * seconds ? "end" : "middle"}">${formatNumber(at)}\u00a0s</text>`,
     );
   const lines = runs.map(
     ({ subject, points }) =>

@@ -1,5 +1,5 @@
 /** From the bytes of a `gpu_metrics` file to its members by name. All-ones is "not told". Pure, and never throws. */
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
 import {
   attributeNames,
@@ -21,7 +21,7 @@ export interface GpuMetrics {
 const headerBytes = 4;
 
 /** A version or size nobody knows is `unsupported`; a header that contradicts the file is `failed`. */
-export function decodeGpuMetrics(bytes: Buffer): Reading<GpuMetrics> {
+export function decodeGpuMetrics(bytes: Buffer): ReadResult<GpuMetrics> {
   if (bytes.length < headerBytes) return failed;
   const sizeBytes = bytes.readUInt16LE(0);
   const format = bytes.readUInt8(2);

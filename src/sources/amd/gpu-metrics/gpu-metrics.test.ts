@@ -7,7 +7,7 @@ import { EnergyStep } from "./energy.ts";
 import type { MetricsReadings } from "./interpret.ts";
 import { interpretGpuMetrics } from "./interpret.ts";
 import { metricsLayouts } from "./layouts.ts";
-import { isThrottled, tellableReasons, throttleOf } from "./throttle.ts";
+import { isThrottled, reportableReasons, throttleOf } from "./throttle.ts";
 
 function readings(bytes: Buffer): MetricsReadings {
   const decoded = decodeGpuMetrics(bytes);
@@ -172,7 +172,7 @@ test("a residency that grew is active, one that stood still is not, one never co
   const before = at(100, 5);
   const now = at(140, 5);
   if (now === undefined) throw new Error("no throttle");
-  expect(tellableReasons(now)).toEqual(["power_cap", "thermal"]);
+  expect(reportableReasons(now)).toEqual(["power_cap", "thermal"]);
   expect(isThrottled("power_cap", now, before)).toBe(true);
   expect(isThrottled("thermal", now, before)).toBe(false);
   expect(isThrottled("power_cap", now, undefined)).toBeUndefined();

@@ -6,20 +6,20 @@
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
 
-export const throttleReasons = [
+export const amdThrottleReasons = [
   "power_cap",
   "current",
   "thermal",
   "thermal_hardware",
   "reliability",
 ] as const;
-export type ThrottleReason = (typeof throttleReasons)[number];
+export type AmdThrottleReason = (typeof amdThrottleReasons)[number];
 
 export type Throttle =
-  | { readonly kind: "bits"; readonly active: ReadonlySet<ThrottleReason> }
+  | { readonly kind: "bits"; readonly active: ReadonlySet<AmdThrottleReason> }
   | {
       readonly kind: "residency";
-      readonly counts: Readonly<Partial<Record<ThrottleReason, number>>>;
+      readonly counts: Readonly<Partial<Record<AmdThrottleReason, number>>>;
     };
 
 /** Groups of 16 bits: power, current, temperature, other. In the third, bits 12 to 15 are VRHOT and PROCHOT; in the fourth,
@@ -44,7 +44,7 @@ export function throttleOf(metrics: GpuMetrics): Throttle | undefined {
   const groups = metrics.fields.get("independentThrottle");
   if (groups !== undefined)
     return groups.every((group) => group === undefined) ? undefined : bits(groups);
-  const counts: Partial<Record<ThrottleReason, number>> = {};
+  const counts: Partial<Record<AmdThrottleReason, number>> = {};
   for (const reason of ["power_cap", "thermal", "thermal_hardware"] as const) {
     const told = residencyFields[reason].flatMap((name) => metrics.fields.get(name) ?? []);
     const known = told.filter((count) => count !== undefined);
@@ -55,7 +55,7 @@ export function throttleOf(metrics: GpuMetrics): Throttle | undefined {
 
 function bits(groups: readonly (number | undefined)[]): Throttle {
   const [power = 0, current = 0, temperature = 0, other = 0] = groups;
-  const active = new Set<ThrottleReason>();
+  const active = new Set<AmdThrottleReason>();
   if (power !== 0 || (other & powerManagementBit) !== 0) active.add("power_cap");
   if (current !== 0) active.add("current");
   if ((temperature & ~hardwareThermalBits) !== 0) active.add("thermal");
@@ -65,15 +65,15 @@ function bits(groups: readonly (number | undefined)[]): Throttle {
 }
 
 /** Reasons this kind of table can tell at all. */
-export function tellableReasons(throttle: Throttle): readonly ThrottleReason[] {
+export function reportableReasons(throttle: Throttle): readonly AmdThrottleReason[] {
   return throttle.kind === "bits"
-    ? throttleReasons
-    : throttleReasons.filter((reason) => throttle.counts[reason] !== undefined);
+    ? amdThrottleReasons
+    : amdThrottleReasons.filter((reason) => throttle.counts[reason] !== undefined);
 }
 
 /** Whether the reason is active now; undefined where a count has nothing yet to be compared with. */
 export function isThrottled(
-  reason: ThrottleReason,
+  reason: AmdThrottleReason,
   now: Throttle,
   before: Throttle | undefined,
 ): boolean | undefined {

@@ -2,7 +2,7 @@
  * `amd-smi metric --json` and `amd-smi static --json`. The root is a list (ROCm 6) or `{"gpu_data": [...]}` (ROCm 7). A value is a
  * number, `{"value": 6, "unit": "W"}`, "N/A" in either place, or a list of such; a whole section may be "N/A". Pure.
  */
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
@@ -88,11 +88,11 @@ const unitFactors: Readonly<Record<string, number>> = {
   RPM: 1,
 };
 
-export function parseAmdSmiMetric(output: string): Reading<readonly ToolCard[]> {
+export function parseAmdSmiMetric(output: string): ReadResult<readonly ToolCard[]> {
   return parseCards(output, (entry, number) => ({ number, values: valuesOf(entry, metricRows) }));
 }
 
-export function parseAmdSmiStatic(output: string): Reading<readonly ToolCard[]> {
+export function parseAmdSmiStatic(output: string): ReadResult<readonly ToolCard[]> {
   return parseCards(output, (entry, number) => {
     const pciBusId = textAt(entry, "bus.bdf")?.toLowerCase();
     const deviceId = textAt(entry, "asic.device_id");
@@ -120,7 +120,7 @@ export function parseAmdSmiStatic(output: string): Reading<readonly ToolCard[]> 
 function parseCards(
   output: string,
   parse: (entry: unknown, number: number) => ToolCard,
-): Reading<readonly ToolCard[]> {
+): ReadResult<readonly ToolCard[]> {
   const json = findJson(output);
   if (!json.ok) return json;
   const list = isRecord(json.value) ? at(json.value, "gpu_data") : json.value;

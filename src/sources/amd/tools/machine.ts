@@ -7,11 +7,11 @@ import type { Device } from "../../../model/device.ts";
 import { fallbackUuid } from "../../../model/device.ts";
 import { parsePciAddress } from "../../../machine/sysfs/pci.ts";
 import { failed, present } from "../../../machine/sysfs/read-result.ts";
-import type { Card, Channel } from "../../cards.ts";
+import type { Card, CardChannel } from "../../cards.ts";
 import { familyOf } from "../family.ts";
 import { parseUniqueId } from "../parse.ts";
 import { ToolRunner } from "./run.ts";
-import { askAll, valueKey } from "./snapshot.ts";
+import { readAllCards, valueKey } from "./snapshot.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
 
 const askEveryMs = 10_000;
@@ -54,7 +54,7 @@ export class ToolMachine {
     const timeMs = this.#nowMs();
     if (this.#asking !== undefined || timeMs - this.#askedAtMs < askEveryMs) return;
     this.#askedAtMs = timeMs;
-    this.#asking = askAll(this.#runner, this.#rocmRunner, timeMs, this.#cards)
+    this.#asking = readAllCards(this.#runner, this.#rocmRunner, timeMs, this.#cards)
       .then((answer) => {
         if (!answer.ok) return undefined;
         this.#cards = answer.value;
@@ -81,7 +81,7 @@ export class ToolMachine {
       expected: [],
       sleepState: async () => (now() === undefined ? "gone" : "awake"),
       findChannels: async () =>
-        (now()?.values ?? []).map((value): Channel => {
+        (now()?.values ?? []).map((value): CardChannel => {
           const key = valueKey(value);
           return {
             ...seriesOf(card, value),
@@ -96,7 +96,7 @@ export class ToolMachine {
 }
 
 /** The catalogue's series for a tool's value; power is the chip's or the board's by the card. */
-export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<Channel, "read"> {
+export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<CardChannel, "read"> {
   const isChip = metric === "power" && familyOf(card.deviceId ?? 0).power === "chip";
   return {
     metric: isChip ? gpu.chipPower : gpu[metric],

@@ -3,7 +3,7 @@
  * in case, colons and wording; they are compared in lower case without colons. Pure.
  */
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
 import { findJson, isRecord, isSentinel, plausibleValues, tidyName } from "./tool-card.ts";
@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
   [["pcie replay count"], "pcieReplays", 1],
 ];
 
-export function parseRocmSmi(output: string): Reading<readonly ToolCard[]> {
+export function parseRocmSmi(output: string): ReadResult<readonly ToolCard[]> {
   const json = findJson(output);
   if (!json.ok) return json;
   if (!isRecord(json.value)) return failed;

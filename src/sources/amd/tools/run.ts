@@ -3,7 +3,7 @@
  * Python and take seconds of processor time, so nothing fast may wait on them.
  */
 import { spawn } from "node:child_process";
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { absenceOf, failed, present } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolRunnerOptions {
@@ -27,7 +27,7 @@ export class ToolRunner {
   }
 
   /** What the command printed. `unsupported`: it is not installed; `failed`: it failed, hung, is running or is paused. */
-  async run(timeMs: number, command: string, args: readonly string[]): Promise<Reading<string>> {
+  async run(timeMs: number, command: string, args: readonly string[]): Promise<ReadResult<string>> {
     if (this.#running || timeMs < this.#pausedUntilMs) return failed;
     this.#running = true;
     const output = await this.#start(command, args);
@@ -42,7 +42,7 @@ export class ToolRunner {
     return output;
   }
 
-  #start(command: string, args: readonly string[]): Promise<Reading<string>> {
+  #start(command: string, args: readonly string[]): Promise<ReadResult<string>> {
     const { deadlineMs, path } = this.#options;
     return new Promise((resolve) => {
       const child = spawn(command, args, {

@@ -1,5 +1,5 @@
 /** Asks the tools and keeps what they said: amd-smi where it is installed, rocm-smi where it is not. */
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
@@ -13,22 +13,22 @@ const rocmArguments =
   );
 
 /** Identity and limits. */
-export async function askStatic(
+export async function readStatic(
   runner: ToolRunner,
   timeMs: number,
-): Promise<Reading<readonly ToolCard[]>> {
+): Promise<ReadResult<readonly ToolCard[]>> {
   const output = await runner.run(timeMs, "amd-smi", ["static", "--json"]);
   return output.ok ? parseAmdSmiStatic(output.value) : output;
 }
 
 /** Everything the tools tell. `known` is what amd-smi said of the cards before, since its metric page does not name them. */
-export async function askAll(
+export async function readAllCards(
   runner: ToolRunner,
   rocmRunner: ToolRunner,
   timeMs: number,
   known: readonly ToolCard[],
-): Promise<Reading<readonly ToolCard[]>> {
-  const identity = known.length > 0 ? present(known) : await askStatic(runner, timeMs);
+): Promise<ReadResult<readonly ToolCard[]>> {
+  const identity = known.length > 0 ? present(known) : await readStatic(runner, timeMs);
   if (identity.ok && identity.value.length > 0) {
     const output = await runner.run(timeMs, "amd-smi", ["metric", "--json"]);
     const metric = output.ok ? parseAmdSmiMetric(output.value) : output;

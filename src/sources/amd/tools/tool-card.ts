@@ -2,7 +2,7 @@
 import { gpu } from "../../../model/catalogue/index.ts";
 import { isPlausible } from "../../../model/frame.ts";
 import { isAllOnes } from "../../../machine/sysfs/read.ts";
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolValue {
@@ -62,7 +62,7 @@ export function tidyName(name: string): string | undefined {
  * The JSON in a tool's output: after whatever its Python prints first, such as warnings or how to stop watching. Nothing at
  * all, or a sentence that says there is nothing, means the tool sees no card.
  */
-export function findJson(output: string): Reading<unknown> {
+export function findJson(output: string): ReadResult<unknown> {
   const text = output.replaceAll("\0", "").trim();
   if (text === "" || /No JSON data to report|Driver not initialized/i.test(text.slice(0, 2_000))) {
     return unsupported;

@@ -5,7 +5,7 @@ import { noCaptures, publicCapture } from "../../../../test/captures/public.ts";
 import { readAll } from "../../../../test/captures/readings.ts";
 import { temporaryFolder, writeTree } from "../../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
-import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { CardSource } from "../../cards.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { ToolMachine } from "./machine.ts";
@@ -14,7 +14,7 @@ import { ToolRunner } from "./run.ts";
 import type { ToolCard } from "./tool-card.ts";
 import { tidyName } from "./tool-card.ts";
 
-function cards(reading: Reading<readonly ToolCard[]>): readonly ToolCard[] {
+function cards(reading: ReadResult<readonly ToolCard[]>): readonly ToolCard[] {
   if (!reading.ok) throw new Error(`no cards: ${reading.reason}`);
   return reading.value;
 }

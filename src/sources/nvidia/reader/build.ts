@@ -1,37 +1,37 @@
 /** From what was found to cards with their readings and boards. */
 import type { Nvml } from "../nvml/library.ts";
 import type { StartSettings } from "../protocol.ts";
-import { Board } from "./latest-values.ts";
-import type { Boards } from "./latest-values.ts";
-import type { Card } from "./card.ts";
-import { createBench, staticEveryMs } from "./card.ts";
+import { LatestValues } from "./latest-values.ts";
+import type { TierValues } from "./latest-values.ts";
+import type { NvmlCard } from "./card.ts";
+import { createCardBuilder, staticEveryMs } from "./card.ts";
 import { fastTasks, memoryUse } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
-import type { Found } from "./inventory.ts";
+import type { ListedDevice } from "./inventory.ts";
 import { processTasks } from "./processes.ts";
 import type { SleepFiles } from "./sleep.ts";
 import { slowTasks } from "./slow.ts";
 import { memoryTotal, staticTasks } from "./static.ts";
 
-export interface Built {
-  readonly cards: readonly Card[];
-  readonly boards: Boards;
+export interface CardSet {
+  readonly cards: readonly NvmlCard[];
+  readonly boards: TierValues;
 }
 
 export function buildCards(
   nvml: Nvml,
-  found: readonly Found[],
+  found: readonly ListedDevice[],
   settings: StartSettings,
   random: () => number,
   sleep: SleepFiles,
-): Built {
+): CardSet {
   const patienceMs = Math.max(15_000, 3 * settings.slowEveryMs);
-  const boards: Boards = {
-    fast: new Board(patienceMs),
-    slow: new Board(patienceMs),
-    static: new Board(3 * staticEveryMs),
+  const boards: TierValues = {
+    fast: new LatestValues(patienceMs),
+    slow: new LatestValues(patienceMs),
+    static: new LatestValues(3 * staticEveryMs),
   };
-  const cards: Card[] = [];
+  const cards: NvmlCard[] = [];
   for (const { device, handle, instance } of inOrder(found)) {
     const parent = cards.find((card) => card.device.uuid === instance?.parentUuid);
     if (instance !== undefined && parent === undefined) continue;
@@ -60,7 +60,7 @@ export function buildCards(
     });
   }
   for (const card of cards) {
-    const bench = createBench(nvml, card, boards, settings, random);
+    const bench = createCardBuilder(nvml, card, boards, settings, random);
     if (card.instance !== undefined) {
       const { parent, gpuInstance } = card.instance;
       const sample = (into: number): number =>
@@ -86,7 +86,7 @@ export function buildCards(
 }
 
 /** By index, a GPU before its parts. */
-function inOrder(found: readonly Found[]): Found[] {
+function inOrder(found: readonly ListedDevice[]): ListedDevice[] {
   return found.toSorted(
     (a, b) =>
       a.device.index - b.device.index ||

@@ -3,14 +3,14 @@ import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
-import type { Boards } from "./latest-values.ts";
-import type { Field } from "./fields.ts";
+import type { TierValues } from "./latest-values.ts";
+import type { NvmlField } from "./fields.ts";
 import { FieldBatch } from "./fields.ts";
 import type { MigInstance } from "./inventory.ts";
 import type { Task } from "./task.ts";
-import { Reading } from "./task.ts";
+import { ReadTask } from "./task.ts";
 
-export interface Card {
+export interface NvmlCard {
   readonly device: Device;
   /** Position in the plan's devices. */
   readonly at: number;
@@ -19,7 +19,7 @@ export interface Card {
   /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
   lostSinceMs?: number;
   /** A MIG instance, and the GPU it is part of. */
-  readonly instance?: MigInstance & { readonly parent: Card };
+  readonly instance?: MigInstance & { readonly parent: NvmlCard };
   readonly upSlot: number;
   /** Where the kernel may put it to sleep. */
   readonly asleepSlot?: number;
@@ -35,42 +35,42 @@ export interface Card {
 
 export const staticEveryMs = 60_000;
 
-export type Series = readonly [metric: GpuMetric, labels?: Readonly<Record<string, string>>];
+export type NvmlSeries = readonly [metric: GpuMetric, labels?: Readonly<Record<string, string>>];
 
-export interface Bench {
+export interface CardBuilder {
   readonly nvml: Nvml;
-  readonly card: Card;
+  readonly card: NvmlCard;
   readonly settings: StartSettings;
-  readonly boards: Boards;
+  readonly boards: TierValues;
   readonly random: () => number;
-  readonly slot: (tier: Tier, series: Series) => number;
+  readonly slot: (tier: Tier, series: NvmlSeries) => number;
   /** A call that fills these series of the tier. */
   readonly reading: (
     tier: Tier,
     name: string,
-    series: readonly Series[],
+    series: readonly NvmlSeries[],
     read: (out: Float64Array) => number,
   ) => Task;
   readonly fields: (
     tier: Tier,
     name: string,
-    fields: readonly (Omit<Field, "slot"> & { readonly series: Series })[],
+    fields: readonly (Omit<NvmlField, "slot"> & { readonly series: NvmlSeries })[],
   ) => FieldBatch;
 }
 
-export function createBench(
+export function createCardBuilder(
   nvml: Nvml,
-  card: Card,
-  boards: Boards,
+  card: NvmlCard,
+  boards: TierValues,
   settings: StartSettings,
   random: () => number,
-): Bench {
+): CardBuilder {
   const periods: Record<Tier, number> = {
     fast: 0,
     slow: settings.slowEveryMs,
     static: staticEveryMs,
   };
-  const slot = (tier: Tier, [metric, labels]: Series): number =>
+  const slot = (tier: Tier, [metric, labels]: NvmlSeries): number =>
     boards[tier].add(metric, card.at, labels);
   return {
     nvml,
@@ -81,7 +81,7 @@ export function createBench(
     slot,
     reading: (tier, name, series, read) => {
       const slots = series.map((one) => slot(tier, one));
-      return new Reading(name, periods[tier], { board: boards[tier], slots }, read, random);
+      return new ReadTask(name, periods[tier], { board: boards[tier], slots }, read, random);
     },
     fields: (tier, name, drafts) => {
       const fields = drafts.map(({ series, ...rest }) => ({ ...rest, slot: slot(tier, series) }));

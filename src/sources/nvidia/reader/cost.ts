@@ -3,9 +3,9 @@
  * but the margin is 0.9 ms, two of the throttle counters 0.3 ms each and BAR1 0.17 ms. What is dear leaves the fast pass and is
  * read as often as a fixed share of one processor allows.
  */
-import type { Card } from "./card.ts";
+import type { NvmlCard } from "./card.ts";
 import { FieldBatch } from "./fields.ts";
-import type { Field } from "./fields.ts";
+import type { NvmlField } from "./fields.ts";
 import type { Task } from "./task.ts";
 
 const dearMs = 0.05;
@@ -16,7 +16,7 @@ const oftenestMs = 2_000;
 const rarestMs = 5_000;
 
 /** Runs every fast task of the card a few times and moves the dear ones to the rota. */
-export function dearTasks(card: Card, nowMs: number): void {
+export function demoteCostlyTasks(card: NvmlCard, nowMs: number): void {
   const keep: Task[] = [];
   for (const task of card.fast) {
     if (task instanceof FieldBatch) {
@@ -31,8 +31,8 @@ export function dearTasks(card: Card, nowMs: number): void {
 }
 
 /** Each field has its own price, so each is measured alone. */
-function splitFields(card: Card, batch: FieldBatch, nowMs: number): Task[] {
-  const cheap: Field[] = [];
+function splitFields(card: NvmlCard, batch: FieldBatch, nowMs: number): Task[] {
+  const cheap: NvmlField[] = [];
   for (const field of batch.fields) {
     const alone = batch.split(`${batch.name} ${field.id}`, 0, [field]);
     alone.costMs = measureMs(alone, nowMs);

@@ -4,8 +4,8 @@
  */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
-import { throttleReasons as reasons, throttledBy } from "../throttle.ts";
-import type { Bench, Series } from "./card.ts";
+import { nvidiaThrottleReasons as reasons, decodeThrottleBits } from "../throttle.ts";
+import type { CardBuilder, NvmlSeries } from "./card.ts";
 import { readU32 } from "./card.ts";
 import type { Task } from "./task.ts";
 
@@ -21,7 +21,7 @@ const throttleCounters = [
   [271, "power_brake"],
 ] as const;
 
-export function fastTasks(bench: Bench): Task[] {
+export function fastTasks(bench: CardBuilder): Task[] {
   const { nvml, card } = bench;
   const spare = Buffer.alloc(4);
   return [
@@ -92,9 +92,9 @@ export function fastTasks(bench: Bench): Task[] {
   ];
 }
 
-function utilization({ nvml, card, reading }: Bench): Task {
+function utilization({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(8);
-  const series: Series[] = [["utilization"], ["memoryControllerUtilization"]];
+  const series: NvmlSeries[] = [["utilization"], ["memoryControllerUtilization"]];
   return reading("fast", "utilization", series, (out) => {
     const got = nvml.nvmlDeviceGetUtilizationRates(card.handle, buffer);
     out[0] = buffer.readUInt32LE(0) / 100;
@@ -112,7 +112,7 @@ export interface MemoryReading {
 }
 
 /** Version 2 tells what the driver keeps apart from what programs use; drivers before 510 know only version 1. */
-export function memoryReader({ nvml, card }: Bench): (into: MemoryReading) => number {
+export function memoryReader({ nvml, card }: CardBuilder): (into: MemoryReading) => number {
   const buffer = Buffer.alloc(memoryV2.bytes);
   return (into) => {
     buffer.writeUInt32LE(memoryV2.version, 0);
@@ -129,7 +129,7 @@ export function memoryReader({ nvml, card }: Bench): (into: MemoryReading) => nu
 
 export const noMemory = (): MemoryReading => ({ total: 0, used: 0, free: 0, reserved: 0 });
 
-export function memoryUse(bench: Bench): Task {
+export function memoryUse(bench: CardBuilder): Task {
   const read = memoryReader(bench);
   const memory = noMemory();
   return bench.reading("fast", "memory", [["memoryUsed"], ["memoryFree"]], (out) => {
@@ -140,7 +140,7 @@ export function memoryUse(bench: Bench): Task {
   });
 }
 
-function visibleMemory({ nvml, card, reading }: Bench): Task {
+function visibleMemory({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(memoryV1.bytes);
   return reading("fast", "bar1", [["visibleMemoryUsed"]], (out) => {
     const got = nvml.nvmlDeviceGetBAR1MemoryInfo(card.handle, buffer);
@@ -150,7 +150,7 @@ function visibleMemory({ nvml, card, reading }: Bench): Task {
 }
 
 /** In the plan only where the card reports it: elsewhere the margin follows from the slowdown limit, for every vendor alike. */
-function marginTask({ nvml, card, reading }: Bench): Task[] {
+function marginTask({ nvml, card, reading }: CardBuilder): Task[] {
   const buffer = Buffer.alloc(margin.bytes);
   const call = (): number => {
     buffer.writeUInt32LE(margin.version, 0);
@@ -166,10 +166,10 @@ function marginTask({ nvml, card, reading }: Bench): Task[] {
   ];
 }
 
-function throttleReasons({ nvml, card, reading }: Bench): Task {
+function throttleReasons({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(8);
-  const series: Series[] = [
-    ...reasons.map((reason): Series => ["throttleActive", { reason }]),
+  const series: NvmlSeries[] = [
+    ...reasons.map((reason): NvmlSeries => ["throttleActive", { reason }]),
     ["clockEventReasons"],
   ];
   return reading("fast", "throttle reasons", series, (out) => {
@@ -178,7 +178,7 @@ function throttleReasons({ nvml, card, reading }: Bench): Task {
     if (got === code.functionNotFound)
       got = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(card.handle, buffer);
     const mask = buffer.readUInt32LE(0);
-    const active = throttledBy(mask);
+    const active = decodeThrottleBits(mask);
     out[reasons.length] = mask;
     for (let index = 0; index < reasons.length; index++) {
       const reason = reasons[index];
@@ -189,7 +189,7 @@ function throttleReasons({ nvml, card, reading }: Bench): Task {
 }
 
 /** 32 is NVML's "unknown". */
-function performanceState({ nvml, card, reading }: Bench): Task {
+function performanceState({ nvml, card, reading }: CardBuilder): Task {
   const read = readU32((out) => nvml.nvmlDeviceGetPerformanceState(card.handle, out), 1);
   return reading("fast", "performance state", [["performanceState"]], (out) => {
     const got = read(out);
@@ -199,7 +199,7 @@ function performanceState({ nvml, card, reading }: Bench): Task {
 }
 
 /** A passively cooled card says it has none, and has no fan series. */
-function fans({ nvml, card, reading }: Bench): Task[] {
+function fans({ nvml, card, reading }: CardBuilder): Task[] {
   const count = Buffer.alloc(4);
   if (nvml.nvmlDeviceGetNumFans(card.handle, count) !== code.success) return [];
   const numbers = Array.from({ length: Math.min(count.readUInt32LE(0), 16) }, (_, fan) => fan);

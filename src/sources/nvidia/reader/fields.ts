@@ -2,12 +2,12 @@
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { fieldValue, readFieldValue } from "../nvml/structs.ts";
-import type { Board } from "./latest-values.ts";
-import type { Card } from "./card.ts";
+import type { LatestValues } from "./latest-values.ts";
+import type { NvmlCard } from "./card.ts";
 import { nextRetryMs } from "./task.ts";
 import type { Task } from "./task.ts";
 
-export interface Field {
+export interface NvmlField {
   readonly id: number;
   readonly scope?: number;
   readonly slot: number;
@@ -24,13 +24,13 @@ export class FieldBatch implements Task {
   everyMs: number;
   dueMs = 0;
   costMs = 0;
-  readonly fields: readonly Field[];
+  readonly fields: readonly NvmlField[];
   readonly #nvml: Nvml;
-  readonly #card: Card;
-  readonly #board: Board;
+  readonly #card: NvmlCard;
+  readonly #board: LatestValues;
   readonly #random: () => number;
   readonly #retryAtMs: Float64Array;
-  #asked: Field[] = [];
+  #asked: NvmlField[] = [];
   #buffer = Buffer.alloc(0);
   #nextRetryMs = 0;
 
@@ -38,11 +38,11 @@ export class FieldBatch implements Task {
     draft: {
       readonly name: string;
       readonly everyMs: number;
-      readonly board: Board;
-      readonly fields: readonly Field[];
+      readonly board: LatestValues;
+      readonly fields: readonly NvmlField[];
     },
     nvml: Nvml,
-    card: Card,
+    card: NvmlCard,
     random: () => number,
   ) {
     this.name = draft.name;
@@ -56,7 +56,7 @@ export class FieldBatch implements Task {
   }
 
   /** The same fields of the same card in a batch of their own. */
-  split(name: string, everyMs: number, fields: readonly Field[]): FieldBatch {
+  split(name: string, everyMs: number, fields: readonly NvmlField[]): FieldBatch {
     const draft = { name, everyMs, board: this.#board, fields };
     return new FieldBatch(draft, this.#nvml, this.#card, this.#random);
   }

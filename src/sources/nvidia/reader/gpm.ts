@@ -3,7 +3,7 @@ import type { Tier } from "../../../model/catalogue/index.ts";
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
 import type { GpuMetric } from "../protocol.ts";
-import type { Bench } from "./card.ts";
+import type { CardBuilder } from "./card.ts";
 import { nextRetryMs } from "./task.ts";
 import type { Task } from "./task.ts";
 
@@ -13,7 +13,7 @@ const firstGapMs = 250;
 export type GpmMetric = readonly [id: number, tier: Tier, metric: GpuMetric];
 
 export function gpmTask(
-  bench: Bench,
+  bench: CardBuilder,
   sample: (into: number) => number,
   metrics: readonly GpmMetric[],
 ): Task {

@@ -8,7 +8,7 @@ import { nameBytes, pciInfo, readText } from "../nvml/structs.ts";
 /** In place of the handle of a GPU that the driver does not list; NVML refuses it as an invalid argument. */
 export const noHandle = 0;
 
-export interface Found {
+export interface ListedDevice {
   readonly device: Device;
   /** Valid until NVML is shut down: afterwards the same number may be another GPU's. */
   readonly handle: number;
@@ -24,7 +24,7 @@ export interface MigInstance {
 
 export interface Inventory {
   readonly code: number;
-  readonly found: readonly Found[];
+  readonly found: readonly ListedDevice[];
 }
 
 export function readInventory(nvml: Nvml): Inventory {
@@ -32,7 +32,7 @@ export function readInventory(nvml: Nvml): Inventory {
   const got = nvml.nvmlDeviceGetCount_v2(count);
   if (got !== code.success) return { code: got, found: [] };
   const driver = readDriver(nvml);
-  const found: Found[] = [];
+  const found: ListedDevice[] = [];
   for (let index = 0; index < count.readUInt32LE(0); index++) {
     const out = Buffer.alloc(8);
     const answer = nvml.nvmlDeviceGetHandleByIndex_v2(index, out);
@@ -116,13 +116,13 @@ function describe(
 }
 
 /** The parts of a GPU in MIG mode; they have its index, and names and UUIDs of their own. */
-function instancesOf(nvml: Nvml, handle: number, parent: Device): Found[] {
+function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[] {
   const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
   if (nvml.nvmlDeviceGetMigMode(handle, current, pending) !== code.success) return [];
   if (current.readUInt32LE(0) !== 1) return [];
   const most = Buffer.alloc(4);
   if (nvml.nvmlDeviceGetMaxMigDeviceCount(handle, most) !== code.success) return [];
-  const found: Found[] = [];
+  const found: ListedDevice[] = [];
   for (let place = 0; place < Math.min(most.readUInt32LE(0), 64); place++) {
     const out = Buffer.alloc(8);
     if (nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, place, out) !== code.success) continue;

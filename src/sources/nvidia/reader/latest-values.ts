@@ -2,7 +2,7 @@
 import { presence } from "../../../model/presence.ts";
 import type { GpuMetric, SeriesSpec } from "../protocol.ts";
 
-export class Board {
+export class LatestValues {
   readonly series: SeriesSpec[] = [];
   readonly #freshForMs: number;
   #values = new Float64Array(0);
@@ -60,8 +60,8 @@ export class Board {
   }
 }
 
-export interface Boards {
-  readonly fast: Board;
-  readonly slow: Board;
-  readonly static: Board;
+export interface TierValues {
+  readonly fast: LatestValues;
+  readonly slow: LatestValues;
+  readonly static: LatestValues;
 }

@@ -4,14 +4,14 @@ import type { NvmlFunction } from "../nvml/library.ts";
 import { processSampleBytes, readProcessSamples, readProcesses } from "../nvml/structs.ts";
 import type { RunningProcess } from "../nvml/structs.ts";
 import type { ProcessReading } from "../protocol.ts";
-import type { Bench, Card } from "./card.ts";
+import type { CardBuilder, NvmlCard } from "./card.ts";
 import type { Task } from "./task.ts";
 
 const roomAtFirst = 64;
 /** A machine that asks for more has gone wrong. */
 const mostProcesses = 16_384;
 
-export function processTasks(bench: Bench): Task[] {
+export function processTasks(bench: CardBuilder): Task[] {
   const shares: Shares = { byPid: undefined };
   const tasks = [listTask(bench, shares)];
   if (bench.settings.processes) tasks.unshift(shareTask(bench, shares));
@@ -23,7 +23,7 @@ interface Shares {
   byPid: ReadonlyMap<number, number> | undefined;
 }
 
-function listTask({ nvml, card, reading }: Bench, shares: Shares): Task {
+function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
   const compute = lister([
     [nvml.nvmlDeviceGetComputeRunningProcesses_v3, 24],
     [nvml.nvmlDeviceGetComputeRunningProcesses_v2, 24],
@@ -57,13 +57,15 @@ function listTask({ nvml, card, reading }: Bench, shares: Shares): Task {
   });
 }
 
-interface Listed {
+interface ProcessListResult {
   readonly got: number;
   readonly list: readonly RunningProcess[];
 }
 
 /** The newest form of the list this driver has; the structure grew with the second. */
-function lister(forms: readonly (readonly [NvmlFunction, 16 | 24])[]): (handle: number) => Listed {
+function lister(
+  forms: readonly (readonly [NvmlFunction, 16 | 24])[],
+): (handle: number) => ProcessListResult {
   let buffer = Buffer.alloc(roomAtFirst * 24);
   const count = Buffer.alloc(4);
   return (handle) => {
@@ -85,7 +87,7 @@ function lister(forms: readonly (readonly [NvmlFunction, 16 | 24])[]): (handle: 
 }
 
 function merge(
-  card: Card,
+  card: NvmlCard,
   computing: readonly RunningProcess[],
   drawing: readonly RunningProcess[],
   shares: ReadonlyMap<number, number> | undefined,
@@ -111,7 +113,7 @@ function merge(
 }
 
 /** Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call. */
-function shareTask({ nvml, card, settings }: Bench, shares: Shares): Task {
+function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task {
   let buffer = Buffer.alloc(128 * processSampleBytes);
   const count = Buffer.alloc(4);
   let seenMicros = 0;

@@ -6,15 +6,15 @@ import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import { code, isUnsupported, meansDriverGone, meansLost } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
-import type { Plan, Snapshot, StartSettings } from "../protocol.ts";
-import type { Boards } from "./latest-values.ts";
+import type { SeriesPlan, WorkerSnapshot, StartSettings } from "../protocol.ts";
+import type { TierValues } from "./latest-values.ts";
 import { buildCards } from "./build.ts";
-import type { Card } from "./card.ts";
-import { dearTasks } from "./cost.ts";
-import { checkIdentity, type Found, noHandle, readInventory } from "./inventory.ts";
+import type { NvmlCard } from "./card.ts";
+import { demoteCostlyTasks } from "./cost.ts";
+import { checkIdentity, type ListedDevice, noHandle, readInventory } from "./inventory.ts";
 import { presence } from "../../../model/presence.ts";
 import type { SleepFiles } from "./sleep.ts";
-import { Doze } from "./sleep.ts";
+import { SleepController } from "./sleep.ts";
 import type { Task } from "./task.ts";
 import { energyTask } from "./slow.ts";
 import { XidWatch } from "./xid.ts";
@@ -35,18 +35,18 @@ const countersMs = 36;
 /** A call may be made this share of its period early, together with others: each waking of the thread costs too. */
 const early = 0.1;
 
-export class Session {
+export class NvmlSession {
   readonly #nvml: Nvml;
   readonly #settings: StartSettings;
   readonly #random: () => number;
   readonly #xids: XidWatch;
   readonly #sleep: SleepFiles;
-  readonly #doze = new Doze();
-  readonly #known = new Map<string, Found>();
-  #cards: readonly Card[] = [];
-  #boards: Boards | undefined;
-  #plan: Plan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
-  #unread: { card: Card; task: Task }[] = [];
+  readonly #doze = new SleepController();
+  readonly #known = new Map<string, ListedDevice>();
+  #cards: readonly NvmlCard[] = [];
+  #boards: TierValues | undefined;
+  #plan: SeriesPlan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
+  #unread: { card: NvmlCard; task: Task }[] = [];
   /** The code that took the driver away, while it is gone. */
   #goneWith: number | undefined;
   #lookAtMs = 0;
@@ -70,7 +70,7 @@ export class Session {
     this.#sleep = sleep;
   }
 
-  get cards(): readonly Card[] {
+  get cards(): readonly NvmlCard[] {
     return this.#cards;
   }
 
@@ -163,7 +163,7 @@ export class Session {
     }
   }
 
-  snapshot(tier: Tier, nowMs: number, knows: number): Snapshot {
+  snapshot(tier: Tier, nowMs: number, knows: number): WorkerSnapshot {
     const boards = this.#boards;
     const board = boards?.[tier];
     const copied = board?.snapshot(nowMs) ?? {
@@ -187,7 +187,7 @@ export class Session {
   }
 
   /** False when the card is gone, and the rest of its calls need not be made. */
-  #run(card: Card, task: Task, nowMs: number): boolean {
+  #run(card: NvmlCard, task: Task, nowMs: number): boolean {
     const got = task.run(nowMs);
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
     else if (meansLost(got)) this.#lose(card, nowMs);
@@ -198,7 +198,7 @@ export class Session {
    * Whether what was just read of the card is its own: after a driver reload its handle may be another GPU's. Asked after the
    * readings, so that none is handed on unchecked. Where it is not, all handles are dropped and the driver is opened again.
    */
-  #isStill(card: Card, nowMs: number): boolean {
+  #isStill(card: NvmlCard, nowMs: number): boolean {
     const got = checkIdentity(this.#nvml, card.handle, card.device.uuid);
     if (got === code.success) return true;
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
@@ -209,9 +209,9 @@ export class Session {
     return false;
   }
 
-  #soonest(): { card: Card; task: Task } | undefined {
+  #soonest(): { card: NvmlCard; task: Task } | undefined {
     if (this.#doze.dozing) return undefined;
-    let soonest: { card: Card; task: Task } | undefined;
+    let soonest: { card: NvmlCard; task: Task } | undefined;
     for (const card of this.#cards) {
       if (card.lostSinceMs !== undefined) continue;
       for (const task of card.rota)
@@ -220,7 +220,7 @@ export class Session {
     return soonest;
   }
 
-  #lose(card: Card, nowMs: number): void {
+  #lose(card: NvmlCard, nowMs: number): void {
     card.lostSinceMs = nowMs;
     this.#reopenAtMs = nowMs + reopenEveryMs;
     const boards = this.#boards;
@@ -287,7 +287,7 @@ export class Session {
     }
   }
 
-  #answers({ handle, device }: Card): boolean {
+  #answers({ handle, device }: NvmlCard): boolean {
     if (handle === noHandle) return false;
     const got = this.#nvml.nvmlDeviceGetMemoryInfo(handle, Buffer.alloc(24));
     if (meansLost(got) || meansDriverGone(got) || got === code.invalidArgument) return false;
@@ -321,7 +321,7 @@ export class Session {
     if (meansDriverGone(got)) return this.#loseDriver(got, nowMs);
     if (got !== code.success) return;
     const cards = new Map(this.#cards.map((card) => [card.device.uuid, card]));
-    const isNew = ({ device, handle, instance }: Found): boolean => {
+    const isNew = ({ device, handle, instance }: ListedDevice): boolean => {
       const known = cards.get(device.uuid)?.handle ?? noHandle;
       return known === noHandle || (instance === undefined && known !== handle);
     };
@@ -340,7 +340,7 @@ export class Session {
   }
 
   /** Makes the plan: every card seen so far, those not found now as lost. */
-  #arrange(found: readonly Found[], nowMs: number): void {
+  #arrange(found: readonly ListedDevice[], nowMs: number): void {
     const lost = new Set(this.#known.keys());
     for (const one of found) {
       this.#known.set(one.device.uuid, one);
@@ -373,7 +373,7 @@ export class Session {
     this.#lookAtMs = nowMs + lookEveryMs;
     for (const card of cards) {
       if (lost.has(card.device.uuid)) this.#lose(card, nowMs);
-      else dearTasks(card, nowMs);
+      else demoteCostlyTasks(card, nowMs);
     }
     this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));
     this.#noteWatched(nowMs);

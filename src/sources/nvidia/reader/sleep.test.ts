@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { Doze, SleepFiles } from "./sleep.ts";
-import type { SleepState } from "./sleep.ts";
+import { SleepController, SleepFiles } from "./sleep.ts";
+import type { GpuSleepState } from "./sleep.ts";
 
 function sysfs(cards: Readonly<Record<string, Readonly<Record<string, string>>>>): SleepFiles {
   const root = mkdtempSync(join(tmpdir(), "gpulse-sleep-"));
@@ -49,9 +49,9 @@ test.for([
 
 /** Looks every second while the GPU is idle; what was advised other than to stay, with its time. */
 function watch(
-  doze: Doze,
+  doze: SleepController,
   seconds: readonly [from: number, to: number],
-  state: SleepState,
+  state: GpuSleepState,
 ): string[] {
   const said: string[] = [];
   for (let second = seconds[0]; second < seconds[1]; second++) {
@@ -62,7 +62,7 @@ function watch(
 }
 
 test("an idle GPU is let go after a minute, left asleep, and taken up when something else wakes it", () => {
-  const doze = new Doze();
+  const doze = new SleepController();
   expect(watch(doze, [0, 61], "awake")).toEqual(["60 let-go"]);
   expect(watch(doze, [61, 80], "awake")).toEqual([]);
   expect(watch(doze, [80, 4_000], "asleep")).toEqual([]);
@@ -71,14 +71,14 @@ test("an idle GPU is let go after a minute, left asleep, and taken up when somet
 });
 
 test("one that somebody else keeps awake is taken up again, and not let go for half an hour", () => {
-  const doze = new Doze();
+  const doze = new SleepController();
   expect(watch(doze, [0, 1_800], "awake")).toEqual(["60 let-go", "90 take-up"]);
   expect(watch(doze, [1_800, 2_000], "awake")).toEqual(["1950 let-go", "1980 take-up"]);
 });
 
 test("one that cannot sleep, or is busy, is never let go", () => {
-  expect(watch(new Doze(), [0, 1_000], "always-on")).toEqual([]);
-  const busy = new Doze();
+  expect(watch(new SleepController(), [0, 1_000], "always-on")).toEqual([]);
+  const busy = new SleepController();
   for (let second = 0; second < 1_000; second++)
     expect(busy.advise(second * 1_000, second % 59 !== 0, () => "awake")).toBe("stay");
 });

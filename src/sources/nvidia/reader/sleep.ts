@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 /** Of one GPU, or of all together: asleep only when all are, and always on when one is. */
-export type SleepState = "always-on" | "awake" | "asleep";
+export type GpuSleepState = "always-on" | "awake" | "asleep";
 
 export class SleepFiles {
   readonly #devices: string;
@@ -27,13 +27,13 @@ export class SleepFiles {
     }
   }
 
-  together(addresses: readonly (string | undefined)[]): SleepState {
+  together(addresses: readonly (string | undefined)[]): GpuSleepState {
     const states = addresses.map((address) => this.#state(address));
     if (states.length === 0 || states.includes("always-on")) return "always-on";
     return states.every((state) => state === "asleep") ? "asleep" : "awake";
   }
 
-  #state(address: string | undefined): SleepState {
+  #state(address: string | undefined): GpuSleepState {
     if (address === undefined || this.#read(address, "power/control") !== "auto")
       return "always-on";
     const status = this.#read(address, "power/runtime_status");
@@ -59,7 +59,7 @@ const fallAsleepMs = 30_000;
 const notAgainForMs = 1_800_000;
 const askAgainMs = 60_000;
 
-export class Doze {
+export class SleepController {
   #letGo: { readonly sinceMs: number; sleeps: boolean } | undefined;
   #idleSinceMs: number | undefined;
   #notBeforeMs = 0;
@@ -69,7 +69,11 @@ export class Doze {
     return this.#letGo !== undefined;
   }
 
-  advise(nowMs: number, isIdle: boolean, state: () => SleepState): "stay" | "let-go" | "take-up" {
+  advise(
+    nowMs: number,
+    isIdle: boolean,
+    state: () => GpuSleepState,
+  ): "stay" | "let-go" | "take-up" {
     if (this.#letGo !== undefined) return this.#whileDozing(nowMs, this.#letGo, state());
     if (!isIdle || nowMs < this.#notBeforeMs) {
       this.#idleSinceMs = undefined;
@@ -88,7 +92,7 @@ export class Doze {
   #whileDozing(
     nowMs: number,
     letGo: { readonly sinceMs: number; sleeps: boolean },
-    state: SleepState,
+    state: GpuSleepState,
   ): "stay" | "take-up" {
     if (state === "asleep") {
       letGo.sleeps = true;

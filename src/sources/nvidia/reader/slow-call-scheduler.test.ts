@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { Rota } from "./slow-call-scheduler.ts";
+import { SlowCallScheduler } from "./slow-call-scheduler.ts";
 
-function passing(everyMs: number): Rota {
-  const rota = new Rota();
+function passing(everyMs: number): SlowCallScheduler {
+  const rota = new SlowCallScheduler();
   for (const timeMs of [0, everyMs, 2 * everyMs, 3 * everyMs]) rota.passed(timeMs);
   return rota;
 }
 
 test("a call that is due is made at once where nobody reads yet", () => {
-  expect(new Rota().waitMs(1_000, 500, 21)).toBe(0);
-  expect(new Rota().waitMs(1_000, 1_300, 21)).toBe(300);
+  expect(new SlowCallScheduler().waitMs(1_000, 500, 21)).toBe(0);
+  expect(new SlowCallScheduler().waitMs(1_000, 1_300, 21)).toBe(300);
 });
 
 test("a call that would run into the next pass waits until it is over", () => {

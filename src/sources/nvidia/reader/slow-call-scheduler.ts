@@ -10,7 +10,7 @@ const restMs = 50;
 const marginMs = 2;
 const lateMs = 5;
 
-export class Rota {
+export class SlowCallScheduler {
   readonly #gapsMs: number[] = [];
   #lastPassMs = Number.NEGATIVE_INFINITY;
   #intervalMs = Number.POSITIVE_INFINITY;

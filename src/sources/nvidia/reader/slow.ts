@@ -1,7 +1,7 @@
 /** What is read on its own slower schedule, because it costs milliseconds or hardly changes. One call at a time, between passes. */
 import { code } from "../nvml/codes.ts";
 import { fabricInfo, readCount } from "../nvml/structs.ts";
-import type { Bench } from "./card.ts";
+import type { CardBuilder } from "./card.ts";
 import { readU32 } from "./card.ts";
 import { memoryReader, noMemory } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
@@ -12,7 +12,7 @@ export const energyTask = "energy";
 const everyLink = 0xffff_ffff;
 const mostLinks = 36;
 
-export function slowTasks(bench: Bench): Task[] {
+export function slowTasks(bench: CardBuilder): Task[] {
   const { nvml, card } = bench;
   return [
     bench.reading(
@@ -53,7 +53,7 @@ export function slowTasks(bench: Bench): Task[] {
   ];
 }
 
-function migMode({ nvml, card, reading }: Bench): Task {
+function migMode({ nvml, card, reading }: CardBuilder): Task {
   const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
   return reading("slow", "mig mode", [["migEnabled"], ["migPending"]], (out) => {
     const got = nvml.nvmlDeviceGetMigMode(card.handle, current, pending);
@@ -64,7 +64,7 @@ function migMode({ nvml, card, reading }: Bench): Task {
 }
 
 /** State 0 is "not supported". */
-function fabricState({ nvml, card, reading }: Bench): Task {
+function fabricState({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(fabricInfo.bytes);
   return reading("slow", "fabric state", [["fabricState"]], (out) => {
     const got = nvml.nvmlDeviceGetGpuFabricInfo(card.handle, buffer);
@@ -74,7 +74,7 @@ function fabricState({ nvml, card, reading }: Bench): Task {
   });
 }
 
-function reservedMemory(bench: Bench): Task {
+function reservedMemory(bench: CardBuilder): Task {
   const read = memoryReader(bench);
   const memory = noMemory();
   return bench.reading("slow", "reserved memory", [["memoryReserved"]], (out) => {
@@ -85,7 +85,7 @@ function reservedMemory(bench: Bench): Task {
 }
 
 /** 4 ms a call on an H200, and all of it processor time. */
-function energy({ nvml, card, reading }: Bench): Task {
+function energy({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(8);
   return reading("slow", energyTask, [["energy"]], (out) => {
     const got = nvml.nvmlDeviceGetTotalEnergyConsumption(card.handle, buffer);
@@ -95,7 +95,7 @@ function energy({ nvml, card, reading }: Bench): Task {
 }
 
 /** Throughput is counted by the driver over 20 ms, in thousands of bytes; measured against a copy of known speed. */
-function pcie({ nvml, card, reading }: Bench): Task[] {
+function pcie({ nvml, card, reading }: CardBuilder): Task[] {
   return [
     reading(
       "slow",
@@ -126,7 +126,7 @@ function pcie({ nvml, card, reading }: Bench): Task[] {
   ];
 }
 
-function eccCounters({ nvml, card, reading }: Bench): Task[] {
+function eccCounters({ nvml, card, reading }: CardBuilder): Task[] {
   const counters = [
     ["eccErrors", "corrected", 0, 0],
     ["eccErrors", "uncorrected", 1, 0],
@@ -144,7 +144,7 @@ function eccCounters({ nvml, card, reading }: Bench): Task[] {
 }
 
 /** Only links the card says it has: most have none. Traffic and errors are NVML's totals over all links. */
-function nvlink({ nvml, card, reading, fields }: Bench): Task[] {
+function nvlink({ nvml, card, reading, fields }: CardBuilder): Task[] {
   const probe = Buffer.alloc(4);
   const links: number[] = [];
   for (let link = 0; link < mostLinks; link++) {

@@ -1,7 +1,7 @@
 /** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
 import { code, meansLost } from "../nvml/codes.ts";
 import { memoryV1, readCount } from "../nvml/structs.ts";
-import type { Bench, Card, Series } from "./card.ts";
+import type { CardBuilder, NvmlCard, NvmlSeries } from "./card.ts";
 import { readU32 } from "./card.ts";
 import { clockDomains, memoryReader, noMemory } from "./fast.ts";
 import type { Task } from "./task.ts";
@@ -9,7 +9,7 @@ import type { Task } from "./task.ts";
 /** Peers are quadratic; no machine with more GPUs than this has them all connected. */
 const mostPeers = 16;
 
-export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
+export function staticTasks(bench: CardBuilder, cards: readonly NvmlCard[]): Task[] {
   const { nvml, card, reading } = bench;
   return [
     memoryTotal(bench),
@@ -54,7 +54,7 @@ export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
   ];
 }
 
-export function memoryTotal(bench: Bench): Task {
+export function memoryTotal(bench: CardBuilder): Task {
   const read = memoryReader(bench);
   const memory = noMemory();
   return bench.reading("static", "total memory", [["memoryTotal"]], (out) => {
@@ -64,7 +64,7 @@ export function memoryTotal(bench: Bench): Task {
   });
 }
 
-function visibleTotal({ nvml, card, reading }: Bench): Task {
+function visibleTotal({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(memoryV1.bytes);
   return reading("static", "bar1 total", [["visibleMemoryTotal"]], (out) => {
     const got = nvml.nvmlDeviceGetBAR1MemoryInfo(card.handle, buffer);
@@ -77,7 +77,7 @@ function visibleTotal({ nvml, card, reading }: Bench): Task {
  * Only what the driver reports in °C (89 and 95 on an H200 with driver 580, idle and loaded). A margin ("T.Limit") is of the hottest spot of the chip; its sum
  * with the edge temperature moves with the load (89 idle, 79 loaded on one card), so no limit is computed from it.
  */
-function threshold({ nvml, card, reading }: Bench, limit: string, type: number): Task {
+function threshold({ nvml, card, reading }: CardBuilder, limit: string, type: number): Task {
   return reading(
     "static",
     `${limit} limit`,
@@ -86,7 +86,7 @@ function threshold({ nvml, card, reading }: Bench, limit: string, type: number):
   );
 }
 
-function eccMode({ nvml, card, reading }: Bench): Task {
+function eccMode({ nvml, card, reading }: CardBuilder): Task {
   const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
   return reading("static", "ecc mode", [["eccEnabled"], ["eccPending"]], (out) => {
     const got = nvml.nvmlDeviceGetEccMode(card.handle, current, pending);
@@ -96,7 +96,7 @@ function eccMode({ nvml, card, reading }: Bench): Task {
   });
 }
 
-function persistence({ nvml, card, reading }: Bench): Task {
+function persistence({ nvml, card, reading }: CardBuilder): Task {
   const read = readU32((out) => nvml.nvmlDeviceGetPersistenceMode(card.handle, out), 1);
   return reading("static", "persistence mode", [["persistenceEnabled"]], (out) => {
     const got = read(out);
@@ -105,9 +105,9 @@ function persistence({ nvml, card, reading }: Bench): Task {
   });
 }
 
-function powerConstraints({ nvml, card, reading }: Bench): Task {
+function powerConstraints({ nvml, card, reading }: CardBuilder): Task {
   const [least, most] = [Buffer.alloc(4), Buffer.alloc(4)];
-  const series: Series[] = [["powerLimitMin"], ["powerLimitMax"]];
+  const series: NvmlSeries[] = [["powerLimitMin"], ["powerLimitMax"]];
   return reading("static", "power limit range", series, (out) => {
     const got = nvml.nvmlDeviceGetPowerManagementLimitConstraints(card.handle, least, most);
     out[0] = least.readUInt32LE(0) / 1_000;
@@ -120,7 +120,7 @@ function powerConstraints({ nvml, card, reading }: Bench): Task {
  * Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. A code
  * that reports a lost GPU may mean the peer: it fails this reading and is not taken as the loss of this card.
  */
-function peerAccess({ nvml, card, reading }: Bench, peer: Card): Task {
+function peerAccess({ nvml, card, reading }: CardBuilder, peer: NvmlCard): Task {
   const [canRead, canWrite] = [Buffer.alloc(4), Buffer.alloc(4)];
   const name = `p2p ${card.device.index} to ${peer.device.index}`;
   return reading("static", name, [["p2pAccessible", { peer: peer.device.uuid }]], (out) => {

@@ -2,27 +2,29 @@ import { expect, test } from "vitest";
 import { code } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { fieldValue } from "../nvml/structs.ts";
-import { Board } from "./latest-values.ts";
-import type { Card } from "./card.ts";
+import { LatestValues } from "./latest-values.ts";
+import type { NvmlCard } from "./card.ts";
 import { FieldBatch } from "./fields.ts";
-import { Reading } from "./task.ts";
+import { ReadTask } from "./task.ts";
 
 const middle = (): number => 0.5;
 
-function boardWith(series: number): Board {
-  const board = new Board(15_000);
+function boardWith(series: number): LatestValues {
+  const board = new LatestValues(15_000);
   for (let at = 0; at < series; at++) board.add("power", 0, { at: String(at) });
   board.seal();
   return board;
 }
 
-const states = (board: Board, nowMs: number): number[] => [...board.snapshot(nowMs).presence];
+const states = (board: LatestValues, nowMs: number): number[] => [
+  ...board.snapshot(nowMs).presence,
+];
 
 test("a reading that is not supported is left alone for a minute, then asked again, and never off for good", () => {
   const board = boardWith(1);
   let calls = 0;
   let answer: number = code.notSupported;
-  const reading = new Reading(
+  const reading = new ReadTask(
     "power",
     0,
     { board, slots: [0] },
@@ -46,7 +48,7 @@ test("a reading that is not supported is left alone for a minute, then asked aga
 test("a reading that failed is asked again at once: one bad answer is one gap", () => {
   const board = boardWith(1);
   const answers = [code.timeout, code.success];
-  const reading = new Reading(
+  const reading = new ReadTask(
     "power",
     0,
     { board, slots: [0] },
@@ -96,7 +98,7 @@ test("of a batch only the fields worth asking are asked; each comes back by itse
   const batch = new FieldBatch(
     { name: "fields", everyMs: 0, board, fields },
     nvml,
-    { handle: 1 } as Card,
+    { handle: 1 } as NvmlCard,
     middle,
   );
   batch.run(0);

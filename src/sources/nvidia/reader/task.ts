@@ -1,6 +1,6 @@
 /** One NVML call as something to be scheduled: what it fills, what it costs, and when to ask again where it is not told. */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
-import type { Board } from "./latest-values.ts";
+import type { LatestValues } from "./latest-values.ts";
 
 export interface Task {
   readonly name: string;
@@ -23,12 +23,12 @@ export function nextRetryMs(nowMs: number, random: () => number): number {
   return nowMs + retryAfterMs * (0.9 + 0.2 * random());
 }
 
-export class Reading implements Task {
+export class ReadTask implements Task {
   readonly name: string;
   everyMs: number;
   dueMs = 0;
   costMs = 0;
-  readonly #board: Board;
+  readonly #board: LatestValues;
   readonly #slots: readonly number[];
   readonly #read: (out: Float64Array) => number;
   readonly #out: Float64Array;
@@ -39,7 +39,7 @@ export class Reading implements Task {
   constructor(
     name: string,
     everyMs: number,
-    target: { readonly board: Board; readonly slots: readonly number[] },
+    target: { readonly board: LatestValues; readonly slots: readonly number[] },
     read: (out: Float64Array) => number,
     random: () => number,
   ) {

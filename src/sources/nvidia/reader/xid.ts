@@ -3,7 +3,7 @@ import { code } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { eventData, readCount, xidEvent } from "../nvml/structs.ts";
 import type { XidReading } from "../protocol.ts";
-import type { Card } from "./card.ts";
+import type { NvmlCard } from "./card.ts";
 
 const mostAtOnce = 64;
 
@@ -20,7 +20,7 @@ export class XidWatch {
   }
 
   /** A card that cannot report events is not watched. */
-  watch(cards: readonly Card[]): void {
+  watch(cards: readonly NvmlCard[]): void {
     const out = Buffer.alloc(8);
     if (this.#set !== 0) this.#nvml.nvmlEventSetFree(this.#set);
     this.forget();
@@ -33,7 +33,7 @@ export class XidWatch {
     }
   }
 
-  isWatched({ handle }: Card): boolean {
+  isWatched({ handle }: NvmlCard): boolean {
     return this.#watched.has(handle);
   }
 
@@ -44,7 +44,7 @@ export class XidWatch {
   }
 
   /** Takes what has come since the last look; a wait of 0 ms costs 2 µs. */
-  collect(cards: readonly Card[], nowMs: number): void {
+  collect(cards: readonly NvmlCard[], nowMs: number): void {
     if (this.#set === 0) return;
     const event = Buffer.alloc(eventData.bytes);
     for (let index = 0; index < mostAtOnce; index++) {
@@ -61,7 +61,7 @@ export class XidWatch {
     }
   }
 
-  readings(cards: readonly Card[]): XidReading[] {
+  readings(cards: readonly NvmlCard[]): XidReading[] {
     return cards.flatMap(({ device, at }) =>
       [...(this.#seen.get(device.uuid) ?? [])].map(([xid, { count, lastMs }]) => ({
         device: at,

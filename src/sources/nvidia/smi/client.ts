@@ -15,12 +15,12 @@ import { SmiError, type SmiRunner } from "./run.ts";
 import { basicColumns, csvColumns } from "./table.ts";
 import type { TopoMatrix } from "./topo.ts";
 import { parseTopo, peerCell } from "./topo.ts";
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 
 export interface SmiPeer {
   readonly device: Device;
   readonly peer: Device;
-  readonly cell: Cell;
+  readonly cell: SmiCell;
 }
 
 const forms = ["xml", "text", "csv"] as const;
@@ -30,7 +30,7 @@ const retryEveryMs = 60_000;
 /** Who reaches whom changes with a reboot, not in between. */
 const peersEveryMs = 60_000;
 
-export class SmiAsker {
+export class SmiClient {
   readonly #runner: SmiRunner;
   #form = 0;
   #formUntilMs = 0;

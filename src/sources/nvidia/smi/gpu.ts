@@ -2,15 +2,15 @@
 import type { Device } from "../../../model/device.ts";
 import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
-import { throttleReasons, throttledBy } from "../throttle.ts";
+import { nvidiaThrottleReasons, decodeThrottleBits } from "../throttle.ts";
 import { idleBit, reasonBits } from "./table.ts";
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 import { readCell } from "./value.ts";
 
 export interface SmiReading {
   readonly metric: GpuMetric;
   readonly labels?: Readonly<Record<string, string>>;
-  readonly cell: Cell;
+  readonly cell: SmiCell;
 }
 
 export interface SmiProcess {
@@ -37,7 +37,7 @@ export function reasonReadings(cellOf: (ending: string) => string | undefined): 
   let bits = 0;
   let reported = 0;
   let hasIdle = false;
-  let why: Cell = "unsupported";
+  let why: SmiCell = "unsupported";
   for (const [bit, ending] of reasonBits) {
     const text = cellOf(ending);
     if (text === undefined) continue;
@@ -53,10 +53,10 @@ export function reasonReadings(cellOf: (ending: string) => string | undefined): 
       .replace(/^0x0+(?=.)/i, "0x") ?? "",
   );
   const mask = whole === null ? (hasIdle && reported > 0 ? bits : why) : Number(whole[0]);
-  const active = throttledBy(bits);
+  const active = decodeThrottleBits(bits);
   return [
     { metric: "clockEventReasons", cell: mask },
-    ...throttleReasons.map((reason): SmiReading => ({
+    ...nvidiaThrottleReasons.map((reason): SmiReading => ({
       metric: "throttleActive",
       labels: { reason },
       cell: reported === 0 ? why : Number(active[reason]),
@@ -65,7 +65,7 @@ export function reasonReadings(cellOf: (ending: string) => string | undefined): 
 }
 
 /** Text that is an answer; `N/A` and its like are none. */
-export function said(text: string | undefined): string | undefined {
+export function parseReportedText(text: string | undefined): string | undefined {
   const trimmed = text?.trim() ?? "";
   return trimmed === "" || /^\[?(n\/a|not supported|unknown)/i.test(trimmed) ? undefined : trimmed;
 }
@@ -81,7 +81,7 @@ export function versionIn(...texts: readonly (string | undefined)[]): string | u
 
 /** nvidia-smi gives a path, in XML with arguments, which may hold secrets. A Windows path may hold spaces. */
 export function programName(text: string | undefined): string | undefined {
-  const given = said(text) ?? "";
+  const given = parseReportedText(text) ?? "";
   if (given === "-" || /^\[?insufficient permissions/i.test(given)) return undefined;
   const isWindows = /^[A-Za-z]:\\|^\\/.test(given);
   const path = isWindows

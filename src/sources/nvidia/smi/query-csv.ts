@@ -5,10 +5,10 @@
  */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { reasonReadings, said, versionIn } from "./gpu.ts";
+import { reasonReadings, parseReportedText, versionIn } from "./gpu.ts";
 import type { SmiGpu, SmiReading } from "./gpu.ts";
 import { smiRules } from "./table.ts";
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 import { readCell } from "./value.ts";
 
 const mostColumns = 1_024;
@@ -38,28 +38,28 @@ function readRow(names: readonly string[], row: readonly string[], position: num
     const at = names.indexOf(name);
     return at === -1 ? undefined : row[at];
   };
-  const busId = said(told("pci.bus_id") ?? told("gpu_bus_id"));
+  const busId = parseReportedText(told("pci.bus_id") ?? told("gpu_bus_id"));
   const pciBusId = busId === undefined ? undefined : shortBusId(busId);
   const uuid =
-    said(told("uuid") ?? told("gpu_uuid")) ??
+    parseReportedText(told("uuid") ?? told("gpu_uuid")) ??
     (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
   if (uuid === undefined) return [];
   const index = readCell(told("index") ?? "", "count");
   const driver = versionIn(told("kmd_version"), told("driver_version"));
-  const vbios = said(told("vbios_version"));
+  const vbios = parseReportedText(told("vbios_version"));
   const device: Device = {
     uuid,
     index:
       typeof index === "number" && Number.isSafeInteger(index) && index >= 0 ? index : position,
     vendor: "nvidia",
-    model: said(told("name") ?? told("gpu_name")) ?? "NVIDIA GPU",
+    model: parseReportedText(told("name") ?? told("gpu_name")) ?? "NVIDIA GPU",
     simulated: false,
     ...(pciBusId === undefined ? {} : { pciBusId }),
     ...(driver === undefined ? {} : { driver }),
     ...(vbios === undefined ? {} : { vbios }),
   };
   const readings = smiRules.flatMap(({ metric, labels, as, csv }): SmiReading[] => {
-    let found: Cell | undefined;
+    let found: SmiCell | undefined;
     for (const name of csv) {
       const text = told(name);
       const cell = text === undefined ? undefined : readCell(text, as);

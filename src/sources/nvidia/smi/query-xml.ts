@@ -1,11 +1,11 @@
 /** `nvidia-smi -q -x` of every schema to GPUs. Pure: text in, readings or typed absences out; never throws. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { programName, reasonReadings, said, versionIn } from "./gpu.ts";
+import { programName, reasonReadings, parseReportedText, versionIn } from "./gpu.ts";
 import type { SmiGpu, SmiProcess, SmiReading } from "./gpu.ts";
 import type { SmiRule } from "./table.ts";
 import { smiRules } from "./table.ts";
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 import { readCell } from "./value.ts";
 import type { Element } from "./xml.ts";
 import { find, parseXml, textAt } from "./xml.ts";
@@ -25,17 +25,20 @@ export function readLog(log: Element): SmiGpu[] {
 }
 
 function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGpu[] {
-  const busId = said(textAt(gpu, "pci/pci_bus_id") ?? /id="([^"]*)"/.exec(gpu.attributes)?.[1]);
+  const busId = parseReportedText(
+    textAt(gpu, "pci/pci_bus_id") ?? /id="([^"]*)"/.exec(gpu.attributes)?.[1],
+  );
   const pciBusId = busId === undefined ? undefined : shortBusId(busId);
   const uuid =
-    said(textAt(gpu, "uuid")) ?? (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
+    parseReportedText(textAt(gpu, "uuid")) ??
+    (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
   if (uuid === undefined) return [];
-  const vbios = said(textAt(gpu, "vbios_version"));
+  const vbios = parseReportedText(textAt(gpu, "vbios_version"));
   const device: Device = {
     uuid,
     index,
     vendor: "nvidia",
-    model: said(textAt(gpu, "product_name")) ?? "NVIDIA GPU",
+    model: parseReportedText(textAt(gpu, "product_name")) ?? "NVIDIA GPU",
     simulated: false,
     ...(pciBusId === undefined ? {} : { pciBusId }),
     ...(driver === undefined ? {} : { driver }),
@@ -56,8 +59,8 @@ function readRule(gpu: Element, { metric, labels, as, xml, sum }: SmiRule): SmiR
 }
 
 /** A name that is there and says N/A gives way to the next one that says more. */
-function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell | undefined {
-  let absent: Cell | undefined;
+function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): SmiCell | undefined {
+  let absent: SmiCell | undefined;
   for (const path of paths) {
     const text = textAt(gpu, path);
     if (text === undefined) continue;
@@ -68,9 +71,9 @@ function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell
   return absent;
 }
 
-function sumOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell | undefined {
+function sumOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): SmiCell | undefined {
   let total: number | undefined;
-  let absent: Cell | undefined;
+  let absent: SmiCell | undefined;
   for (const path of paths) {
     const cell = cellOf(gpu, [path], as);
     if (typeof cell === "number") total = (total ?? 0) + cell;
@@ -122,7 +125,9 @@ function readProcesses(gpu: Element): SmiGpu["processes"] {
 
 /** The numbers of the MIG instance an element belongs to. */
 function instanceOf(element: Element): (string | undefined)[] {
-  return ["gpu_instance_id", "compute_instance_id"].map((name) => said(textAt(element, name)));
+  return ["gpu_instance_id", "compute_instance_id"].map((name) =>
+    parseReportedText(textAt(element, name)),
+  );
 }
 
 /** MIG instances have memory of their own; before driver 470 they have no UUID here, and get the one NVIDIA's tools made then. */
@@ -134,7 +139,8 @@ function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processe
   return list.flatMap((instance): SmiGpu[] => {
     const [gi, ci] = instanceOf(instance);
     if (gi === undefined) return [];
-    const uuid = said(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
+    const uuid =
+      parseReportedText(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
     const isOnly = list.filter((other) => instanceOf(other)[0] === gi).length === 1;
     /** One GPU instance may hold several compute instances; a process without a number belongs to the only one. */
     const isHere = ({ gpuInstance, computeInstance }: SmiProcess): boolean =>

@@ -16,11 +16,11 @@ import type { OwnerResolver } from "../../../machine/owners/resolver.ts";
 import type { PolledSource } from "../../source.ts";
 import { ownerExtras, processExtras } from "../attribution.ts";
 import type { GpuMetric, ProcessReading } from "../protocol.ts";
-import { SmiAsker } from "./client.ts";
+import { SmiClient } from "./client.ts";
 import type { SmiGpu } from "./gpu.ts";
 import { shareKey } from "./pmon.ts";
 import type { SmiRunner } from "./run.ts";
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 
 export interface SmiSourceOptions {
   readonly host: string;
@@ -32,7 +32,7 @@ export interface SmiSourceOptions {
 interface Sample {
   readonly metric: GpuMetric;
   readonly labels: LabelSet;
-  readonly cell: Cell;
+  readonly cell: SmiCell;
 }
 
 /** One run may take this long where the driver is not kept loaded or the machine is busy. */
@@ -48,11 +48,11 @@ export class SmiSource implements PolledSource {
   readonly #known = new Map<string, Device>();
   #layout: Layout = { series: [] };
   #shape = "";
-  readonly #asker: SmiAsker;
+  readonly #asker: SmiClient;
 
   constructor(options: SmiSourceOptions) {
     this.#options = options;
-    this.#asker = new SmiAsker(options.runner);
+    this.#asker = new SmiClient(options.runner);
   }
 
   devices(): readonly Device[] {

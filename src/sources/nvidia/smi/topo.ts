@@ -6,7 +6,7 @@
  *     GPU0	X	OK
  *     GPU1	OK	X
  */
-import type { Cell } from "./value.ts";
+import type { SmiCell } from "./value.ts";
 
 /** Row and column by the GPU's index. */
 export type TopoMatrix = ReadonlyMap<number, ReadonlyMap<number, string>>;
@@ -32,7 +32,7 @@ export function parseTopo(text: string): TopoMatrix {
 }
 
 /** What a cell of the peer matrix says; `U` is unknown, and anything new is not guessed at. */
-export function peerCell(cell: string | undefined): Cell {
+export function peerCell(cell: string | undefined): SmiCell {
   if (cell === "OK") return 1;
   return ["CNS", "GNS", "TNS", "NS", "DR"].includes(cell ?? "") ? 0 : "failed";
 }

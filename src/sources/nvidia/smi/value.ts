@@ -60,9 +60,9 @@ const units: Readonly<
   volts: { "": 1e-3, mv: 1e-3, v: 1 },
 };
 
-export type Cell = number | AbsenceReason;
+export type SmiCell = number | AbsenceReason;
 
-export function readCell(given: string, kind: CellKind): Cell {
+export function readCell(given: string, kind: CellKind): SmiCell {
   const text = given
     .trim()
     .replace(/^\[(.*)\]$/, "$1")

@@ -6,10 +6,14 @@ import { discoveryEntries, readDiscovery } from "./discovery-section.ts";
 import { duration, scalar } from "../../../config/yaml/fields.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import { readScheme, scheme } from "./job-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";
 import type { AlertmanagerConfig, PrometheusConfig } from "./types.ts";
-import { alertmanagerLacks, lackEntries, sayLacks } from "./unsupported.ts";
+import {
+  unsupportedAlertmanagerKeys,
+  unsupportedEntries,
+  reportUnsupported,
+} from "./unsupported.ts";
 
 export const alertingSchema = v.strictObject({
   alert_relabel_configs: rulesSchema(),
@@ -27,7 +31,7 @@ export const alertingSchema = v.strictObject({
         alert_relabel_configs: rulesSchema(),
         ...discoveryEntries,
         ...httpEntries,
-        ...lackEntries(alertmanagerLacks),
+        ...unsupportedEntries(unsupportedAlertmanagerKeys),
       }),
     ),
     [],
@@ -36,7 +40,7 @@ export const alertingSchema = v.strictObject({
 
 export function readAlerting(
   raw: v.InferOutput<typeof alertingSchema>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
 ): PrometheusConfig["alerting"] {
   return {
     alertRelabelRules: readRules(raw.alert_relabel_configs, reading, [
@@ -56,8 +60,12 @@ export function readAlerting(
 
 type Raw = v.InferOutput<typeof alertingSchema>["alertmanagers"][number];
 
-function readAlertmanager(one: Raw, reading: Reading, path: ConfigPath): AlertmanagerConfig {
-  sayLacks(alertmanagerLacks, one, reading, path);
+function readAlertmanager(
+  one: Raw,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): AlertmanagerConfig {
+  reportUnsupported(unsupportedAlertmanagerKeys, one, reading, path);
   return {
     scheme: readScheme(one.scheme, reading, path),
     pathPrefix: one.path_prefix,
@@ -75,7 +83,7 @@ function readAlertmanager(one: Raw, reading: Reading, path: ConfigPath): Alertma
 /** promtool applies the relabeling rules to static addresses and refuses those that are none. */
 function checkTargets(
   { discovery, relabelRules }: AlertmanagerConfig,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): void {
   for (const [group, { targets, labels }] of discovery.static.entries())

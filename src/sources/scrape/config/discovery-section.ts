@@ -5,7 +5,7 @@ import { isLabelName, isLegacyLabelName } from "../../../formats/relabel/rule.ts
 import {
   count,
   duration,
-  filled,
+  nonEmptyScalar,
   labelMap,
   list,
   scalar,
@@ -13,9 +13,9 @@ import {
 } from "../../../config/yaml/fields.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import { kubernetesSchema, readKubernetes } from "./kubernetes-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import type { DiscoveryConfig, TargetGroup } from "./types.ts";
-import { discoveryLacks, lackEntries, sayLacks } from "./unsupported.ts";
+import { unsupportedDiscoveryKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
 
 const recordTypes = ["SRV", "A", "AAAA", "MX", "NS"] as const;
 
@@ -32,7 +32,7 @@ export const discoveryEntries = {
   static_configs: list(groupSchema),
   file_sd_configs: list(
     v.strictObject({
-      files: list(filled("a path")),
+      files: list(nonEmptyScalar("a path")),
       refresh_interval: v.optional(duration(), "5m"),
     }),
   ),
@@ -45,14 +45,14 @@ export const discoveryEntries = {
   ),
   dns_sd_configs: list(
     v.strictObject({
-      names: list(filled("a name")),
+      names: list(nonEmptyScalar("a name")),
       type: v.optional(recordType(), "SRV"),
       port: v.optional(count(), "0"),
       refresh_interval: v.optional(duration(), "30s"),
     }),
   ),
   kubernetes_sd_configs: list(kubernetesSchema),
-  ...lackEntries(discoveryLacks, v.array(v.unknown(), "a list")),
+  ...unsupportedEntries(unsupportedDiscoveryKeys, v.array(v.unknown(), "a list")),
 };
 
 const discoverySchema = v.strictObject(discoveryEntries);
@@ -62,10 +62,10 @@ export type DiscoveryRaw = v.InferOutput<typeof discoverySchema>;
 export function readDiscovery(
   raw: DiscoveryRaw,
   isRelabelled: boolean,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): DiscoveryConfig {
-  sayLacks(discoveryLacks, raw, reading, path);
+  reportUnsupported(unsupportedDiscoveryKeys, raw, reading, path);
   return {
     static: raw.static_configs.map((group, index) =>
       readGroup(group, isRelabelled, reading, [...path, "static_configs", index]),
@@ -122,7 +122,7 @@ export function discoversNothing(raw: DiscoveryRaw, discovery: DiscoveryConfig):
 function readGroup(
   { targets, labels }: v.InferOutput<typeof groupSchema>,
   isRelabelled: boolean,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): TargetGroup {
   for (const [index, target] of targets.entries())
@@ -137,7 +137,7 @@ function readGroup(
 
 export function checkLabels(
   labels: Readonly<Record<string, string>>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): void {
   for (const name of Object.keys(labels))

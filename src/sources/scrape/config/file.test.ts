@@ -10,7 +10,7 @@ import { checkValue } from "../../../config/check.ts";
 import { labelSet } from "../../../model/labels.ts";
 import { readDocument } from "../../../config/yaml/document.ts";
 import { checkPrometheusFile, loadPrometheusFile } from "./file.ts";
-import { Reading } from "../../../config/yaml/diagnostics.ts";
+import { ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { prometheusSchema, readSections } from "./sections.ts";
 import type { PrometheusConfig } from "./types.ts";
 
@@ -329,7 +329,7 @@ test("any bytes are read or refused", { timeout: fuzzTimeoutMs * 4 }, async () =
       const document = await readDocument(bytes.toString(), "fuzz.yml");
       const checked = checkValue(prometheusSchema, document.value);
       if (!checked.ok) return checked.problems.map(({ path }) => document.at(path));
-      const reading = new Reading("/nowhere");
+      const reading = new ConfigDiagnostics("/nowhere");
       readSections(checked.value, env, reading);
       return reading.mistakes.map(({ path }) => document.at(path));
     },

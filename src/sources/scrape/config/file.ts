@@ -11,9 +11,9 @@ import { GpulseError, systemCode } from "../../../base/error.ts";
 import type { ConfigDocument } from "../../../config/yaml/document.ts";
 import { readDocument } from "../../../config/yaml/document.ts";
 import type { Variables } from "./global-section.ts";
-import { filesOf } from "../../../config/yaml/glob.ts";
-import type { ConfigPath, Found } from "../../../config/yaml/diagnostics.ts";
-import { Reading, shownPath } from "../../../config/yaml/diagnostics.ts";
+import { expandGlob } from "../../../config/yaml/glob.ts";
+import type { ConfigPath, ConfigIssue } from "../../../config/yaml/diagnostics.ts";
+import { ConfigDiagnostics, formatConfigPath } from "../../../config/yaml/diagnostics.ts";
 import type { Sections } from "./sections.ts";
 import {
   checkJobNames,
@@ -24,7 +24,7 @@ import {
 } from "./sections.ts";
 import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
 
-export type PrometheusChecked =
+export type PrometheusCheckResult =
   | {
       readonly ok: true;
       readonly value: PrometheusConfig;
@@ -38,7 +38,7 @@ const maxBytes = 16 * 1024 * 1024;
 export async function checkPrometheusFile(
   path: string,
   env: Variables,
-): Promise<PrometheusChecked> {
+): Promise<PrometheusCheckResult> {
   const file = await openFile(path, prometheusSchema);
   if (!file.ok) return file;
   const { document, reading } = file;
@@ -50,7 +50,7 @@ export async function checkPrometheusFile(
   const unsupported = reading.unsupported.map(({ sentence }) => sentence);
   if (document.ignored !== undefined) unsupported.push(document.ignored);
   const further: ScrapeConfig[] = [];
-  for (const found of sections.scrapeFiles.flatMap(filesOf)) {
+  for (const found of sections.scrapeFiles.flatMap(expandGlob)) {
     const more = await readScrapeFile(found, sections, names);
     problems.push(...more.problems);
     checkFailures.push(...more.checkFailures);
@@ -103,19 +103,19 @@ async function readScrapeFile(
   };
 }
 
-type Opened<Schema extends v.GenericSchema> =
+type OpenResult<Schema extends v.GenericSchema> =
   | { readonly ok: false; readonly problems: readonly FileProblem[] }
   | {
       readonly ok: true;
       readonly raw: v.InferOutput<Schema>;
       readonly document: ConfigDocument;
-      readonly reading: Reading;
+      readonly reading: ConfigDiagnostics;
     };
 
 async function openFile<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
-): Promise<Opened<Schema>> {
+): Promise<OpenResult<Schema>> {
   let document: ConfigDocument;
   try {
     document = await readDocument(readText(path), path);
@@ -129,7 +129,7 @@ async function openFile<Schema extends v.GenericSchema>(
       ok: true,
       raw: checked.value,
       document,
-      reading: new Reading(dirname(resolve(path)), true),
+      reading: new ConfigDiagnostics(dirname(resolve(path)), true),
     };
   return {
     ok: false,
@@ -147,8 +147,8 @@ export function plainSentence(value: unknown, path: ConfigPath, sentence: string
   const parent = path.slice(0, -1);
   // The checker sees a list as a mapping whose keys are 0, 1, 2.
   if (sentence.startsWith("unknown key") && Array.isArray(valueAt(value, parent)))
-    return `${parent.length === 0 ? "the file" : shownPath(parent)} must be a mapping of keys.`;
-  const named = sentence.replace(`"${path.join(".")}"`, shownPath(path));
+    return `${parent.length === 0 ? "the file" : formatConfigPath(parent)} must be a mapping of keys.`;
+  const named = sentence.replace(`"${path.join(".")}"`, formatConfigPath(path));
   return path.some((part) => secretKeys.test(String(part)))
     ? named.replace(/, not .*\.$/s, ".")
     : named;
@@ -161,7 +161,7 @@ function valueAt(value: unknown, path: ConfigPath): unknown {
   );
 }
 
-function located(found: readonly Found[], document: ConfigDocument): FileProblem[] {
+function located(found: readonly ConfigIssue[], document: ConfigDocument): FileProblem[] {
   return found.map(({ path, sentence }) => ({
     code: "CONFIG_WRONG_VALUE",
     sentence: `${document.at(path)}: ${sentence}`,

@@ -1,7 +1,7 @@
 /** `scrape_protocols`: which formats a target is asked for, the most wanted first. */
 import * as v from "valibot";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 
 const protocols = {
   PrometheusProto: undefined,
@@ -21,7 +21,7 @@ const noProtobuf = "protobuf is not read here; the text formats are asked for.";
 /** Undefined where the list is not given. */
 export function readFormats(
   raw: readonly Protocol[] | undefined,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): readonly ExpositionFormat[] | undefined {
   if (raw === undefined) return undefined;
@@ -34,7 +34,7 @@ export function readFormats(
 
 export function readFallback(
   raw: Protocol | undefined,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): ExpositionFormat {
   if (raw === "PrometheusProto") reading.lacks(path, noProtobuf);

@@ -4,11 +4,11 @@ import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import { labelSet } from "../../../model/labels.ts";
 import { checkLabels } from "./discovery-section.ts";
 import { expandVariables } from "../../../config/yaml/expand-variables.ts";
-import { byteSize, count, duration, labelMap, truth } from "../../../config/yaml/fields.ts";
+import { byteSize, count, duration, labelMap, yamlBoolean } from "../../../config/yaml/fields.ts";
 import { protocol, readFormats } from "./formats-section.ts";
-import type { Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import type { GlobalConfig, ScrapeLimits } from "./types.ts";
-import { globalLacks, lackEntries, sayLacks } from "./unsupported.ts";
+import { unsupportedGlobalKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
 
 export const limitEntries = {
   sample_limit: v.optional(count(), "0"),
@@ -29,9 +29,9 @@ export const globalSchema = v.strictObject({
   rule_query_offset: v.optional(duration(), "0"),
   external_labels: labelMap(),
   scrape_protocols: v.optional(v.array(protocol())),
-  extra_scrape_metrics: v.optional(truth(), false),
+  extra_scrape_metrics: v.optional(yamlBoolean(), false),
   ...limitEntries,
-  ...lackEntries(globalLacks),
+  ...unsupportedEntries(unsupportedGlobalKeys),
 });
 
 /** What jobs take over beside what the configuration shows. */
@@ -78,9 +78,9 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export function readGlobal(
   raw: v.InferOutput<typeof globalSchema>,
   env: Variables | undefined,
-  reading: Reading,
+  reading: ConfigDiagnostics,
 ): JobDefaults {
-  sayLacks(globalLacks, raw, reading, ["global"]);
+  reportUnsupported(unsupportedGlobalKeys, raw, reading, ["global"]);
   reading.legacyNames = isLegacy(raw) ?? false;
   const scrapeIntervalMs = raw.scrape_interval || 60_000;
   if (raw.scrape_timeout > scrapeIntervalMs)

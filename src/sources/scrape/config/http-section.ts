@@ -11,15 +11,15 @@ import type { ProxyConfig } from "../../../net/http/proxy.ts";
 import { parseProxy } from "../../../net/http/proxy.ts";
 import { Secret } from "../../../net/http/secret.ts";
 import type { TlsConfig } from "../../../net/http/tls-config.ts";
-import { list, mappingOf, scalar, truth } from "../../../config/yaml/fields.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import { list, mappingOf, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import {
-  authorizationLacks,
-  basicAuthLacks,
-  lackEntries,
-  oauth2Lacks,
-  sayLacks,
-  tlsLacks,
+  unsupportedAuthorizationKeys,
+  unsupportedBasicAuthKeys,
+  unsupportedEntries,
+  unsupportedOauth2Keys,
+  reportUnsupported,
+  unsupportedTlsKeys,
 } from "./unsupported.ts";
 
 const versions = { TLS10: "TLSv1", TLS11: "TLSv1.1", TLS12: "TLSv1.2", TLS13: "TLSv1.3" } as const;
@@ -36,16 +36,16 @@ const tlsSchema = v.strictObject({
   key: optionalText(),
   key_file: optionalText(),
   server_name: optionalText(),
-  insecure_skip_verify: v.optional(truth(), false),
+  insecure_skip_verify: v.optional(yamlBoolean(), false),
   min_version: version(),
   max_version: version(),
-  ...lackEntries(tlsLacks),
+  ...unsupportedEntries(unsupportedTlsKeys),
 });
 
 const proxyEntries = {
   proxy_url: optionalText(),
   no_proxy: optionalText(),
-  proxy_from_environment: v.optional(truth(), false),
+  proxy_from_environment: v.optional(yamlBoolean(), false),
   proxy_connect_header: mappingOf(v.array(scalar(), "a list")),
 };
 
@@ -59,7 +59,7 @@ export const httpEntries = {
       username_file: optionalText(),
       password: optionalText(),
       password_file: optionalText(),
-      ...lackEntries(basicAuthLacks),
+      ...unsupportedEntries(unsupportedBasicAuthKeys),
     }),
   ),
   authorization: v.optional(
@@ -67,15 +67,15 @@ export const httpEntries = {
       type: optionalText(),
       credentials: optionalText(),
       credentials_file: optionalText(),
-      ...lackEntries(authorizationLacks),
+      ...unsupportedEntries(unsupportedAuthorizationKeys),
     }),
   ),
   bearer_token: optionalText(),
   bearer_token_file: optionalText(),
   tls_config: v.optional(tlsSchema),
-  follow_redirects: v.optional(truth(), true),
+  follow_redirects: v.optional(yamlBoolean(), true),
   // A leave to speak it, not a demand: HTTP/1.1 is always allowed beside it.
-  enable_http2: v.optional(truth()),
+  enable_http2: v.optional(yamlBoolean()),
   http_headers: mappingOf(
     v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
   ),
@@ -89,7 +89,7 @@ export const httpEntries = {
       endpoint_params: mappingOf(scalar()),
       tls_config: v.optional(tlsSchema),
       ...proxyEntries,
-      ...lackEntries(oauth2Lacks),
+      ...unsupportedEntries(unsupportedOauth2Keys),
     }),
   ),
   ...proxyEntries,
@@ -106,7 +106,11 @@ export function isPlainHttp(raw: HttpRaw): boolean {
   );
 }
 
-export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): HttpClientConfig {
+export function readHttp(
+  raw: HttpRaw,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): HttpClientConfig {
   const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file } = raw;
   reading.onlyOne(path, { basic_auth, authorization, oauth2, bearer_token, bearer_token_file });
   const basicAuth = basic_auth && readBasicAuth(basic_auth, reading, [...path, "basic_auth"]);
@@ -126,16 +130,16 @@ export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): Http
 
 function readOAuth2(
   raw: NonNullable<HttpRaw["oauth2"]>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): OAuth2Config {
-  sayLacks(oauth2Lacks, raw, reading, path);
+  reportUnsupported(unsupportedOauth2Keys, raw, reading, path);
   const { client_id, client_secret, client_secret_file, token_url } = raw;
   if (client_id === "") reading.wrong(path, "client_id is missing.");
   if (!/^https?:\/\/[^/]/i.test(token_url) || !URL.canParse(token_url))
     reading.wrong([...path, "token_url"], "give a URL that begins with http:// or https://.");
   reading.onlyOne(path, { client_secret, client_secret_file });
-  return given({
+  return definedParts({
     clientId: client_id,
     clientSecret: secret(client_secret),
     clientSecretFile: reading.optionalFile(client_secret_file),
@@ -147,7 +151,11 @@ function readOAuth2(
   });
 }
 
-function readProxy(raw: ProxyRaw, reading: Reading, path: ConfigPath): ProxyConfig | undefined {
+function readProxy(
+  raw: ProxyRaw,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): ProxyConfig | undefined {
   const { proxy_url = "", no_proxy = "", proxy_from_environment, proxy_connect_header } = raw;
   const hasHeaders = Object.keys(proxy_connect_header).length > 0;
   if (hasHeaders && proxy_url === "" && !proxy_from_environment)
@@ -179,10 +187,10 @@ function readProxy(raw: ProxyRaw, reading: Reading, path: ConfigPath): ProxyConf
 
 function readBasicAuth(
   raw: NonNullable<HttpRaw["basic_auth"]>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): BasicAuth {
-  sayLacks(basicAuthLacks, raw, reading, path);
+  reportUnsupported(unsupportedBasicAuthKeys, raw, reading, path);
   const { username, username_file, password, password_file } = raw;
   reading.onlyOne(path, { username, username_file });
   reading.onlyOne(path, { password, password_file });
@@ -190,12 +198,12 @@ function readBasicAuth(
   const passwordFile = reading.optionalFile(password_file);
   reading.checkFile([...path, "username_file"], usernameFile, false);
   reading.checkFile([...path, "password_file"], passwordFile, false);
-  return given({ username, usernameFile, password: secret(password), passwordFile });
+  return definedParts({ username, usernameFile, password: secret(password), passwordFile });
 }
 
 function readAuthorization(
   raw: HttpRaw,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): Authorization | undefined {
   const { authorization, bearer_token, bearer_token_file } = raw;
@@ -204,10 +212,10 @@ function readAuthorization(
     const credentialsFile = reading.optionalFile(bearer_token_file);
     reading.checkFile([...path, "bearer_token_file"], credentialsFile, isOfJob(path));
     if (credentials === undefined && credentialsFile === undefined) return undefined;
-    return given({ type: "Bearer", credentials, credentialsFile });
+    return definedParts({ type: "Bearer", credentials, credentialsFile });
   }
   const here = [...path, "authorization"];
-  sayLacks(authorizationLacks, authorization, reading, here);
+  reportUnsupported(unsupportedAuthorizationKeys, authorization, reading, here);
   const { credentials, credentials_file } = authorization;
   reading.onlyOne(here, { credentials, credentials_file });
   const type = authorization.type?.trim() ?? "";
@@ -215,7 +223,7 @@ function readAuthorization(
     reading.wrong(here, 'the type may not be "basic": use basic_auth.');
   const credentialsFile = reading.optionalFile(credentials_file);
   reading.checkFile([...here, "credentials_file"], credentialsFile, isOfJob(path));
-  return given({
+  return definedParts({
     type: type === "" ? "Bearer" : type,
     credentials: secret(credentials),
     credentialsFile,
@@ -225,9 +233,13 @@ function readAuthorization(
 /** promtool looks for the files of a job's own client, not for those of its discoveries or of other sections. */
 const isOfJob = (path: ConfigPath): boolean => path.length === 2 && path[0] === "scrape_configs";
 
-function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath): TlsConfig {
+function readTls(
+  raw: HttpRaw["tls_config"],
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): TlsConfig {
   if (raw === undefined) return { insecureSkipVerify: false };
-  sayLacks(tlsLacks, raw, reading, path);
+  reportUnsupported(unsupportedTlsKeys, raw, reading, path);
   const { ca, ca_file, cert, cert_file, key, key_file, min_version, max_version } = raw;
   reading.onlyOne(path, { ca, ca_file });
   reading.onlyOne(path, { cert, cert_file });
@@ -254,7 +266,7 @@ function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath)
   reading.checkFile([...path, "ca_file"], caFile, false);
   reading.checkFile([...path, "cert_file"], certFile, isNeeded);
   reading.checkFile([...path, "key_file"], keyFile, isNeeded);
-  return given({
+  return definedParts({
     ca: ca === "" ? undefined : ca,
     caFile,
     cert: cert === "" ? undefined : cert,
@@ -290,14 +302,14 @@ const reservedHeaders = new Set([
 ]);
 
 /** Headers that are ours to set. */
-export function checkHeaderName(name: string, reading: Reading, path: ConfigPath): void {
+export function checkHeaderName(name: string, reading: ConfigDiagnostics, path: ConfigPath): void {
   if (reservedHeaders.has(name.toLowerCase()))
     reading.wrong([...path, name], "this header may not be set here.");
   else if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
     reading.wrong([...path, name], "this is no name of a header.");
 }
 
-function readHeaders(raw: HttpRaw, reading: Reading, path: ConfigPath): HeaderConfig[] {
+function readHeaders(raw: HttpRaw, reading: ConfigDiagnostics, path: ConfigPath): HeaderConfig[] {
   return Object.entries(raw.http_headers).map(([name, { values, secrets, files }]) => {
     checkHeaderName(name, reading, path);
     return {
@@ -312,13 +324,13 @@ function readHeaders(raw: HttpRaw, reading: Reading, path: ConfigPath): HeaderCo
 const secret = (text: string | undefined): Secret | undefined =>
   text === undefined || text === "" ? undefined : new Secret(text);
 
-type Given<Parts> = { [Key in keyof Parts]?: Exclude<Parts[Key], undefined> } & {
+type DefinedParts<Parts> = { [Key in keyof Parts]?: Exclude<Parts[Key], undefined> } & {
   [Key in keyof Parts as undefined extends Parts[Key] ? never : Key]: Parts[Key];
 };
 
 /** Without the parts that are not there. */
-function given<Parts extends object>(parts: Parts): Given<Parts> {
+function definedParts<Parts extends object>(parts: Parts): DefinedParts<Parts> {
   return Object.fromEntries(
     Object.entries(parts).filter(([, value]) => value !== undefined),
-  ) as Given<Parts>;
+  ) as DefinedParts<Parts>;
 }

@@ -1,21 +1,31 @@
 /** One of `scrape_configs`: which targets, how they are asked, what is done with the answer. */
 import * as v from "valibot";
-import { populate } from "../targets/populate.ts";
+import { populateTarget } from "../targets/populate.ts";
 import { discoversNothing, discoveryEntries, readDiscovery } from "./discovery-section.ts";
-import { duration, filled, mappingOf, scalar, truth } from "../../../config/yaml/fields.ts";
+import {
+  duration,
+  nonEmptyScalar,
+  mappingOf,
+  scalar,
+  yamlBoolean,
+} from "../../../config/yaml/fields.ts";
 import { protocol, readFallback, readFormats } from "./formats-section.ts";
 import type { JobDefaults } from "./global-section.ts";
 import { isLegacy, limitEntries, readLimits } from "./global-section.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";
 import type { ScrapeConfig } from "./types.ts";
-import { jobLacks, lackEntries, sayLacks } from "./unsupported.ts";
+import { unsupportedJobKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
 
 /** Go takes any text for a scheme and then fails to ask; `https` in capitals works. */
 export const scheme = () => v.optional(scalar(), "http");
 
-export function readScheme(raw: string, reading: Reading, path: ConfigPath): "http" | "https" {
+export function readScheme(
+  raw: string,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): "http" | "https" {
   const lower = raw.toLowerCase();
   if (lower === "http" || lower === "https") return lower;
   reading.refuses([...path, "scheme"], `"${raw}" is neither http nor https.`);
@@ -23,7 +33,7 @@ export function readScheme(raw: string, reading: Reading, path: ConfigPath): "ht
 }
 
 export const jobSchema = v.strictObject({
-  job_name: filled("a name"),
+  job_name: nonEmptyScalar("a name"),
   scrape_interval: v.optional(duration(), "0"),
   scrape_timeout: v.optional(duration(), "0"),
   metrics_path: v.optional(scalar(), "/metrics"),
@@ -36,19 +46,19 @@ export const jobSchema = v.strictObject({
       ),
     ),
   ),
-  honor_labels: v.optional(truth(), false),
-  honor_timestamps: v.optional(truth(), true),
-  track_timestamps_staleness: v.optional(truth(), false),
-  enable_compression: v.optional(truth(), true),
+  honor_labels: v.optional(yamlBoolean(), false),
+  honor_timestamps: v.optional(yamlBoolean(), true),
+  track_timestamps_staleness: v.optional(yamlBoolean(), false),
+  enable_compression: v.optional(yamlBoolean(), true),
   scrape_protocols: v.optional(v.array(protocol())),
   fallback_scrape_protocol: v.optional(protocol()),
-  extra_scrape_metrics: v.optional(truth()),
+  extra_scrape_metrics: v.optional(yamlBoolean()),
   relabel_configs: rulesSchema(),
   metric_relabel_configs: rulesSchema(),
   ...limitEntries,
   ...discoveryEntries,
   ...httpEntries,
-  ...lackEntries(jobLacks),
+  ...unsupportedEntries(unsupportedJobKeys),
 });
 
 export type JobRaw = v.InferOutput<typeof jobSchema>;
@@ -57,7 +67,7 @@ export type JobRaw = v.InferOutput<typeof jobSchema>;
 export function readJob(
   raw: JobRaw,
   defaults: JobDefaults,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): ScrapeConfig {
   const name = JSON.stringify(raw.job_name);
@@ -77,10 +87,10 @@ export function readJob(
 }
 
 /** promtool applies the relabeling rules to static targets and refuses those that cannot be scraped. */
-function checkTargets(job: ScrapeConfig, reading: Reading, path: ConfigPath): void {
+function checkTargets(job: ScrapeConfig, reading: ConfigDiagnostics, path: ConfigPath): void {
   for (const [group, { targets, labels }] of job.discovery.static.entries())
     for (const [index, target] of targets.entries()) {
-      const made = populate({ __address__: target }, Object.fromEntries(labels), job);
+      const made = populateTarget({ __address__: target }, Object.fromEntries(labels), job);
       if (made.is === "broken")
         reading.failsCheck(
           [...path, "static_configs", group, "targets", index],
@@ -92,10 +102,10 @@ function checkTargets(job: ScrapeConfig, reading: Reading, path: ConfigPath): vo
 function readActiveJob(
   raw: JobRaw,
   defaults: JobDefaults,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): ScrapeConfig {
-  sayLacks(jobLacks, raw, reading, path);
+  reportUnsupported(unsupportedJobKeys, raw, reading, path);
   const intervalMs = raw.scrape_interval || defaults.scrapeIntervalMs;
   if (raw.scrape_timeout > intervalMs)
     reading.wrong(

@@ -1,9 +1,9 @@
 /** `kubernetes_sd_configs`: which objects are followed, in which namespaces, by which API server. */
 import * as v from "valibot";
-import { duration, goUrl, list, scalar, truth } from "../../../config/yaml/fields.ts";
+import { duration, goUrl, list, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";
 import { isWebAddress } from "../../../config/yaml/go-url.ts";
 import { httpEntries, isPlainHttp, readHttp } from "./http-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { fieldSelectorProblem, labelSelectorProblem } from "./selector.ts";
 import type { KubernetesDiscovery, KubernetesRole, KubernetesSelector } from "./types.ts";
 import { kubernetesRoles } from "./types.ts";
@@ -15,14 +15,17 @@ export const kubernetesSchema = v.strictObject({
   api_server: v.optional(goUrl()),
   kubeconfig_file: v.optional(scalar()),
   namespaces: v.optional(
-    v.strictObject({ own_namespace: v.optional(truth(), false), names: list(scalar()) }),
+    v.strictObject({ own_namespace: v.optional(yamlBoolean(), false), names: list(scalar()) }),
     {},
   ),
   selectors: list(
     v.strictObject({ role: role(), label: v.optional(scalar()), field: v.optional(scalar()) }),
   ),
   attach_metadata: v.optional(
-    v.strictObject({ node: v.optional(truth(), false), namespace: v.optional(truth(), false) }),
+    v.strictObject({
+      node: v.optional(yamlBoolean(), false),
+      namespace: v.optional(yamlBoolean(), false),
+    }),
     {},
   ),
   // Objects are followed as they change; older files still carry it.
@@ -42,7 +45,7 @@ const followed: Readonly<Record<KubernetesRole, readonly KubernetesRole[]>> = {
 
 export function readKubernetes(
   raw: v.InferOutput<typeof kubernetesSchema>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): KubernetesDiscovery {
   const { api_server: server, kubeconfig_file: kubeconfig, namespaces } = raw;
@@ -90,7 +93,7 @@ export function readKubernetes(
 
 function checkSelectors(
   { role: own, selectors, attach_metadata }: v.InferOutput<typeof kubernetesSchema>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): void {
   const allowed = attach_metadata.node ? [...followed[own], "node"] : followed[own];

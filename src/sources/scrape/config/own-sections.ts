@@ -4,8 +4,8 @@ import { checkValue } from "../../../config/check.ts";
 import { GpulseError } from "../../../base/error.ts";
 import { plainSentence } from "./file.ts";
 import type { ownKeys } from "./own-keys.ts";
-import type { ConfigPath, Found } from "../../../config/yaml/diagnostics.ts";
-import { Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigIssue } from "../../../config/yaml/diagnostics.ts";
+import { ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { checkJobNames, prometheusSchema, readSections } from "./sections.ts";
 import type { PrometheusConfig } from "./types.ts";
 
@@ -15,12 +15,12 @@ const ownSchema = v.strictObject({ global, scrape_configs, remote_write });
 const outline = v.object({} as typeof ownKeys);
 export type OwnRaw = v.InferInput<typeof outline>;
 
-export type OwnChecked =
+export type OwnSectionsCheckResult =
   | { readonly ok: true; readonly value: PrometheusConfig }
-  | { readonly ok: false; readonly problems: readonly Found[] };
+  | { readonly ok: false; readonly problems: readonly ConfigIssue[] };
 
 /** `folder` is the file's: relative paths start there. Secrets are in already. */
-export function checkOwnSections(raw: OwnRaw, folder: string): OwnChecked {
+export function checkOwnSections(raw: OwnRaw, folder: string): OwnSectionsCheckResult {
   const given = {
     global: raw.global,
     scrape_configs: raw.scrape_configs,
@@ -35,7 +35,7 @@ export function checkOwnSections(raw: OwnRaw, folder: string): OwnChecked {
         sentence: plainSentence(given, path, sentence),
       })),
     };
-  const reading = new Reading(folder);
+  const reading = new ConfigDiagnostics(folder);
   const whole = v.parse(prometheusSchema, {});
   const { config } = readSections({ ...whole, ...checked.value }, undefined, reading);
   checkJobNames(config.scrapeConfigs, new Set(), reading);

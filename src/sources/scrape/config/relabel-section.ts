@@ -4,7 +4,7 @@ import { GpulseError } from "../../../base/error.ts";
 import type { RelabelRule } from "../../../formats/relabel/rule.ts";
 import { compileRule } from "../../../formats/relabel/rule.ts";
 import { count, scalar } from "../../../config/yaml/fields.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 
 const ruleSchema = v.strictObject({
   source_labels: v.optional(v.array(scalar())),
@@ -20,7 +20,7 @@ export const rulesSchema = () => v.optional(v.array(ruleSchema), []);
 
 export function readRules(
   raw: readonly v.InferOutput<typeof ruleSchema>[],
-  reading: Reading,
+  reading: ConfigDiagnostics,
   path: ConfigPath,
 ): RelabelRule[] {
   return raw.flatMap((rule, index) => {

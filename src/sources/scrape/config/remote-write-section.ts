@@ -1,12 +1,23 @@
 /** One of `remote_write`: where samples go, and how patiently. */
 import * as v from "valibot";
-import { count, duration, goUrl, mappingOf, scalar, truth } from "../../../config/yaml/fields.ts";
+import {
+  count,
+  duration,
+  goUrl,
+  mappingOf,
+  scalar,
+  yamlBoolean,
+} from "../../../config/yaml/fields.ts";
 import { isWebAddress } from "../../../config/yaml/go-url.ts";
 import { checkHeaderName, httpEntries, readHttp } from "./http-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";
 import type { RemoteWriteConfig } from "./types.ts";
-import { lackEntries, remoteWriteLacks, sayLacks } from "./unsupported.ts";
+import {
+  unsupportedEntries,
+  unsupportedRemoteWriteKeys,
+  reportUnsupported,
+} from "./unsupported.ts";
 
 const messages = {
   "prometheus.WriteRequest": "1.0",
@@ -34,26 +45,29 @@ export const remoteWriteSchema = v.strictObject({
       batch_send_deadline: v.optional(duration(1), "5s"),
       min_backoff: v.optional(duration(1), "30ms"),
       max_backoff: v.optional(duration(1), "5s"),
-      retry_on_http_429: v.optional(truth(), false),
+      retry_on_http_429: v.optional(yamlBoolean(), false),
       sample_age_limit: v.optional(duration(), "0"),
     }),
     {},
   ),
   metadata_config: v.optional(
     v.strictObject({
-      send: v.optional(truth(), true),
+      send: v.optional(yamlBoolean(), true),
       send_interval: v.optional(duration(1), "1m"),
       max_samples_per_send: v.optional(count(1), "2000"),
     }),
     {},
   ),
   ...httpEntries,
-  ...lackEntries(remoteWriteLacks),
+  ...unsupportedEntries(unsupportedRemoteWriteKeys),
 });
 
 type Raw = v.InferOutput<typeof remoteWriteSchema>;
 
-export function readRemoteWrite(raw: readonly Raw[], reading: Reading): RemoteWriteConfig[] {
+export function readRemoteWrite(
+  raw: readonly Raw[],
+  reading: ConfigDiagnostics,
+): RemoteWriteConfig[] {
   const names = new Set<string>();
   return raw.flatMap((one, index) => {
     const path: ConfigPath = ["remote_write", index];
@@ -80,8 +94,13 @@ function nameOf(url: string, names: ReadonlySet<string>): string {
   }
 }
 
-function readOne(raw: Raw, name: string, reading: Reading, path: ConfigPath): RemoteWriteConfig {
-  sayLacks(remoteWriteLacks, raw, reading, path);
+function readOne(
+  raw: Raw,
+  name: string,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): RemoteWriteConfig {
+  reportUnsupported(unsupportedRemoteWriteKeys, raw, reading, path);
   const given: Readonly<Record<string, unknown>> = raw;
   const logins = ["basic_auth", "authorization", "oauth2", "sigv4", "azuread", "google_iam"];
   reading.onlyOne(path, Object.fromEntries(logins.map((key) => [key, given[key]])));

@@ -1,25 +1,25 @@
 /** The schema of a whole prometheus.yml, and what it comes to. */
 import * as v from "valibot";
 import { alertingSchema, readAlerting } from "./alerting-section.ts";
-import { filled, list } from "../../../config/yaml/fields.ts";
+import { nonEmptyScalar, list } from "../../../config/yaml/fields.ts";
 import type { JobDefaults, Variables } from "./global-section.ts";
 import { globalSchema, readGlobal } from "./global-section.ts";
 import { jobSchema, readJob } from "./job-section.ts";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRemoteWrite, remoteWriteSchema } from "./remote-write-section.ts";
 import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
-import { lackEntries, sayLacks, topLacks } from "./unsupported.ts";
+import { unsupportedEntries, reportUnsupported, unsupportedTopKeys } from "./unsupported.ts";
 
 export const jobsSchema = list(jobSchema);
 
 export const prometheusSchema = v.strictObject({
   global: v.optional(globalSchema, {}),
   scrape_configs: jobsSchema,
-  scrape_config_files: list(filled("a path")),
+  scrape_config_files: list(nonEmptyScalar("a path")),
   remote_write: list(remoteWriteSchema),
-  rule_files: list(filled("a path")),
+  rule_files: list(nonEmptyScalar("a path")),
   alerting: v.optional(alertingSchema, {}),
-  ...lackEntries(topLacks),
+  ...unsupportedEntries(unsupportedTopKeys),
 });
 
 /** One of `scrape_config_files`. */
@@ -38,9 +38,9 @@ export interface Sections {
 export function readSections(
   raw: PrometheusRaw,
   env: Variables | undefined,
-  reading: Reading,
+  reading: ConfigDiagnostics,
 ): Sections {
-  sayLacks(topLacks, raw, reading, []);
+  reportUnsupported(unsupportedTopKeys, raw, reading, []);
   const defaults = readGlobal(raw.global, env, reading);
   const { formats: _formats, extraMetrics: _extraMetrics, ...global } = defaults;
   return {
@@ -59,7 +59,7 @@ export function readSections(
 export function readJobs(
   raw: v.InferOutput<typeof jobsSchema>,
   defaults: JobDefaults,
-  reading: Reading,
+  reading: ConfigDiagnostics,
 ): ScrapeConfig[] {
   return raw.map((job, index) => readJob(job, defaults, reading, ["scrape_configs", index]));
 }
@@ -68,7 +68,7 @@ export function readJobs(
 export function checkJobNames(
   jobs: readonly ScrapeConfig[],
   seen: Set<string>,
-  reading: Reading,
+  reading: ConfigDiagnostics,
 ): void {
   for (const [index, { jobName }] of jobs.entries()) {
     if (seen.has(jobName))
@@ -77,7 +77,11 @@ export function checkJobNames(
   }
 }
 
-function readPatterns(patterns: readonly string[], reading: Reading, path: ConfigPath): string[] {
+function readPatterns(
+  patterns: readonly string[],
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): string[] {
   for (const [index, pattern] of patterns.entries())
     if (!/^[^*]*(\*[^/]*)?$/.test(pattern))
       reading.wrong(

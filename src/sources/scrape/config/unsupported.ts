@@ -1,6 +1,6 @@
 /** The parts of Prometheus's configuration that are known and have no effect here, with the reason for the warning. */
 import * as v from "valibot";
-import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 
 interface Lack {
   readonly why: string;
@@ -10,7 +10,7 @@ interface Lack {
   readonly fine?: readonly string[];
 }
 
-type Lacks = Readonly<Record<string, Lack>>;
+type UnsupportedKeys = Readonly<Record<string, Lack>>;
 
 const histograms = "native histograms are not kept here; classic ones are.";
 const off = ["false", "no", "off"];
@@ -18,7 +18,7 @@ const noDiscovery: Lack = {
   why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
 };
 
-export const topLacks: Lacks = {
+export const unsupportedTopKeys: UnsupportedKeys = {
   runtime: { why: "it tunes Prometheus's own process." },
   storage: { why: "how long history is kept is set by --retention." },
   tracing: { why: "no traces are sent." },
@@ -26,7 +26,7 @@ export const topLacks: Lacks = {
   otlp: { why: "what comes by OTLP is taken with Prometheus's default settings." },
 };
 
-const nameLacks: Lacks = {
+const nameLacks: UnsupportedKeys = {
   metric_name_validation_scheme: {
     why: "it is applied to this file; names that are scraped are always UTF-8.",
     fine: ["utf8", ""],
@@ -34,24 +34,24 @@ const nameLacks: Lacks = {
   metric_name_escaping_scheme: { why: "names are always UTF-8.", fine: ["allow-utf-8"] },
 };
 
-const histogramLacks: Lacks = {
+const histogramLacks: UnsupportedKeys = {
   scrape_native_histograms: { why: histograms, fine: off },
   convert_classic_histograms_to_nhcb: { why: histograms, fine: off },
   always_scrape_classic_histograms: { why: histograms, fine: [...off, "true", "yes", "on"] },
 };
 
-const failureLog: Lacks = {
+const failureLog: UnsupportedKeys = {
   scrape_failure_log_file: { why: "failed scrapes are in the log and at /api/v1/targets." },
 };
 
-export const globalLacks: Lacks = {
+export const unsupportedGlobalKeys: UnsupportedKeys = {
   ...nameLacks,
   ...histogramLacks,
   ...failureLog,
   query_log_file: { why: "queries are not logged to a file." },
 };
 
-export const jobLacks: Lacks = {
+export const unsupportedJobKeys: UnsupportedKeys = {
   ...nameLacks,
   ...histogramLacks,
   ...failureLog,
@@ -60,7 +60,7 @@ export const jobLacks: Lacks = {
   native_histogram_min_bucket_factor: { why: histograms, fine: ["0"] },
 };
 
-export const discoveryLacks: Lacks = Object.fromEntries(
+export const unsupportedDiscoveryKeys: UnsupportedKeys = Object.fromEntries(
   [
     "aws",
     "azure",
@@ -102,10 +102,13 @@ const noReference: Lack = {
   isRefused: true,
 };
 
-export const oauth2Lacks: Lacks = { client_secret_ref: noReference };
-export const basicAuthLacks: Lacks = { username_ref: noReference, password_ref: noReference };
-export const authorizationLacks: Lacks = { credentials_ref: noReference };
-export const tlsLacks: Lacks = {
+export const unsupportedOauth2Keys: UnsupportedKeys = { client_secret_ref: noReference };
+export const unsupportedBasicAuthKeys: UnsupportedKeys = {
+  username_ref: noReference,
+  password_ref: noReference,
+};
+export const unsupportedAuthorizationKeys: UnsupportedKeys = { credentials_ref: noReference };
+export const unsupportedTlsKeys: UnsupportedKeys = {
   ca_ref: noReference,
   cert_ref: noReference,
   key_ref: noReference,
@@ -114,9 +117,9 @@ export const tlsLacks: Lacks = {
 
 const noCloud: Lack = { why: "use basic_auth or authorization.", isRefused: true };
 
-export const alertmanagerLacks: Lacks = { sigv4: noCloud };
+export const unsupportedAlertmanagerKeys: UnsupportedKeys = { sigv4: noCloud };
 
-export const remoteWriteLacks: Lacks = {
+export const unsupportedRemoteWriteKeys: UnsupportedKeys = {
   sigv4: noCloud,
   azuread: noCloud,
   google_iam: noCloud,
@@ -125,8 +128,8 @@ export const remoteWriteLacks: Lacks = {
   round_robin_dns: { why: "connections go where the system's resolver says.", fine: off },
 };
 
-/** Schema entries for the keys of a table: any value of this form is accepted, and reported by `sayLacks`. */
-export function lackEntries<Table extends Lacks>(
+/** Schema entries for the keys of a table: any value of this form is accepted, and reported by `reportUnsupported`. */
+export function unsupportedEntries<Table extends UnsupportedKeys>(
   table: Table,
   form: v.GenericSchema = v.unknown(),
 ): { [Key in keyof Table]: v.OptionalSchema<v.GenericSchema, undefined> } {
@@ -135,7 +138,12 @@ export function lackEntries<Table extends Lacks>(
   };
 }
 
-export function sayLacks(table: Lacks, raw: object, reading: Reading, path: ConfigPath): void {
+export function reportUnsupported(
+  table: UnsupportedKeys,
+  raw: object,
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): void {
   for (const [key, { why, isRefused, fine }] of Object.entries(table)) {
     const value = (raw as Readonly<Record<string, unknown>>)[key];
     if (value === undefined || value === null) continue;

@@ -9,7 +9,7 @@ import { httpDiscovery } from "./http.ts";
 import { kubernetesDiscovery } from "./kubernetes/kubernetes.ts";
 import { staticDiscovery } from "./static.ts";
 
-export interface Surroundings {
+export interface DiscoveryContext {
   readonly log: Log;
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,10 @@ export interface DiscoveryPlan {
   readonly make: () => Discovery;
 }
 
-export function planDiscoveries(config: DiscoveryConfig, around: Surroundings): DiscoveryPlan[] {
+export function planDiscoveries(
+  config: DiscoveryConfig,
+  around: DiscoveryContext,
+): DiscoveryPlan[] {
   const { log, version } = around;
   const plan = (kind: string, part: unknown, make: () => Discovery): DiscoveryPlan => ({
     part: { kind, part },

@@ -1,12 +1,12 @@
 /** Targets that names in the DNS stand for: A, AAAA, SRV, MX and NS records, asked with the system's search list. */
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
-import { sayError, systemCode } from "../../../base/error.ts";
+import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { DnsDiscovery } from "../config/types.ts";
 import { joinHostPort } from "../targets/address.ts";
-import type { DiscoveredGroup, Discovery, Labels } from "./group.ts";
-import { refreshing } from "./refresh.ts";
+import type { DiscoveredGroup, Discovery, TargetLabels } from "./group.ts";
+import { createRefreshingDiscovery } from "./refresh.ts";
 
 export interface DnsOptions {
   /** Instead of the system's, as `127.0.0.1:5353`. */
@@ -29,12 +29,12 @@ export function dnsDiscovery(config: DnsDiscovery, log: Log, options: DnsOptions
     } catch (thrown) {
       log.warn("a name could not be looked up; its last targets stay", {
         name,
-        trouble: sayError(thrown),
+        trouble: formatError(thrown),
       });
       return false;
     }
   };
-  const refresh = refreshing(config.refreshIntervalMs, async () => {
+  const refresh = createRefreshingDiscovery(config.refreshIntervalMs, async () => {
     const search = await searchList(options.resolvConf ?? "/etc/resolv.conf");
     const changed = await Promise.all(config.names.map((name) => findOne(name, search)));
     if (!changed.includes(true)) return undefined;
@@ -55,7 +55,7 @@ async function lookUp(
   name: string,
   config: DnsDiscovery,
   search: SearchList,
-): Promise<readonly Labels[]> {
+): Promise<readonly TargetLabels[]> {
   let trouble: Error | undefined;
   for (const candidate of search.candidates(name)) {
     try {
@@ -76,7 +76,7 @@ async function records(
   resolver: Resolver,
   name: string,
   { type, port }: DnsDiscovery,
-): Promise<readonly Labels[]> {
+): Promise<readonly TargetLabels[]> {
   const at = (host: string): string => joinHostPort(host, port);
   switch (type) {
     case "A":

@@ -6,10 +6,10 @@ import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { sayError, systemCode } from "../../../base/error.ts";
+import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { FileDiscovery, ScrapeConfig } from "../config/types.ts";
-import { populate } from "../targets/populate.ts";
+import { populateTarget } from "../targets/populate.ts";
 import type { DiscoveredGroup, Discovery } from "./group.ts";
 import { readGroups } from "./read-groups.ts";
 
@@ -17,7 +17,7 @@ const maxBytes = 64 * 1024 * 1024;
 /** A file that is being written tells of itself many times. */
 const settleMs = 50;
 
-interface Known {
+interface ParsedFile {
   readonly text: string;
   readonly groups: readonly DiscoveredGroup[];
 }
@@ -28,7 +28,7 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
   let again = false;
   let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Timeout | undefined;
-  let known = new Map<string, Known>();
+  let known = new Map<string, ParsedFile>();
   const watchers = new Map<string, FSWatcher>();
 
   const refresh = async (
@@ -40,7 +40,7 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
       return;
     }
     busy = true;
-    const next = new Map<string, Known>();
+    const next = new Map<string, ParsedFile>();
     for (const file of await filesOf(config.files)) {
       const read = await readOne(file, known.get(file), log);
       if (read !== undefined) next.set(file, read);
@@ -72,7 +72,7 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
       } catch (thrown) {
         log.debug("a folder cannot be watched; it is read at the refresh interval", {
           folder,
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       }
     }
@@ -94,9 +94,9 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
 
 async function readOne(
   file: string,
-  before: Known | undefined,
+  before: ParsedFile | undefined,
   log: Log,
-): Promise<Known | undefined> {
+): Promise<ParsedFile | undefined> {
   try {
     if ((await stat(file)).size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
     const text = await readFile(file, "utf8");
@@ -105,7 +105,7 @@ async function readOne(
     if (systemCode(thrown) === "ENOENT") return undefined;
     log.warn("a file of targets cannot be used; its last good targets stay", {
       file,
-      trouble: sayError(thrown),
+      trouble: formatError(thrown),
     });
     return before;
   }
@@ -126,7 +126,7 @@ export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promis
         const groups = await groupsOf(file, await readFile(file, "utf8"));
         for (const [index, group] of groups.entries())
           for (const labels of group.targets) {
-            const made = populate(labels, group.labels, config);
+            const made = populateTarget(labels, group.labels, config);
             if (made.is === "broken")
               problems.push(
                 `${file}: group ${index}: ${JSON.stringify(labels["__address__"])} cannot be scraped by job ${JSON.stringify(config.jobName)}: ${made.why}.`,
@@ -134,7 +134,7 @@ export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promis
           }
       } catch (thrown) {
         // A file may appear later.
-        if (systemCode(thrown) !== "ENOENT") problems.push(`${file}: ${sayError(thrown)}.`);
+        if (systemCode(thrown) !== "ENOENT") problems.push(`${file}: ${formatError(thrown)}.`);
       }
     }
   return problems;

@@ -1,19 +1,19 @@
 /** Targets that an HTTP endpoint lists as JSON. Bounded; an answer that cannot be used keeps the last good groups. */
 import { HttpClient } from "../../../net/http/client.ts";
-import { request, shown } from "../../../net/http/request.ts";
-import { sayError } from "../../../base/error.ts";
+import { request, formatUrl } from "../../../net/http/request.ts";
+import { formatError } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { HttpDiscovery } from "../config/types.ts";
 import type { DiscoveredGroup, Discovery } from "./group.ts";
 import { readGroups } from "./read-groups.ts";
-import { refreshing } from "./refresh.ts";
+import { createRefreshingDiscovery } from "./refresh.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 const timeoutMs = 60_000;
 
 export function httpDiscovery(config: HttpDiscovery, log: Log, version: string): Discovery {
   const client = new HttpClient(config.http);
-  const place = shown(new URL(config.url));
+  const place = formatUrl(new URL(config.url));
   let last = "";
   const find = async (signal: AbortSignal): Promise<readonly DiscoveredGroup[] | undefined> => {
     try {
@@ -28,12 +28,12 @@ export function httpDiscovery(config: HttpDiscovery, log: Log, version: string):
       if (!signal.aborted)
         log.warn("targets could not be listed; the last ones stay", {
           url: place,
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       return undefined;
     }
   };
-  const refresh = refreshing(config.refreshIntervalMs, find);
+  const refresh = createRefreshingDiscovery(config.refreshIntervalMs, find);
   return {
     start: (emit) => refresh.start(emit),
     close() {

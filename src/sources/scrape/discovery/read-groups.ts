@@ -1,11 +1,11 @@
 /** Target groups as files and HTTP answers carry them: a list of `{targets, labels}`. Strict: an unknown key is an error. */
-import type { DiscoveredGroup, Labels } from "./group.ts";
+import type { DiscoveredGroup, TargetLabels } from "./group.ts";
 
 /** @throws Error with one sentence: what is wrong and in which group. */
 export function readGroups(
   value: unknown,
   sourceOf: (index: number) => string,
-  meta: Labels,
+  meta: TargetLabels,
 ): readonly DiscoveredGroup[] {
   if (!Array.isArray(value)) throw new Error("it holds no list of target groups");
   return value.map((item: unknown, index) => {
@@ -27,7 +27,7 @@ export function readGroups(
 
 const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-function readLabels(labels: unknown, index: number): Labels {
+function readLabels(labels: unknown, index: number): TargetLabels {
   if (labels === null) return {};
   if (typeof labels !== "object" || Array.isArray(labels))
     throw new Error(`group ${index}: "labels" must be a mapping`);
@@ -37,5 +37,5 @@ function readLabels(labels: unknown, index: number): Labels {
     if (typeof value !== "string")
       throw new Error(`group ${index}: the value of label "${name}" must be text`);
   }
-  return labels as Labels;
+  return labels as TargetLabels;
 }

@@ -5,7 +5,7 @@ import type { DiscoveredGroup, Discovery } from "./group.ts";
  * @param find returns the groups; undefined where they are the same as before, or nothing could be found out, which it
  * has told the log.
  */
-export function refreshing(
+export function createRefreshingDiscovery(
   everyMs: number,
   find: (signal: AbortSignal) => Promise<readonly DiscoveredGroup[] | undefined>,
 ): Discovery {

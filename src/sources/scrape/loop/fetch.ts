@@ -2,8 +2,8 @@
 import { systemCode } from "../../../base/error.ts";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import type { HttpClient } from "../../../net/http/client.ts";
-import type { HttpAnswer, RequestOptions } from "../../../net/http/request.ts";
-import { HttpTrouble, request } from "../../../net/http/request.ts";
+import type { HttpResponse, RequestOptions } from "../../../net/http/request.ts";
+import { HttpRequestError, request } from "../../../net/http/request.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { Target } from "../targets/target.ts";
 
@@ -12,7 +12,7 @@ export interface FetchedPage {
   readonly contentType: string | undefined;
 }
 
-export class BodyTooLarge extends Error {}
+export class BodyTooLargeError extends Error {}
 
 const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
   openmetrics: [
@@ -57,8 +57,8 @@ export async function fetchPage(
     maxBytes: limit > 0 ? limit - 1 : maxBytes,
     signal: options.signal,
   }).catch((thrown: unknown) => {
-    if (thrown instanceof HttpTrouble && thrown.kind === "too-large")
-      throw new BodyTooLarge("body size limit exceeded", { cause: thrown });
+    if (thrown instanceof HttpRequestError && thrown.kind === "too-large")
+      throw new BodyTooLargeError("body size limit exceeded", { cause: thrown });
     throw thrown;
   });
   if (answer.status !== 200)
@@ -67,14 +67,14 @@ export async function fetchPage(
 }
 
 /** A kept connection that the target closed at this very moment is no trouble of the target's: asked again, once. */
-async function once(url: string, options: RequestOptions): Promise<HttpAnswer> {
+async function once(url: string, options: RequestOptions): Promise<HttpResponse> {
   const startMs = performance.now();
   try {
     return await request(url, options);
   } catch (thrown) {
     const tookMs = performance.now() - startMs;
     const wasReset =
-      thrown instanceof HttpTrouble &&
+      thrown instanceof HttpRequestError &&
       thrown.kind === "connection" &&
       ["ECONNRESET", "EPIPE"].includes(systemCode(thrown.cause) ?? "");
     const leftMs = Math.floor(options.timeoutMs - tookMs);

@@ -1,18 +1,18 @@
 /** Scrapes one target again and again at its moments, and writes each scrape as one batch. Never two scrapes at once. */
-import { sayError } from "../../../base/error.ts";
+import { formatError } from "../../../base/error.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import type { HttpClient } from "../../../net/http/client.ts";
 import type { Log } from "../../../base/log.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { Target } from "../targets/target.ts";
 import type { FetchedPage } from "./fetch.ts";
-import { BodyTooLarge, fetchPage } from "./fetch.ts";
+import { BodyTooLargeError, fetchPage } from "./fetch.ts";
 import { alignedTime, momentAfter, nextMoment, toleranceMs } from "./schedule.ts";
 import { extraReports, usualReports } from "./report.ts";
 import type { PageOutcome } from "./scrape-cache.ts";
-import { SeriesBook } from "./scrape-cache.ts";
+import { ScrapeCache } from "./scrape-cache.ts";
 
-export interface ScrapeSurroundings {
+export interface ScrapeContext {
   /** Resolves when the batch is kept; a batch is kept whole or not at all. */
   readonly write: (batch: SampleBatch) => Promise<void>;
   readonly log: Log;
@@ -35,14 +35,14 @@ const longestTimerMs = 2 ** 31 - 1;
 
 export class ScrapeLoop {
   readonly target: Target;
-  readonly book: SeriesBook;
+  readonly book: ScrapeCache;
   readonly startedMs: number;
   /** The time of its last scrape; undefined before the first. */
   lastMs: number | undefined;
   /** When it was told to stop. */
   stoppedMs: number | undefined;
   readonly #settings: () => LoopSettings;
-  readonly #around: ScrapeSurroundings;
+  readonly #around: ScrapeContext;
   readonly #offsetMs: number;
   readonly #closing = new AbortController();
   #plannedMs: number;
@@ -50,9 +50,9 @@ export class ScrapeLoop {
   #running: Promise<void> = Promise.resolve();
   #leftOut = "0 0";
 
-  constructor(target: Target, settings: () => LoopSettings, around: ScrapeSurroundings) {
+  constructor(target: Target, settings: () => LoopSettings, around: ScrapeContext) {
     this.target = target;
-    this.book = new SeriesBook(target.publicLabels, [
+    this.book = new ScrapeCache(target.publicLabels, [
       ...usualReports,
       ...(settings().config.extraMetrics ? extraReports : []),
     ]);
@@ -99,7 +99,7 @@ export class ScrapeLoop {
       try {
         await this.#scrape(timeMs);
       } catch (thrown) {
-        log.error("a scrape could not be kept", { url, trouble: sayError(thrown) });
+        log.error("a scrape could not be kept", { url, trouble: formatError(thrown) });
       }
     }
     if (this.stoppedMs !== undefined) return;
@@ -129,7 +129,7 @@ export class ScrapeLoop {
     );
     trouble ??= outcome.error;
     const durationSeconds = (performance.now() - startMs) / 1_000;
-    const error = trouble === undefined ? "" : sayError(trouble);
+    const error = trouble === undefined ? "" : formatError(trouble);
     this.#report(timeMs, durationSeconds, trouble === undefined, outcome, bodyBytes(page, trouble));
     target.last = {
       health: trouble === undefined ? "up" : "down",
@@ -196,4 +196,4 @@ export class ScrapeLoop {
 
 /** -1 says that it was too large to know. */
 const bodyBytes = (page: FetchedPage | undefined, trouble: unknown): number =>
-  trouble instanceof BodyTooLarge ? -1 : (page?.body.length ?? 0);
+  trouble instanceof BodyTooLargeError ? -1 : (page?.body.length ?? 0);

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { labelSet } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import { batchText, noLimits, scrapeConfig } from "../fixture.ts";
-import { SeriesBook } from "./scrape-cache.ts";
+import { ScrapeCache } from "./scrape-cache.ts";
 
 const text = "text/plain; version=0.0.4";
 const nowMs = 1_700_000_000_000;
 
 function bookOf(given: Partial<ScrapeConfig> = {}) {
-  const book = new SeriesBook(labelSet({ job: "j" }));
+  const book = new ScrapeCache(labelSet({ job: "j" }));
   const config = scrapeConfig(given);
   return {
     book,

@@ -7,19 +7,19 @@ import { SeriesMemory } from "../../../formats/exposition/series-memory.ts";
 import type { PageVisitor } from "../../../formats/exposition/visit.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../../formats/samples/builder.ts";
-import { SampleColumns } from "../../../formats/samples/columns.ts";
+import { BatchColumns } from "../../../formats/samples/columns.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import { labelSet } from "../../../model/labels.ts";
 import { putStale } from "../../../model/stale.ts";
 import type { ScrapeConfig } from "../config/types.ts";
-import { checkLabels, ScrapeRefused } from "./limits.ts";
+import { checkLabels, ScrapeRejectedError } from "./limits.ts";
 import { MetadataPage } from "./metadata-page.ts";
 import type { ReportName } from "./report.ts";
 import { usualReports } from "./report.ts";
 import { sampleLabels } from "./sample-labels.ts";
 
 /** A series as the page knows it. */
-export interface KnownSeries {
+export interface CachedSeries {
   /** Its place in the arena; -1 where relabelling drops it. */
   slot: number;
   readonly hash: number;
@@ -46,15 +46,15 @@ export interface PageOutcome {
 const maxAheadMs = 600_000;
 const spareSlots = 1_000;
 
-export class SeriesBook {
+export class ScrapeCache {
   readonly metadata = new MetadataPage();
   readonly #target: LabelSet;
-  #memory = new SeriesMemory<KnownSeries>();
+  #memory = new SeriesMemory<CachedSeries>();
   /** Label blocks by slot; the reports' come first. */
   #arena = new BatchBuilder();
-  readonly #reports: ReadonlyMap<ReportName, KnownSeries>;
-  #tracked: KnownSeries[] = [];
-  #samples = new SampleColumns();
+  readonly #reports: ReadonlyMap<ReportName, CachedSeries>;
+  #tracked: CachedSeries[] = [];
+  #samples = new BatchColumns();
   #slots: number[] = [];
   #batch = 0;
   #page = 0;
@@ -80,11 +80,11 @@ export class SeriesBook {
   ): PageOutcome {
     this.#begin();
     const counts = { scraped: 0, kept: 0, seriesAdded: 0, duplicates: 0, outOfBounds: 0 };
-    const tracked: KnownSeries[] = [];
+    const tracked: CachedSeries[] = [];
     const page = ++this.#page;
     const limit = config.limits.samples;
     let appended = 0;
-    const visitor: PageVisitor<KnownSeries> = {
+    const visitor: PageVisitor<CachedSeries> = {
       open: (exposed, emptied) => {
         try {
           return this.#open(exposed, emptied, config);
@@ -121,7 +121,7 @@ export class SeriesBook {
     };
     let error = this.#read(body, contentType, config, visitor);
     if (error === undefined && limit > 0 && appended > limit)
-      error = new ScrapeRefused(`sample limit exceeded (limit: ${limit})`);
+      error = new ScrapeRejectedError(`sample limit exceeded (limit: ${limit})`);
     if (error === undefined) this.#endTracked(tracked, timeMs);
     else {
       this.endAll(timeMs);
@@ -145,18 +145,18 @@ export class SeriesBook {
   }
 
   /** What is there of the target now: its series and its reports. */
-  *live(): Generator<KnownSeries> {
+  *live(): Generator<CachedSeries> {
     yield* this.#reports.values();
     yield* this.#tracked;
   }
 
-  labelBlock({ slot }: KnownSeries): Uint8Array {
+  labelBlock({ slot }: CachedSeries): Uint8Array {
     const { bytes, labelStarts, labelEnds } = this.#arena.finish();
     return bytes.subarray(labelStarts[slot], labelEnds[slot]);
   }
 
   /** A batch in which these series end: for a target that is gone. */
-  endings(series: Iterable<KnownSeries>, timeMs: number): SampleBatch {
+  endings(series: Iterable<CachedSeries>, timeMs: number): SampleBatch {
     this.#begin();
     for (const one of series) this.#end(one, timeMs);
     return this.finish();
@@ -182,7 +182,7 @@ export class SeriesBook {
       droppedExemplars: 0,
       droppedHistograms: 0,
     };
-    this.#samples = new SampleColumns();
+    this.#samples = new BatchColumns();
     this.#compact();
     return batch;
   }
@@ -191,7 +191,7 @@ export class SeriesBook {
     body: Buffer,
     contentType: string | undefined,
     config: ScrapeConfig,
-    visitor: PageVisitor<KnownSeries>,
+    visitor: PageVisitor<CachedSeries>,
   ): Error | undefined {
     if (body.length === 0) return undefined;
     const format = formatOf(contentType) ?? config.fallbackFormat;
@@ -204,20 +204,20 @@ export class SeriesBook {
     return undefined;
   }
 
-  #open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): KnownSeries {
+  #open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): CachedSeries {
     const labels = sampleLabels(exposed, emptied, this.#target, config);
     if (labels === undefined || labels.length === 0) return droppedSeries;
     checkLabels(labels, config.limits);
     return this.#known(labels);
   }
 
-  #known(labels: LabelSet): KnownSeries {
+  #known(labels: LabelSet): CachedSeries {
     const slot = this.#arena.series(labels);
     return { slot, hash: hashOf(labels), batch: -1, place: 0, page: -1, isNew: true };
   }
 
   /** What was on the page before and is not on this one ends, unless the same labels stand there in other words. */
-  #endTracked(tracked: KnownSeries[], timeMs: number): void {
+  #endTracked(tracked: CachedSeries[], timeMs: number): void {
     const gone = this.#tracked.filter(({ page }) => page !== this.#page);
     this.#tracked = tracked;
     if (gone.length === 0) return;
@@ -229,18 +229,18 @@ export class SeriesBook {
     }
   }
 
-  #end(series: KnownSeries, timeMs: number): void {
+  #end(series: CachedSeries, timeMs: number): void {
     const at = this.#samples.add(this.#place(series), timeMs);
     putStale(this.#samples.words, at);
   }
 
   /** The place first: making room may replace the columns. */
-  #add(series: KnownSeries, timeMs: number, value: number): void {
+  #add(series: CachedSeries, timeMs: number, value: number): void {
     const at = this.#samples.add(this.#place(series), timeMs);
     this.#samples.values[at] = value;
   }
 
-  #place(series: KnownSeries): number {
+  #place(series: CachedSeries): number {
     if (series.batch !== this.#batch) {
       series.batch = this.#batch;
       series.place = this.#slots.push(series.slot) - 1;
@@ -260,7 +260,7 @@ export class SeriesBook {
     if (this.#arena.seriesCount <= 2 * live + spareSlots) return;
     const { bytes, labelStarts, labelEnds } = this.#arena.finish();
     const next = new BatchBuilder();
-    const move = (series: KnownSeries): void => {
+    const move = (series: CachedSeries): void => {
       series.slot = next.rawSeries(
         bytes,
         labelStarts[series.slot] ?? 0,
@@ -274,7 +274,7 @@ export class SeriesBook {
 }
 
 /** Stands for every series that relabelling drops: nothing is kept of them but their text. */
-const droppedSeries: KnownSeries = {
+const droppedSeries: CachedSeries = {
   slot: -1,
   hash: 0,
   batch: -1,

@@ -2,11 +2,11 @@
  * The series of targets that are gone. They end two intervals and a bit later, at the time of the scrape that did not
  * come any more; what another loop has taken up meanwhile goes on, since the target was only set up anew.
  */
-import { sayError } from "../../../base/error.ts";
-import type { KnownSeries } from "./scrape-cache.ts";
-import type { ScrapeLoop, ScrapeSurroundings } from "./loop.ts";
+import { formatError } from "../../../base/error.ts";
+import type { CachedSeries } from "./scrape-cache.ts";
+import type { ScrapeLoop, ScrapeContext } from "./loop.ts";
 
-interface Ending {
+interface PendingStaleMarkers {
   readonly loop: ScrapeLoop;
   readonly staleMs: number;
   readonly dueMs: number;
@@ -15,13 +15,13 @@ interface Ending {
 /** Endings are looked at together: each look passes over all that runs. */
 const sweepMs = 1_000;
 
-export class Endings {
-  readonly #around: ScrapeSurroundings;
+export class StaleSeriesQueue {
+  readonly #around: ScrapeContext;
   readonly #running: () => Iterable<ScrapeLoop>;
-  #waiting: Ending[] = [];
+  #waiting: PendingStaleMarkers[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(around: ScrapeSurroundings, running: () => Iterable<ScrapeLoop>) {
+  constructor(around: ScrapeContext, running: () => Iterable<ScrapeLoop>) {
     this.#around = around;
     this.#running = running;
   }
@@ -48,7 +48,7 @@ export class Endings {
       await this.#around.write(loop.book.endings(ended, staleMs)).catch((thrown: unknown) =>
         this.#around.log.warn("the end of a target's series could not be kept", {
           url: loop.target.url,
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         }),
       );
     }
@@ -60,14 +60,14 @@ export class Endings {
   }
 
   /** Of the series that are due, those that a loop which began after their own had stopped also has. */
-  #takenUp(due: readonly Ending[]): Set<KnownSeries> {
+  #takenUp(due: readonly PendingStaleMarkers[]): Set<CachedSeries> {
     const firstMs = Math.min(...due.map(({ loop }) => loop.stoppedMs ?? 0));
     const later = [...this.#running()].filter(
       ({ startedMs, lastMs }) => startedMs >= firstMs && lastMs !== undefined,
     );
-    const found = new Set<KnownSeries>();
+    const found = new Set<CachedSeries>();
     if (later.length === 0) return found;
-    const byHash = new Map<number, { series: KnownSeries; ending: Ending }[]>();
+    const byHash = new Map<number, { series: CachedSeries; ending: PendingStaleMarkers }[]>();
     for (const ending of due)
       for (const series of ending.loop.book.live()) {
         const same = byHash.get(series.hash) ?? [];

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { scrapeConfig } from "../fixture.ts";
-import { populate } from "./populate.ts";
+import { populateTarget } from "./populate.ts";
 import { Target } from "./target.ts";
 
 const config = scrapeConfig({ params: { module: ["http_2xx", "other"] } });
 
 function targetOf(labels: Record<string, string>, group: Record<string, string> = {}) {
-  const made = populate(labels, group, config);
+  const made = populateTarget(labels, group, config);
   if (made.is !== "active") throw new Error(made.is === "broken" ? made.why : "dropped");
   return new Target({ ...made, params: config.params });
 }
@@ -65,7 +65,7 @@ test.for([
   [{ __address__: "host", __scrape_interval__: "0s" }, /__scrape_interval__/],
   [{ __address__: "host", __scrape_interval__: "5s" }, /timeout is longer/],
 ] as [Record<string, string>, RegExp][])("a target with %j is refused", ([labels, why]) => {
-  const made = populate(labels, {}, config);
+  const made = populateTarget(labels, {}, config);
   expect(made).toMatchObject({ is: "broken", why: expect.stringMatching(why) as string });
 });
 

@@ -4,10 +4,10 @@ import type { LabelSet } from "../../../model/labels.ts";
 import { labelSet } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
 import type { ScrapeConfig } from "../config/types.ts";
-import type { Labels } from "../discovery/group.ts";
+import type { TargetLabels } from "../discovery/group.ts";
 import { lacksPort } from "./address.ts";
 
-export type Populated =
+export type PopulatedTarget =
   | {
       readonly is: "active";
       /** All but `__meta_…`: those that begin with `__` stay, since the target is scraped by them. */
@@ -19,7 +19,11 @@ export type Populated =
   | { readonly is: "dropped"; readonly discovered: LabelSet }
   | { readonly is: "broken"; readonly why: string };
 
-export function populate(target: Labels, group: Labels, config: ScrapeConfig): Populated {
+export function populateTarget(
+  target: TargetLabels,
+  group: TargetLabels,
+  config: ScrapeConfig,
+): PopulatedTarget {
   const discovered = withDefaults(target, group, config);
   const relabelled = relabel(discovered, config.relabelRules);
   if (relabelled === undefined) return { is: "dropped", discovered };
@@ -50,9 +54,9 @@ export function populate(target: Labels, group: Labels, config: ScrapeConfig): P
   };
 }
 
-function withDefaults(target: Labels, group: Labels, config: ScrapeConfig): LabelSet {
+function withDefaults(target: TargetLabels, group: TargetLabels, config: ScrapeConfig): LabelSet {
   const labels: Record<string, string> = { ...group, ...target };
-  const defaults: Labels = {
+  const defaults: TargetLabels = {
     job: config.jobName,
     __scrape_interval__: formatDuration(config.intervalMs),
     __scrape_timeout__: formatDuration(config.timeoutMs),
@@ -65,7 +69,7 @@ function withDefaults(target: Labels, group: Labels, config: ScrapeConfig): Labe
   return labelSet(labels);
 }
 
-const broken = (why: string): Populated => ({ is: "broken", why });
+const broken = (why: string): PopulatedTarget => ({ is: "broken", why });
 
 const unitsMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
 

@@ -1,12 +1,12 @@
 /** Drives a simulated card through recorded phases and measures how far it is from what the real one did. */
-import { makeCard, type Card } from "../physics/card.ts";
+import { makeSimCard, type SimCard } from "../physics/card.ts";
 import type { GpuModel, ThermalStage } from "../physics/model.ts";
 import { ambientForIdle, idleState, step } from "../physics/gpu.ts";
-import { clockHertz, normalSurroundings, reportedWatts } from "../physics/state.ts";
-import { place } from "../physics/thermal.ts";
+import { clockHertz, normalEnvironment, reportedWatts } from "../physics/state.ts";
+import { updateSensors } from "../physics/thermal.ts";
 import type { DriveOptions } from "./drive.ts";
 import { Drive } from "./drive.ts";
-import { kernelNamed } from "../kernels.ts";
+import { findKernelName } from "../kernels.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 /** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
@@ -44,7 +44,7 @@ export interface PhaseComparison {
   };
 }
 
-export interface Comparison {
+export interface TraceComparison {
   readonly ambientCelsius: number;
   /** Degrees per watt of this card over the model's. */
   readonly heatPath: number;
@@ -67,7 +67,7 @@ interface Simulation extends SimulatedTrace {
 
 /** The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report them. */
 export function simulate(
-  card: Card,
+  card: SimCard,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   options: DriveOptions,
@@ -75,7 +75,7 @@ export function simulate(
   const drive = new Drive(phases, rows, card.model, options);
   const usual = simulateOnce(card, phases, rows, drive);
   const heatPath = heatPathOf(usual, rows);
-  const own = makeCard(scaleHeatPath(card.model, heatPath));
+  const own = makeSimCard(scaleHeatPath(card.model, heatPath));
   return { ...simulateOnce(own, phases, rows, drive), heatPath, drive };
 }
 
@@ -117,7 +117,7 @@ function scaleHeatPath(model: GpuModel, factor: number): GpuModel {
 }
 
 function simulateOnce(
-  card: Card,
+  card: SimCard,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
@@ -125,12 +125,12 @@ function simulateOnce(
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
   const ambientCelsius = roomCelsius(card, phases, rows, drive);
-  const around = normalSurroundings(card, ambientCelsius);
+  const around = normalEnvironment(card, ambientCelsius);
   const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
   // A card seen at boost without a context is on its way down; how far along, nobody knows: half-way.
   state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / card.stepMs / 2);
   state.sinkCelsius += first.celsius - state.dieCelsius;
-  place(card, state);
+  updateSensors(card, state);
   const simulated: SimulatedRow[] = [];
   let atMs = first.timeMs;
   let refreshedMs = first.timeMs;
@@ -163,12 +163,12 @@ const isRefresh = (row: TraceRow, before: TraceRow | undefined): boolean =>
 
 /** The room, from the end of the first idle phase: by then the card has settled. */
 function roomCelsius(
-  card: Card,
+  card: SimCard,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
 ): number {
-  const idle = phases.find(({ name }) => kernelNamed(name) === "idle");
+  const idle = phases.find(({ name }) => findKernelName(name) === "idle");
   const settled =
     idle === undefined
       ? []
@@ -179,11 +179,11 @@ function roomCelsius(
 }
 
 export function compare(
-  card: Card,
+  card: SimCard,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   options: DriveOptions,
-): Comparison {
+): TraceComparison {
   const {
     ambientCelsius,
     heatPath,

@@ -1,5 +1,12 @@
 /** Turns recorded phases into demand. The phases say what ran; the trace's own utilisation, where asked for, says when it stalled. */
-import { busyAt, kernelNamed, kernelSeen, kernels, type Kernel, type Pattern } from "../kernels.ts";
+import {
+  busyAt,
+  findKernelName,
+  inferKernel,
+  kernels,
+  type Kernel,
+  type ActivityPattern,
+} from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import { noDemand } from "../physics/demand.ts";
 import type { GpuModel } from "../physics/model.ts";
@@ -56,7 +63,7 @@ export class Drive {
 
   /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
   undetermined(phase: Phase): string | undefined {
-    const name = kernelNamed(phase.name);
+    const name = findKernelName(phase.name);
     if (name === "idle" || this.#timings.get(phase) !== undefined) return undefined;
     return undetermined(phase, this.#rows, this.#boostHertz, name !== undefined);
   }
@@ -94,7 +101,7 @@ export class Drive {
 
   #at(timeMs: number): { kernel: Kernel; share: number } {
     const phase = this.#phases.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
-    const name = phase === undefined ? undefined : kernelNamed(phase.name);
+    const name = phase === undefined ? undefined : findKernelName(phase.name);
     if (name === "idle") return { kernel: kernels.idle, share: 0 };
     const timing = phase === undefined ? undefined : this.#timings.get(phase);
     if (phase !== undefined && timing !== undefined)
@@ -111,11 +118,11 @@ export class Drive {
     const inferred = phase === undefined ? undefined : this.#activities.get(phase);
     if (inferred !== undefined) {
       const { busy, memoryBusy: memory } = inferred.at(timeMs);
-      return { kernel: name === undefined ? kernelSeen(memory) : kernels[name], share: busy };
+      return { kernel: name === undefined ? inferKernel(memory) : kernels[name], share: busy };
     }
     const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
     return {
-      kernel: name === undefined ? kernelSeen(memoryBusy(row)) : kernels[name],
+      kernel: name === undefined ? inferKernel(memoryBusy(row)) : kernels[name],
       share: row.utilization,
     };
   }
@@ -135,7 +142,7 @@ function readingFor(
 /** A phase whose name tells when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
 interface TimedPhase {
   readonly kernel: Kernel;
-  readonly pattern: Pattern;
+  readonly pattern: ActivityPattern;
   /** When a period began. */
   readonly originMs: number;
 }
@@ -153,11 +160,16 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
   if (hertz === undefined && duty === undefined) return undefined;
   const periodMs = hertz === undefined ? usualDutyPeriodMs : 1_000 / Number(hertz);
   const onMs = (periodMs * Math.min(100, Number(duty ?? 50))) / 100;
-  const name = kernelNamed(phase.name);
+  const name = findKernelName(phase.name);
   const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
-  const pattern: Pattern = { kind: "cycle", onMs, offMs: periodMs - onMs, busy: busyWhileOn };
+  const pattern: ActivityPattern = {
+    kind: "cycle",
+    onMs,
+    offMs: periodMs - onMs,
+    busy: busyWhileOn,
+  };
   return {
-    kernel: name === undefined ? kernelSeen(meanMemoryBusy(within)) : kernels[name],
+    kernel: name === undefined ? inferKernel(meanMemoryBusy(within)) : kernels[name],
     pattern,
     originMs: bestOrigin(phase.startMs, pattern, periodMs, within),
   };
@@ -166,7 +178,7 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
 /** The start of a period at which the utilisation register follows the pattern best. */
 function bestOrigin(
   startMs: number,
-  pattern: Pattern,
+  pattern: ActivityPattern,
   periodMs: number,
   rows: readonly TraceRow[],
 ): number {

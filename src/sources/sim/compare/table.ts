@@ -1,5 +1,5 @@
 /** The comparison as a table a person reads. */
-import type { Comparison } from "./compare.ts";
+import type { TraceComparison } from "./compare.ts";
 
 export const bounds = {
   /** Of a phase's mean power, and of its instants on average. */
@@ -9,7 +9,7 @@ export const bounds = {
   clockError: 0.08,
 } as const;
 
-export function comparisonTable(comparison: Comparison): string {
+export function comparisonTable(comparison: TraceComparison): string {
   const head = [
     "phase",
     "s",
@@ -63,7 +63,7 @@ export function comparisonTable(comparison: Comparison): string {
 }
 
 /** What is out of bounds, one sentence each. */
-export function violations(comparison: Comparison): string[] {
+export function violations(comparison: TraceComparison): string[] {
   const found: string[] = [];
   for (const {
     phase,

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { models } from "../models/index.ts";
 import { h200 } from "../models/nvidia.ts";
-import { makeCard } from "../physics/card.ts";
+import { makeSimCard } from "../physics/card.ts";
 import { compare } from "./compare.ts";
 import { loadRecording } from "./load.ts";
 import { bounds, violations } from "./table.ts";
@@ -24,7 +24,10 @@ const recordings = ["h200-first", "h200-mixed", "h200-unseen", "h200-bursts", "h
 const compared = new Map(
   recordings.map((name) => {
     const { phases, rows } = recording(name);
-    return [name, { phases, of: compare(makeCard(h200), phases, rows, { useUtilization: true }) }];
+    return [
+      name,
+      { phases, of: compare(makeSimCard(h200), phases, rows, { useUtilization: true }) },
+    ];
   }),
 );
 
@@ -66,7 +69,7 @@ test("work that the registers cannot show is not judged, and all other work is",
 
 test("the phases alone, without the utilisation column, are enough for the first trace", () => {
   const { phases, rows } = recording("h200-first");
-  const comparison = compare(makeCard(h200), phases, rows, { useUtilization: false });
+  const comparison = compare(makeSimCard(h200), phases, rows, { useUtilization: false });
   for (const { phase, powerMeanError, capped } of comparison.phases) {
     expect(powerMeanError, phase).toBeLessThan(bounds.powerAbsoluteError);
     expect(capped?.error ?? 0, phase).toBeLessThan(bounds.clockError);
@@ -78,7 +81,7 @@ test("a card with other constants does not pass for an H200", () => {
   const { phases, rows } = recording("h200-first");
   for (const model of models) {
     if (model.key === "H200" || model.key === "H100") continue;
-    const comparison = compare(makeCard(model), phases, rows, { useUtilization: true });
+    const comparison = compare(makeSimCard(model), phases, rows, { useUtilization: true });
     expect(violations(comparison).length, model.key).toBeGreaterThan(3);
   }
 });
@@ -88,7 +91,7 @@ test("work with an unknown name is driven by the counters", () => {
   const unnamed = phases.map((phase) =>
     phase.name === "idle" ? phase : { ...phase, name: "mystery" },
   );
-  const comparison = compare(makeCard(h200), unnamed, rows, { useUtilization: true });
+  const comparison = compare(makeSimCard(h200), unnamed, rows, { useUtilization: true });
   for (const phase of comparison.phases)
     expect(phase.powerMeanError, phase.phase).toBeLessThan(0.12);
 });

@@ -6,24 +6,24 @@ import type { Frame } from "../../../model/frame.ts";
 import { FrameWriter } from "../../../model/frame.ts";
 import type { Layout, Series } from "../../../model/layout.ts";
 import { LayoutBuilder } from "../../../model/layout.ts";
-import type { Fleet } from "../fleet/fleet.ts";
+import type { SimFleet } from "../fleet/fleet.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
 import { countsWork } from "../workloads/make.ts";
 import { isAsleep } from "../fleet/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
-import type { Reading } from "./readings.ts";
+import type { SimReading } from "./readings.ts";
 import { readingsOf } from "./readings.ts";
 import { addWork, writeWork } from "./work.ts";
 
 export class Emitter {
-  readonly #fleet: Fleet;
+  readonly #fleet: SimFleet;
   readonly #host: string;
-  readonly #readings = new Map<GpuModel, Readonly<Record<Tier, readonly Reading[]>>>();
+  readonly #readings = new Map<GpuModel, Readonly<Record<Tier, readonly SimReading[]>>>();
   readonly #fixed: Readonly<Record<Tier, Layout>>;
   /** The slow tier's layout with who owns what now; made anew only when that has changed. */
   #slow: { readonly layout: Layout; readonly changes: number };
 
-  constructor(fleet: Fleet, host: string) {
+  constructor(fleet: SimFleet, host: string) {
     this.#fleet = fleet;
     this.#host = host;
     const isCounted = fleet.gpus.some(({ assignments }) =>
@@ -58,7 +58,7 @@ export class Emitter {
     return writer.finish();
   }
 
-  #of(gpu: SimGpu): Readonly<Record<Tier, readonly Reading[]>> {
+  #of(gpu: SimGpu): Readonly<Record<Tier, readonly SimReading[]>> {
     const readings = this.#readings.get(gpu.model);
     if (readings === undefined)
       throw new Error(`BUG: ${gpu.model.key} came into the fleet after it was built`);

@@ -6,9 +6,9 @@ import { gpu as metrics } from "../../../model/catalogue/index.ts";
 import type { MetricEntry, Tier } from "../../../model/catalogue/index.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
-import { clockHertz, clockVolts, reportedWatts, throttleReasons } from "../physics/state.ts";
+import { clockHertz, clockVolts, reportedWatts, simThrottleReasons } from "../physics/state.ts";
 
-export interface Reading {
+export interface SimReading {
   readonly metric: MetricEntry;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: (gpu: SimGpu) => number;
@@ -21,13 +21,13 @@ const reading = (
   value: (gpu: SimGpu) => number,
   labels: Readonly<Record<string, string>> = {},
   always = false,
-): Reading => ({ metric, labels, value, always });
+): SimReading => ({ metric, labels, value, always });
 
 /** No real card counts work: it is reported only where a scenario runs a load that does. */
 export function readingsOf(
   model: GpuModel,
   countsWork: boolean,
-): Readonly<Record<Tier, readonly Reading[]>> {
+): Readonly<Record<Tier, readonly SimReading[]>> {
   const work = reading(metrics.work, ({ context }) => context.done.units);
   return {
     fast: [...fastReadings(model), ...(countsWork ? [work] : [])],
@@ -36,7 +36,7 @@ export function readingsOf(
   };
 }
 
-function fastReadings(model: GpuModel): Reading[] {
+function fastReadings(model: GpuModel): SimReading[] {
   const nvidia = model.vendor === "nvidia";
   const list = [
     reading(metrics.up, (gpu) => (gpu.lost ? 0 : 1), {}, true),
@@ -73,7 +73,7 @@ function fastReadings(model: GpuModel): Reading[] {
   return list;
 }
 
-function temperatures(model: GpuModel): Reading[] {
+function temperatures(model: GpuModel): SimReading[] {
   // NVIDIA tells whole degrees, AMD thousandths of one.
   const told = model.vendor === "nvidia" ? Math.round : (celsius: number): number => celsius;
   const by = {
@@ -84,7 +84,7 @@ function temperatures(model: GpuModel): Reading[] {
   return model.sensors.map((sensor) => reading(metrics.temperature, by[sensor], { sensor }));
 }
 
-function clocks(model: GpuModel): Reading[] {
+function clocks(model: GpuModel): SimReading[] {
   const core = ({ card, state }: SimGpu): number => clockHertz(card, state);
   const memory = ({ state }: SimGpu): number =>
     state.rung < 0 ? model.memory.idleClockHertz : model.memory.clockHertz;
@@ -103,7 +103,7 @@ function clocks(model: GpuModel): Reading[] {
   return list;
 }
 
-function fans({ fans: own, vendor }: GpuModel): Reading[] {
+function fans({ fans: own, vendor }: GpuModel): SimReading[] {
   if (own === undefined) return [];
   return Array.from({ length: own.count }, (_, at) => {
     const labels = { fan: String(at + 1) };
@@ -113,10 +113,10 @@ function fans({ fans: own, vendor }: GpuModel): Reading[] {
   }).flat();
 }
 
-function throttling(model: GpuModel): Reading[] {
-  const told = model.vendor === "nvidia" ? throttleReasons : (["power_cap", "thermal"] as const);
+function throttling(model: GpuModel): SimReading[] {
+  const told = model.vendor === "nvidia" ? simThrottleReasons : (["power_cap", "thermal"] as const);
   return told.flatMap((reason) => {
-    const at = throttleReasons.indexOf(reason);
+    const at = simThrottleReasons.indexOf(reason);
     const active = reading(metrics.throttleActive, ({ state }) => (state.reasons >> at) & 1, {
       reason,
     });
@@ -129,7 +129,7 @@ function throttling(model: GpuModel): Reading[] {
 }
 
 /** NVML's bit of each reason, in the order of `throttleReasons`. */
-const maskBits: Readonly<Record<(typeof throttleReasons)[number], number>> = {
+const maskBits: Readonly<Record<(typeof simThrottleReasons)[number], number>> = {
   power_cap: 2,
   power_brake: 7,
   thermal: 5,
@@ -139,13 +139,13 @@ const maskBits: Readonly<Record<(typeof throttleReasons)[number], number>> = {
 
 /** As the driver has it: bit 0 in deep idle. */
 function eventReasonsMask({ rung, reasons }: SimGpu["state"]): number {
-  return throttleReasons.reduce(
+  return simThrottleReasons.reduce(
     (mask, reason, at) => mask | (((reasons >> at) & 1) << maskBits[reason]),
     rung < 0 ? 1 : 0,
   );
 }
 
-function slowReadings(model: GpuModel): Reading[] {
+function slowReadings(model: GpuModel): SimReading[] {
   const datacentre = model.kind === "datacentre";
   const nvidia = model.vendor === "nvidia";
   const list = [
@@ -196,13 +196,13 @@ function pcieBytes({ model, pcieGeneration, pcieWidth }: SimGpu, share: number):
   return Math.min(share, link) * model.pcie.bytesPerSecond;
 }
 
-function staticReadings(model: GpuModel): Reading[] {
+function staticReadings(model: GpuModel): SimReading[] {
   const { thermal, clocks: clock, pcie, memory, power } = model;
   const constant = (
     metric: MetricEntry,
     value: number,
     labels: Readonly<Record<string, string>> = {},
-  ): Reading => reading(metric, () => value, labels, true);
+  ): SimReading => reading(metric, () => value, labels, true);
   const list = [
     constant(metrics.memoryTotal, memory.totalBytes),
     constant(metrics.temperatureLimit, thermal.slowdownCelsius, { limit: "slowdown" }),

@@ -4,16 +4,16 @@ import type { MetricEntry } from "../../../model/catalogue/index.ts";
 import type { FrameWriter } from "../../../model/frame.ts";
 import { labelSet } from "../../../model/labels.ts";
 import type { LayoutBuilder } from "../../../model/layout.ts";
-import type { Fleet } from "../fleet/fleet.ts";
+import type { SimFleet } from "../fleet/fleet.ts";
 import type { Histogram, Tally } from "../workloads/tally.ts";
-import { jobKinds, outcomes } from "../workloads/tally.ts";
+import { jobKinds, jobOutcomes } from "../workloads/tally.ts";
 
 /** Adds the series in the order in which writeWork fills them. */
 export function addWork(builder: LayoutBuilder, host: string): void {
   builder.add(ml.queueDepth, labelSet({ host }));
   for (const kind of jobKinds) {
     builder.add(ml.jobsRunning, labelSet({ host, kind }));
-    for (const outcome of outcomes) builder.add(ml.jobs, labelSet({ host, kind, outcome }));
+    for (const outcome of jobOutcomes) builder.add(ml.jobs, labelSet({ host, kind, outcome }));
   }
   for (const metric of [ml.stepDuration, ml.requestDuration]) addHistogram(builder, metric, host);
   for (const kind of ["training", "batch"]) builder.add(ml.samples, labelSet({ host, kind }));
@@ -28,7 +28,7 @@ function addHistogram(builder: LayoutBuilder, metric: MetricEntry, host: string)
 }
 
 /** Fills them from a slot on; returns the slot after the last. */
-export function writeWork(writer: FrameWriter, firstSlot: number, { machines }: Fleet): number {
+export function writeWork(writer: FrameWriter, firstSlot: number, { machines }: SimFleet): number {
   let slot = firstSlot;
   const put = (of: (tally: Tally) => number): void => {
     let sum = 0;
@@ -38,7 +38,7 @@ export function writeWork(writer: FrameWriter, firstSlot: number, { machines }: 
   put((tally) => tally.waiting);
   for (const kind of jobKinds) {
     put((tally) => tally.running[kind]);
-    for (const outcome of outcomes) put((tally) => tally.ended[kind][outcome]);
+    for (const outcome of jobOutcomes) put((tally) => tally.ended[kind][outcome]);
   }
   for (const histogram of [
     (tally: Tally): Histogram => tally.steps,

@@ -1,21 +1,21 @@
 /** From a scenario to its machines: which GPUs there are, what each has to do, what will go wrong. */
-import type { Card } from "../physics/card.ts";
-import { makeCard } from "../physics/card.ts";
+import type { SimCard } from "../physics/card.ts";
+import { makeSimCard } from "../physics/card.ts";
 import { noDemand } from "../physics/demand.ts";
 import { idleState } from "../physics/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
-import { normalSurroundings } from "../physics/state.ts";
+import { normalEnvironment } from "../physics/state.ts";
 import { findModel } from "../models/index.ts";
 import { Random } from "../random.ts";
 import type { Scenario } from "../scenario/schema.ts";
 import { namesGpu } from "../scenario/schema.ts";
 import { JobQueue } from "../workloads/queue.ts";
-import { idling } from "../workloads/steady.ts";
+import { idleWorkload } from "../workloads/steady.ts";
 import { Tally } from "../workloads/tally.ts";
-import type { SaidLoad } from "../follow/reported-load.ts";
+import type { ReportedLoad } from "../follow/reported-load.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Assignment, SimGpu } from "./gpu.ts";
-import { Machine } from "./machine.ts";
+import { SimMachine } from "./machine.ts";
 
 /** GPUs that share a queue, and can reach each other. */
 export const gpusPerMachine = 8;
@@ -29,7 +29,7 @@ export interface FleetOptions {
   /** In place of the scenario's models. */
   readonly model: GpuModel | undefined;
   /** In place of the scenario's work: what a service says of a GPU, by index. */
-  readonly follow?: ((index: number) => SaidLoad | undefined) | undefined;
+  readonly follow?: ((index: number) => ReportedLoad | undefined) | undefined;
 }
 
 interface Slot {
@@ -37,10 +37,10 @@ interface Slot {
   readonly sleeps: boolean;
 }
 
-export function buildMachines(scenario: Scenario, options: FleetOptions): Machine[] {
+export function buildMachines(scenario: Scenario, options: FleetOptions): SimMachine[] {
   const slots = fillSlots(scenario, options);
-  const cards = new Map<GpuModel, Card>();
-  const machines: Machine[] = [];
+  const cards = new Map<GpuModel, SimCard>();
+  const machines: SimMachine[] = [];
   for (let first = 0; first < slots.length; first += gpusPerMachine) {
     const own = slots.slice(first, first + gpusPerMachine);
     const tally = new Tally();
@@ -58,7 +58,7 @@ export function buildMachines(scenario: Scenario, options: FleetOptions): Machin
             users,
             tally,
           );
-    machines.push(new Machine(gpus, queue, tally));
+    machines.push(new SimMachine(gpus, queue, tally));
   }
   return machines;
 }
@@ -85,16 +85,16 @@ function buildGpu(
   { seed, owner = "", follow }: FleetOptions,
   index: number,
   slot: Slot,
-  cards: Map<GpuModel, Card>,
+  cards: Map<GpuModel, SimCard>,
   tally: Tally,
 ): SimGpu {
   const { model } = slot;
-  const card = cards.get(model) ?? makeCard(model);
+  const card = cards.get(model) ?? makeSimCard(model);
   cards.set(model, card);
   const random = new Random(seed, `gpu/${index}`);
   const identity = new Random(seed, `uuid/${owner}/${index}`);
   // Cards in a chassis do not all breathe the same air.
-  const around = normalSurroundings(card, scenario.ambient + random.between(-1.5, 2.5));
+  const around = normalEnvironment(card, scenario.ambient + random.between(-1.5, 2.5));
   around.airflow = scenario.airflow;
   return {
     device: {
@@ -126,7 +126,7 @@ function buildGpu(
     around,
     demand: noDemand(),
     state: idleState(card, around, false),
-    workload: idling,
+    workload: idleWorkload,
     assigned: -1,
     job: undefined,
     pace: 1,

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { clockHertz, reportedWatts } from "../physics/state.ts";
 import { loadScenario, parseScenario } from "../scenario/load.ts";
-import { Fleet } from "./fleet.ts";
+import { SimFleet } from "./fleet.ts";
 import type { FaultName } from "./faults.ts";
 import type { SimGpu } from "./gpu.ts";
 
 const startMs = Date.UTC(2026, 0, 5, 9);
 const secondMs = 1_000;
 
-function fleetOf(text: string, seed = 1, gpus?: number): Fleet {
-  return new Fleet(parseScenario(text, "test"), { seed, gpus, model: undefined }, startMs);
+function fleetOf(text: string, seed = 1, gpus?: number): SimFleet {
+  return new SimFleet(parseScenario(text, "test"), { seed, gpus, model: undefined }, startMs);
 }
 
 describe.each([1, 2, 3, 7, 42, 2_026])("the default scenario with seed %i", (seed) => {
-  const fleet = new Fleet(loadScenario("default"), { seed, gpus: 8, model: undefined }, startMs);
+  const fleet = new SimFleet(loadScenario("default"), { seed, gpus: 8, model: undefined }, startMs);
   const utilization: number[] = [];
   let waited = 0;
   for (let second = 1; second <= 3_600; second++) {
@@ -44,7 +44,7 @@ describe.each([1, 2, 3, 7, 42, 2_026])("the default scenario with seed %i", (see
 
 test("where a fleet stands depends on the time, never on how often one looked", () => {
   const [often, once] = [1, 2].map(
-    () => new Fleet(loadScenario("default"), { seed: 5, gpus: 16, model: undefined }, startMs),
+    () => new SimFleet(loadScenario("default"), { seed: 5, gpus: 16, model: undefined }, startMs),
   );
   if (often === undefined || once === undefined) return expect.fail();
   for (let atMs = 0; atMs <= 300_000; atMs += 137) often.advanceTo(atMs);
@@ -56,7 +56,7 @@ test("where a fleet stands depends on the time, never on how often one looked", 
 
 test("more GPUs change nothing for those that were there", () => {
   const [few, many] = [8, 24].map(
-    (gpus) => new Fleet(loadScenario("default"), { seed: 5, gpus, model: undefined }, startMs),
+    (gpus) => new SimFleet(loadScenario("default"), { seed: 5, gpus, model: undefined }, startMs),
   );
   few?.advanceTo(120_000);
   many?.advanceTo(120_000);
@@ -67,7 +67,7 @@ test("more GPUs change nothing for those that were there", () => {
 
 test("another seed is another fleet", () => {
   const [one, other] = [1, 2].map(
-    (seed) => new Fleet(loadScenario("default"), { seed, gpus: 1, model: undefined }, startMs),
+    (seed) => new SimFleet(loadScenario("default"), { seed, gpus: 1, model: undefined }, startMs),
   );
   expect(one?.devices[0]?.uuid).not.toBe(other?.devices[0]?.uuid);
   one?.advanceTo(60_000);
@@ -77,13 +77,13 @@ test("another seed is another fleet", () => {
 
 test("without a number the scenario's own fleet comes up, with one it is filled in its order", () => {
   const text = "fleet: [{ model: RTX 4090, count: 1 }, { model: H100, count: 1 }]";
-  const models = (fleet: Fleet): string[] => fleet.gpus.map(({ model }) => model.key);
+  const models = (fleet: SimFleet): string[] => fleet.gpus.map(({ model }) => model.key);
   expect(models(fleetOf(text))).toEqual(["RTX4090", "H100"]);
   expect(models(fleetOf(text, 1, 5))).toEqual(["RTX4090", "H100", "RTX4090", "H100", "RTX4090"]);
 });
 
 test("ten thousand GPUs fit, and each has an identity of its own", () => {
-  const fleet = new Fleet(
+  const fleet = new SimFleet(
     loadScenario("default"),
     { seed: 1, gpus: 10_000, model: undefined },
     startMs,
@@ -94,7 +94,7 @@ test("ten thousand GPUs fit, and each has an identity of its own", () => {
 });
 
 /** Two cards that do the same; one of them has the fault from the second minute on, for five. */
-function pair(fault: FaultName, amount?: number): { well: SimGpu; ill: SimGpu; fleet: Fleet } {
+function pair(fault: FaultName, amount?: number): { well: SimGpu; ill: SimGpu; fleet: SimFleet } {
   const fleet = fleetOf(
     `
 workloads: [{ run: training }]
@@ -110,7 +110,7 @@ faults: [{ fault: ${fault}, gpu: 1, at: 1m, for: 5m${amount === undefined ? "" :
 const atMinute = (
   fault: FaultName,
   minute: number,
-): { well: SimGpu; ill: SimGpu; fleet: Fleet } => {
+): { well: SimGpu; ill: SimGpu; fleet: SimFleet } => {
   const made = pair(fault);
   made.fleet.advanceTo(minute * 60_000);
   return made;

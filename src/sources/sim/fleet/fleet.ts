@@ -7,10 +7,10 @@ import { buildMachines } from "./build.ts";
 import type { FaultPlan } from "./faults.ts";
 import { intoFault } from "./faults.ts";
 import type { SimGpu } from "./gpu.ts";
-import type { Machine } from "./machine.ts";
+import type { SimMachine } from "./machine.ts";
 
-export class Fleet {
-  readonly machines: readonly Machine[];
+export class SimFleet {
+  readonly machines: readonly SimMachine[];
   readonly gpus: readonly SimGpu[];
   readonly devices: readonly Device[];
   /** The date and time at which the simulation begins. */

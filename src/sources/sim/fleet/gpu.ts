@@ -1,13 +1,13 @@
 /** One simulated GPU: its card and state, what runs on it, and what is wrong with it. */
 import type { Device } from "../../../model/device.ts";
-import type { Card } from "../physics/card.ts";
+import type { SimCard } from "../physics/card.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { GpuModel } from "../physics/model.ts";
-import type { GpuState, Surroundings } from "../physics/state.ts";
+import type { SimGpuState, CardEnvironment } from "../physics/state.ts";
 import type { Random } from "../random.ts";
-import type { Job } from "../workloads/queue.ts";
+import type { SimJob } from "../workloads/queue.ts";
 import type { WorkContext, Workload } from "../workloads/workload.ts";
-import type { Told } from "../follow/followed-workload.ts";
+import type { LoadReader } from "../follow/followed-workload.ts";
 import type { FaultPlan } from "./faults.ts";
 
 /** Work a scenario gives a GPU directly. */
@@ -24,21 +24,21 @@ export interface Assignment {
 export interface SimGpu {
   readonly device: Device;
   readonly model: GpuModel;
-  readonly card: Card;
+  readonly card: SimCard;
   readonly sleeps: boolean;
   readonly context: WorkContext;
   readonly faultRandom: Random;
   readonly faults: readonly FaultPlan[];
   readonly assignments: readonly Assignment[];
   /** Where a service says what runs here; then neither an assignment nor a queue does. */
-  readonly told: Told | undefined;
-  readonly around: Surroundings;
+  readonly told: LoadReader | undefined;
+  readonly around: CardEnvironment;
   readonly demand: Demand;
-  state: GpuState;
+  state: SimGpuState;
   workload: Workload;
   /** The assignment that runs now, or -1. */
   assigned: number;
-  job: Job | undefined;
+  job: SimJob | undefined;
   /** Slower than its clocks say: 1 is sound. */
   pace: number;
   /** What the program that runs took and does not give back. */

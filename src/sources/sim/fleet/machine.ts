@@ -3,11 +3,11 @@ import { stepMs } from "../physics/card.ts";
 import type { Demand } from "../physics/demand.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
-import type { Told } from "../follow/followed-workload.ts";
-import { Followed } from "../follow/followed-workload.ts";
+import type { LoadReader } from "../follow/followed-workload.ts";
+import { FollowedWorkload } from "../follow/followed-workload.ts";
 import { makeWorkload } from "../workloads/make.ts";
 import type { JobQueue } from "../workloads/queue.ts";
-import { idling } from "../workloads/steady.ts";
+import { idleWorkload } from "../workloads/steady.ts";
 import type { Tally } from "../workloads/tally.ts";
 import { applyFaults } from "./faults.ts";
 import type { SimGpu } from "./gpu.ts";
@@ -15,7 +15,7 @@ import { assignmentAt } from "./gpu.ts";
 
 const stepsPerSecond = 1_000 / stepMs;
 
-export class Machine {
+export class SimMachine {
   readonly gpus: readonly SimGpu[];
   readonly tally: Tally;
   readonly #queue: JobQueue | undefined;
@@ -73,7 +73,7 @@ export class Machine {
       const plan = gpu.assignments[assigned];
       gpu.workload =
         plan === undefined
-          ? idling
+          ? idleWorkload
           : makeWorkload(
               plan.run,
               { level: plan.level, rate: plan.rate, warm: elapsedMs === 0 },
@@ -97,13 +97,13 @@ export class Machine {
   }
 
   /** Another workload's name is another job; how busy it is, the running one asks by itself. */
-  #obey(gpu: SimGpu, told: Told, elapsedMs: number): void {
+  #obey(gpu: SimGpu, told: LoadReader, elapsedMs: number): void {
     const said = told();
-    const now = gpu.workload instanceof Followed ? gpu.workload.workload : undefined;
+    const now = gpu.workload instanceof FollowedWorkload ? gpu.workload.workload : undefined;
     if (said?.workload === now) return;
     this.#stop(gpu, elapsedMs, false);
     if (said === undefined) return;
-    gpu.workload = new Followed(told, said, gpu.context);
+    gpu.workload = new FollowedWorkload(told, said, gpu.context);
     if (gpu.workload.kind !== undefined) this.tally.running[gpu.workload.kind] += 1;
     this.changes += 1;
   }
@@ -114,12 +114,12 @@ export class Machine {
       this.tally.running[gpu.workload.kind] -= 1;
       this.tally.ended[gpu.workload.kind][failed ? "failed" : "succeeded"] += 1;
     }
-    if (gpu.workload !== idling) this.changes += 1;
+    if (gpu.workload !== idleWorkload) this.changes += 1;
     gpu.job = undefined;
     // The driver takes back what an ended program held.
     gpu.leakedBytes = 0;
     gpu.assigned = -1;
-    gpu.workload = idling;
+    gpu.workload = idleWorkload;
   }
 
   #note(gpu: SimGpu, xid: number, clockMs: number): void {

@@ -4,18 +4,18 @@ import type { Demand } from "../physics/demand.ts";
 import type { JobKind } from "../workloads/tally.ts";
 import type { WorkContext, Workload } from "../workloads/workload.ts";
 import { apply } from "../workloads/workload.ts";
-import type { SaidLoad } from "./reported-load.ts";
+import type { ReportedLoad } from "./reported-load.ts";
 
 /** What is said of one GPU now, or undefined: nothing runs on it. */
-export type Told = () => SaidLoad | undefined;
+export type LoadReader = () => ReportedLoad | undefined;
 
-export class Followed implements Workload {
+export class FollowedWorkload implements Workload {
   readonly kind?: JobKind;
   readonly workload: string;
-  readonly #told: Told;
+  readonly #told: LoadReader;
   readonly #memoryBytes: number;
 
-  constructor(told: Told, { workload, kind }: SaidLoad, { memoryBytes }: WorkContext) {
+  constructor(told: LoadReader, { workload, kind }: ReportedLoad, { memoryBytes }: WorkContext) {
     this.#told = told;
     this.workload = workload;
     this.#memoryBytes = memoryBytes;

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../base/log.ts";
-import { HttpAgent, HttpTrouble, request, shown } from "../../../net/http/request.ts";
-import { parseSaid } from "./reported-load.ts";
-import type { SaidLoad } from "./reported-load.ts";
+import { HttpAgent, HttpRequestError, request, formatUrl } from "../../../net/http/request.ts";
+import { parseReportedLoads } from "./reported-load.ts";
+import type { ReportedLoad } from "./reported-load.ts";
 
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;
@@ -20,7 +20,7 @@ export interface FollowerOptions {
   readonly nowMs: () => number;
 }
 
-const nothing: ReadonlyMap<number, SaidLoad> = new Map();
+const nothing: ReadonlyMap<number, ReportedLoad> = new Map();
 
 export class Follower {
   readonly #options: FollowerOptions;
@@ -38,7 +38,7 @@ export class Follower {
   }
 
   /** What was last said of a GPU; undefined where nothing was: it is idle. */
-  of(index: number): SaidLoad | undefined {
+  of(index: number): ReportedLoad | undefined {
     return this.#said.get(index);
   }
 
@@ -54,7 +54,7 @@ export class Follower {
     }
   }
 
-  async #ask(): Promise<ReadonlyMap<number, SaidLoad> | string> {
+  async #ask(): Promise<ReadonlyMap<number, ReportedLoad> | string> {
     try {
       const { status, body } = await request(this.#options.url, {
         timeoutMs,
@@ -63,14 +63,16 @@ export class Follower {
         signal: this.#closing.signal,
         headers: { accept: "application/json" },
       });
-      return status === 200 ? parseSaid(body.toString("utf8")) : `it answers with ${status}`;
+      return status === 200
+        ? parseReportedLoads(body.toString("utf8"))
+        : `it answers with ${status}`;
     } catch (thrown) {
-      if (thrown instanceof HttpTrouble) return thrown.message;
+      if (thrown instanceof HttpRequestError) return thrown.message;
       throw thrown;
     }
   }
 
-  #hear(said: ReadonlyMap<number, SaidLoad>): void {
+  #hear(said: ReadonlyMap<number, ReportedLoad>): void {
     this.#said = said;
     this.#heardMs = this.#options.nowMs();
     if (this.#isAway) this.#options.log.info("The service that the simulator follows is back.");
@@ -84,7 +86,7 @@ export class Follower {
     this.#said = nothing;
     log.warn(
       `The service that the simulator follows said nothing for ${awayAfterMs / 1_000} s: its GPUs are idle until it does.`,
-      { service: shown(new URL(url)), reason },
+      { service: formatUrl(new URL(url)), reason },
     );
   }
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../../../base/log.ts";
 import { parseSource } from "../../open.ts";
-import { parseSaid } from "./reported-load.ts";
+import { parseReportedLoads } from "./reported-load.ts";
 
 const inference = { gpu: 0, workload: "inference", busy: 0.43, memoryBytes: 6e10 };
 
 test("an answer may say more than is asked for", () => {
-  const said = parseSaid(
+  const said = parseReportedLoads(
     JSON.stringify({ simulated: true, gpus: [{ ...inference, user: "ada" }] }),
   );
   expect(said).toEqual(
@@ -32,7 +32,7 @@ test.each([
   ["memcopy", "memcopy", "stress"],
   ["idle", "idle", undefined],
 ])("the workload %s runs the kernel %s", (workload, kernel, kind) => {
-  const said = parseSaid(JSON.stringify({ gpus: [{ ...inference, workload }] }));
+  const said = parseReportedLoads(JSON.stringify({ gpus: [{ ...inference, workload }] }));
   expect(typeof said === "string" ? said : said.get(0)).toMatchObject({ kernel, kind });
 });
 
@@ -47,11 +47,13 @@ test.each([
   ["half a GPU", { ...inference, gpu: 0.5 }, /gpu: a whole number/],
 ])("an answer with %s is void, with a reason", (_, given, reason) => {
   const text = typeof given === "string" ? given : JSON.stringify({ gpus: [given] });
-  expect(parseSaid(text)).toMatch(reason);
+  expect(parseReportedLoads(text)).toMatch(reason);
 });
 
 test("a GPU named twice is one of two things, so neither is taken", () => {
-  expect(parseSaid(JSON.stringify({ gpus: [inference, inference] }))).toMatch(/GPU 0 twice/);
+  expect(parseReportedLoads(JSON.stringify({ gpus: [inference, inference] }))).toMatch(
+    /GPU 0 twice/,
+  );
 });
 
 test("following and streaming as fast as possible exclude each other", async () => {

@@ -6,12 +6,12 @@
  */
 import * as v from "valibot";
 import type { KernelName } from "../kernels.ts";
-import { kernelNamed } from "../kernels.ts";
+import { findKernelName } from "../kernels.ts";
 import { knowsWorkload } from "../workloads/make.ts";
 import type { JobKind } from "../workloads/tally.ts";
 
 /** What one GPU does now. */
-export interface SaidLoad {
+export interface ReportedLoad {
   readonly workload: string;
   readonly kernel: KernelName;
   /** Absent when no job runs. */
@@ -42,7 +42,7 @@ const answer = v.object({
 });
 
 /** Loads by GPU index, or a sentence that says what is wrong with the answer. */
-export function parseSaid(text: string): ReadonlyMap<number, SaidLoad> | string {
+export function parseReportedLoads(text: string): ReadonlyMap<number, ReportedLoad> | string {
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -51,7 +51,7 @@ export function parseSaid(text: string): ReadonlyMap<number, SaidLoad> | string 
   }
   const parsed = v.safeParse(answer, given);
   if (!parsed.success) return `its answer is not what is followed: ${parsed.issues[0].message}`;
-  const said = new Map<number, SaidLoad>();
+  const said = new Map<number, ReportedLoad>();
   for (const { gpu, workload, busy, memoryBytes } of parsed.output.gpus) {
     if (said.has(gpu)) return `its answer names GPU ${gpu} twice`;
     const kernel = kernelOf(workload);
@@ -63,7 +63,7 @@ export function parseSaid(text: string): ReadonlyMap<number, SaidLoad> | string 
 /** The same kernels that the workloads of these names run. */
 function kernelOf(workload: string): KernelName {
   if (workload === "batch") return "infer_heavy";
-  return kernelNamed(workload) ?? "stress";
+  return findKernelName(workload) ?? "stress";
 }
 
 function kindOf(workload: string, kernel: KernelName): JobKind | undefined {

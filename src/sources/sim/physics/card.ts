@@ -3,7 +3,7 @@ import type { ClockLadder } from "./clocks.ts";
 import { clockLadder } from "./clocks.ts";
 import type { GpuModel } from "./model.ts";
 
-export interface Card {
+export interface SimCard {
   readonly model: GpuModel;
   readonly stepMs: number;
   readonly ladder: ClockLadder;
@@ -20,7 +20,7 @@ export interface Card {
 /** The physics steps at this pace everywhere. A real governor follows a load within about 100 ms: half of that shows it. */
 export const stepMs = 50;
 
-export function makeCard(model: GpuModel): Card {
+export function makeSimCard(model: GpuModel): SimCard {
   const ladder = clockLadder(model);
   const decay = (seconds: number): number => Math.exp(-stepMs / 1_000 / seconds);
   return {

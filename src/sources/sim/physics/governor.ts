@@ -1,8 +1,8 @@
 /** The clock governor: power cap, thermal limits, power brake, idle states. It sees what happened in earlier steps, never the coming one. */
-import type { Card } from "./card.ts";
+import type { SimCard } from "./card.ts";
 import { highestRung } from "./clocks.ts";
 import { leakageWatts } from "./power.ts";
-import type { GpuState, Surroundings } from "./state.ts";
+import type { SimGpuState, CardEnvironment } from "./state.ts";
 import { clockVolts, governingCelsius, reportedWatts } from "./state.ts";
 
 /** While the mean is still low the card may draw this much over its limit, as H200 traces show in the first second of a load. */
@@ -20,7 +20,12 @@ export const reasonBit = {
 } as const;
 
 /** Chooses the rung for the coming step and the throttle reasons that go with it. */
-export function govern(card: Card, state: GpuState, around: Surroundings, wanted: boolean): void {
+export function govern(
+  card: SimCard,
+  state: SimGpuState,
+  around: CardEnvironment,
+  wanted: boolean,
+): void {
   const { clocks } = card.model;
   state.quietSteps = wanted ? 0 : state.quietSteps + 1;
   if (state.quietSteps * card.stepMs > clocks.holdMs) {
@@ -58,7 +63,7 @@ export function govern(card: Card, state: GpuState, around: Surroundings, wanted
 }
 
 /** The highest rung at which the load seen last stays within what the cap allows now. */
-function powerCapRung(card: Card, state: GpuState, around: Surroundings): number {
+function powerCapRung(card: SimCard, state: SimGpuState, around: CardEnvironment): number {
   const { power } = card.model;
   const target = around.powerLimitWatts * power.capShare;
   const allowed = Math.min(
@@ -76,7 +81,7 @@ function powerCapRung(card: Card, state: GpuState, around: Surroundings): number
 }
 
 /** Above the target the clock goes down a little each step, below it comes back; at slowdown the hardware halves it. */
-function thermalRungs(card: Card, state: GpuState): { rungs: number; hardware: boolean } {
+function thermalRungs(card: SimCard, state: SimGpuState): { rungs: number; hardware: boolean } {
   const { thermal } = card.model;
   const over = governingCelsius(card, state) - thermal.targetCelsius;
   const perStep = over > 0 ? Math.min(1, 0.05 + 0.075 * over) : Math.max(-0.5, 0.05 * over);

@@ -4,14 +4,14 @@ import type { Kernel } from "../kernels.ts";
 import { models } from "../models/index.ts";
 import { h200, rtx4090 } from "../models/nvidia.ts";
 import { rx7800xt } from "../models/amd.ts";
-import type { Card } from "./card.ts";
-import { makeCard, stepMs } from "./card.ts";
+import type { SimCard } from "./card.ts";
+import { makeSimCard, stepMs } from "./card.ts";
 import type { Demand } from "./demand.ts";
 import { noDemand } from "./demand.ts";
 import { ambientForIdle, idleState, step } from "./gpu.ts";
 import { reasonBit } from "./governor.ts";
-import type { GpuState, Surroundings } from "./state.ts";
-import { clockHertz, governingCelsius, normalSurroundings, reportedWatts } from "./state.ts";
+import type { SimGpuState, CardEnvironment } from "./state.ts";
+import { clockHertz, governingCelsius, normalEnvironment, reportedWatts } from "./state.ts";
 
 const load = (kernel: Kernel, busy = 1): Demand => ({
   ...noDemand(),
@@ -21,20 +21,20 @@ const load = (kernel: Kernel, busy = 1): Demand => ({
 });
 
 function run(
-  card: Card,
-  around: Surroundings,
+  card: SimCard,
+  around: CardEnvironment,
   seconds: number,
   demand: Demand,
-  from?: GpuState,
-): GpuState {
+  from?: SimGpuState,
+): SimGpuState {
   const state = from ?? idleState(card, around, false);
   for (let at = 0; at < seconds * 1_000; at += stepMs) step(card, state, around, demand);
   return state;
 }
 
 describe.each(models)("$name", (model) => {
-  const card = makeCard(model);
-  const around = normalSurroundings(card, 27);
+  const card = makeSimCard(model);
+  const around = normalEnvironment(card, 27);
 
   test("sits in deep idle, cool and far below its limit, when nothing runs", () => {
     const state = run(card, around, 120, noDemand());
@@ -74,8 +74,8 @@ describe.each(models)("$name", (model) => {
   });
 });
 
-const card = makeCard(h200);
-const room = normalSurroundings(card, 30);
+const card = makeSimCard(h200);
+const room = normalEnvironment(card, 30);
 
 test("a context keeps an H200 at boost though nothing runs, and costs about 40 W", () => {
   const deep = run(card, room, 60, noDemand());
@@ -88,8 +88,8 @@ test("a context keeps an H200 at boost though nothing runs, and costs about 40 W
 test("an RTX 4090 drops its clocks although a context is held", () =>
   expect(
     clockHertz(
-      makeCard(rtx4090),
-      run(makeCard(rtx4090), room, 60, { ...noDemand(), context: true }),
+      makeSimCard(rtx4090),
+      run(makeSimCard(rtx4090), room, 60, { ...noDemand(), context: true }),
     ),
   ).toBe(210e6));
 
@@ -138,8 +138,8 @@ test("old paste shows at the die under load, not at idle", () => {
 });
 
 test("fans stand still on a cool desktop card and speed up with heat", () => {
-  const radeon = makeCard(rx7800xt);
-  const around = normalSurroundings(radeon, 22);
+  const radeon = makeSimCard(rx7800xt);
+  const around = normalEnvironment(radeon, 22);
   expect(run(radeon, around, 60, noDemand()).fanRatio).toBe(0);
   expect(run(radeon, around, 300, load(kernels.stress)).fanRatio).toBeGreaterThan(0.3);
 });
@@ -153,7 +153,7 @@ test("the room is found again from an idle card's temperature", () => {
 
 test("the same inputs give the same state, bit for bit", () => {
   const twice = [0, 1].map(() =>
-    run(card, normalSurroundings(card, 25), 30, load(kernels.train, 0.9)),
+    run(card, normalEnvironment(card, 25), 30, load(kernels.train, 0.9)),
   );
   expect(twice[0]).toEqual(twice[1]);
 });

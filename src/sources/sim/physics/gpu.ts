@@ -1,19 +1,19 @@
 /** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
-import type { Card } from "./card.ts";
+import type { SimCard } from "./card.ts";
 import type { Demand } from "./demand.ts";
 import { govern } from "./governor.ts";
 import { idleWatts, leakageWatts, scaleAt } from "./power.ts";
-import type { GpuState, Surroundings } from "./state.ts";
-import { clockVolts, governingCelsius, throttleReasons } from "./state.ts";
-import { airflow, fanTarget, heat, place, sinkKelvinPerWatt } from "./thermal.ts";
+import type { SimGpuState, CardEnvironment } from "./state.ts";
+import { clockVolts, governingCelsius, simThrottleReasons } from "./state.ts";
+import { airflow, fanTarget, heat, updateSensors, sinkKelvinPerWatt } from "./thermal.ts";
 
 /** Share of a step's activity that the utilisation counters take in: they show about the last 200 ms. */
 const counterShare = 0.25;
 
 /** A GPU that has been idle for long. Deep idle unless a context is held on a card whose clocks that keeps up. */
-export function idleState(card: Card, around: Surroundings, context: boolean): GpuState {
+export function idleState(card: SimCard, around: CardEnvironment, context: boolean): SimGpuState {
   const deep = !(context && card.model.clocks.contextHoldsBoost);
-  const state: GpuState = {
+  const state: SimGpuState = {
     rung: deep ? -1 : card.topRung,
     quietSteps: deep ? card.model.clocks.holdMs / card.stepMs + 1 : 0,
     seenCoreWatts: 0,
@@ -21,7 +21,7 @@ export function idleState(card: Card, around: Surroundings, context: boolean): G
     capHoldSteps: 0,
     thermalRungs: 0,
     reasons: 0,
-    reasonSeconds: new Float64Array(throttleReasons.length),
+    reasonSeconds: new Float64Array(simThrottleReasons.length),
     junctionKelvin: 0,
     spreaderKelvin: 0,
     baseKelvin: 0,
@@ -51,7 +51,12 @@ export function idleState(card: Card, around: Surroundings, context: boolean): G
 }
 
 /** Heat raises leakage and leakage heats: a few rounds find where both agree. */
-function settleIdle(card: Card, state: GpuState, around: Surroundings, deep: boolean): void {
+function settleIdle(
+  card: SimCard,
+  state: SimGpuState,
+  around: CardEnvironment,
+  deep: boolean,
+): void {
   const { thermal, fans } = card.model;
   for (let round = 0; round < 20; round++) {
     const watts = idleWatts(card, deep, state.dieCelsius);
@@ -63,7 +68,7 @@ function settleIdle(card: Card, state: GpuState, around: Surroundings, deep: boo
     state.baseKelvin = thermal.base.kelvinPerWatt * watts;
     state.junctionKelvin = thermal.junction.kelvinPerWatt * dieWatts;
     state.spreaderKelvin = thermal.spreader.kelvinPerWatt * around.pasteFactor * dieWatts;
-    place(card, state);
+    updateSensors(card, state);
     state.powerWatts = watts;
   }
   state.powerRing.fill(state.powerWatts);
@@ -71,7 +76,7 @@ function settleIdle(card: Card, state: GpuState, around: Surroundings, deep: boo
 }
 
 /** The ambient temperature at which an idle card shows this die temperature: what a trace's first reading tells of its room. */
-export function ambientForIdle(card: Card, dieCelsius: number, context: boolean): number {
+export function ambientForIdle(card: SimCard, dieCelsius: number, context: boolean): number {
   const { thermal, power } = card.model;
   const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);
   const rise = thermal.junction.kelvinPerWatt + thermal.spreader.kelvinPerWatt;
@@ -84,9 +89,9 @@ export function ambientForIdle(card: Card, dieCelsius: number, context: boolean)
 
 /** Advances by one step under a demand. */
 export function step(
-  card: Card,
-  state: GpuState,
-  around: Surroundings,
+  card: SimCard,
+  state: SimGpuState,
+  around: CardEnvironment,
   demand: Readonly<Demand>,
 ): void {
   const { power, clocks } = card.model;
@@ -105,7 +110,7 @@ export function step(
   count(card, state, demand);
 }
 
-function count(card: Card, state: GpuState, demand: Readonly<Demand>): void {
+function count(card: SimCard, state: SimGpuState, demand: Readonly<Demand>): void {
   const seconds = card.stepMs / 1_000;
   state.energyJoules += state.powerWatts * seconds;
   state.ringSum += state.powerWatts - (state.powerRing[state.ringAt] ?? 0);

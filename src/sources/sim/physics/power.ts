@@ -1,12 +1,12 @@
 /** Where the watts go: board, clock tree, leakage, compute and memory. */
-import type { Card } from "./card.ts";
+import type { SimCard } from "./card.ts";
 import { dynamicScale } from "./clocks.ts";
 
 /** Leakage grows by e every this many degrees; two H200 cards at 32 and 45 °C differ by 12 W at the same idle clock. */
 const leakageFoldKelvin = 40;
 const leakageReferenceCelsius = 35;
 
-export function leakageWatts(card: Card, volts: number, celsius: number): number {
+export function leakageWatts(card: SimCard, volts: number, celsius: number): number {
   const relative = volts / card.model.voltage.maxVolts;
   // A card past 150 °C has long shut down; the bound keeps a wild scenario finite.
   const excess = Math.min(celsius, 150) - leakageReferenceCelsius;
@@ -14,7 +14,7 @@ export function leakageWatts(card: Card, volts: number, celsius: number): number
 }
 
 /** f·V² over its value at boost, also in deep idle. */
-export function scaleAt(card: Card, rung: number): number {
+export function scaleAt(card: SimCard, rung: number): number {
   if (rung >= 0) return card.ladder.scale[rung] ?? 1;
   const { clocks, voltage } = card.model;
   const volts = voltage.idleVolts / voltage.maxVolts;
@@ -22,7 +22,7 @@ export function scaleAt(card: Card, rung: number): number {
 }
 
 /** Power with nothing to do at full clock or in deep idle, at a die temperature. */
-export function idleWatts(card: Card, deep: boolean, celsius: number): number {
+export function idleWatts(card: SimCard, deep: boolean, celsius: number): number {
   const { boardWatts, clockTreeWatts } = card.model.power;
   const { voltage, clocks } = card.model;
   const scale = deep ? scaleAt(card, -1) : dynamicScale(card.model, clocks.boostHertz);

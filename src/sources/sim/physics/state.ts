@@ -1,8 +1,8 @@
 /** The state of one GPU between two steps, and what is around it. Plain numbers, so that ten thousand fit in memory. */
-import type { Card } from "./card.ts";
+import type { SimCard } from "./card.ts";
 
 /** What surrounds and ails a card. Faults are changes to this, never to the physics. */
-export interface Surroundings {
+export interface CardEnvironment {
   ambientCelsius: number;
   /** Chassis airflow over its normal value; cools cards without fans of their own. */
   airflow: number;
@@ -16,7 +16,7 @@ export interface Surroundings {
   ceilingHertz: number;
 }
 
-export function normalSurroundings(card: Card, ambientCelsius: number): Surroundings {
+export function normalEnvironment(card: SimCard, ambientCelsius: number): CardEnvironment {
   return {
     ambientCelsius,
     airflow: 1,
@@ -29,16 +29,16 @@ export function normalSurroundings(card: Card, ambientCelsius: number): Surround
 }
 
 /** Throttle reasons in the order of the seconds counters. */
-export const throttleReasons = [
+export const simThrottleReasons = [
   "power_cap",
   "power_brake",
   "thermal",
   "thermal_hardware",
   "clock_setting",
 ] as const;
-export type ThrottleReason = (typeof throttleReasons)[number];
+export type SimThrottleReason = (typeof simThrottleReasons)[number];
 
-export interface GpuState {
+export interface SimGpuState {
   /** Rung of the clock ladder, or -1 in deep idle. */
   rung: number;
   /** Steps since the card last had a reason to stay at boost. */
@@ -82,22 +82,22 @@ export interface GpuState {
   context: boolean;
 }
 
-export function reportedWatts(card: Card, state: GpuState): number {
+export function reportedWatts(card: SimCard, state: SimGpuState): number {
   return state.ringSum / card.windowSteps;
 }
 
 /** The temperature that fans and slowdown go by: AMD goes by the hottest spot. */
-export function governingCelsius(card: Card, state: GpuState): number {
+export function governingCelsius(card: SimCard, state: SimGpuState): number {
   return card.model.vendor === "amd" ? state.hotspotCelsius : state.dieCelsius;
 }
 
-export function clockHertz(card: Card, state: GpuState): number {
+export function clockHertz(card: SimCard, state: SimGpuState): number {
   return state.rung < 0
     ? card.model.clocks.idleHertz
     : (card.ladder.hertz[state.rung] ?? card.model.clocks.idleHertz);
 }
 
-export function clockVolts(card: Card, state: GpuState): number {
+export function clockVolts(card: SimCard, state: SimGpuState): number {
   return state.rung < 0
     ? card.model.voltage.idleVolts
     : (card.ladder.volts[state.rung] ?? card.model.voltage.idleVolts);

@@ -1,7 +1,7 @@
 /** Heat: RC stages from the junction through the heatsink to the air, the memory chips beside them, and the fan that follows. */
-import type { Card } from "./card.ts";
+import type { SimCard } from "./card.ts";
 import type { FanConstants } from "./model.ts";
-import type { GpuState, Surroundings } from "./state.ts";
+import type { SimGpuState, CardEnvironment } from "./state.ts";
 import { governingCelsius } from "./state.ts";
 
 /** What still moves air when every fan stands: little through a server's dense fins, more around an open card. */
@@ -9,7 +9,7 @@ const stillAir = { chassis: 0.015, card: 0.05 } as const;
 const fanSeconds = 2.5;
 
 /** Airflow over its normal value: the chassis for cards without fans, else the card's own. */
-export function airflow(card: Card, state: GpuState, around: Surroundings): number {
+export function airflow(card: SimCard, state: SimGpuState, around: CardEnvironment): number {
   const ownFans = card.model.fans !== undefined;
   const still = ownFans ? stillAir.card : stillAir.chassis;
   if (around.fansFailed) return still;
@@ -17,7 +17,7 @@ export function airflow(card: Card, state: GpuState, around: Surroundings): numb
 }
 
 /** Heatsink to air: convection falls with the flow to the power 0.8. */
-export function sinkKelvinPerWatt(card: Card, flow: number): number {
+export function sinkKelvinPerWatt(card: SimCard, flow: number): number {
   return card.model.thermal.sink.kelvinPerWatt * flow ** -0.8;
 }
 
@@ -39,9 +39,9 @@ export function fanTarget(fans: FanConstants, celsius: number): number {
 
 /** One step of all stages, heated by what the die and the memory system drew during it. */
 export function heat(
-  card: Card,
-  state: GpuState,
-  around: Surroundings,
+  card: SimCard,
+  state: SimGpuState,
+  around: CardEnvironment,
   dieWatts: number,
   trafficWatts: number,
 ): void {
@@ -79,7 +79,7 @@ export function heat(
   const leaving = (state.sinkCelsius - around.ambientCelsius) / resistance;
   state.sinkCelsius += (seconds / capacity) * (state.powerWatts - leaving);
 
-  place(card, state);
+  updateSensors(card, state);
   if (fans !== undefined) {
     const target = around.fansFailed ? 0 : fanTarget(fans, governingCelsius(card, state));
     state.fanRatio += (target - state.fanRatio) * Math.min(1, seconds / fanSeconds);
@@ -87,7 +87,7 @@ export function heat(
 }
 
 /** The sensors, from the stages. */
-export function place(card: Card, state: GpuState): void {
+export function updateSensors(card: SimCard, state: SimGpuState): void {
   const { thermal } = card.model;
   const rise = state.junctionKelvin + state.spreaderKelvin;
   const base = state.sinkCelsius + state.baseKelvin;

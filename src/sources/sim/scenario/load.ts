@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { checkValue } from "../../../config/check.ts";
 import { didYouMean } from "../../../config/closest.ts";
-import { GpulseError, sayError, systemCode } from "../../../base/error.ts";
+import { GpulseError, formatError, systemCode } from "../../../base/error.ts";
 import { scenarios } from "../scenarios/index.ts";
 import type { Scenario } from "./schema.ts";
 import { scenarioSchema } from "./schema.ts";
@@ -25,7 +25,9 @@ export function loadScenario(nameOrFile: string): Scenario {
     text = readFileSync(nameOrFile, "utf8");
   } catch (thrown) {
     const why =
-      systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${sayError(thrown)})`;
+      systemCode(thrown) === "ENOENT"
+        ? "does not exist"
+        : `cannot be read (${formatError(thrown)})`;
     throw new GpulseError("SCENARIO_INVALID", `The scenario file ${nameOrFile} ${why}.`, {
       cause: thrown,
     });

@@ -1,18 +1,18 @@
 /** A model that serves requests: more by day than by night, in bursts, with a queue of its own in which requests wait. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
-import { Loading, apply } from "./workload.ts";
+import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
+import { MemoryLoader, apply } from "./workload.ts";
 
 const dayMs = 86_400_000;
 const daySwing = 0.15;
 const peakHour = 15;
 const burstFactor = 1.7;
 
-export class Inference implements Workload {
+export class InferenceWorkload implements Workload {
   readonly kind = "inference";
   readonly #context: WorkContext;
-  readonly #loading: Loading;
+  readonly #loading: MemoryLoader;
   readonly #serviceMs: number;
   readonly #level: number;
   readonly #tokensPerRequest: number;
@@ -21,11 +21,11 @@ export class Inference implements Workload {
   #untilSwitchMs = 0;
 
   /** The level is the mean share of time the card is busy serving. */
-  constructor(context: WorkContext, { level, warm }: WorkOrder) {
+  constructor(context: WorkContext, { level, warm }: WorkloadOptions) {
     const { random } = context;
     this.#context = context;
     this.#level = level;
-    this.#loading = new Loading(
+    this.#loading = new MemoryLoader(
       context.memoryBytes * random.between(0.3, 0.8),
       random.between(4_000, 10_000),
       warm,

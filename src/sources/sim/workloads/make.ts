@@ -1,11 +1,11 @@
 /** From a name in a scenario to a running workload. */
 import type { KernelName } from "../kernels.ts";
-import { kernelNamed } from "../kernels.ts";
-import { Inference } from "./inference.ts";
-import { Batch, Steady, idling } from "./steady.ts";
-import { Training } from "./training.ts";
-import { Work } from "./work.ts";
-import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
+import { findKernelName } from "../kernels.ts";
+import { InferenceWorkload } from "./inference.ts";
+import { BatchWorkload, SteadyWorkload, idleWorkload } from "./steady.ts";
+import { TrainingWorkload } from "./training.ts";
+import { CountedWorkload } from "./work.ts";
+import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
 
 /** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
 export const workloadNames = ["idle", "training", "inference", "batch", "stress", "work"] as const;
@@ -14,17 +14,17 @@ export const workloadNames = ["idle", "training", "inference", "batch", "stress"
 export const countsWork = (name: string): boolean => name === "work" || name === "stress";
 
 export function knowsWorkload(name: string): boolean {
-  return workloadNames.some((known) => known === name) || kernelNamed(name) !== undefined;
+  return workloadNames.some((known) => known === name) || findKernelName(name) !== undefined;
 }
 
-export function makeWorkload(name: string, order: WorkOrder, context: WorkContext): Workload {
-  if (name === "idle") return idling;
-  if (name === "training") return new Training(context, order);
-  if (name === "inference") return new Inference(context, order);
-  if (name === "work") return new Work(context, order);
-  if (name === "batch") return new Batch(context, order);
-  const kernel: KernelName | undefined = kernelNamed(name);
+export function makeWorkload(name: string, order: WorkloadOptions, context: WorkContext): Workload {
+  if (name === "idle") return idleWorkload;
+  if (name === "training") return new TrainingWorkload(context, order);
+  if (name === "inference") return new InferenceWorkload(context, order);
+  if (name === "work") return new CountedWorkload(context, order);
+  if (name === "batch") return new BatchWorkload(context, order);
+  const kernel: KernelName | undefined = findKernelName(name);
   if (kernel === undefined)
     throw new Error(`BUG: workload ${name} passed the schema but has no kernel`);
-  return kernel === "idle" ? idling : new Steady(context, order, kernel, "stress");
+  return kernel === "idle" ? idleWorkload : new SteadyWorkload(context, order, kernel, "stress");
 }

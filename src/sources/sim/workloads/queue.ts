@@ -3,7 +3,7 @@
  * is free, and thinks again when it has ended. What jobs there are comes from a deck, so that the mix holds for every seed.
  */
 import type { Random } from "../random.ts";
-import type { JobKind, Outcome, Tally } from "./tally.ts";
+import type { JobKind, JobOutcome, Tally } from "./tally.ts";
 
 export interface JobRule {
   readonly kind: JobKind;
@@ -13,7 +13,7 @@ export interface JobRule {
   readonly level: readonly [number, number];
 }
 
-export interface Job {
+export interface SimJob {
   readonly name: string;
   readonly user: string;
   readonly userIndex: number;
@@ -51,7 +51,7 @@ export class JobQueue {
   readonly #rules: readonly JobRule[];
   readonly #tally: Tally;
   readonly #deck: JobRule[] = [];
-  readonly #waiting: Job[] = [];
+  readonly #waiting: SimJob[] = [];
   /** When each user submits next; infinite while a job of theirs waits or runs. */
   readonly #submitsAtMs: number[];
   #submitted = 0;
@@ -77,7 +77,7 @@ export class JobQueue {
   }
 
   /** The next job for a free GPU. */
-  take(nowMs: number): Job | undefined {
+  take(nowMs: number): SimJob | undefined {
     const job = this.#waiting.shift();
     if (job === undefined) return undefined;
     job.endsAtMs = nowMs + job.runMs;
@@ -87,9 +87,9 @@ export class JobQueue {
   }
 
   /** A job is over, or its GPU took it down. */
-  end(job: Job, nowMs: number, lost: boolean): void {
+  end(job: SimJob, nowMs: number, lost: boolean): void {
     const luck = this.#random.next();
-    const outcome: Outcome =
+    const outcome: JobOutcome =
       lost || luck < failedShare
         ? "failed"
         : luck < failedShare + cancelledShare
@@ -100,7 +100,7 @@ export class JobQueue {
     this.#submitsAtMs[job.userIndex] = nowMs + this.#random.between(...thinkMs);
   }
 
-  #draw(user: number, nowMs: number): Job {
+  #draw(user: number, nowMs: number): SimJob {
     const random = this.#random;
     if (this.#deck.length === 0) this.#shuffle();
     const rule = this.#deck.pop();

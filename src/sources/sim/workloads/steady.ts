@@ -3,11 +3,11 @@ import type { KernelName } from "../kernels.ts";
 import { busyAt, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { JobKind } from "./tally.ts";
-import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
-import { Loading, apply, unitsIn } from "./workload.ts";
+import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
+import { MemoryLoader, apply, unitsIn } from "./workload.ts";
 
 /** Nothing runs and nobody holds a context. */
-export const idling: Workload = {
+export const idleWorkload: Workload = {
   advance(_stepMs, _pace, _clockMs, demand) {
     apply(demand, kernels.idle, 0);
     demand.context = false;
@@ -16,19 +16,19 @@ export const idling: Workload = {
 };
 
 /** Batch inference: full batches, then a pause while results are written. */
-export class Batch implements Workload {
+export class BatchWorkload implements Workload {
   readonly kind = "batch";
   readonly #context: WorkContext;
-  readonly #loading: Loading;
+  readonly #loading: MemoryLoader;
   readonly #samplesPerSecond: number;
   #working = true;
   #leftMs: number;
   #samples = 0;
 
-  constructor(context: WorkContext, { warm }: WorkOrder) {
+  constructor(context: WorkContext, { warm }: WorkloadOptions) {
     const { random } = context;
     this.#context = context;
-    this.#loading = new Loading(
+    this.#loading = new MemoryLoader(
       context.memoryBytes * random.between(0.4, 0.9),
       random.between(4_000, 9_000),
       warm,
@@ -56,18 +56,18 @@ export class Batch implements Workload {
 }
 
 /** One kernel in its own pattern: the stress test is one. */
-export class Steady implements Workload {
+export class SteadyWorkload implements Workload {
   readonly kind: JobKind;
   readonly #context: WorkContext;
   readonly #kernel: KernelName;
-  readonly #loading: Loading;
+  readonly #loading: MemoryLoader;
   #sinceMs = 0;
 
-  constructor(context: WorkContext, { warm }: WorkOrder, kernel: KernelName, kind: JobKind) {
+  constructor(context: WorkContext, { warm }: WorkloadOptions, kernel: KernelName, kind: JobKind) {
     this.kind = kind;
     this.#context = context;
     this.#kernel = kernel;
-    this.#loading = new Loading(
+    this.#loading = new MemoryLoader(
       context.memoryBytes * (kernel === "stress" ? 0.9 : 0.4),
       2_000,
       warm,

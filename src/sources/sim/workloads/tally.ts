@@ -3,8 +3,8 @@ import { ml } from "../../../model/catalogue/index.ts";
 
 export const jobKinds = ["training", "inference", "batch", "stress"] as const;
 export type JobKind = (typeof jobKinds)[number];
-export const outcomes = ["succeeded", "failed", "cancelled"] as const;
-export type Outcome = (typeof outcomes)[number];
+export const jobOutcomes = ["succeeded", "failed", "cancelled"] as const;
+export type JobOutcome = (typeof jobOutcomes)[number];
 
 export class Histogram {
   readonly bounds: readonly number[];
@@ -31,11 +31,11 @@ export class Tally {
   readonly samples = zeroes(jobKinds);
   readonly tokens = zeroes(jobKinds);
   readonly running = zeroes(jobKinds);
-  readonly ended: Record<JobKind, Record<Outcome, number>> = {
-    training: zeroes(outcomes),
-    inference: zeroes(outcomes),
-    batch: zeroes(outcomes),
-    stress: zeroes(outcomes),
+  readonly ended: Record<JobKind, Record<JobOutcome, number>> = {
+    training: zeroes(jobOutcomes),
+    inference: zeroes(jobOutcomes),
+    batch: zeroes(jobOutcomes),
+    stress: zeroes(jobOutcomes),
   };
   waiting = 0;
 }

@@ -1,8 +1,8 @@
 /** Training: steps of forward, backward and optimiser, now and then a wait for data, a checkpoint, and an evaluation after each epoch. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
-import { Loading, apply } from "./workload.ts";
+import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
+import { MemoryLoader, apply } from "./workload.ts";
 
 /** The optimiser and the exchange of gradients: less arithmetic, more memory. */
 const optimiserShare = 0.1;
@@ -10,10 +10,10 @@ const evaluationBusy = 0.88;
 
 type Phase = "step" | "stall" | "checkpoint" | "evaluate";
 
-export class Training implements Workload {
+export class TrainingWorkload implements Workload {
   readonly kind = "training";
   readonly #context: WorkContext;
-  readonly #loading: Loading;
+  readonly #loading: MemoryLoader;
   readonly #stepMs: number;
   readonly #samplesPerStep: number;
   readonly #tokensPerSample: number;
@@ -28,10 +28,10 @@ export class Training implements Workload {
   #steps = 0;
   #sinceCheckpointMs = 0;
 
-  constructor(context: WorkContext, { warm }: WorkOrder) {
+  constructor(context: WorkContext, { warm }: WorkloadOptions) {
     const { random } = context;
     this.#context = context;
-    this.#loading = new Loading(
+    this.#loading = new MemoryLoader(
       context.memoryBytes * random.between(0.55, 0.93),
       random.between(5_000, 14_000),
       warm,

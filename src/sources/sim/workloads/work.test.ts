@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { noDemand } from "../physics/demand.ts";
 import { Random } from "../random.ts";
 import { Tally } from "./tally.ts";
-import { Work } from "./work.ts";
+import { CountedWorkload } from "./work.ts";
 import type { WorkContext } from "./workload.ts";
 
 const context = (speed: number): WorkContext => ({
@@ -15,7 +15,7 @@ const context = (speed: number): WorkContext => ({
 
 function run(speed: number, pace: number, rate: number | undefined): [units: number, busy: number] {
   const own = context(speed);
-  const work = new Work(own, { level: 0, warm: true, rate });
+  const work = new CountedWorkload(own, { level: 0, warm: true, rate });
   const demand = noDemand();
   for (let step = 0; step < 200; step++) work.advance(50, pace, 0, demand);
   return [Number(own.done.units.toFixed(6)), Number(demand.busy.toFixed(6))];

@@ -1,20 +1,20 @@
 /** A load whose work is counted: as fast as the card can, or so many units a second. What gets done follows from model and clock alone. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
+import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
 import { apply, unitsIn } from "./workload.ts";
 
 const memoryShare = 0.9;
 /** Work that waits longer than this is given up, as callers do. */
 const longestBacklogSeconds = 1;
 
-export class Work implements Workload {
+export class CountedWorkload implements Workload {
   readonly kind = "stress";
   readonly #context: WorkContext;
   readonly #rate: number | undefined;
   #backlogUnits = 0;
 
-  constructor(context: WorkContext, { rate }: WorkOrder) {
+  constructor(context: WorkContext, { rate }: WorkloadOptions) {
     this.#context = context;
     this.#rate = rate;
   }

@@ -17,7 +17,7 @@ export interface WorkContext {
 }
 
 /** How a workload is asked for. */
-export interface WorkOrder {
+export interface WorkloadOptions {
   /** Busy share of an inference service. */
   readonly level: number;
   /** Already running when one first looks: nothing is left to load. */
@@ -55,7 +55,7 @@ export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): v
 }
 
 /** Memory of a starting program, filled from the host: true until all of it is there. */
-export class Loading {
+export class MemoryLoader {
   readonly #bytes: number;
   readonly #totalMs: number;
   #doneMs = 0;

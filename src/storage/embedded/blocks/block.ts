@@ -4,17 +4,17 @@
  */
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import zlib from "node:zlib";
-import { sayError } from "../../../base/error.ts";
+import { formatError } from "../../../base/error.ts";
 import { decodeColumn } from "../codec/decode.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
-import type { ColumnSource, Pieces, Tombstone } from "../column-source.ts";
+import type { ColumnSource, SeriesPieces, Tombstone } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { decompress } from "./compression.ts";
 import type { Directory, PageTable, TimebaseTable } from "./directory.ts";
 import { parseDirectory, parsePageTable, parseTimebases } from "./directory.ts";
 import type { Footer, Section } from "./format.ts";
 import {
-  BlockDamage,
+  BlockDamagedError,
   blockMagic,
   blockVersion,
   footerBytes,
@@ -71,9 +71,11 @@ export class Block implements ColumnSource {
       this.bytes = fstatSync(this.#fd).size;
       const header = this.#read(0, headerBytes);
       if (header.toString("latin1", 0, 8) !== blockMagic)
-        throw new BlockDamage("it does not begin as a block does");
+        throw new BlockDamagedError("it does not begin as a block does");
       if (header.readUInt32LE(8) !== blockVersion)
-        throw new BlockDamage(`its format is version ${header.readUInt32LE(8)}, not known here`);
+        throw new BlockDamagedError(
+          `its format is version ${header.readUInt32LE(8)}, not known here`,
+        );
       this.footer = readFooter(this.#read(this.bytes - footerBytes, footerBytes));
       const [timebases, directory, pageTable] = this.footer.sections;
       this.#timebases = parseTimebases(this.#section(timebases), this.footer);
@@ -81,7 +83,8 @@ export class Block implements ColumnSource {
       this.#pages = parsePageTable(this.#section(pageTable), this.footer, headerBytes);
     } catch (thrown) {
       closeSync(this.#fd);
-      if (thrown instanceof RangeError) throw new BlockDamage(thrown.message, { cause: thrown });
+      if (thrown instanceof RangeError)
+        throw new BlockDamagedError(thrown.message, { cause: thrown });
       throw thrown;
     }
   }
@@ -107,7 +110,7 @@ export class Block implements ColumnSource {
   }
 
   /** Adds the series' column if it may hold a sample of the range and can be read. */
-  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void {
+  collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void {
     if (this.footer.minTimeMs > toMs || this.footer.maxTimeMs < fromMs) return;
     const entry = this.find(ref);
     if (entry < 0) return;
@@ -154,7 +157,8 @@ export class Block implements ColumnSource {
 
   bytesOf(entry: number): Uint8Array {
     const page = this.#page(this.directory.page[entry] as number);
-    if (page === undefined) throw new BlockDamage(`a page of ${this.file} cannot be read any more`);
+    if (page === undefined)
+      throw new BlockDamagedError(`a page of ${this.file} cannot be read any more`);
     return page;
   }
 
@@ -192,7 +196,7 @@ export class Block implements ColumnSource {
       return undefined;
     } catch (thrown) {
       this.#bad.add(page);
-      return sayError(thrown);
+      return formatError(thrown);
     }
   }
 
@@ -237,7 +241,7 @@ export class Block implements ColumnSource {
       return this.#context.cache.get(this.id, page, () => this.#load(page));
     } catch (thrown) {
       this.#bad.add(page);
-      this.#context.onUnreadable(this, page, this.columnsOf(page), sayError(thrown));
+      this.#context.onUnreadable(this, page, this.columnsOf(page), formatError(thrown));
       return undefined;
     }
   }
@@ -245,22 +249,23 @@ export class Block implements ColumnSource {
   #load(page: number): Uint8Array {
     const { offset, storedBytes, plainBytes, crc, method } = this.#pages;
     const stored = this.#read(offset[page] as number, storedBytes[page] as number);
-    if (zlib.crc32(stored) !== crc[page]) throw new BlockDamage("a page's checksum is wrong");
+    if (zlib.crc32(stored) !== crc[page]) throw new BlockDamagedError("a page's checksum is wrong");
     return decompress(stored, method[page] as number, plainBytes[page] as number);
   }
 
   #section(section: Section): Uint8Array {
     const stored = this.#read(section.offset, section.storedBytes);
-    if (zlib.crc32(stored) !== section.crc) throw new BlockDamage("a section's checksum is wrong");
+    if (zlib.crc32(stored) !== section.crc)
+      throw new BlockDamagedError("a section's checksum is wrong");
     return decompress(stored, section.method, section.plainBytes);
   }
 
   #read(offset: number, length: number): Buffer {
-    if (offset < 0 || offset + length > this.bytes) throw new BlockDamage("it is cut short");
+    if (offset < 0 || offset + length > this.bytes) throw new BlockDamagedError("it is cut short");
     const buffer = Buffer.allocUnsafeSlow(length);
     for (let done = 0; done < length;) {
       const read = readSync(this.#fd, buffer, done, length - done, offset + done);
-      if (read === 0) throw new BlockDamage("it is cut short");
+      if (read === 0) throw new BlockDamagedError("it is cut short");
       done += read;
     }
     return buffer;

@@ -1,13 +1,13 @@
 /** Makes a block out of what is read from anywhere: an epoch of the head, or other blocks. Sealing and compaction are this one loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ColumnSource, Pieces } from "../column-source.ts";
-import { Pieces as PieceList } from "../column-source.ts";
+import type { ColumnSource, SeriesPieces } from "../column-source.ts";
+import { SeriesPieces as PieceList } from "../column-source.ts";
 import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
 import type { WrittenBlock } from "./writer.ts";
 import { BlockWriter } from "./writer.ts";
 
-export interface Collecting extends ColumnSource {
-  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+export interface PieceSource extends ColumnSource {
+  collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;
 }
 
 export interface BuildOrder {
@@ -25,7 +25,7 @@ export interface BuildOrder {
 }
 
 export async function buildBlock(
-  sources: readonly Collecting[],
+  sources: readonly PieceSource[],
   order: BuildOrder,
   nowMs: () => number,
 ): Promise<WrittenBlock> {
@@ -52,7 +52,7 @@ export async function buildBlock(
 
 class ColumnBuilder {
   readonly #writer: BlockWriter;
-  readonly #sources: readonly Collecting[];
+  readonly #sources: readonly PieceSource[];
   readonly #notBeforeMs: number;
   readonly #pieces = new PieceList();
   readonly #column = new ColumnBuffer();
@@ -61,7 +61,7 @@ class ColumnBuilder {
   /** Samples in the sources, before those at the same instant become one. */
   found = 0;
 
-  constructor(writer: BlockWriter, sources: readonly Collecting[], notBeforeMs: number) {
+  constructor(writer: BlockWriter, sources: readonly PieceSource[], notBeforeMs: number) {
     this.#writer = writer;
     this.#sources = sources;
     this.#notBeforeMs = notBeforeMs;
@@ -101,7 +101,7 @@ class ColumnBuilder {
     const pieces = this.#pieces;
     let key = "";
     for (let i = 0; i < pieces.length; i++)
-      key += `${this.#sources.indexOf(pieces.sources[i] as Collecting)}:${pieces.timebases[i]}:${pieces.counts[i]} `;
+      key += `${this.#sources.indexOf(pieces.sources[i] as PieceSource)}:${pieces.timebases[i]}:${pieces.counts[i]} `;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const n = concatTimes(pieces, this.#column.times);

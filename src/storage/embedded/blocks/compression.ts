@@ -1,18 +1,18 @@
 /** The entropy stage: whichever of Node's own coders pays, or none. */
 import zlib from "node:zlib";
-import { BlockDamage } from "./format.ts";
+import { BlockDamagedError } from "./format.ts";
 
 export const methodPlain = 0;
 export const methodDeflate = 1;
 export const methodBrotli = 2;
 
-export interface Compressed {
+export interface CompressedBytes {
   readonly method: number;
   readonly bytes: Uint8Array;
 }
 
 /** Brotli at 5: smaller than deflate at 9 by a tenth on a GPU's trace and as fast as deflate at 6; higher costs 4 to 30 times the time for 1 to 9 %. */
-export function compress(plain: Uint8Array): Compressed {
+export function compress(plain: Uint8Array): CompressedBytes {
   const bytes = zlib.brotliCompressSync(plain, {
     params: {
       [zlib.constants.BROTLI_PARAM_QUALITY]: 5,
@@ -36,7 +36,7 @@ export function decompress(stored: Uint8Array, method: number, plainBytes: numbe
             : undefined;
     if (plain?.length === plainBytes) return plain;
   } catch (thrown) {
-    throw new BlockDamage("a part of it cannot be decompressed", { cause: thrown });
+    throw new BlockDamagedError("a part of it cannot be decompressed", { cause: thrown });
   }
-  throw new BlockDamage("a part of it is not as long as it should be");
+  throw new BlockDamagedError("a part of it is not as long as it should be");
 }

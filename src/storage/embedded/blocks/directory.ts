@@ -1,7 +1,7 @@
 /** What a block's sections say, as columns of numbers: which series, where each column lies, on which instants. Parsing only. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import { largestRef } from "../index/largest-ref.ts";
-import { BlockDamage } from "./format.ts";
+import { BlockDamagedError } from "./format.ts";
 import type { Footer } from "./format.ts";
 
 /** Parallel arrays in ascending order of `refs`. */
@@ -47,8 +47,8 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
       lastRef = next;
       lastTimebase += unzigzag(readVarint(bytes, cursor));
       if (!(lastRef >= 0 && lastRef <= largestRef))
-        throw new BlockDamage("its directory names a series that cannot be");
-      if (i >= series) throw new BlockDamage("its directory has more series than its footer");
+        throw new BlockDamagedError("its directory names a series that cannot be");
+      if (i >= series) throw new BlockDamagedError("its directory has more series than its footer");
       ref[i] = lastRef;
       page[i] = number;
       offset[i] = at;
@@ -57,7 +57,7 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
       highest = Math.max(highest, lastRef);
     }
   });
-  if (i !== series) throw new BlockDamage("its directory has fewer series than its footer");
+  if (i !== series) throw new BlockDamagedError("its directory has fewer series than its footer");
   if (ascending) return { refs: ref, page, offset, timebase };
   return sortByRef({ refs: ref, page, offset, timebase }, highest);
 }
@@ -84,7 +84,7 @@ function sortByRef(from: Directory, highest: number): Directory {
     sorted.timebase[n] = from.timebase[i] as number;
     n++;
   }
-  if (n !== count) throw new BlockDamage("a series stands twice in its directory");
+  if (n !== count) throw new BlockDamagedError("a series stands twice in its directory");
   return sorted;
 }
 
@@ -96,7 +96,7 @@ function sortByComparing(from: Directory): Directory {
     Uint32Array.from(order, (i) => column[i] as number);
   const refs = picked(from.refs);
   if (refs.some((ref, i) => i > 0 && ref === refs[i - 1]))
-    throw new BlockDamage("a series stands twice in its directory");
+    throw new BlockDamagedError("a series stands twice in its directory");
   return {
     refs,
     page: picked(from.page),

@@ -43,8 +43,8 @@ export interface Footer {
   readonly sections: readonly [timebases: Section, directory: Section, pageTable: Section];
 }
 
-export class BlockDamage extends Error {
-  override readonly name = "BlockDamage";
+export class BlockDamagedError extends Error {
+  override readonly name = "BlockDamagedError";
 }
 
 export function writeHeader(): Buffer {
@@ -76,9 +76,9 @@ export function writeFooter(footer: Footer): Buffer {
 
 export function readFooter(bytes: Buffer): Footer {
   if (bytes.length !== footerBytes || bytes.toString("latin1", footerBytes - 8) !== blockEnd)
-    throw new BlockDamage("it does not end as a block does");
+    throw new BlockDamagedError("it does not end as a block does");
   if (bytes.readUInt32LE(footerBytes - 12) !== zlib.crc32(bytes.subarray(0, footerBytes - 12)))
-    throw new BlockDamage("the checksum of its footer is wrong");
+    throw new BlockDamagedError("the checksum of its footer is wrong");
   const section = (i: number): Section => {
     const at = 56 + i * 24;
     return {

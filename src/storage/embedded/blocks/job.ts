@@ -1,6 +1,6 @@
 /** What the store asks its worker to do, and how it is done: one block out of an epoch of the head, or out of other blocks. */
 import { rmSync } from "node:fs";
-import { sayError } from "../../../base/error.ts";
+import { formatError } from "../../../base/error.ts";
 import type { Tombstone } from "../column-source.ts";
 import type { EpochView } from "../head/epoch.ts";
 import { EpochSource } from "../head/epoch-source.ts";
@@ -12,13 +12,13 @@ import { PageCache } from "./page-cache.ts";
 /** Pages come in the order they are merged in, so few need to be kept. */
 const cacheBytes = 32 * 2 ** 20;
 
-export interface Job {
+export interface BlockJob {
   readonly order: BuildOrder;
   readonly epoch?: EpochView;
   readonly blocks?: readonly { readonly file: string; readonly tombstones: readonly Tombstone[] }[];
 }
 
-export interface JobDone {
+export interface BlockJobResult {
   /** Undefined when nothing was left to write, or nothing could be: there is then no file. */
   readonly parts: BlockParts | undefined;
   /** What could not be read of the blocks. Nothing was written then. */
@@ -42,7 +42,7 @@ class SourceUnreadable extends Error {
 }
 
 /** Writes the block and reads it back. A source that cannot be read in full ends the job: its file is the only copy. */
-export async function runJob(job: Job): Promise<JobDone> {
+export async function runBlockJob(job: BlockJob): Promise<BlockJobResult> {
   const context: BlockContext = {
     cache: new PageCache(cacheBytes),
     onUnreadable: ({ file }, page, _columns, why) => {
@@ -73,7 +73,7 @@ function openSource(file: string, context: BlockContext): Block {
   try {
     return new Block(file, context);
   } catch (thrown) {
-    throw new SourceUnreadable({ file, page: undefined, why: sayError(thrown) });
+    throw new SourceUnreadable({ file, page: undefined, why: formatError(thrown) });
   }
 }
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { collectGarbage } from "../../../base/heap.ts";
-import type { Job } from "./job.ts";
-import { openWorkshop } from "./worker-pool.ts";
+import type { BlockJob } from "./job.ts";
+import { openBlockWorkerPool } from "./worker-pool.ts";
 
 test("a job that is done is not held in memory until the next: it carries a whole head", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-workshop-"));
@@ -16,10 +16,10 @@ test("a job that is done is not held in memory until the next: it carries a whol
     `import { parentPort } from "node:worker_threads";
      parentPort.on("message", () => parentPort.postMessage({ done: {} }));`,
   );
-  const workshop = openWorkshop(file);
+  const workshop = openBlockWorkerPool(file);
   onTestFinished(() => workshop.close());
-  const runOne = async (): Promise<WeakRef<Job>> => {
-    const job = { order: { head: new Uint8Array(1_000) } } as unknown as Job;
+  const runOne = async (): Promise<WeakRef<BlockJob>> => {
+    const job = { order: { head: new Uint8Array(1_000) } } as unknown as BlockJob;
     await workshop.run(job);
     return new WeakRef(job);
   };

@@ -2,18 +2,18 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { holdYoung } from "../../../base/heap.ts";
-import type { Job, JobDone } from "./job.ts";
-import { runJob } from "./job.ts";
-import type { JobAnswer } from "./worker.ts";
+import { limitYoungGeneration } from "../../../base/heap.ts";
+import type { BlockJob, BlockJobResult } from "./job.ts";
+import { runBlockJob } from "./job.ts";
+import type { BlockWorkerReply } from "./worker.ts";
 
 /** The longest this thread works on a block without giving way. */
 const sliceMs = 5;
 /** A worker without a job for so long is let go, and with it the memory it shared with its last job. */
 const idleMs = 2_000;
 
-export interface Workshop {
-  run(job: Job): Promise<JobDone>;
+export interface BlockWorkerPool {
+  run(job: BlockJob): Promise<BlockJobResult>;
   close(): Promise<void>;
 }
 
@@ -25,21 +25,21 @@ function findWorkerFile(): string | undefined {
 }
 
 /** `workerFile` false keeps the work in this thread. */
-export function openWorkshop(workerFile: string | false | undefined): Workshop {
+export function openBlockWorkerPool(workerFile: string | false | undefined): BlockWorkerPool {
   const file = workerFile === false ? undefined : (workerFile ?? findWorkerFile());
-  return file === undefined ? new LocalWorkshop() : new ThreadWorkshop(file);
+  return file === undefined ? new LocalBlockPool() : new BlockThreadPool(file);
 }
 
-class LocalWorkshop implements Workshop {
-  run(job: Job): Promise<JobDone> {
-    return runJob({ ...job, order: { ...job.order, sliceMs } });
+class LocalBlockPool implements BlockWorkerPool {
+  run(job: BlockJob): Promise<BlockJobResult> {
+    return runBlockJob({ ...job, order: { ...job.order, sliceMs } });
   }
 
   async close(): Promise<void> {}
 }
 
 /** One job at a time: whoever asks waits for the answer first. */
-class ThreadWorkshop implements Workshop {
+class BlockThreadPool implements BlockWorkerPool {
   readonly #file: string;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -48,11 +48,11 @@ class ThreadWorkshop implements Workshop {
     this.#file = file;
   }
 
-  run(job: Job): Promise<JobDone> {
+  run(job: BlockJob): Promise<BlockJobResult> {
     clearTimeout(this.#idle);
     const worker = (this.#worker ??= this.#hire());
     worker.ref();
-    return new Promise<JobDone>((resolve, reject) => {
+    return new Promise<BlockJobResult>((resolve, reject) => {
       // Not removeAllListeners: the worker has listeners of its own, without which it hears only one answer.
       const end = (settle: () => void): void => {
         worker.off("message", answered).off("error", lost).off("exit", ended);
@@ -60,7 +60,7 @@ class ThreadWorkshop implements Workshop {
         this.#startIdleTimer();
         settle();
       };
-      const answered = ({ done, failed }: JobAnswer): void =>
+      const answered = ({ done, failed }: BlockWorkerReply): void =>
         end(() => {
           if (done !== undefined) resolve(done);
           else reject(Object.assign(new Error(failed?.message), { code: failed?.code }));
@@ -97,6 +97,6 @@ class ThreadWorkshop implements Workshop {
     const forget = (): void => {
       if (this.#worker === worker) this.#worker = undefined;
     };
-    return worker.on("online", holdYoung).on("exit", forget).on("error", forget);
+    return worker.on("online", limitYoungGeneration).on("exit", forget).on("error", forget);
   }
 }

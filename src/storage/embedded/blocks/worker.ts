@@ -1,22 +1,22 @@
 /** The thread in which blocks are made, so that sealing and compaction never hold up ingest or a query. */
 import { parentPort } from "node:worker_threads";
-import { sayError, systemCode } from "../../../base/error.ts";
-import type { Job, JobDone } from "./job.ts";
-import { runJob } from "./job.ts";
+import { formatError, systemCode } from "../../../base/error.ts";
+import type { BlockJob, BlockJobResult } from "./job.ts";
+import { runBlockJob } from "./job.ts";
 
-export interface JobAnswer {
-  readonly done?: JobDone;
+export interface BlockWorkerReply {
+  readonly done?: BlockJobResult;
   readonly failed?: { readonly message: string; readonly code: string | undefined };
 }
 
 const port = parentPort;
 if (port === null) throw new Error("BUG: the store's worker was not started as a worker");
 
-port.on("message", (job: Job) => {
-  const answer = (message: JobAnswer): void => port.postMessage(message);
-  runJob(job).then(
+port.on("message", (job: BlockJob) => {
+  const answer = (message: BlockWorkerReply): void => port.postMessage(message);
+  runBlockJob(job).then(
     (done) => answer({ done }),
     (thrown: unknown) =>
-      answer({ failed: { message: sayError(thrown), code: systemCode(thrown) } }),
+      answer({ failed: { message: formatError(thrown), code: systemCode(thrown) } }),
   );
 });

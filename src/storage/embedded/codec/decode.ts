@@ -7,10 +7,10 @@ import {
   exceptionsFlag,
   powersOfTen,
 } from "./encode.ts";
-import type { Cursor } from "./varint.ts";
+import type { ByteCursor } from "./varint.ts";
 import { readVarint, unzigzag } from "./varint.ts";
 
-const cursor: Cursor = { at: 0 };
+const cursor: ByteCursor = { at: 0 };
 
 /**
  * Decodes the values from number `from` to before number `end` of a column of n into `values` from `to` on. `words` is the

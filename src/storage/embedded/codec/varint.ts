@@ -1,6 +1,6 @@
 /** Whole numbers of up to 53 bits in as few bytes as they need. Seven bits a byte, least first, the top bit says more follow. */
 
-export interface Cursor {
+export interface ByteCursor {
   at: number;
 }
 
@@ -20,7 +20,7 @@ export function writeVarint(out: Uint8Array, at: number, value: number): number 
   return place;
 }
 
-export function readVarint(bytes: Uint8Array, cursor: Cursor): number {
+export function readVarint(bytes: Uint8Array, cursor: ByteCursor): number {
   let value = 0;
   let scale = 1;
   for (let length = 0; length < 8; length++) {

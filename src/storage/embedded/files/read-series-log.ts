@@ -5,9 +5,9 @@
  * is served: better no name than another series' name.
  */
 import zlib from "node:zlib";
-import { sayError, systemCode } from "../../../base/error.ts";
+import { formatError, systemCode } from "../../../base/error.ts";
 import type { Label } from "../../../model/labels.ts";
-import type { FoundRecord } from "../../../base/state/record.ts";
+import type { ScannedRecord } from "../../../base/state/record.ts";
 import { scanFrames } from "../../../base/state/record.ts";
 import { salvageFile, type SalvagedFile } from "../../../base/state/salvage.ts";
 import { readVarint, unzigzag } from "../codec/varint.ts";
@@ -117,7 +117,7 @@ class Loader {
     this.#log.records.clear();
   }
 
-  #apply(sequence: number, record: FoundRecord | undefined, twin: Twin | undefined): void {
+  #apply(sequence: number, record: ScannedRecord | undefined, twin: Twin | undefined): void {
     const differs =
       record !== undefined && twin !== undefined && twin.crc !== zlib.crc32(record.payload);
     if (record === undefined || twin === undefined) this.#isUneven = true;
@@ -128,7 +128,7 @@ class Loader {
       } catch (thrown) {
         if (!(thrown instanceof RangeError)) throw thrown;
         this.#lost.push(
-          `record ${sequence} of ${this.#options.file} cannot be read, series are lost: ${sayError(thrown)}`,
+          `record ${sequence} of ${this.#options.file} cannot be read, series are lost: ${formatError(thrown)}`,
         );
       }
     }
@@ -230,13 +230,13 @@ class Loader {
 interface ScannedFile {
   readonly bytes: number;
   readonly end: number;
-  readonly records: Map<number, FoundRecord>;
+  readonly records: Map<number, ScannedRecord>;
   readonly isDamaged: boolean;
 }
 
 function scanFile(file: string): ScannedFile {
   const { bytes, unreadableBytes } = readIfThere(file);
-  const records = new Map<number, FoundRecord>();
+  const records = new Map<number, ScannedRecord>();
   const { end, damaged } = scanFrames(bytes, (record) => {
     records.set(record.sequence, record);
   });
@@ -253,7 +253,7 @@ export const seriesLogStore = (file: string): string | undefined =>
   readHeader(scanFile(file).records.get(0))?.storeId;
 
 function readHeader(
-  record: FoundRecord | undefined,
+  record: ScannedRecord | undefined,
 ): { storeId: string; number: number } | undefined {
   if (record?.payload[0] !== typeHeader || record.payload.length < 18) return undefined;
   const storeId = record.payload.toString("latin1", 1, 17);
@@ -265,13 +265,13 @@ interface Twin {
   readonly refs: readonly number[];
 }
 
-function isTextLog(records: ReadonlyMap<number, FoundRecord>): boolean {
+function isTextLog(records: ReadonlyMap<number, ScannedRecord>): boolean {
   for (const { payload } of records.values())
     if (payload[0] === typeTextSeries || payload[0] === typeHeader) return true;
   return false;
 }
 
-function readTwin(record: FoundRecord | undefined): Twin | undefined {
+function readTwin(record: ScannedRecord | undefined): Twin | undefined {
   if (record === undefined || record.payload.length < 5) return undefined;
   const { payload } = record;
   const cursor = { at: 4 };

@@ -17,7 +17,7 @@ const slabShift = 14;
 const slabMask = openPerSlab - 1;
 
 /** What a worker needs to read it. `slot` and `chain` hold one more than the number, 0 for none. */
-export interface LaneView {
+export interface ChunkChainsView {
   readonly slot: Uint32Array;
   readonly count: Uint8Array;
   readonly timebase: Uint32Array;
@@ -27,7 +27,7 @@ export interface LaneView {
   readonly newest: Float64Array | undefined;
 }
 
-export class Lane {
+export class ChunkChains {
   readonly #arena: Arena;
   readonly #timebases: Timebases;
   readonly #slot = new GrowableUint32();
@@ -79,7 +79,7 @@ export class Lane {
     this.#count.array[ref] = n + 1;
   }
 
-  view(): LaneView {
+  view(): ChunkChainsView {
     return {
       slot: this.#slot.array,
       count: this.#count.array,

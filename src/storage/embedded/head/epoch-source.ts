@@ -1,11 +1,11 @@
 /** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
 import { decodeColumn } from "../codec/decode.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
-import type { ColumnSource, Pieces } from "../column-source.ts";
-import { Pieces as PieceList } from "../column-source.ts";
+import type { ColumnSource, SeriesPieces } from "../column-source.ts";
+import { SeriesPieces as PieceList } from "../column-source.ts";
 import { arenaOffset, arenaSlab, readWord } from "./arena.ts";
 import type { EpochView } from "./epoch.ts";
-import type { LaneView } from "./chunk-chains.ts";
+import type { ChunkChainsView } from "./chunk-chains.ts";
 import { chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
 import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
 
@@ -28,7 +28,7 @@ export class EpochSource implements ColumnSource {
   }
 
   /** Adds the pieces of a series that may hold a sample of the range. */
-  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void {
+  collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void {
     const { inOrder, late } = this.#view;
     this.#collectLane(inOrder, openInOrder, ref, fromMs, toMs, pieces);
     if (late !== undefined) this.#collectLane(late, openLate, ref, fromMs, toMs, pieces);
@@ -82,12 +82,12 @@ export class EpochSource implements ColumnSource {
   }
 
   #collectLane(
-    lane: LaneView,
+    lane: ChunkChainsView,
     openBase: number,
     ref: number,
     fromMs: number,
     toMs: number,
-    pieces: Pieces,
+    pieces: SeriesPieces,
   ): void {
     const { timebases, arena } = this.#view;
     const count = lane.count[ref] ?? 0;

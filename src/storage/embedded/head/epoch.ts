@@ -4,8 +4,8 @@
  */
 import { Arena } from "./arena.ts";
 import type { ArenaView } from "./arena.ts";
-import { Lane } from "./chunk-chains.ts";
-import type { LaneView } from "./chunk-chains.ts";
+import { ChunkChains } from "./chunk-chains.ts";
+import type { ChunkChainsView } from "./chunk-chains.ts";
 import { Timebases } from "./timebases.ts";
 import type { TimebasesView } from "./timebases.ts";
 
@@ -13,8 +13,8 @@ import type { TimebasesView } from "./timebases.ts";
 export interface EpochView {
   readonly arena: ArenaView;
   readonly timebases: TimebasesView;
-  readonly inOrder: LaneView;
-  readonly late: LaneView | undefined;
+  readonly inOrder: ChunkChainsView;
+  readonly late: ChunkChainsView | undefined;
 }
 
 export class Epoch {
@@ -22,8 +22,8 @@ export class Epoch {
   readonly firstSegment: number;
   readonly #arena = new Arena();
   readonly #timebases = new Timebases();
-  readonly #inOrder = new Lane(this.#arena, this.#timebases, true);
-  #late: Lane | undefined;
+  readonly #inOrder = new ChunkChains(this.#arena, this.#timebases, true);
+  #late: ChunkChains | undefined;
   #view: EpochView | undefined;
   samples = 0;
   lateSamples = 0;
@@ -43,7 +43,7 @@ export class Epoch {
     late: boolean,
   ): void {
     if (late) {
-      this.#late ??= new Lane(this.#arena, this.#timebases, false);
+      this.#late ??= new ChunkChains(this.#arena, this.#timebases, false);
       this.#late.append(ref, timeMs, values, words, i);
       this.lateSamples++;
     } else {

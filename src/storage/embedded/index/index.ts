@@ -1,7 +1,7 @@
 /** The inverted label index: label sets to series numbers and back, and the series that matchers select. Knows no samples. */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type { Matcher } from "../../../model/select.ts";
-import { Matching } from "./matcher-cache.ts";
+import { MatcherCache } from "./matcher-cache.ts";
 import type { ReadyMatcher } from "./matcher-cache.ts";
 import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
@@ -14,7 +14,7 @@ export class LabelIndex {
   readonly symbols = new Symbols();
   readonly pairs = new Pairs();
   readonly table = new SeriesTable();
-  readonly #matching = new Matching(this.symbols);
+  readonly #matching = new MatcherCache(this.symbols);
   readonly #labels = new Map<number, Label>();
   #scratch = new Uint32Array(64);
 

@@ -17,7 +17,7 @@ export interface ReadyMatcher {
   matches(valueId: number): boolean;
 }
 
-export class Matching {
+export class MatcherCache {
   readonly #symbols: Symbols;
   readonly #ready = new Map<string, ReadyMatcher>();
 

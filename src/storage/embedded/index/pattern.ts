@@ -5,7 +5,7 @@
 import { RE2JS } from "re2js";
 import { StoreError } from "../error.ts";
 
-export interface Pattern {
+export interface CompiledPattern {
   test(text: string): boolean;
   /** The only texts it can match, where they are few and known. */
   readonly literals?: readonly string[];
@@ -25,11 +25,11 @@ export const isTooCostly = (pattern: RE2JS, text: string): boolean =>
 
 const meta = /[\\.+*?()|[\]{}^$]/;
 
-export function compilePattern(source: string, nowMs = () => performance.now()): Pattern {
+export function compilePattern(source: string, nowMs = () => performance.now()): CompiledPattern {
   return simplePattern(source) ?? enginePattern(source, nowMs);
 }
 
-function simplePattern(source: string): Pattern | undefined {
+function simplePattern(source: string): CompiledPattern | undefined {
   const whole = /^\(([^()]*)\)$/.exec(source)?.[1] ?? source;
   const words = whole.split("|");
   if (words.every((word) => !meta.test(word))) {
@@ -55,7 +55,7 @@ function simplePattern(source: string): Pattern | undefined {
   };
 }
 
-function enginePattern(source: string, nowMs: () => number): Pattern {
+function enginePattern(source: string, nowMs: () => number): CompiledPattern {
   if (source.length > longestPattern)
     throw new StoreError(
       "matcher",

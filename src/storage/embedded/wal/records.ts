@@ -20,7 +20,7 @@ const uncountedHeader = 8;
 const storeIdBytes = 16;
 export const segmentPayloadBytes = 40;
 
-export interface SampleColumns {
+export interface WalSampleColumns {
   readonly n: number;
   readonly refs: Uint32Array;
   readonly times: Float64Array;
@@ -69,7 +69,7 @@ export function countSamples(payload: Buffer): { before?: number; count: number 
 export function writeSamples(
   bytes: Buffer,
   at: number,
-  { n, ...columns }: SampleColumns,
+  { n, ...columns }: WalSampleColumns,
   samplesBefore: number,
 ): number {
   const { times, words, refs } = columns;
@@ -126,7 +126,7 @@ export function writeSeries(
 
 export interface RecordHandler {
   series(ref: number, labels: LabelSet): void;
-  samples(columns: SampleColumns): void;
+  samples(columns: WalSampleColumns): void;
 }
 
 /** Reads a payload whose checksum was right. One from a newer version, or damaged beyond the checksum's sight, throws a RangeError. */

@@ -5,8 +5,8 @@
  * records and samples are missing. The acknowledged mark says the same of the end of the log.
  */
 import { renameSync, statSync } from "node:fs";
-import { sayError } from "../../../base/error.ts";
-import type { FoundRecord } from "../../../base/state/record.ts";
+import { formatError } from "../../../base/error.ts";
+import type { ScannedRecord } from "../../../base/state/record.ts";
 import { scanFrames } from "../../../base/state/record.ts";
 import { salvageFile } from "../../../base/state/salvage.ts";
 import type { LogPosition } from "./log.ts";
@@ -18,7 +18,7 @@ import { countSamples, readRecord, readSegmentHeader } from "./records.ts";
 /** The header is the first record of its segment. */
 const headerSearchBytes = 64;
 
-export interface ReplayOptions {
+export interface WalReplayOptions {
   readonly dir: string;
   readonly fromSegment: number;
   /** Where the first segment begins; undefined where the manifest does not say. */
@@ -26,7 +26,7 @@ export interface ReplayOptions {
   readonly storeId: string;
 }
 
-export interface Replayed {
+export interface WalReplayResult {
   readonly records: number;
   readonly bytes: number;
   /** Sentences: what is lost and where. */
@@ -45,12 +45,12 @@ export interface Replayed {
   readonly next: LogPosition;
 }
 
-export function replayLog(options: ReplayOptions, handler: RecordHandler): Replayed {
+export function replayLog(options: WalReplayOptions, handler: RecordHandler): WalReplayResult {
   return new Replay(options, handler).run();
 }
 
 class Replay {
-  readonly #options: ReplayOptions;
+  readonly #options: WalReplayOptions;
   readonly #handler: RecordHandler;
   readonly #lost: string[] = [];
   readonly #unreadable: number[] = [];
@@ -65,14 +65,14 @@ class Replay {
   #tailBytes = 0;
   #sawHeader = false;
 
-  constructor(options: ReplayOptions, handler: RecordHandler) {
+  constructor(options: WalReplayOptions, handler: RecordHandler) {
     this.#options = options;
     this.#handler = handler;
     this.#sequence = options.from?.sequence;
     this.#samples = options.from?.samples;
   }
 
-  run(): Replayed {
+  run(): WalReplayResult {
     const { dir, fromSegment } = this.#options;
     let [bytes, expected] = [0, fromSegment];
     for (const segment of listSegments(dir)) {
@@ -133,7 +133,7 @@ class Replay {
     return header.segment === segment ? undefined : `is a copy of log segment ${header.segment}`;
   }
 
-  #record({ payload, sequence }: FoundRecord, file: string): void {
+  #record({ payload, sequence }: ScannedRecord, file: string): void {
     const header = readSegmentHeader(payload);
     this.#first ??= {
       sequence,
@@ -158,7 +158,7 @@ class Replay {
       if (!(thrown instanceof RangeError)) throw thrown;
       this.#lostSamples += count;
       this.#lost.push(
-        `record ${sequence} of ${file} cannot be read, ${count} samples are lost: ${sayError(thrown)}`,
+        `record ${sequence} of ${file} cannot be read, ${count} samples are lost: ${formatError(thrown)}`,
       );
     }
   }

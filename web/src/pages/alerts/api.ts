@@ -2,7 +2,7 @@
 
 export type LabelMap = Readonly<Record<string, string>>;
 
-export interface ShownAlert {
+export interface GettableAlert {
   readonly fingerprint: string;
   readonly labels: LabelMap;
   readonly annotations: LabelMap;
@@ -17,30 +17,30 @@ export interface ShownAlert {
   };
 }
 
-export interface AlertGroup {
+export interface ApiAlertGroup {
   readonly labels: LabelMap;
   readonly receiver: { readonly name: string };
-  readonly alerts: readonly ShownAlert[];
+  readonly alerts: readonly GettableAlert[];
 }
 
-export interface Matcher {
+export interface ApiMatcher {
   readonly name: string;
   readonly value: string;
   readonly isRegex: boolean;
   readonly isEqual: boolean;
 }
 
-export interface Silence {
+export interface GettableSilence {
   readonly id: string;
   readonly status: { readonly state: "active" | "pending" | "expired" };
   readonly comment: string;
   readonly createdBy: string;
   readonly startsAt: string;
   readonly endsAt: string;
-  readonly matchers: readonly Matcher[];
+  readonly matchers: readonly ApiMatcher[];
 }
 
-export interface RuleAlert {
+export interface ApiRuleAlert {
   readonly labels: LabelMap;
   readonly annotations: LabelMap;
   readonly state: "pending" | "firing" | "inactive";
@@ -48,7 +48,7 @@ export interface RuleAlert {
   readonly value: string;
 }
 
-export interface Rule {
+export interface ApiRule {
   readonly type: "alerting" | "recording";
   readonly name: string;
   readonly query: string;
@@ -61,21 +61,21 @@ export interface Rule {
   readonly duration?: number;
   readonly keepFiringFor?: number;
   readonly annotations?: LabelMap;
-  readonly alerts?: readonly RuleAlert[] | null;
+  readonly alerts?: readonly ApiRuleAlert[] | null;
 }
 
-export interface RuleGroup {
+export interface ApiRuleGroup {
   readonly name: string;
   readonly file: string;
   readonly interval: number;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly ApiRule[];
 }
 
-export interface RulesAnswer {
-  readonly data: { readonly groups: readonly RuleGroup[] };
+export interface RulesResponse {
+  readonly data: { readonly groups: readonly ApiRuleGroup[] };
 }
 
-export interface Delivery {
+export interface ApiDelivery {
   readonly time: string;
   readonly receiver: string;
   readonly channel?: string;
@@ -109,7 +109,7 @@ export interface Backtest {
   }[];
 }
 
-export interface TimelineEvent {
+export interface ApiEvent {
   readonly id: string | number;
   readonly time: string;
   readonly end?: string;
@@ -121,7 +121,7 @@ export interface TimelineEvent {
   readonly labels: LabelMap;
 }
 
-export const sayMatcher = ({ name, value, isRegex, isEqual }: Matcher): string =>
+export const formatMatcher = ({ name, value, isRegex, isEqual }: ApiMatcher): string =>
   `${name}${isEqual ? "=" : "!"}${isRegex ? "~" : isEqual ? "" : "="}"${value}"`;
 
 /** How loud a severity is shown. */

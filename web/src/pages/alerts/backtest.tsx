@@ -5,7 +5,7 @@ import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, getJson } from "../../query/http.ts";
 import { Labels } from "../../ui/labels.tsx";
 import { useLate } from "../../ui/use-late.ts";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { setRange } from "../../view-state/time.ts";
 import type { Backtest } from "./api.ts";
 
@@ -82,7 +82,8 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
           : `It would have fired ${totals.firings} ${totals.firings === 1 ? "time" : "times"}, ${age(totals.firingSeconds * 1_000)} in all, the longest ${age(totals.longestSeconds * 1_000)}.`}
         {pending}{" "}
         <span class="unit">
-          {sayInstant(Date.parse(start))} – {sayInstant(Date.parse(end))}, every {stepSeconds} s
+          {formatInstant(Date.parse(start))} – {formatInstant(Date.parse(end))}, every {stepSeconds}{" "}
+          s
         </span>
       </p>
       <ul class="alerts">
@@ -104,7 +105,7 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
                     })
                   }
                 >
-                  {sayInstant(fromMs)}
+                  {formatInstant(fromMs)}
                 </button>
                 <span>
                   {firing.end === undefined ? "still fires" : `for ${age(toMs - fromMs)}`}

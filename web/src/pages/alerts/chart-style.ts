@@ -1,12 +1,15 @@
 /** In which unit and hue an expression is drawn: those of its metric, as long as it only picks and does not reckon. Pure. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { findMetric } from "../../../../src/model/catalogue/index.ts";
-import type { Family } from "../../chart/model.ts";
+import type { ColourFamily } from "../../chart/model.ts";
 
 const RECKONS =
   /[*/%^]|\b(?:rate|irate|increase|delta|idelta|deriv|changes|resets|count|count_over_time|absent|absent_over_time|time|timestamp|stddev|stdvar|ln|log2|log10|sqrt|sgn)\s*\(/;
 
-export function lookOf(expr: string): { readonly unit: Unit; readonly family: Family } {
+export function resolveChartStyle(expr: string): {
+  readonly unit: Unit;
+  readonly family: ColourFamily;
+} {
   const metric = [...expr.matchAll(/[a-zA-Z_:][\w:]*/g)]
     .map(([name]) => findMetric(name))
     .find((found) => found !== undefined);
@@ -15,7 +18,7 @@ export function lookOf(expr: string): { readonly unit: Unit; readonly family: Fa
   return { unit: RECKONS.test(bare) ? "none" : metric.unit, family: familyOf(metric.name) };
 }
 
-const words: readonly (readonly [RegExp, Family])[] = [
+const words: readonly (readonly [RegExp, ColourFamily])[] = [
   [/temperature/, "temperature"],
   [/power|energy/, "power"],
   [/memory/, "memory"],
@@ -24,4 +27,5 @@ const words: readonly (readonly [RegExp, Family])[] = [
   [/utilization|activity/, "utilization"],
 ];
 
-const familyOf = (name: string): Family => words.find(([word]) => word.test(name))?.[1] ?? "count";
+const familyOf = (name: string): ColourFamily =>
+  words.find(([word]) => word.test(name))?.[1] ?? "count";

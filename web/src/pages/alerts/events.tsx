@@ -1,17 +1,17 @@
 /** What happened in the range in view: alerts, devices, deliveries, and what people marked. The same are marks on every chart. */
 import { useRef, useState } from "preact/hooks";
-import { useAnswer } from "../../query/use-fetch.ts";
+import { useFetch } from "../../query/use-fetch.ts";
 import { ApiError, getJson, send } from "../../query/http.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant, sayRange } from "../../view-state/range.ts";
+import { formatInstant, formatRange } from "../../view-state/range.ts";
 import { range, timeWindow, zoomTo } from "../../view-state/time.ts";
-import type { TimelineEvent } from "./api.ts";
+import type { ApiEvent } from "./api.ts";
 import { levelOf } from "./api.ts";
 
 interface EventsAnswer {
-  readonly data: { readonly events: readonly TimelineEvent[]; readonly truncated: boolean };
+  readonly data: { readonly events: readonly ApiEvent[]; readonly truncated: boolean };
 }
 
 /** The edge of a live range moves on before it is asked for again. */
@@ -23,7 +23,7 @@ export function Events() {
   // A live range moves all the time: it is the same question, asked again now and then.
   const latest = useRef(timeWindow.value);
   latest.current = timeWindow.value;
-  const answer = useAnswer(
+  const answer = useFetch(
     JSON.stringify(range.value),
     async (signal) => {
       const { fromMs: startMs, toMs: endMs } = latest.current;
@@ -53,7 +53,7 @@ export function Events() {
     <>
       <div class="bar-line">
         <span class="unit">
-          {sayRange(range.value)}: {shown.length} {shown.length === 1 ? "event" : "events"}
+          {formatRange(range.value)}: {shown.length} {shown.length === 1 ? "event" : "events"}
           {answer.value?.data.truncated === true ? ", the newest of more" : ""}
         </span>
         <span class="spacer" />
@@ -90,7 +90,7 @@ export function Events() {
                   zoomTo(Date.parse(event.time) - 300_000, Date.parse(event.time) + 300_000)
                 }
               >
-                {sayInstant(Date.parse(event.time))}
+                {formatInstant(Date.parse(event.time))}
               </button>
               <span class="word">{event.state ?? event.kind}</span>
               <div>

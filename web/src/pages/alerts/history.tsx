@@ -7,14 +7,14 @@ import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
-import { sayInstant } from "../../view-state/range.ts";
-import type { Delivery } from "./api.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type { ApiDelivery } from "./api.ts";
 import { ReceiverTests } from "./receiver-tests.tsx";
 
 const outcomes = ["all", "sent", "failed", "suppressed"] as const;
 
 export function History() {
-  const answer = useJson<{ readonly deliveries: readonly Delivery[] }>(
+  const answer = useJson<{ readonly deliveries: readonly ApiDelivery[] }>(
     "api/alerts/deliveries?limit=1000",
     10_000,
   );
@@ -70,13 +70,13 @@ export function History() {
   );
 }
 
-const columns: readonly TableColumn<Delivery>[] = [
+const columns: readonly TableColumn<ApiDelivery>[] = [
   {
     key: "time",
     label: "When",
     by: ({ time }) => time,
     rowTip: ({ time }) => `${age(hubTimeMs() - Date.parse(time))} ago`,
-    cell: ({ time }) => <span class="nowrap">{sayInstant(Date.parse(time))}</span>,
+    cell: ({ time }) => <span class="nowrap">{formatInstant(Date.parse(time))}</span>,
   },
   {
     key: "outcome",

@@ -2,26 +2,32 @@
 import { webLink } from "../../format/link.ts";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import type { AlertGroup, LabelMap, RuleAlert, ShownAlert, Silence } from "./api.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type {
+  ApiAlertGroup,
+  LabelMap,
+  ApiRuleAlert,
+  GettableAlert,
+  GettableSilence,
+} from "./api.ts";
 import { levelOf } from "./api.ts";
-import { matchersFor, silencing } from "./silence-dialog.tsx";
+import { matchersFor, pendingSilence } from "./silence-dialog.tsx";
 
 interface RawAlerts {
-  readonly data: { readonly alerts: readonly RuleAlert[] };
+  readonly data: { readonly alerts: readonly ApiRuleAlert[] };
 }
 
 export function Now({
   groups,
   silences,
 }: {
-  groups: AnswerState<readonly AlertGroup[]>;
-  silences: readonly Silence[];
+  groups: FetchState<readonly ApiAlertGroup[]>;
+  silences: readonly GettableSilence[];
 }) {
   const raw = useJson<RawAlerts>("api/v1/alerts", 5_000);
   const pending = (raw.value?.data.alerts ?? []).filter(({ state }) => state === "pending");
@@ -58,12 +64,12 @@ export function Now({
   );
 }
 
-const keyOf = ({ labels, receiver }: AlertGroup): string =>
+const keyOf = ({ labels, receiver }: ApiAlertGroup): string =>
   `${receiver.name} ${JSON.stringify(labels)}`;
 
 /** Each group as its loud part and its quiet part; worst first. */
-function split(groups: readonly AlertGroup[]): [AlertGroup[], AlertGroup[]] {
-  const part = (suppressed: boolean): AlertGroup[] =>
+function split(groups: readonly ApiAlertGroup[]): [ApiAlertGroup[], ApiAlertGroup[]] {
+  const part = (suppressed: boolean): ApiAlertGroup[] =>
     groups
       .map((group) => ({
         ...group,
@@ -75,10 +81,10 @@ function split(groups: readonly AlertGroup[]): [AlertGroup[], AlertGroup[]] {
 }
 
 const ranks = { bad: 0, warn: 1, note: 2 } as const;
-const rank = ({ alerts }: AlertGroup): number =>
+const rank = ({ alerts }: ApiAlertGroup): number =>
   Math.min(...alerts.map(({ labels }) => ranks[levelOf(labels["severity"])]));
 
-function Summary({ all, pending }: { all: readonly ShownAlert[]; pending: number }) {
+function Summary({ all, pending }: { all: readonly GettableAlert[]; pending: number }) {
   const active = all.filter(({ status }) => status.state !== "suppressed");
   if (active.length === 0)
     return (
@@ -114,9 +120,9 @@ function Group({
   byPrint,
   silences,
 }: {
-  group: AlertGroup;
-  byPrint: ReadonlyMap<string, ShownAlert>;
-  silences: readonly Silence[];
+  group: ApiAlertGroup;
+  byPrint: ReadonlyMap<string, GettableAlert>;
+  silences: readonly GettableSilence[];
 }) {
   const name = group.labels["alertname"];
   const title =
@@ -133,7 +139,7 @@ function Group({
             type="button"
             class="quiet changes"
             onClick={() => {
-              silencing.value = { title, matchers: matchersFor(group.labels) };
+              pendingSilence.value = { title, matchers: matchersFor(group.labels) };
             }}
           >
             Silence group
@@ -164,9 +170,9 @@ function Row({
   silences,
   without,
 }: {
-  alert: ShownAlert;
-  byPrint: ReadonlyMap<string, ShownAlert>;
-  silences: readonly Silence[];
+  alert: GettableAlert;
+  byPrint: ReadonlyMap<string, GettableAlert>;
+  silences: readonly GettableSilence[];
   without: readonly string[];
 }) {
   const { labels, annotations, status, startsAt } = alert;
@@ -182,7 +188,7 @@ function Row({
         </span>
         <strong>{annotations["summary"] ?? annotations["title"] ?? name}</strong>
       </p>
-      <p class="since" data-tip={sayInstant(Date.parse(startsAt))}>
+      <p class="since" data-tip={formatInstant(Date.parse(startsAt))}>
         for {age(hubTimeMs() - Date.parse(startsAt))}
       </p>
       <p class="row actions">
@@ -200,7 +206,7 @@ function Row({
             class="quiet changes"
             aria-label={`Silence ${name}`}
             onClick={() => {
-              silencing.value = { title: name, matchers: matchersFor(labels) };
+              pendingSilence.value = { title: name, matchers: matchersFor(labels) };
             }}
           >
             Silence
@@ -222,9 +228,9 @@ function Why({
   byPrint,
   silences,
 }: {
-  alert: ShownAlert;
-  byPrint: ReadonlyMap<string, ShownAlert>;
-  silences: readonly Silence[];
+  alert: GettableAlert;
+  byPrint: ReadonlyMap<string, GettableAlert>;
+  silences: readonly GettableSilence[];
 }) {
   return (
     <p class="why">
@@ -235,7 +241,7 @@ function Why({
             <span class="word">silenced</span>{" "}
             {silence === undefined
               ? id
-              : `until ${sayInstant(Date.parse(silence.endsAt)).slice(0, 16)} by ${silence.createdBy}: ${silence.comment}`}
+              : `until ${formatInstant(Date.parse(silence.endsAt)).slice(0, 16)} by ${silence.createdBy}: ${silence.comment}`}
           </span>
         );
       })}
@@ -254,7 +260,7 @@ function Why({
   );
 }
 
-function Pending({ alerts }: { alerts: readonly RuleAlert[] }) {
+function Pending({ alerts }: { alerts: readonly ApiRuleAlert[] }) {
   return (
     <section>
       <h2 class="section">Pending: true, but not yet for long enough</h2>
@@ -285,7 +291,7 @@ function Pending({ alerts }: { alerts: readonly RuleAlert[] }) {
 }
 
 /** Another program routes: what fires is known here, who is told is known there. */
-function Elsewhere({ says, alerts }: { says: string; alerts: readonly RuleAlert[] }) {
+function Elsewhere({ says, alerts }: { says: string; alerts: readonly ApiRuleAlert[] }) {
   const firing = alerts.filter(({ state }) => state === "firing");
   return (
     <>

@@ -2,7 +2,7 @@
 import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
-import type { AlertGroup, Silence } from "./api.ts";
+import type { ApiAlertGroup, GettableSilence } from "./api.ts";
 import { levelOf } from "./api.ts";
 import { Events } from "./events.tsx";
 import { History } from "./history.tsx";
@@ -17,8 +17,8 @@ const tab = new Param("tab", oneOf(tabs), "push");
 const EVERY_MS = 5_000;
 
 export function Page() {
-  const groups = useJson<readonly AlertGroup[]>("api/v2/alerts/groups", EVERY_MS);
-  const silences = useJson<readonly Silence[]>("api/v2/silences", EVERY_MS);
+  const groups = useJson<readonly ApiAlertGroup[]>("api/v2/alerts/groups", EVERY_MS);
+  const silences = useJson<readonly GettableSilence[]>("api/v2/silences", EVERY_MS);
   const active = (groups.value ?? [])
     .flatMap(({ alerts }) => alerts)
     .filter(({ status }) => status.state !== "suppressed");

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { ApiError, send } from "../../query/http.ts";
 import { useJson } from "../../query/use-fetch.ts";
 
-interface Way {
+interface ChannelTestResult {
   readonly channel: string;
   readonly index: number;
   readonly ok: boolean;
@@ -11,19 +11,23 @@ interface Way {
   readonly why?: string;
 }
 
-type Outcome = { readonly ways: readonly Way[] } | { readonly trouble: string };
+type ReceiverTestState =
+  | { readonly ways: readonly ChannelTestResult[] }
+  | { readonly trouble: string };
 
 export function ReceiverTests() {
   const receivers = useJson<readonly { readonly name: string }[]>("api/v2/receivers");
-  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome | "busy">>(new Map());
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, ReceiverTestState | "busy">>(
+    new Map(),
+  );
   const names = receivers.value ?? [];
   if (names.length === 0) return null;
-  const tell = (receiver: string, outcome: Outcome | "busy"): void =>
+  const tell = (receiver: string, outcome: ReceiverTestState | "busy"): void =>
     setOutcomes((before) => new Map(before).set(receiver, outcome));
   const test = async (receiver: string): Promise<void> => {
     tell(receiver, "busy");
     try {
-      tell(receiver, (await send("POST", "api/alerts/test", { receiver })) as Outcome);
+      tell(receiver, (await send("POST", "api/alerts/test", { receiver })) as ReceiverTestState);
     } catch (thrown) {
       tell(receiver, { trouble: thrown instanceof ApiError ? thrown.message : String(thrown) });
     }
@@ -46,7 +50,9 @@ export function ReceiverTests() {
               >
                 Send a test
               </button>
-              <span role="status">{outcome !== undefined && <Told outcome={outcome} />}</span>
+              <span role="status">
+                {outcome !== undefined && <TestResultText outcome={outcome} />}
+              </span>
             </li>
           );
         })}
@@ -55,7 +61,7 @@ export function ReceiverTests() {
   );
 }
 
-function Told({ outcome }: { outcome: Outcome | "busy" }) {
+function TestResultText({ outcome }: { outcome: ReceiverTestState | "busy" }) {
   if (outcome === "busy") return <span class="unit">sending…</span>;
   if ("trouble" in outcome) return <span class="warn">{outcome.trouble}</span>;
   return outcome.ways.map(({ channel, index, ok, tookMs, why }) => (

@@ -1,24 +1,24 @@
 /** One rule closer up: its expression over time with its threshold, what it finds now, and what it would have found before. */
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
-import { inWords } from "../../format/readable.ts";
+import { formatReadable } from "../../format/readable.ts";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import type { LabelMap, Rule, RuleGroup } from "./api.ts";
+import type { LabelMap, ApiRule, ApiRuleGroup } from "./api.ts";
 import { levelOf } from "./api.ts";
 import { BacktestPanel } from "./backtest.tsx";
-import { lookOf } from "./chart-style.ts";
-import { matchersFor, silencing } from "./silence-dialog.tsx";
-import { comparedIn } from "./threshold.ts";
+import { resolveChartStyle } from "./chart-style.ts";
+import { matchersFor, pendingSilence } from "./silence-dialog.tsx";
+import { parseThreshold } from "./threshold.ts";
 
-export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
+export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup }) {
   const { name, query, annotations = {}, labels, alerts } = rule;
   useTitle(name);
-  const compared = comparedIn(query);
-  const look = lookOf(compared.left);
+  const compared = parseThreshold(query);
+  const look = resolveChartStyle(compared.left);
   const level = levelOf(labels["severity"]) === "bad" ? "bad" : "warn";
   // A template says nothing to a reader before it is filled in.
   const meaning = [alerts?.[0]?.annotations ?? {}, annotations]
@@ -29,7 +29,7 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
       ? []
       : [
           {
-            label: `${compared.op ?? ""} ${inWords(compared.level, look.unit)}`,
+            label: `${compared.op ?? ""} ${formatReadable(compared.level, look.unit)}`,
             value: compared.level,
             level,
           } as const,
@@ -46,7 +46,7 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
           type="button"
           class="quiet changes"
           onClick={() => {
-            silencing.value = { title: name, matchers: matchersFor({ alertname: name }) };
+            pendingSilence.value = { title: name, matchers: matchersFor({ alertname: name }) };
           }}
         >
           Silence rule
@@ -98,7 +98,7 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
             >
               <p class="what">
                 <span class="word">{alert.state}</span>
-                <strong>{inWords(Number(alert.value), look.unit)}</strong>
+                <strong>{formatReadable(Number(alert.value), look.unit)}</strong>
               </p>
               <p class="since">for {age(hubTimeMs() - Date.parse(alert.activeAt))}</p>
               <div class="more">

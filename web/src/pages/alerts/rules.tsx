@@ -9,12 +9,12 @@ import { Table } from "../../ui/table.tsx";
 import { tableSortCodec } from "../../ui/table-sort.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
-import type { Rule, RuleGroup, RulesAnswer } from "./api.ts";
+import type { ApiRule, ApiRuleGroup, RulesResponse } from "./api.ts";
 import { levelOf } from "./api.ts";
 import { RuleDetail } from "./rule-detail.tsx";
 
-interface Listed extends Rule {
-  readonly group: RuleGroup;
+interface ListedRule extends ApiRule {
+  readonly group: ApiRuleGroup;
 }
 
 const chosenRule = new Param("rule", optional, "push");
@@ -23,7 +23,7 @@ const sort = new Param("sort", tableSortCodec(undefined));
 const order = ["firing", "pending", "unknown", "inactive"];
 
 export function Rules() {
-  const answer = useJson<RulesAnswer>("api/v1/rules", 10_000);
+  const answer = useJson<RulesResponse>("api/v1/rules", 10_000);
   const [filter, setFilter] = useState("");
   const [recording, setRecording] = useState(false);
   if (answer.error !== undefined && answer.error.status !== 0)
@@ -33,7 +33,7 @@ export function Rules() {
       </Banner>
     );
   if (answer.value === undefined) return <p class="waiting">Loading…</p>;
-  const all: readonly Listed[] = answer.value.data.groups.flatMap((group) =>
+  const all: readonly ListedRule[] = answer.value.data.groups.flatMap((group) =>
     group.rules.map((rule) => ({ ...rule, group })),
   );
   const wanted = filter.trim().toLowerCase();
@@ -113,10 +113,10 @@ export function Rules() {
   );
 }
 
-const stateRank = ({ health, state }: Rule): number =>
+const stateRank = ({ health, state }: ApiRule): number =>
   health === "err" ? -1 : order.indexOf(state ?? "inactive");
 
-const columns: readonly TableColumn<Listed>[] = [
+const columns: readonly TableColumn<ListedRule>[] = [
   {
     key: "state",
     label: "State",
@@ -176,7 +176,7 @@ const columns: readonly TableColumn<Listed>[] = [
   },
 ];
 
-function State({ rule: { state, health, lastError, labels, type } }: { rule: Rule }) {
+function State({ rule: { state, health, lastError, labels, type } }: { rule: ApiRule }) {
   if (health === "err")
     return (
       <span class="word warn" data-tip={lastError}>

@@ -5,11 +5,11 @@ import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import { recall, remember } from "../../view-state/preferences.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 import type { LabelMap } from "./api.ts";
 
-export interface Draft {
+export interface MatcherInput {
   readonly name: string;
   readonly value: string;
   readonly isRegex: boolean;
@@ -17,13 +17,13 @@ export interface Draft {
   readonly on: boolean;
 }
 
-export interface Silencing {
+export interface PendingSilence {
   readonly title: string;
-  readonly matchers: readonly Draft[];
+  readonly matchers: readonly MatcherInput[];
 }
 
 /** What is about to be silenced; undefined where the dialog is closed. */
-export const silencing = signal<Silencing | undefined>(undefined);
+export const pendingSilence = signal<PendingSilence | undefined>(undefined);
 
 const HOUR = 3_600_000;
 const lengths = [
@@ -35,7 +35,7 @@ const lengths = [
 /** These say how an alert came about, and change without it becoming another one. */
 const incidental = new Set(["severity", "job", "instance", "receiver"]);
 
-export const matchersFor = (labels: LabelMap): readonly Draft[] =>
+export const matchersFor = (labels: LabelMap): readonly MatcherInput[] =>
   Object.entries(labels).map(([name, value]) => ({
     name,
     value,
@@ -44,9 +44,9 @@ export const matchersFor = (labels: LabelMap): readonly Draft[] =>
   }));
 
 export function SilenceDialog({ onDone }: { onDone: () => void }) {
-  const draft = silencing.value;
+  const draft = pendingSilence.value;
   const close = (): void => {
-    silencing.value = undefined;
+    pendingSilence.value = undefined;
   };
   return (
     <Dialog class="silence" label="Silence" open={draft !== undefined} onClose={close}>
@@ -60,18 +60,18 @@ function Form({
   close,
   onDone,
 }: {
-  draft: Silencing;
+  draft: PendingSilence;
   close: () => void;
   onDone: () => void;
 }) {
   const [matchers, setMatchers] = useState(draft.matchers);
   const [ms, setMs] = useState<number>(lengths[1].ms);
   const [comment, setComment] = useState("");
-  const [by, setBy] = useState(recall("gpulse.name") ?? "");
+  const [by, setBy] = useState(readStoredText("gpulse.name") ?? "");
   const [trouble, setTrouble] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const id = useId();
-  const change = (at: number, next: Partial<Draft>): void =>
+  const change = (at: number, next: Partial<MatcherInput>): void =>
     setMatchers(matchers.map((one, place) => (place === at ? { ...one, ...next } : one)));
   const submit = async (): Promise<void> => {
     const chosen = matchers.filter(({ on, name }) => on && name !== "");
@@ -92,8 +92,8 @@ function Form({
         createdBy: by.trim() === "" ? "page" : by.trim(),
         comment: comment.trim() === "" ? `silenced ${draft.title} from the page` : comment.trim(),
       });
-      remember("gpulse.name", by.trim());
-      toast(`${draft.title} is silenced until ${sayInstant(nowMs + ms).slice(0, 16)}.`);
+      writeStoredText("gpulse.name", by.trim());
+      toast(`${draft.title} is silenced until ${formatInstant(nowMs + ms).slice(0, 16)}.`);
       close();
       return onDone();
     } catch (thrown) {
@@ -157,7 +157,7 @@ function Form({
             </button>
           ))}
         </div>
-        <span class="unit">until {sayInstant(hubTimeMs() + ms).slice(0, 16)}</span>
+        <span class="unit">until {formatInstant(hubTimeMs() + ms).slice(0, 16)}</span>
       </fieldset>
       <div class="field">
         <label class="name-of" for={`${id}c`}>

@@ -3,22 +3,22 @@ import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import type { Silence } from "./api.ts";
-import { sayMatcher } from "./api.ts";
-import { silencing } from "./silence-dialog.tsx";
+import { formatInstant } from "../../view-state/range.ts";
+import type { GettableSilence } from "./api.ts";
+import { formatMatcher } from "./api.ts";
+import { pendingSilence } from "./silence-dialog.tsx";
 
-export function Silences({ silences }: { silences: AnswerState<readonly Silence[]> }) {
+export function Silences({ silences }: { silences: FetchState<readonly GettableSilence[]> }) {
   const [ended, setEnded] = useState(false);
   const all = silences.value ?? [];
   const shown = all.filter(({ status }) => ended || status.state !== "expired");
-  const expire = (silence: Silence): void => {
+  const expire = (silence: GettableSilence): void => {
     void attempt(
       () => send("DELETE", `api/v2/silence/${silence.id}`),
       () => {
@@ -33,7 +33,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
         {silences.error.message}
       </Banner>
     );
-  const columns: readonly TableColumn<Silence>[] = [
+  const columns: readonly TableColumn<GettableSilence>[] = [
     {
       key: "state",
       label: "State",
@@ -50,7 +50,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
       cell: ({ matchers }) => (
         <ul class="labels">
           {matchers.map((matcher) => (
-            <li key={matcher.name}>{sayMatcher(matcher)}</li>
+            <li key={matcher.name}>{formatMatcher(matcher)}</li>
           ))}
         </ul>
       ),
@@ -70,7 +70,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
         const ms = Date.parse(endsAt);
         const left = ms - hubTimeMs();
         return (
-          <span data-tip={sayInstant(ms)}>
+          <span data-tip={formatInstant(ms)}>
             {status.state === "expired" ? `${age(-left)} ago` : `in ${age(left)}`}
           </span>
         );
@@ -85,7 +85,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
             type="button"
             class="quiet changes"
             onClick={() => {
-              silencing.value = {
+              pendingSilence.value = {
                 title: silence.matchers[0]?.value ?? "again",
                 matchers: silence.matchers.map(({ name, value, isRegex }) => ({
                   name,
@@ -102,7 +102,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
           <button
             type="button"
             class="quiet changes"
-            aria-label={`Expire the silence of ${silence.matchers.map(sayMatcher).join(", ")}`}
+            aria-label={`Expire the silence of ${silence.matchers.map(formatMatcher).join(", ")}`}
             onClick={() => expire(silence)}
           >
             Expire

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Compared } from "./threshold.ts";
-import { comparedIn } from "./threshold.ts";
+import type { ThresholdExpression } from "./threshold.ts";
+import { parseThreshold } from "./threshold.ts";
 
-test.each<[string, Compared]>([
+test.each<[string, ThresholdExpression]>([
   ["gpu_temperature_celsius > 85", { left: "gpu_temperature_celsius", op: ">", level: 85 }],
   ["85 < gpu_temperature_celsius", { left: "gpu_temperature_celsius", op: ">", level: 85 }],
   ["(a >= bool -1.5e3)", { left: "a", op: ">=", level: -1500 }],
@@ -19,5 +19,5 @@ test.each<[string, Compared]>([
   ],
   ["time() - a < 600", { left: "time() - a", op: "<", level: 600 }],
 ])("%s", (expr, compared) => {
-  expect(comparedIn(expr)).toEqual(compared);
+  expect(parseThreshold(expr)).toEqual(compared);
 });

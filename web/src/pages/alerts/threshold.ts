@@ -3,10 +3,10 @@
  * only at brackets, quotes and operators; what it does not understand is drawn as it is. Pure.
  */
 
-export interface Compared {
+export interface ThresholdExpression {
   /** What to draw. */
   readonly left: string;
-  readonly op?: Comparison;
+  readonly op?: ComparisonOperator;
   /** The level, where it is a number. */
   readonly level?: number;
   /** What it is compared with, where that is measured too. */
@@ -14,18 +14,18 @@ export interface Compared {
 }
 
 const comparisons = [">=", "<=", "==", "!=", ">", "<"] as const;
-export type Comparison = (typeof comparisons)[number];
+export type ComparisonOperator = (typeof comparisons)[number];
 
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 const MODIFIERS =
   /^(?:bool\b|(?:on|ignoring|group_left|group_right)\s*\([^)]*\)|group_(?:left|right)\b)\s*/i;
 
-export function comparedIn(expr: string): Compared {
+export function parseThreshold(expr: string): ThresholdExpression {
   const text = withoutBrackets(expr.trim());
   // Lowest first: an alternative shows its first way, a condition shows what it is about.
   for (const words of [["or"], ["and", "unless"]]) {
     const at = places(text).find((place) => words.includes(place.word));
-    if (at !== undefined) return comparedIn(text.slice(0, at.from));
+    if (at !== undefined) return parseThreshold(text.slice(0, at.from));
   }
   const last = places(text).findLast(({ word }) => isComparison(word));
   if (last === undefined || !isComparison(last.word)) return { left: text };
@@ -38,7 +38,7 @@ export function comparedIn(expr: string): Compared {
   return NUMBER.test(right) ? { left, op, level: Number(right) } : { left, op, right };
 }
 
-const turned: Readonly<Record<Comparison, Comparison>> = {
+const turned: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   ">=": "<=",
   "<=": ">=",
   ">": "<",
@@ -47,17 +47,18 @@ const turned: Readonly<Record<Comparison, Comparison>> = {
   "!=": "!=",
 };
 
-const isComparison = (word: string): word is Comparison => comparisons.some((one) => one === word);
+const isComparison = (word: string): word is ComparisonOperator =>
+  comparisons.some((one) => one === word);
 
-interface Place {
+interface OperatorPosition {
   readonly word: string;
   readonly from: number;
   readonly to: number;
 }
 
 /** Operators outside all brackets and quotes. */
-function places(text: string): Place[] {
-  const found: Place[] = [];
+function places(text: string): OperatorPosition[] {
+  const found: OperatorPosition[] = [];
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const letter = text[at] ?? "";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { correlationOf } from "./correlation.ts";
-import { days, folded, hourGrid, hoursOf, patternOf } from "./hours.ts";
+import { groupHoursByDay, aggregateHours, hourGrid, hoursOf, patternOf } from "./hours.ts";
 import { ruleFor, spikesIn } from "./spikes.ts";
 
 const HOUR = 3_600_000;
@@ -17,14 +17,14 @@ test("hours end on the local clock's hours, and the present one counts as far as
 
 test("a day is folded from its own hours; one without a reading is nothing, not zero", () => {
   const hours = hoursOf(hourGrid(local("2026-03-02T22:00:00"), local("2026-03-03T01:00:00")));
-  const [first, second] = days(hours);
+  const [first, second] = groupHoursByDay(hours);
   const values = Float64Array.from([2, gap, 6]);
   expect([first?.day, second?.day]).toEqual(["2026-03-02", "2026-03-03"]);
-  expect(folded(values, first?.at ?? [], "mean")).toBe(2);
-  expect(folded(values, [0, 2], "sum")).toBe(8);
-  expect(folded(values, [0, 2], "max")).toBe(6);
-  expect(folded(values, [1], "sum")).toBeUndefined();
-  expect(folded(undefined, [0], "mean")).toBeUndefined();
+  expect(aggregateHours(values, first?.at ?? [], "mean")).toBe(2);
+  expect(aggregateHours(values, [0, 2], "sum")).toBe(8);
+  expect(aggregateHours(values, [0, 2], "max")).toBe(6);
+  expect(aggregateHours(values, [1], "sum")).toBeUndefined();
+  expect(aggregateHours(undefined, [0], "mean")).toBeUndefined();
 });
 
 test("the pattern has a row for each day, and an hour nobody read stays empty", () => {

@@ -1,11 +1,11 @@
 /** A row for each day: how much of it was read, and what it came to. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { fixed, inColumn, written } from "../../format/quantity.ts";
+import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import type { Price } from "../fleet/price.ts";
 import type { Hour } from "./hours.ts";
-import { days, folded } from "./hours.ts";
+import { groupHoursByDay, aggregateHours } from "./hours.ts";
 import type { HourlyKey } from "./metrics.ts";
 import { Section } from "./section.tsx";
 
@@ -28,8 +28,8 @@ const absent = (
     n/a
   </span>
 );
-const shown = (value: number | undefined, unit: Unit) =>
-  value === undefined ? absent : written(inColumn(value, unit));
+const renderValue = (value: number | undefined, unit: Unit) =>
+  value === undefined ? absent : formatWithUnit(toColumnQuantity(value, unit));
 
 export function DaysTable({
   hours,
@@ -40,20 +40,20 @@ export function DaysTable({
   values: (key: HourlyKey) => Float64Array | undefined;
   price: Price | undefined;
 }) {
-  const rows = days(hours)
+  const rows = groupHoursByDay(hours)
     .map(({ day, at }): DayRow => {
       const gpus = values("gpus");
       return {
         day,
         hoursRead: at.filter((one) => !Number.isNaN(gpus?.[one] ?? Number.NaN)).length,
         hoursOf: at.length,
-        utilization: folded(values("utilization"), at, "mean"),
-        memory: folded(values("memory"), at, "mean"),
-        power: folded(values("power"), at, "mean"),
-        powerMost: folded(values("power"), at, "max"),
-        hottest: folded(values("temperature"), at, "max"),
-        joules: folded(values("energy"), at, "sum"),
-        gpus: folded(gpus, at, "max"),
+        utilization: aggregateHours(values("utilization"), at, "mean"),
+        memory: aggregateHours(values("memory"), at, "mean"),
+        power: aggregateHours(values("power"), at, "mean"),
+        powerMost: aggregateHours(values("power"), at, "max"),
+        hottest: aggregateHours(values("temperature"), at, "max"),
+        joules: aggregateHours(values("energy"), at, "sum"),
+        gpus: aggregateHours(gpus, at, "max"),
       };
     })
     .reverse();
@@ -90,21 +90,21 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
     key: "gpus",
     label: "GPUs",
     numeric: true,
-    cell: ({ gpus }) => (gpus === undefined ? absent : fixed(gpus, 0)),
+    cell: ({ gpus }) => (gpus === undefined ? absent : formatFixedPoint(gpus, 0)),
     by: ({ gpus }) => gpus,
   },
   {
     key: "utilization",
     label: "Utilisation",
     numeric: true,
-    cell: (row) => shown(row.utilization, "ratio"),
+    cell: (row) => renderValue(row.utilization, "ratio"),
     by: (row) => row.utilization,
   },
   {
     key: "memory",
     label: "Memory",
     numeric: true,
-    cell: (row) => shown(row.memory, "ratio"),
+    cell: (row) => renderValue(row.memory, "ratio"),
     by: (row) => row.memory,
   },
   {
@@ -112,7 +112,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
     label: "Mean power",
     numeric: true,
     tip: "Of all GPUs together, over the hours that were read",
-    cell: (row) => shown(row.power, "watts"),
+    cell: (row) => renderValue(row.power, "watts"),
     by: (row) => row.power,
   },
   {
@@ -120,7 +120,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
     label: "Highest hour",
     numeric: true,
     tip: "The hour with the highest mean power",
-    cell: (row) => shown(row.powerMost, "watts"),
+    cell: (row) => renderValue(row.powerMost, "watts"),
     by: (row) => row.powerMost,
   },
   {
@@ -128,7 +128,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
     label: "Hottest",
     numeric: true,
     tip: "The hottest reading of any sensor",
-    cell: (row) => shown(row.hottest, "celsius"),
+    cell: (row) => renderValue(row.hottest, "celsius"),
     by: (row) => row.hottest,
   },
   {
@@ -136,7 +136,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
     label: "Energy",
     numeric: true,
     cell: ({ joules }) =>
-      joules === undefined ? absent : `${fixed(joules / JOULES_PER_KWH, 2)}\u00a0kWh`,
+      joules === undefined ? absent : `${formatFixedPoint(joules / JOULES_PER_KWH, 2)}\u00a0kWh`,
     by: ({ joules }) => joules,
   },
   ...(price === undefined
@@ -146,11 +146,11 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
           key: "cost",
           label: "Cost",
           numeric: true,
-          cell: ({ joules }: DayRow) => (joules === undefined ? absent : sayCost(joules, price)),
+          cell: ({ joules }: DayRow) => (joules === undefined ? absent : formatCost(joules, price)),
           by: ({ joules }: DayRow) => joules,
         },
       ]),
 ];
 
-export const sayCost = (joules: number, { perKwh, currency }: Price): string =>
-  `${fixed((joules / JOULES_PER_KWH) * perKwh, 2)}${currency === "" ? "" : `\u00a0${currency}`}`;
+export const formatCost = (joules: number, { perKwh, currency }: Price): string =>
+  `${formatFixedPoint((joules / JOULES_PER_KWH) * perKwh, 2)}${currency === "" ? "" : `\u00a0${currency}`}`;

@@ -1,10 +1,10 @@
 /** Energy of the whole range and what it cost, with the price to set. */
-import { fixed } from "../../format/quantity.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
 import type { Price } from "../fleet/price.ts";
 import { setPrice } from "../fleet/energy.ts";
-import { sayCost } from "./days-table.tsx";
+import { formatCost } from "./days-table.tsx";
 import type { Hour } from "./hours.ts";
-import { folded } from "./hours.ts";
+import { aggregateHours } from "./hours.ts";
 import { Section } from "./section.tsx";
 
 export function EnergyLine({
@@ -17,7 +17,7 @@ export function EnergyLine({
   price: Price | undefined;
 }) {
   const all = hours.map((_, at) => at);
-  const joules = folded(energy, all, "sum");
+  const joules = aggregateHours(energy, all, "sum");
   const read = all.filter((at) => !Number.isNaN(energy?.[at] ?? Number.NaN)).length;
   return (
     <Section id="energy" title="Energy and cost">
@@ -30,7 +30,7 @@ export function EnergyLine({
                 n/a
               </span>
             ) : (
-              `${fixed(joules / 3_600_000, 2)}\u00a0kWh`
+              `${formatFixedPoint(joules / 3_600_000, 2)}\u00a0kWh`
             )}
           </dd>
         </div>
@@ -42,7 +42,7 @@ export function EnergyLine({
                 n/a
               </span>
             ) : (
-              sayCost(joules, price)
+              formatCost(joules, price)
             )}
           </dd>
         </div>

@@ -1,5 +1,5 @@
 /** Hours of a range on the person's own clock, and what days and hours of the day come to. Pure; an hour nobody read is NaN. */
-import type { Grid } from "../../query/columns.ts";
+import type { TimeGrid } from "../../query/columns.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
  * One point at the end of each whole local hour of the window, so that `avg_over_time(x[1h])` there is that hour. Where
  * clocks are half an hour off, so are the points.
  */
-export function hourGrid(fromMs: number, toMs: number): Grid {
+export function hourGrid(fromMs: number, toMs: number): TimeGrid {
   const first = new Date(fromMs).setMinutes(0, 0, 0) + HOUR_MS;
   const whole = first - HOUR_MS === fromMs ? fromMs + HOUR_MS : first;
   const last = new Date(toMs).setMinutes(0, 0, 0);
@@ -25,7 +25,7 @@ export interface Hour {
   readonly weekday: number;
 }
 
-export function hoursOf({ startMs, endMs, stepMs }: Grid): readonly Hour[] {
+export function hoursOf({ startMs, endMs, stepMs }: TimeGrid): readonly Hour[] {
   const hours: Hour[] = [];
   for (let ms = startMs; ms <= endMs; ms += stepMs) {
     const at = new Date(ms - stepMs);
@@ -39,14 +39,16 @@ export function hoursOf({ startMs, endMs, stepMs }: Grid): readonly Hour[] {
   return hours;
 }
 
-export interface Columns {
+export interface HourColumns {
   readonly mean?: Float64Array | undefined;
   readonly max?: Float64Array | undefined;
   readonly sum?: Float64Array | undefined;
 }
 
 /** The indexes of each day's hours, oldest day first. */
-export function days(hours: readonly Hour[]): readonly { day: string; at: readonly number[] }[] {
+export function groupHoursByDay(
+  hours: readonly Hour[],
+): readonly { day: string; at: readonly number[] }[] {
   const found = new Map<string, number[]>();
   hours.forEach(({ day }, at) => {
     const own = found.get(day);
@@ -59,7 +61,7 @@ export function days(hours: readonly Hour[]): readonly { day: string; at: readon
 type How = "mean" | "max" | "sum";
 
 /** Undefined where none of these hours has a reading. */
-export function folded(
+export function aggregateHours(
   values: Float64Array | undefined,
   at: readonly number[],
   how: How,
@@ -74,7 +76,7 @@ export function folded(
   return how === "sum" ? sum : sum / known.length;
 }
 
-export interface Pattern {
+export interface HourlyPattern {
   /** Days or weekdays. */
   readonly rows: readonly {
     readonly label: string;
@@ -90,8 +92,8 @@ export const MOST_DAYS = 15;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
 /** Means by hour of the day, a row for each day, or for each weekday where there are many. Undefined without a reading. */
-export function patternOf(values: Float64Array, hours: readonly Hour[]): Pattern | undefined {
-  const single = days(hours);
+export function patternOf(values: Float64Array, hours: readonly Hour[]): HourlyPattern | undefined {
+  const single = groupHoursByDay(hours);
   const byWeekday = single.length > MOST_DAYS;
   const rowOf = (hour: Hour): string => (byWeekday ? (WEEKDAYS[hour.weekday] ?? "") : hour.day);
   const labels: readonly string[] = byWeekday ? WEEKDAYS : single.map(({ day }) => day);
@@ -103,7 +105,7 @@ export function patternOf(values: Float64Array, hours: readonly Hour[]): Pattern
   const rows = labels.map((label) => ({
     label,
     cells: Array.from({ length: 24 }, (_, hour) =>
-      folded(values, places.get(`${label} ${hour}`) ?? [], "mean"),
+      aggregateHours(values, places.get(`${label} ${hour}`) ?? [], "mean"),
     ),
   }));
   const all = rows.flatMap(({ cells }) => cells.filter((cell) => cell !== undefined));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newest, pathOf, summed } from "./lake-rows.ts";
+import { newestRowPerGpu, analysisPath, sumColumn } from "./lake-rows.ts";
 
 test("the question names the range, the zone and the GPUs in view", () => {
   const asked = {
@@ -8,7 +8,7 @@ test("the question names the range, the zone and the GPUs in view", () => {
     toMs: 60_000,
     more: { price: "0.3", co2: undefined },
   };
-  const url = new URL(pathOf("idle", asked), "http://hub/");
+  const url = new URL(analysisPath("idle", asked), "http://hub/");
   expect(url.pathname).toBe("/api/analytics/idle");
   expect(Object.fromEntries(url.searchParams)).toMatchObject({
     since: "1970-01-01T00:00:00.000Z",
@@ -20,8 +20,8 @@ test("the question names the range, the zone and the GPUs in view", () => {
 });
 
 test("a sum of nothing is not 0", () => {
-  expect(summed([{ kwh: null }], "kwh")).toBeUndefined();
-  expect(summed([{ kwh: 1 }, { kwh: null }, { kwh: 2 }], "kwh")).toBe(3);
+  expect(sumColumn([{ kwh: null }], "kwh")).toBeUndefined();
+  expect(sumColumn([{ kwh: 1 }, { kwh: null }, { kwh: 2 }], "kwh")).toBe(3);
 });
 
 test("each GPU is shown with its last day", () => {
@@ -30,7 +30,7 @@ test("each GPU is shown with its last day", () => {
     { uuid: "a", day: "2" },
     { uuid: "b", day: "1" },
   ];
-  expect(newest(rows)).toEqual([
+  expect(newestRowPerGpu(rows)).toEqual([
     { uuid: "a", day: "2" },
     { uuid: "b", day: "1" },
   ]);

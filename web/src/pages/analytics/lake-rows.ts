@@ -1,8 +1,8 @@
 /** Questions to the lake and the rows of its answers. Pure. */
 
-export type LakeRow = Readonly<Record<string, string | number | null>>;
+export type LakeResultRow = Readonly<Record<string, string | number | null>>;
 
-export interface Asked {
+export interface AnalysisQuery {
   readonly scope: string;
   readonly fromMs: number;
   readonly toMs: number;
@@ -10,7 +10,10 @@ export interface Asked {
   readonly more?: Readonly<Record<string, string | undefined>>;
 }
 
-export function pathOf(name: string, { scope, fromMs, toMs, more = {} }: Asked): string {
+export function analysisPath(
+  name: string,
+  { scope, fromMs, toMs, more = {} }: AnalysisQuery,
+): string {
   const query = new URLSearchParams({
     since: new Date(fromMs).toISOString(),
     until: new Date(toMs).toISOString(),
@@ -22,23 +25,24 @@ export function pathOf(name: string, { scope, fromMs, toMs, more = {} }: Asked):
   return `api/analytics/${name}?${query.toString()}`;
 }
 
-export const numberIn = (row: LakeRow, name: string): number | undefined => {
+export const numberIn = (row: LakeResultRow, name: string): number | undefined => {
   const value = row[name];
   return typeof value === "number" ? value : undefined;
 };
 
-export const textIn = (row: LakeRow, name: string): string => String(row[name] ?? "");
+export const textIn = (row: LakeResultRow, name: string): string => String(row[name] ?? "");
 
 /** Undefined where no row has it: a sum of nothing is not 0. */
-export function summed(rows: readonly LakeRow[], name: string): number | undefined {
+export function sumColumn(rows: readonly LakeResultRow[], name: string): number | undefined {
   const known = rows.flatMap((row) => numberIn(row, name) ?? []);
   return known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0);
 }
 
 /** Which GPU a row is of. */
-export const gpuIn = (row: LakeRow): string => `${textIn(row, "uuid")}@${textIn(row, "host")}`;
+export const gpuIn = (row: LakeResultRow): string =>
+  `${textIn(row, "uuid")}@${textIn(row, "host")}`;
 
 /** The last row of each GPU; rows come in the order of days. */
-export function newest(rows: readonly LakeRow[]): readonly LakeRow[] {
+export function newestRowPerGpu(rows: readonly LakeResultRow[]): readonly LakeResultRow[] {
   return [...new Map(rows.map((row) => [gpuIn(row), row])).values()];
 }

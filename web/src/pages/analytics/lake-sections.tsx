@@ -1,22 +1,22 @@
 /** What SQL over the lake says beyond PromQL: emissions, waste, what made a temperature rise, and how well heat gets away. */
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { fixed, inColumn, written } from "../../format/quantity.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import { recall, remember } from "../../view-state/preferences.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 import type { Price } from "../fleet/price.ts";
 import { useAnalysis, useHasLake } from "./lake.ts";
-import type { Asked, LakeRow } from "./lake-rows.ts";
-import { gpuIn, newest, numberIn, summed, textIn } from "./lake-rows.ts";
+import type { AnalysisQuery, LakeResultRow } from "./lake-rows.ts";
+import { gpuIn, newestRowPerGpu, numberIn, sumColumn, textIn } from "./lake-rows.ts";
 import { Section } from "./section.tsx";
 
 const STEP_MS = 300_000;
 const MOST_ROWS = 50;
-const gramsPerKwh = signal(recall("co2") ?? "");
+const gramsPerKwh = signal(readStoredText("co2") ?? "");
 
 export function LakeSections({
   scope,
@@ -52,7 +52,7 @@ export function LakeSections({
   );
 }
 
-function Emissions({ asked, price }: { asked: Asked; price: Price | undefined }) {
+function Emissions({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
   const co2 = gramsPerKwh.value;
   const factor = /^\d+(\.\d+)?$/.test(co2) ? co2 : undefined;
   const more = { co2: factor, price: price === undefined ? undefined : String(price.perKwh) };
@@ -65,26 +65,26 @@ function Emissions({ asked, price }: { asked: Asked; price: Price | undefined })
   );
   return (
     <Section id="emissions" title="Energy by power readings, and CO₂">
-      <Told state={state}>
+      <AnalysisRows state={state}>
         {(rows) => {
-          const kwh = summed(rows, "energy_kwh");
-          const grams = summed(rows, "co2_grams");
-          const hours = summed(rows, "covered_hours");
+          const kwh = sumColumn(rows, "energy_kwh");
+          const grams = sumColumn(rows, "co2_grams");
+          const hours = sumColumn(rows, "covered_hours");
           return (
             <dl class="analysis-figures">
               {figure(
                 "Energy",
-                kwh === undefined ? undefined : `${fixed(kwh, 2)} kWh`,
+                kwh === undefined ? undefined : `${formatFixedPoint(kwh, 2)} kWh`,
                 "No power was read.",
               )}
               {figure(
                 "CO₂",
-                grams === undefined ? undefined : `${fixed(grams / 1_000, 2)} kg`,
+                grams === undefined ? undefined : `${formatFixedPoint(grams / 1_000, 2)} kg`,
                 "Set what a kilowatt-hour emits.",
               )}
               {figure(
                 "GPU hours read",
-                hours === undefined ? undefined : `${fixed(hours, 1)} h`,
+                hours === undefined ? undefined : `${formatFixedPoint(hours, 1)} h`,
                 "No power was read.",
               )}
               <div>
@@ -101,7 +101,7 @@ function Emissions({ asked, price }: { asked: Asked; price: Price | undefined })
                     defaultValue={co2}
                     onChange={({ currentTarget: { value } }) => {
                       gramsPerKwh.value = value.replace(",", ".").replace(/\s*g$/, "").trim();
-                      remember("co2", gramsPerKwh.value);
+                      writeStoredText("co2", gramsPerKwh.value);
                     }}
                   />
                 </dd>
@@ -109,41 +109,41 @@ function Emissions({ asked, price }: { asked: Asked; price: Price | undefined })
             </dl>
           );
         }}
-      </Told>
+      </AnalysisRows>
     </Section>
   );
 }
 
-function Waste({ asked, price }: { asked: Asked; price: Price | undefined }) {
+function Waste({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
   const more = price === undefined ? {} : { price: String(price.perKwh) };
   const state = useAnalysis("idle", { ...asked, more });
   return (
     <Section id="waste" title="Idling and waste">
-      <Told state={state}>
+      <AnalysisRows state={state}>
         {(rows) => (
           <Table
             caption="Idle hours of each GPU"
             class="stacked"
             columns={[
               gpuColumn,
-              amount("idle_hours", "Idle", (hours) => `${fixed(hours, 1)} h`),
+              amount("idle_hours", "Idle", (hours) => `${formatFixedPoint(hours, 1)} h`),
               amount("idle_share", "Of its hours", percent),
-              amount("longest_idle_hours", "Longest", (hours) => `${fixed(hours, 1)} h`),
+              amount("longest_idle_hours", "Longest", (hours) => `${formatFixedPoint(hours, 1)} h`),
               amount("idle_power_mean_watts", "Power idle", (watts) =>
-                written(inColumn(watts, "watts")),
+                formatWithUnit(toColumnQuantity(watts, "watts")),
               ),
-              amount("idle_kwh", "Energy idle", (kwh) => `${fixed(kwh, 2)} kWh`),
+              amount("idle_kwh", "Energy idle", (kwh) => `${formatFixedPoint(kwh, 2)} kWh`),
               amount(
                 "held_idle_hours",
                 "Memory held",
-                (hours) => `${fixed(hours, 1)} h`,
+                (hours) => `${formatFixedPoint(hours, 1)} h`,
                 "Idle while a program held its memory",
               ),
               ...(price === undefined
                 ? []
                 : [
                     amount("idle_cost", "Cost idle", (cost) =>
-                      `${fixed(cost, 2)} ${price.currency}`.trim(),
+                      `${formatFixedPoint(cost, 2)} ${price.currency}`.trim(),
                     ),
                   ]),
             ]}
@@ -152,7 +152,7 @@ function Waste({ asked, price }: { asked: Asked; price: Price | undefined }) {
             empty="No utilisation was read in this range."
           />
         )}
-      </Told>
+      </AnalysisRows>
     </Section>
   );
 }
@@ -164,11 +164,11 @@ const causes: Readonly<Record<string, string>> = {
   unknown: "unknown",
 };
 
-function Causes({ asked }: { asked: Asked }) {
+function Causes({ asked }: { asked: AnalysisQuery }) {
   const state = useAnalysis("spikes", asked);
   return (
     <Section id="causes" title="Sudden rises and their causes">
-      <Told state={state}>
+      <AnalysisRows state={state}>
         {(rows) => (
           <>
             <Table
@@ -178,7 +178,7 @@ function Causes({ asked }: { asked: Asked }) {
                 {
                   key: "began",
                   label: "Began",
-                  cell: (row) => sayInstant(Date.parse(textIn(row, "began"))),
+                  cell: (row) => formatInstant(Date.parse(textIn(row, "began"))),
                   by: (row) => textIn(row, "began"),
                 },
                 gpuColumn,
@@ -188,16 +188,19 @@ function Causes({ asked }: { asked: Asked }) {
                   cell: (row) => causes[textIn(row, "cause")] ?? textIn(row, "cause"),
                   by: (row) => textIn(row, "cause"),
                 },
-                amount("peak_celsius", "Peak", (value) => written(inColumn(value, "celsius"))),
+                amount("peak_celsius", "Peak", (value) =>
+                  formatWithUnit(toColumnQuantity(value, "celsius")),
+                ),
                 amount(
                   "rise_celsius",
                   "Rise",
-                  (value) => `+${written(inColumn(value, "celsius"))}`,
+                  (value) => `+${formatWithUnit(toColumnQuantity(value, "celsius"))}`,
                 ),
                 amount(
                   "power_rise_watts",
                   "Power",
-                  (value) => `${value < 0 ? "" : "+"}${written(inColumn(value, "watts"))}`,
+                  (value) =>
+                    `${value < 0 ? "" : "+"}${formatWithUnit(toColumnQuantity(value, "watts"))}`,
                 ),
                 amount("fan_fall", "Fan", (value) => (value > 0 ? `−${percent(value)}` : "steady")),
               ]}
@@ -211,16 +214,16 @@ function Causes({ asked }: { asked: Asked }) {
             </p>
           </>
         )}
-      </Told>
+      </AnalysisRows>
     </Section>
   );
 }
 
-function Drift({ asked }: { asked: Asked }) {
+function Drift({ asked }: { asked: AnalysisQuery }) {
   const state = useAnalysis("efficiency", asked);
   return (
     <Section id="drift" title="Thermal efficiency">
-      <Told state={state}>
+      <AnalysisRows state={state}>
         {(rows) => (
           <>
             <Table
@@ -252,7 +255,7 @@ function Drift({ asked }: { asked: Asked }) {
                   by: (row) => textIn(row, "state"),
                 },
               ]}
-              rows={newest(rows)}
+              rows={newestRowPerGpu(rows)}
               rowKey={gpuIn}
               rowLevel={(row) => (row["state"] === "worse" ? "warn" : undefined)}
               empty="No steady load in this range."
@@ -263,17 +266,17 @@ function Drift({ asked }: { asked: Asked }) {
             </p>
           </>
         )}
-      </Told>
+      </AnalysisRows>
     </Section>
   );
 }
 
-function Told({
+function AnalysisRows({
   state,
   children,
 }: {
-  state: AnswerState<readonly LakeRow[]>;
-  children: (rows: readonly LakeRow[]) => ComponentChildren;
+  state: FetchState<readonly LakeResultRow[]>;
+  children: (rows: readonly LakeResultRow[]) => ComponentChildren;
 }) {
   const late = useLate(state.value === undefined && state.loading);
   if (state.value !== undefined) return <>{children(state.value)}</>;
@@ -292,7 +295,7 @@ const absent = (why: string) => (
   </span>
 );
 
-const gpuColumn: TableColumn<LakeRow> = {
+const gpuColumn: TableColumn<LakeResultRow> = {
   key: "gpu",
   label: "GPU",
   cell: (row) => `GPU ${textIn(row, "gpu")} · ${textIn(row, "host")}`,
@@ -304,7 +307,7 @@ const amount = (
   label: string,
   say: (value: number) => string,
   tip?: string,
-): TableColumn<LakeRow> => ({
+): TableColumn<LakeResultRow> => ({
   // Narrow screens show the key as the label.
   key: label.toLowerCase(),
   label,
@@ -317,4 +320,4 @@ const amount = (
   by: (row) => numberIn(row, name),
 });
 
-const percent = (value: number): string => written(inColumn(value, "ratio"));
+const percent = (value: number): string => formatWithUnit(toColumnQuantity(value, "ratio"));

@@ -1,19 +1,19 @@
 /** Analyses the hub makes of its lake: asked once a range, waited for where they take long. */
 import { ApiError, getJson } from "../../query/http.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
-import { useAnswer, useJson } from "../../query/use-fetch.ts";
-import type { Asked, LakeRow } from "./lake-rows.ts";
-import { pathOf } from "./lake-rows.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
+import { useFetch, useJson } from "../../query/use-fetch.ts";
+import type { AnalysisQuery, LakeResultRow } from "./lake-rows.ts";
+import { analysisPath } from "./lake-rows.ts";
 
-interface Answer {
-  readonly rows: readonly LakeRow[];
+interface AnalysisResponse {
+  readonly rows: readonly LakeResultRow[];
 }
 
-interface Job {
+interface AnalysisJobResponse {
   readonly href: string;
   readonly state: "waiting" | "running" | "done" | "failed" | "cancelled";
   readonly error?: string;
-  readonly result?: Answer;
+  readonly result?: AnalysisResponse;
 }
 
 const LOOK_AGAIN_MS = 1_000;
@@ -24,19 +24,22 @@ export function useHasLake(): boolean | undefined {
   return error === undefined ? value?.lake : false;
 }
 
-export function useAnalysis(name: string, asked: Asked): AnswerState<readonly LakeRow[]> {
-  const path = pathOf(name, asked);
-  return useAnswer(path, (signal) => answered(path, signal));
+export function useAnalysis(
+  name: string,
+  asked: AnalysisQuery,
+): FetchState<readonly LakeResultRow[]> {
+  const path = analysisPath(name, asked);
+  return useFetch(path, (signal) => answered(path, signal));
 }
 
-async function answered(path: string, signal: AbortSignal): Promise<readonly LakeRow[]> {
-  let told = (await getJson(path, signal)) as Answer | Job;
+async function answered(path: string, signal: AbortSignal): Promise<readonly LakeResultRow[]> {
+  let told = (await getJson(path, signal)) as AnalysisResponse | AnalysisJobResponse;
   while (!("rows" in told)) {
     if (told.result !== undefined) return told.result.rows;
     if (told.state === "failed" || told.state === "cancelled")
       throw new ApiError(told.error ?? "The analysis did not end.", 500);
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    told = (await getJson(told.href.replace(/^\//, ""), signal)) as Job;
+    told = (await getJson(told.href.replace(/^\//, ""), signal)) as AnalysisJobResponse;
   }
   return told.rows;
 }

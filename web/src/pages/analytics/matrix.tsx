@@ -1,5 +1,5 @@
 /** Which readings move together: each pair's correlation as a number and a shade. */
-import { fixed } from "../../format/quantity.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
 import type { Correlation } from "./correlation.ts";
 import { correlationOf } from "./correlation.ts";
 import { correlated } from "./metrics.ts";
@@ -79,7 +79,7 @@ function Cell({ found, says }: { found: Correlation; says: string }) {
     <td
       data-there=""
       data-sign={r < 0 ? "minus" : "plus"}
-      data-tip={`${says}: r = ${r.toFixed(3)} of ${fixed(count, 0)} instants`}
+      data-tip={`${says}: r = ${r.toFixed(3)} of ${formatFixedPoint(count, 0)} instants`}
       style={{ "--share": `${Math.round(Math.abs(r) * 55)}%` }}
     >
       {r.toFixed(2).replace("-", "−")}

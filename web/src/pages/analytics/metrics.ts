@@ -1,5 +1,5 @@
 /** The queries of the page. Every figure is PromQL that Explore would answer the same. Pure. */
-import type { Family } from "../../chart/model.ts";
+import type { ColourFamily } from "../../chart/model.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { selectorOf } from "./scope.ts";
 
@@ -23,7 +23,7 @@ export const patterns = [
   { key: "power", label: "Power", unit: "watts", family: "power" },
   { key: "temperature", label: "Hottest", unit: "celsius", family: "temperature" },
   { key: "memory", label: "Memory", unit: "ratio", family: "memory" },
-] as const satisfies readonly { key: HourlyKey; label: string; unit: Unit; family: Family }[];
+] as const satisfies readonly { key: HourlyKey; label: string; unit: Unit; family: ColourFamily }[];
 
 /** What may move together, each as the mean over the GPUs in scope. */
 export const correlated: readonly {

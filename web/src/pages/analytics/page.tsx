@@ -5,11 +5,11 @@ import type { Gpu } from "../../live/gpu.ts";
 import { nameOf } from "../../live/gpu.ts";
 import { gridOf, lengthOf } from "../../query/columns.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
-import type { Ask } from "../../query/use-curves.ts";
+import type { CurveQuery } from "../../query/use-curves.ts";
 import { useCurves } from "../../query/use-curves.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { useLate } from "../../ui/use-late.ts";
-import { sayRange } from "../../view-state/range.ts";
+import { formatRange } from "../../view-state/range.ts";
 import { stepMsFor } from "../../view-state/step.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { price } from "../fleet/energy.ts";
@@ -54,7 +54,7 @@ export function Page() {
   );
   const matrixGrid = gridOf(from, to, stepMsFor(rangeMs.value, MATRIX_PX));
   const byStep = useCurves(
-    correlated.map((one): Ask => ({
+    correlated.map((one): CurveQuery => ({
       key: one.key,
       query: correlatedQuery(one, chosen),
       shiftMs: 0,
@@ -75,8 +75,8 @@ export function Page() {
       <div class="bar-line analysis-bar">
         <ScopeChoice known={known} chosen={chosen} />
         <span class="unit">
-          {sayRange(range.value)}: {some(lengthOf(grid), "hour")} of {some(within.length, "GPU")},
-          whole hours on this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
+          {formatRange(range.value)}: {some(lengthOf(grid), "hour")} of {some(within.length, "GPU")}
+          , whole hours on this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
         </span>
       </div>
       {rangeMs.value < DAY_MS && (

@@ -1,6 +1,6 @@
 /** The hours of the day as shades: when the machines work. An hour nobody read is blank, never the shade of zero. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { inColumn, written } from "../../format/quantity.ts";
+import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import type { Hour } from "./hours.ts";
 import { patternOf } from "./hours.ts";
 import { patterns } from "./metrics.ts";
@@ -89,7 +89,7 @@ export function HourPattern({ hours, values }: PatternProps) {
   );
 }
 
-const say = (value: number, unit: Unit): string => written(inColumn(value, unit));
+const say = (value: number, unit: Unit): string => formatWithUnit(toColumnQuantity(value, unit));
 
 const shareOf = (value: number | undefined, min: number, max: number): number =>
   value === undefined || max <= min ? 0.5 : (value - min) / (max - min);

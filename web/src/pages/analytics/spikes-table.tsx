@@ -3,12 +3,12 @@ import type { Gpu } from "../../live/gpu.ts";
 import { idOfLabels } from "../../query/stored.ts";
 import { nameOf } from "../../live/gpu.ts";
 import { age } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import { formatReadable } from "../../format/readable.ts";
 import type { Matrix } from "../../query/columns.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { Section } from "./section.tsx";
 import type { Spike } from "./spikes.ts";
 import { ruleFor, spikesIn } from "./spikes.ts";
@@ -87,7 +87,7 @@ const columns: readonly TableColumn<Row>[] = [
           to: new Date(peakMs + AROUND_MS).toISOString(),
         })}
       >
-        {sayInstant(peakMs)}
+        {formatInstant(peakMs)}
       </a>
     ),
     by: ({ peakMs }) => peakMs,
@@ -97,14 +97,14 @@ const columns: readonly TableColumn<Row>[] = [
     key: "peak",
     label: "Peak",
     numeric: true,
-    cell: ({ peak }) => inWords(peak, "celsius"),
+    cell: ({ peak }) => formatReadable(peak, "celsius"),
     by: ({ peak }) => peak,
   },
   {
     key: "above",
     label: "Above usual",
     numeric: true,
-    cell: ({ peak, usual }) => `+${inWords(peak - usual, "celsius")}`,
+    cell: ({ peak, usual }) => `+${formatReadable(peak - usual, "celsius")}`,
     by: ({ peak, usual }) => peak - usual,
   },
 ];

@@ -1,5 +1,5 @@
 /** Short rises of a temperature above what is usual around them. Pure. */
-import type { Grid } from "../../query/columns.ts";
+import type { TimeGrid } from "../../query/columns.ts";
 
 export interface Spike {
   readonly startMs: number;
@@ -29,7 +29,7 @@ export const ruleFor = (rangeMs: number): SpikeRule => {
 
 export function spikesIn(
   values: Float64Array,
-  { startMs, stepMs }: Grid,
+  { startMs, stepMs }: TimeGrid,
   rule: SpikeRule,
 ): readonly Spike[] {
   const reach = Math.max(2, Math.round(rule.aroundMs / stepMs));

@@ -1,16 +1,16 @@
 /** The hub's comparison: the same maths as the command line's. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
-import { useAnswer } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
+import { useFetch } from "../../query/use-fetch.ts";
 import { getJson } from "../../query/http.ts";
-import type { Compared } from "./chosen-subjects.ts";
+import type { ChosenSubject } from "./chosen-subjects.ts";
 import { writeSubject } from "./subject.ts";
 
-export type ComparisonAnswer = AnswerState<Comparison>;
+export type ComparisonState = FetchState<Comparison>;
 
 /** The address of a comparison of GPUs, hosts and times; a `format` is added for a report to keep. */
 export function liveAddress(
-  compared: readonly Compared[],
+  compared: readonly ChosenSubject[],
   fromMs: number,
   toMs: number,
   work: string,
@@ -30,13 +30,13 @@ export function liveAddress(
 export const runsAddress = (ids: readonly string[]): string =>
   `api/compare?${new URLSearchParams(ids.map((id) => ["run", id])).toString()}`;
 
-export const useComparison = (address: string): ComparisonAnswer =>
-  useAnswer(
+export const useComparison = (address: string): ComparisonState =>
+  useFetch(
     address,
     async (signal) => ((await getJson(address, signal)) as { readonly data: Comparison }).data,
   );
 
-export interface KeptRun {
+export interface RunListing {
   readonly id: string;
   readonly label: string;
   readonly host: string;
@@ -44,10 +44,10 @@ export interface KeptRun {
 }
 
 /** The runs the hub keeps, newest first; none where it keeps none. */
-export const useRuns = (): readonly KeptRun[] =>
-  useAnswer("api/runs", async (signal) => {
+export const useRuns = (): readonly RunListing[] =>
+  useFetch("api/runs", async (signal) => {
     const { runs } = (await getJson("api/runs", signal)) as {
-      readonly runs: readonly { readonly run: KeptRun }[];
+      readonly runs: readonly { readonly run: RunListing }[];
     };
     return runs.map(({ run }) => run).sort((one, other) => other.startedMs - one.startedMs);
   }).value ?? [];

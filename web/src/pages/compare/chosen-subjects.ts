@@ -2,13 +2,13 @@
 import { gpuColour } from "../../chart/colour.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { findGpu, shortModel, uuidPrefix } from "../../live/gpu.ts";
-import { sayInstant, writeDuration } from "../../view-state/range.ts";
-import type { Subject, When } from "./subject.ts";
+import { formatInstant, writeDuration } from "../../view-state/range.ts";
+import type { CompareSubject, SubjectTime } from "./subject.ts";
 import { shiftMsOf, subjectKey } from "./subject.ts";
 
-export interface Compared {
+export interface ChosenSubject {
   readonly key: string;
-  readonly subject: Subject;
+  readonly subject: CompareSubject;
   readonly label: string;
   /** What more there is to say: host, uuid. */
   readonly more: string;
@@ -17,12 +17,12 @@ export interface Compared {
   readonly shiftMs: number;
 }
 
-export function comparedOf(
-  subjects: readonly Subject[],
+export function toChosenSubjects(
+  subjects: readonly CompareSubject[],
   known: readonly Gpu[],
   fromMs: number,
   stepMs: number,
-): readonly Compared[] {
+): readonly ChosenSubject[] {
   const hosts = new Set(
     subjects.flatMap(({ kind, name }) =>
       kind === "gpu" ? (findGpu(known, name)?.device.host ?? []) : [],
@@ -38,7 +38,7 @@ export function comparedOf(
     return {
       key: subjectKey(subject),
       subject,
-      label: when === undefined ? named : `${named}, ${sayWhen(when)}`,
+      label: when === undefined ? named : `${named}, ${formatWhen(when)}`,
       more: device === undefined ? kind : `${device.host} · ${uuidPrefix(device)}`,
       // The same GPU in another time keeps its hue and is dashed: what differs is the time.
       colour: gpuColour(hues.indexOf(`${kind} ${name}`)),
@@ -47,20 +47,23 @@ export function comparedOf(
   });
 }
 
-export const sayWhen = (when: When): string =>
+export const formatWhen = (when: SubjectTime): string =>
   when.kind === "earlier"
     ? `${writeDuration(when.ms)} earlier`
-    : `from ${sayInstant(when.ms).slice(0, 16)}`;
+    : `from ${formatInstant(when.ms).slice(0, 16)}`;
 
-export interface Group {
-  readonly kind: Subject["kind"];
+export interface SubjectGroup {
+  readonly kind: CompareSubject["kind"];
   readonly shiftMs: number;
-  readonly members: readonly Compared[];
+  readonly members: readonly ChosenSubject[];
 }
 
 /** Those that one query can ask for together: the same kind in the same time. */
-export function groupsOf(all: readonly Compared[]): readonly Group[] {
-  const groups = new Map<string, { kind: Subject["kind"]; shiftMs: number; members: Compared[] }>();
+export function groupSubjects(all: readonly ChosenSubject[]): readonly SubjectGroup[] {
+  const groups = new Map<
+    string,
+    { kind: CompareSubject["kind"]; shiftMs: number; members: ChosenSubject[] }
+  >();
   for (const one of all) {
     const { kind } = one.subject;
     const key = `${kind} ${one.shiftMs}`;

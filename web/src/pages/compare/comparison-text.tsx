@@ -4,7 +4,7 @@ import { verdictHeadings } from "../../../../src/runs/compare/words.ts";
 
 const levels = { refused: "Refused", warning: "Warning", note: "Note" } as const;
 
-export function Words({ comparison }: { comparison: Comparison }) {
+export function ComparisonText({ comparison }: { comparison: Comparison }) {
   const { caveats, statements, subjects } = comparison;
   if (subjects.length < 2) return null;
   const real = statements.filter(({ verdict }) => verdict === "real");

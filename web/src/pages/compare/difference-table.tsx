@@ -1,8 +1,12 @@
 /** Means, percentiles and differences of every metric, and which of them are real. */
 import type { ComparedMetric, Comparison } from "../../../../src/runs/compare/compare.ts";
-import { say } from "../../../../src/runs/compare/quantity.ts";
+import { formatMeasurement } from "../../../../src/runs/compare/quantity.ts";
 import { methodText, workUnit } from "../../../../src/runs/compare/report/rows.ts";
-import { signed, span, verdictWords } from "../../../../src/runs/compare/words.ts";
+import {
+  formatDifference,
+  formatInterval,
+  verdictWords,
+} from "../../../../src/runs/compare/words.ts";
 
 /** Several repeats have a distribution each: beside their mean stands how sure that is. */
 const columnsOf = (basis: Comparison["basis"]): readonly string[] =>
@@ -56,7 +60,7 @@ export function DifferenceTable({
                   )}
                   <td>
                     <span class="compare-of">
-                      <Mark colour={colours[at]} />
+                      <ColourMark colour={colours[at]} />
                       {name}
                     </span>
                   </td>
@@ -77,7 +81,7 @@ export interface Colour {
   readonly dashed?: boolean;
 }
 
-export const Mark = ({ colour }: { colour: Colour | undefined }) => (
+export const ColourMark = ({ colour }: { colour: Colour | undefined }) => (
   <span
     class="swatch"
     aria-hidden="true"
@@ -99,7 +103,7 @@ function Cells({
   const work = workUnit(comparison.subjects[at]);
   const none = <span class="unit">–</span>;
   const told = (value: number | undefined) =>
-    value === undefined ? none : say(value, metric.unit, work);
+    value === undefined ? none : formatMeasurement(value, metric.unit, work);
   const [spread] = own?.distributions ?? [];
   const single = own?.distributions.length === 1 ? (spread ?? undefined) : undefined;
   const difference = at === 0 ? undefined : metric.differences[at - 1];
@@ -123,7 +127,7 @@ function Cells({
       </td>
       <td class="numeric">
         {own?.mean === undefined ? (
-          <NotThere why={own?.why ?? "no reading of it"} />
+          <UnavailableValue why={own?.why ?? "no reading of it"} />
         ) : (
           told(own.mean)
         )}
@@ -132,7 +136,7 @@ function Cells({
         <td class="numeric">
           {own?.interval === undefined
             ? none
-            : `${say(own.interval.low, metric.unit, work)} … ${say(own.interval.high, metric.unit, work)}`}
+            : `${formatMeasurement(own.interval.low, metric.unit, work)} … ${formatMeasurement(own.interval.high, metric.unit, work)}`}
         </td>
       ) : (
         (["p1", "p50", "p99", "max"] as const).map((share) => (
@@ -145,17 +149,17 @@ function Cells({
         {difference === undefined ? (
           none
         ) : difference.amount === undefined ? (
-          <NotThere why={difference.why ?? ""} />
+          <UnavailableValue why={difference.why ?? ""} />
         ) : difference.amount === 0 ? (
           "0"
         ) : (
-          signed(metric, difference)
+          formatDifference(metric, difference)
         )}
       </td>
       <td class="numeric">
         {difference?.low === undefined || difference.low === difference.high
           ? none
-          : span(metric, difference)}
+          : formatInterval(metric, difference)}
       </td>
       <td class="numeric">
         {comparison.basis === "runs" ? (own?.runs.length ?? 0) : (single?.count ?? none)}
@@ -164,7 +168,7 @@ function Cells({
   );
 }
 
-export function NotThere({ why }: { why: string }) {
+export function UnavailableValue({ why }: { why: string }) {
   return (
     <span class="absent" data-tip={why} aria-label={`not available: ${why}`} role="note">
       n/a

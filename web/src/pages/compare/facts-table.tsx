@@ -1,11 +1,11 @@
 /** Power, heat, energy and work of each, in columns beside each other. */
 import type { ComponentChild } from "preact";
-import { fixed } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
-import type { Compared } from "./chosen-subjects.ts";
-import type { Facts } from "./facts.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
+import { formatReadable } from "../../format/readable.ts";
+import type { ChosenSubject } from "./chosen-subjects.ts";
+import type { SubjectFacts } from "./facts.ts";
 import { Swatch } from "./picker.tsx";
-import { NotThere } from "./difference-table.tsx";
+import { UnavailableValue } from "./difference-table.tsx";
 
 export type WorkDone =
   | {
@@ -16,9 +16,9 @@ export type WorkDone =
     }
   | { readonly why: string };
 
-export interface Standing {
-  readonly compared: Compared;
-  readonly facts: Facts | undefined;
+export interface SubjectColumn {
+  readonly compared: ChosenSubject;
+  readonly facts: SubjectFacts | undefined;
   readonly meanWatts: number | undefined;
   readonly work: WorkDone;
 }
@@ -26,12 +26,12 @@ export interface Standing {
 interface FactRow {
   readonly label: string;
   readonly tip?: string;
-  readonly cell: (one: Standing) => ComponentChild;
+  readonly cell: (one: SubjectColumn) => ComponentChild;
 }
 
-const untold = "This GPU does not tell it, or not in this range.";
+const notReported = "This GPU does not tell it, or not in this range.";
 const number = (value: number | undefined, unit: "watts" | "celsius"): ComponentChild =>
-  value === undefined ? <NotThere why={untold} /> : inWords(value, unit);
+  value === undefined ? <UnavailableValue why={notReported} /> : formatReadable(value, unit);
 
 const rows: readonly FactRow[] = [
   { label: "Mean power", cell: ({ meanWatts }) => number(meanWatts, "watts") },
@@ -45,7 +45,7 @@ const rows: readonly FactRow[] = [
           facts.limitWatts !== undefined &&
           facts.limitWatts > 0 && (
             <span class="unit">
-              {` ${fixed((100 * facts.peakWatts) / facts.limitWatts, 0)} % of ${inWords(facts.limitWatts, "watts")}`}
+              {` ${formatFixedPoint((100 * facts.peakWatts) / facts.limitWatts, 0)} % of ${formatReadable(facts.limitWatts, "watts")}`}
             </span>
           )}
       </>
@@ -56,7 +56,7 @@ const rows: readonly FactRow[] = [
     tip: "From the counters, by PromQL's increase over the range",
     cell: ({ facts }) =>
       facts?.joules === undefined ? (
-        <NotThere why="No energy counter in this range." />
+        <UnavailableValue why="No energy counter in this range." />
       ) : (
         <span data-tip={`From ${facts.counter ?? "its counter"}`}>{energy(facts.joules)}</span>
       ),
@@ -80,12 +80,15 @@ const rows: readonly FactRow[] = [
     tip: "Share of the readings, by reason",
     cell: ({ facts }) =>
       facts?.throttled === undefined ? (
-        <NotThere why={untold} />
+        <UnavailableValue why={notReported} />
       ) : facts.throttled.length === 0 ? (
         "never"
       ) : (
         facts.throttled
-          .map(({ reason, share }) => `${reason} ${share < 0.01 ? "< 1" : fixed(100 * share, 0)} %`)
+          .map(
+            ({ reason, share }) =>
+              `${reason} ${share < 0.01 ? "< 1" : formatFixedPoint(100 * share, 0)} %`,
+          )
           .join(", ")
       ),
   },
@@ -108,17 +111,17 @@ const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</s
 
 function plain(value: number): string {
   const rounded = Number(value.toPrecision(4));
-  return Math.abs(rounded) >= 1_000 ? fixed(rounded, 0) : String(rounded);
+  return Math.abs(rounded) >= 1_000 ? formatFixedPoint(rounded, 0) : String(rounded);
 }
 
 function energy(joules: number): string {
-  if (joules >= 3_600_000) return `${fixed(joules / 3_600_000, 2)}\u00a0kWh`;
+  if (joules >= 3_600_000) return `${formatFixedPoint(joules / 3_600_000, 2)}\u00a0kWh`;
   return joules < 3_600
-    ? inWords(joules, "joules")
-    : `${fixed(joules / 3_600, joules < 360_000 ? 1 : 0)}\u00a0Wh`;
+    ? formatReadable(joules, "joules")
+    : `${formatFixedPoint(joules / 3_600, joules < 360_000 ? 1 : 0)}\u00a0Wh`;
 }
 
-export function FactsTable({ standings }: { standings: readonly Standing[] }) {
+export function FactsTable({ standings }: { standings: readonly SubjectColumn[] }) {
   return (
     <section aria-labelledby="facts">
       <h2 class="section" id="facts">

@@ -1,10 +1,10 @@
 /** What one number tells of a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
-import type { Group } from "./chosen-subjects.ts";
+import type { SubjectGroup } from "./chosen-subjects.ts";
 import { isOf, labelsOf, matcherOf } from "./metrics.ts";
 
-export interface Facts {
+export interface SubjectFacts {
   readonly joules?: number;
   /** Which counter the energy is from. */
   readonly counter?: string;
@@ -17,7 +17,7 @@ export interface Facts {
   readonly throttled?: readonly { readonly reason: string; readonly share: number }[];
 }
 
-type Key = Exclude<keyof Facts, "counter" | "throttled">;
+type Key = Exclude<keyof SubjectFacts, "counter" | "throttled">;
 
 /** `%` is the selector's inside, `$` the range; `across` makes a host's GPUs one number. */
 const figures: readonly {
@@ -50,13 +50,13 @@ const figures: readonly {
 ];
 
 /** Facts of every member of every group, by its key. `toMs` is the end of the time in view. */
-export async function factsOf(
-  groups: readonly Group[],
+export async function fetchSubjectFacts(
+  groups: readonly SubjectGroup[],
   rangeMs: number,
   toMs: number,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Facts>> {
-  const found = new Map<string, Facts>();
+): Promise<ReadonlyMap<string, SubjectFacts>> {
+  const found = new Map<string, SubjectFacts>();
   await Promise.all(
     groups.map(async ({ kind, shiftMs, members }) => {
       const by = labelsOf(kind);

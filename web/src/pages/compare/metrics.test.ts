@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { comparedMetrics, isOf, matcherOf, queryOf } from "./metrics.ts";
+import { compareMetricSpecs, isOf, matcherOf, queryOf } from "./metrics.ts";
 
 const find = (key: string) => {
-  const found = comparedMetrics.find((one) => one.key === key);
+  const found = compareMetricSpecs.find((one) => one.key === key);
   if (found === undefined) throw new Error(`no metric ${key}`);
   return found;
 };

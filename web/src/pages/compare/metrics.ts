@@ -1,10 +1,10 @@
 /** What is laid side by side, one entry a metric: its chart, its query, and how a host's GPUs become one curve. Pure. */
-import type { Look } from "../../chart/model.ts";
+import type { ChartStyle } from "../../chart/model.ts";
 import { gpuId } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
-import type { Subject } from "./subject.ts";
+import type { CompareSubject } from "./subject.ts";
 
-export interface ComparedMetric extends Look {
+export interface CompareMetricSpec extends ChartStyle {
   readonly key: string;
   readonly metric: string;
   readonly matcher?: string;
@@ -14,7 +14,7 @@ export interface ComparedMetric extends Look {
   readonly across: "avg" | "max" | "sum";
 }
 
-export const comparedMetrics: readonly ComparedMetric[] = [
+export const compareMetricSpecs: readonly CompareMetricSpec[] = [
   {
     key: "power",
     title: "Power",
@@ -94,19 +94,19 @@ export const comparedMetrics: readonly ComparedMetric[] = [
 const CONDENSED_FROM_MS = 3 * 3_600_000;
 
 /** The labels that tell subjects of a kind apart. */
-export const labelsOf = (kind: Subject["kind"]): "host, uuid" | "host" =>
+export const labelsOf = (kind: CompareSubject["kind"]): "host, uuid" | "host" =>
   kind === "gpu" ? "host, uuid" : "host";
 
 /** Whether a series is of the subject; a GPU named by its uuid alone is that GPU on any host. */
 export const isOf = (
-  { kind, name }: Pick<Subject, "kind" | "name">,
+  { kind, name }: Pick<CompareSubject, "kind" | "name">,
   { host = "", uuid = "" }: Labels,
 ): boolean => (kind === "host" ? host === name : name === uuid || name === gpuId({ host, uuid }));
 
 const uuidIn = (name: string): string => name.replace(/@.*$/s, "");
 
 /** `uuid=~"a|b"` with everything escaped that a regular expression or a string would read. */
-export function matcherOf(kind: Subject["kind"], names: readonly string[]): string {
+export function matcherOf(kind: CompareSubject["kind"], names: readonly string[]): string {
   const wanted = kind === "gpu" ? names.map(uuidIn) : names;
   const escaped = wanted.map((name) =>
     name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`).replaceAll(/[\\"]/g, String.raw`\$&`),
@@ -116,8 +116,8 @@ export function matcherOf(kind: Subject["kind"], names: readonly string[]): stri
 
 /** One curve for each of these GPUs or hosts. A GPU read by two sources counts once. */
 export function queryOf(
-  { metric, matcher, within, across }: ComparedMetric,
-  kind: Subject["kind"],
+  { metric, matcher, within, across }: CompareMetricSpec,
+  kind: CompareSubject["kind"],
   names: readonly string[],
   rangeMs: number,
 ): string {

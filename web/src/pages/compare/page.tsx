@@ -7,25 +7,25 @@ import type { ChartData } from "../../chart/model.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
-import { useAnswer } from "../../query/use-fetch.ts";
+import { useFetch } from "../../query/use-fetch.ts";
 import { range, rangeMs, timeWindow } from "../../view-state/time.ts";
 import { stepMsFor } from "../../view-state/step.ts";
-import type { Compared } from "./chosen-subjects.ts";
-import { comparedOf, groupsOf } from "./chosen-subjects.ts";
+import type { ChosenSubject } from "./chosen-subjects.ts";
+import { toChosenSubjects, groupSubjects } from "./chosen-subjects.ts";
 import { liveAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";
-import { factsOf } from "./facts.ts";
+import { fetchSubjectFacts } from "./facts.ts";
 import { FactsTable } from "./facts-table.tsx";
 import type { WorkDone } from "./facts-table.tsx";
-import type { ComparedMetric } from "./metrics.ts";
-import { comparedMetrics, isOf, queryOf } from "./metrics.ts";
+import type { CompareMetricSpec } from "./metrics.ts";
+import { compareMetricSpecs, isOf, queryOf } from "./metrics.ts";
 import { Picker } from "./picker.tsx";
 import { Runs } from "./runs.tsx";
 import { Suggestions } from "./suggestions.tsx";
-import type { Ask, Curves } from "../../query/use-curves.ts";
+import type { CurveQuery, Curves } from "../../query/use-curves.ts";
 import { useCurves } from "../../query/use-curves.ts";
 import { chosen, runs, work } from "./view.ts";
-import { Reports, Words } from "./comparison-text.tsx";
+import { Reports, ComparisonText } from "./comparison-text.tsx";
 import { WorkField } from "./work-field.tsx";
 import "./compare.css";
 
@@ -38,7 +38,7 @@ export function Page() {
   useKnownGpus();
   const { fromMs, toMs } = timeWindow.value;
   const stepMs = stepMsFor(rangeMs.value, WIDTH_PX);
-  const compared = comparedOf(chosen(), knownGpus.value, fromMs, stepMs);
+  const compared = toChosenSubjects(chosen(), knownGpus.value, fromMs, stepMs);
   useTitle(compared.length === 0 ? undefined : compared.map(({ label }) => label).join(" beside "));
   return (
     <>
@@ -54,7 +54,7 @@ export function Page() {
 }
 
 interface BesideProps {
-  readonly compared: readonly Compared[];
+  readonly compared: readonly ChosenSubject[];
   readonly fromMs: number;
   readonly toMs: number;
   readonly stepMs: number;
@@ -62,24 +62,25 @@ interface BesideProps {
 
 function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   const grid = gridOf(fromMs, toMs, stepMs);
-  const groups = groupsOf(compared);
+  const groups = groupSubjects(compared);
   const workQuery = work.value.trim();
-  const asks = groups.flatMap((group): Ask[] => {
+  const asks = groups.flatMap((group): CurveQuery[] => {
     const names = group.members.map(({ subject }) => subject.name);
-    return comparedMetrics.map((metric) => ({
+    return compareMetricSpecs.map((metric) => ({
       key: askKey(metric.key, group.members[0]),
       query: queryOf(metric, group.kind, names, rangeMs.value),
       shiftMs: group.shiftMs,
     }));
   });
   const { curves, error, loading } = useCurves(asks, grid);
-  const valuesOf = (metric: ComparedMetric, one: Compared) => valuesIn(curves, metric.key, one);
+  const valuesOf = (metric: CompareMetricSpec, one: ChosenSubject) =>
+    valuesIn(curves, metric.key, one);
   const factsAtMs = Math.floor(toMs / FACTS_EVERY_MS) * FACTS_EVERY_MS;
   const subjects = compared.map(({ key }) => key).join();
-  const facts = useKept(
+  const facts = useLastValue(
     subjects + String(rangeMs.value),
-    useAnswer(JSON.stringify([subjects, factsAtMs, rangeMs.value]), (signal) =>
-      factsOf(groups, rangeMs.value, toMs, signal),
+    useFetch(JSON.stringify([subjects, factsAtMs, rangeMs.value]), (signal) =>
+      fetchSubjectFacts(groups, rangeMs.value, toMs, signal),
     ).value,
   );
   // A range that follows the present is compared anew every so often, one that stands still as it is.
@@ -87,16 +88,16 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
   const asked = useComparison(address);
   const isUnknown = asked.error?.type === "not_found";
-  const comparison = useKept(subjects + workQuery + String(rangeMs.value), asked.value);
+  const comparison = useLastValue(subjects + workQuery + String(rangeMs.value), asked.value);
   const meanOf = (key: string, at: number) =>
     comparison?.metrics.find((metric) => metric.key === key)?.of[at];
-  const told = comparedMetrics.filter(
+  const told = compareMetricSpecs.filter(
     (metric) => curves === undefined || compared.some((one) => valuesOf(metric, one) !== undefined),
   );
   return (
     <>
       {isUnknown && <Empty title={asked.error?.message ?? ""} />}
-      {comparison !== undefined && <Words comparison={comparison} />}
+      {comparison !== undefined && <ComparisonText comparison={comparison} />}
       <FactsTable
         standings={compared.map((one, at) => ({
           compared: one,
@@ -131,19 +132,19 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
 }
 
 /** Keeps the last figures while the next are on their way. */
-function useKept<Value>(key: string, value: Value | undefined): Value | undefined {
+function useLastValue<Value>(key: string, value: Value | undefined): Value | undefined {
   const kept = useRef<{ key: string; value: Value } | undefined>(undefined);
   if (value !== undefined) kept.current = { key, value };
   return kept.current?.key === key ? kept.current.value : undefined;
 }
 
-const askKey = (what: string, one: Compared | undefined): string =>
+const askKey = (what: string, one: ChosenSubject | undefined): string =>
   `${what} ${one?.subject.kind ?? ""} ${one?.shiftMs ?? 0}`;
 
 function valuesIn(
   curves: Curves | undefined,
   what: string,
-  one: Compared,
+  one: ChosenSubject,
 ): Float64Array | undefined {
   return curves?.matrices
     .get(askKey(what, one))
@@ -162,9 +163,9 @@ function workDone(
 }
 
 interface MetricChartProps {
-  readonly metric: ComparedMetric;
+  readonly metric: CompareMetricSpec;
   readonly curves: Curves | undefined;
-  readonly compared: readonly Compared[];
+  readonly compared: readonly ChosenSubject[];
   readonly error: ReturnType<typeof useCurves>["error"];
   readonly loading: boolean;
 }

@@ -5,17 +5,17 @@ import { nameOf, uuidPrefix } from "../../live/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
-import type { Compared } from "./chosen-subjects.ts";
-import type { Subject, When } from "./subject.ts";
+import type { ChosenSubject } from "./chosen-subjects.ts";
+import type { CompareSubject, SubjectTime } from "./subject.ts";
 import { MOST_SUBJECTS, readWhen } from "./subject.ts";
-import type { KeptRun } from "./api.ts";
+import type { RunListing } from "./api.ts";
 import { useRuns } from "./api.ts";
 import { add, remove, runs } from "./view.ts";
 
 const DAY = 86_400_000;
 
 export interface PickerProps {
-  readonly compared: readonly Compared[];
+  readonly compared: readonly ChosenSubject[];
   readonly known: readonly Gpu[];
 }
 
@@ -60,7 +60,7 @@ export function Picker({ compared, known }: PickerProps) {
   );
 }
 
-export const Swatch = ({ compared: { colour, subject } }: { compared: Compared }) => (
+export const Swatch = ({ compared: { colour, subject } }: { compared: ChosenSubject }) => (
   <span
     class="swatch"
     aria-hidden="true"
@@ -120,7 +120,7 @@ function Adder({ known }: { known: readonly Gpu[] }) {
 
 interface Option {
   readonly label: string;
-  readonly subject: Subject;
+  readonly subject: CompareSubject;
 }
 
 function optionsOf(known: readonly Gpu[]): readonly Option[] {
@@ -143,13 +143,13 @@ const matching = (options: readonly Option[], text: string): readonly Option[] =
 };
 
 /** Repeats of one label are one subject: they come and go together. */
-function labelsOf(kept: readonly KeptRun[]): ReadonlyMap<string, readonly string[]> {
+function labelsOf(kept: readonly RunListing[]): ReadonlyMap<string, readonly string[]> {
   const labels = new Map<string, string[]>();
   for (const { id, label } of kept) labels.set(label, [...(labels.get(label) ?? []), id]);
   return labels;
 }
 
-function ChosenRuns({ kept }: { kept: readonly KeptRun[] }) {
+function ChosenRuns({ kept }: { kept: readonly RunListing[] }) {
   const ids = runs.value;
   if (ids.length === 0) return null;
   const known = new Map(kept.map((run) => [run.id, run]));
@@ -176,7 +176,7 @@ function ChosenRuns({ kept }: { kept: readonly KeptRun[] }) {
   );
 }
 
-function RunAdder({ kept }: { kept: readonly KeptRun[] }) {
+function RunAdder({ kept }: { kept: readonly RunListing[] }) {
   const left = [...labelsOf(kept)].filter(([, own]) => !own.every((id) => runs.value.includes(id)));
   if (left.length === 0) return null;
   return (
@@ -204,11 +204,11 @@ function RunAdder({ kept }: { kept: readonly KeptRun[] }) {
 }
 
 /** The first subject once more, as long a time before. */
-function Earlier({ compared }: { compared: readonly Compared[] }) {
+function Earlier({ compared }: { compared: readonly ChosenSubject[] }) {
   const [own, setOwn] = useState(false);
   const [first] = compared;
   if (first === undefined) return null;
-  const again = (when: When | undefined): void => {
+  const again = (when: SubjectTime | undefined): void => {
     if (when !== undefined) add({ ...first.subject, when });
     setOwn(false);
   };

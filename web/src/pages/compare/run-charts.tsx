@@ -2,7 +2,7 @@
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
 import type { Curve } from "../../../../src/runs/compare/curves.ts";
 import type { CompareUnit } from "../../../../src/runs/compare/metrics.ts";
-import { sayNumber, sizeOf } from "../../../../src/runs/compare/quantity.ts";
+import { formatNumber, sizeOf } from "../../../../src/runs/compare/quantity.ts";
 import { pathOf } from "../../../../src/runs/compare/report/time-chart.ts";
 import { ticksOf } from "../../../../src/lake/analyses/report/chart.ts";
 import type { Colour } from "./difference-table.tsx";
@@ -71,7 +71,7 @@ function RunChart({ title, unit, curve, colours }: RunChartProps) {
               y2={y(tick * size.divisor)}
             />
             <text x={edge.left - 6} y={y(tick * size.divisor) + 4} text-anchor="end">
-              {sayNumber(tick)}
+              {formatNumber(tick)}
             </text>
           </g>
         ))}
@@ -84,7 +84,7 @@ function RunChart({ title, unit, curve, colours }: RunChartProps) {
               y={height - 6}
               text-anchor={at === 0 ? "start" : at > 0.95 * seconds ? "end" : "middle"}
             >
-              {`${sayNumber(at)} s`}
+              {`${formatNumber(at)} s`}
             </text>
           ))}
         {runs.map(({ subject, points }, at) => (

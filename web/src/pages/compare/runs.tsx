@@ -4,7 +4,7 @@ import { Empty } from "../../ui/banner.tsx";
 import { runsAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";
 import { RunCharts } from "./run-charts.tsx";
-import { Reports, Words } from "./comparison-text.tsx";
+import { Reports, ComparisonText } from "./comparison-text.tsx";
 
 export function Runs({ ids }: { ids: readonly string[] }) {
   const address = runsAddress(ids);
@@ -15,7 +15,7 @@ export function Runs({ ids }: { ids: readonly string[] }) {
   const colours = value.subjects.map((_, at) => ({ colour: gpuColour(at) }));
   return (
     <>
-      <Words comparison={value} />
+      <ComparisonText comparison={value} />
       <Reports address={address} />
       <RunCharts comparison={value} colours={colours} />
       <DifferenceTable comparison={value} colours={colours} />

@@ -1,7 +1,7 @@
 /** What is compared, kept in the address: `gpus`, `hosts`, `runs`, and a query of the work done. */
 import { list, Param, text } from "../../view-state/param.ts";
 import { setParams } from "../../view-state/address.ts";
-import type { Subject } from "./subject.ts";
+import type { CompareSubject } from "./subject.ts";
 import { MOST_SUBJECTS, subjectKey, subjectsCodec, writeSubject } from "./subject.ts";
 
 const gpuCodec = subjectsCodec("gpu");
@@ -13,10 +13,10 @@ export const runs = new Param("runs", list, "push");
 /** PromQL whose value is work per second, such as `rate(my_tokens_total[1m])`. */
 export const work = new Param("work", text);
 
-export const chosen = (): readonly Subject[] =>
+export const chosen = (): readonly CompareSubject[] =>
   [...gpus.value, ...hosts.value].slice(0, MOST_SUBJECTS);
 
-export function choose(next: readonly Subject[]): void {
+export function choose(next: readonly CompareSubject[]): void {
   const unique = [...new Map(next.map((one) => [subjectKey(one), one])).values()];
   setParams(
     {
@@ -27,8 +27,8 @@ export function choose(next: readonly Subject[]): void {
   );
 }
 
-export const add = (subject: Subject): void => choose([...chosen(), subject]);
-export const remove = (subject: Subject): void =>
+export const add = (subject: CompareSubject): void => choose([...chosen(), subject]);
+export const remove = (subject: CompareSubject): void =>
   choose(
     chosen().filter(
       (one) => writeSubject(one) !== writeSubject(subject) || one.kind !== subject.kind,

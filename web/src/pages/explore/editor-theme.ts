@@ -15,7 +15,7 @@ export const highlighting = HighlightStyle.define([
   { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
 ]);
 
-export const editorLook = EditorView.theme({
+export const editorTheme = EditorView.theme({
   "&": { fontSize: "0.8125rem", backgroundColor: "var(--raised)", color: "var(--text)" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px", borderRadius: "3px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.375rem" },

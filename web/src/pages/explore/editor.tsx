@@ -15,7 +15,7 @@ import { EditorState, Prec, StateEffect } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
 import { useEffect, useRef } from "preact/hooks";
-import { editorLook, highlighting } from "./editor-theme.ts";
+import { editorTheme, highlighting } from "./editor-theme.ts";
 
 export interface EditorProps {
   readonly onChange: (text: string) => void;
@@ -29,7 +29,7 @@ export interface EditorProps {
 }
 
 /** The hub has said something new about the query. */
-const told = StateEffect.define();
+const queryErrorChanged = StateEffect.define();
 
 type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "ran">;
 
@@ -72,7 +72,7 @@ export function Editor({ ran, turn, onChange, onRun, error }: EditorProps) {
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: ran } });
   }, [ran, turn]);
   useEffect(() => {
-    view.current?.dispatch({ effects: told.of(null) });
+    view.current?.dispatch({ effects: queryErrorChanged.of(null) });
   }, [error]);
   return <div class="promql" ref={host} />;
 }
@@ -87,9 +87,9 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
   linter(({ state }) => pointed(state.doc, latest.current), {
     delay: 0,
     needsRefresh: ({ transactions }) =>
-      transactions.some(({ effects }) => effects.some((effect) => effect.is(told))),
+      transactions.some(({ effects }) => effects.some((effect) => effect.is(queryErrorChanged))),
   }),
-  editorLook,
+  editorTheme,
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": "PromQL query" }),
   placeholder("PromQL, such as gpu_power_watts: Enter runs it, Shift Enter breaks the line"),

@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
-import { added, readHistory } from "./history.ts";
+import { addToHistory, readHistory } from "./history.ts";
 
 test("a query run again moves to the front and is there once", () => {
-  expect(added(["a", "b"], "b")).toEqual(["b", "a"]);
+  expect(addToHistory(["a", "b"], "b")).toEqual(["b", "a"]);
 });
 
 test("fifty are kept", () => {
-  const many = Array.from({ length: 60 }, (_, at) => `q${at}`).reduce<readonly string[]>(added, []);
+  const many = Array.from({ length: 60 }, (_, at) => `q${at}`).reduce<readonly string[]>(
+    addToHistory,
+    [],
+  );
   expect([many.length, many[0]]).toEqual([50, "q59"]);
 });
 

@@ -12,5 +12,5 @@ export function readHistory(stored: string | null): readonly string[] {
   }
 }
 
-export const added = (before: readonly string[], query: string): readonly string[] =>
+export const addToHistory = (before: readonly string[], query: string): readonly string[] =>
   [query, ...before.filter((one) => one !== query)].slice(0, MOST);

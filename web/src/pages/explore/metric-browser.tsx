@@ -2,8 +2,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { useJson } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
-import type { MetricFacts, Told } from "./metrics.ts";
-import { found, groups, metricsOf } from "./metrics.ts";
+import type { MetricFacts, MetricMetadataMap } from "./metrics.ts";
+import { searchMetrics, groups, metricsOf } from "./metrics.ts";
 import { run } from "./view.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,7 +15,7 @@ export function MetricBrowser() {
   const { fromMs, toMs } = timeWindow.value;
   // By the hour, so that a live range does not ask every second.
   const [start, end] = [Math.floor(fromMs / HOUR_MS) * 3_600, Math.ceil(toMs / HOUR_MS) * 3_600];
-  const told = useJson<{ data: Told }>("api/v1/metadata");
+  const told = useJson<{ data: MetricMetadataMap }>("api/v1/metadata");
   const names = useJson<{ data: readonly string[] }>(
     `api/v1/label/__name__/values?start=${start}&end=${end}`,
   );
@@ -23,7 +23,7 @@ export function MetricBrowser() {
     () => metricsOf(told.value?.data ?? {}, names.value?.data),
     [told.value, names.value],
   );
-  const shown = found(metrics, typed)
+  const shown = searchMetrics(metrics, typed)
     .filter(({ stored }) => !onlyStored || stored !== false)
     .slice(0, MOST_SHOWN);
   return (

@@ -23,12 +23,12 @@ const groupOf: Readonly<Record<MetricEntry["subject"], MetricGroup>> = {
   self: "gpulse itself",
 };
 
-export type Told = Readonly<
+export type MetricMetadataMap = Readonly<
   Record<string, readonly { type: string; help: string; unit: string }[]>
 >;
 
 export function metricsOf(
-  told: Told,
+  told: MetricMetadataMap,
   names: readonly string[] | undefined,
 ): readonly MetricFacts[] {
   const stored = names === undefined ? undefined : new Set(names);
@@ -61,7 +61,10 @@ export function metricsOf(
 }
 
 /** Every word must occur in name or meaning. */
-export function found(metrics: readonly MetricFacts[], typed: string): readonly MetricFacts[] {
+export function searchMetrics(
+  metrics: readonly MetricFacts[],
+  typed: string,
+): readonly MetricFacts[] {
   const words = typed.toLowerCase().split(/\s+/);
   return metrics.filter(({ name, help }) => {
     const text = `${name} ${help}`.toLowerCase();

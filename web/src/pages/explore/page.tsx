@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import type { Labels } from "../../query/columns.ts";
-import { labelText, telling } from "../../query/label-text.ts";
+import { labelText, differingLabelNames } from "../../query/label-text.ts";
 import { bareCounter, familyOf, unitOf } from "../../query/meaning.ts";
 import { useInstant } from "../../query/use-fetch.ts";
 import { toast } from "../../ui/toast.ts";
@@ -116,7 +116,7 @@ function Answer({ query }: { query: string }) {
 }
 
 const lineLabel = (labels: Labels, all: readonly Labels[]): string =>
-  labelText(labels, telling(all));
+  labelText(labels, differingLabelNames(all));
 
 async function share(): Promise<void> {
   try {

@@ -1,15 +1,15 @@
 /** The answer as a table: a column per label that tells series apart, and the value with its unit. */
 import { formatValue } from "../../../../src/formats/prometheus/number.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { inWords } from "../../format/readable.ts";
-import type { Sample } from "../../query/client.ts";
+import { formatReadable } from "../../format/readable.ts";
+import type { InstantSample } from "../../query/client.ts";
 import { keyOf } from "../../query/columns.ts";
-import { telling } from "../../query/label-text.ts";
+import { differingLabelNames } from "../../query/label-text.ts";
 import { useInstant } from "../../query/use-fetch.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { timeWindow } from "../../view-state/time.ts";
 
 export function ResultsTable({ query, unit }: { query: string; unit: Unit }) {
@@ -28,7 +28,7 @@ export function ResultsTable({ query, unit }: { query: string; unit: Unit }) {
     <>
       <p class="unit">
         {samples.length} {samples.length === 1 ? "value" : "values"}
-        {first === undefined ? "" : ` at ${sayInstant(first.timeMs)}`}
+        {first === undefined ? "" : ` at ${formatInstant(first.timeMs)}`}
       </p>
       {warnings.map((text) => (
         <p key={text} class="warn">
@@ -47,13 +47,13 @@ export function ResultsTable({ query, unit }: { query: string; unit: Unit }) {
 }
 
 function columnsOf(
-  samples: readonly Sample[],
+  samples: readonly InstantSample[],
   unit: Unit,
   times: boolean,
-): readonly TableColumn<Sample>[] {
-  const names = telling(samples.map(({ labels }) => labels));
+): readonly TableColumn<InstantSample>[] {
+  const names = differingLabelNames(samples.map(({ labels }) => labels));
   return [
-    ...names.map((name): TableColumn<Sample> => ({
+    ...names.map((name): TableColumn<InstantSample> => ({
       key: name,
       label: name === "__name__" ? "metric" : name,
       cell: ({ labels }) => labels[name] ?? <span class="unit">–</span>,
@@ -64,8 +64,8 @@ function columnsOf(
           {
             key: "time",
             label: "time",
-            cell: ({ timeMs }: Sample) => sayInstant(timeMs),
-            by: ({ timeMs }: Sample) => timeMs,
+            cell: ({ timeMs }: InstantSample) => formatInstant(timeMs),
+            by: ({ timeMs }: InstantSample) => timeMs,
           },
         ]
       : []),
@@ -73,7 +73,7 @@ function columnsOf(
       key: "value",
       label: "value",
       numeric: true,
-      cell: ({ value, text }) => (Number.isNaN(value) ? text : inWords(value, unit)),
+      cell: ({ value, text }) => (Number.isNaN(value) ? text : formatReadable(value, unit)),
       by: ({ value }) => value,
       rowTip: ({ value }) => formatValue(value),
     },

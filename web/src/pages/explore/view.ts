@@ -1,8 +1,8 @@
 /** What Explore shows, kept in the address; and the queries of before, kept in this browser. */
 import { signal } from "@preact/signals";
 import { Param, oneOf, text } from "../../view-state/param.ts";
-import { recall, remember } from "../../view-state/preferences.ts";
-import { added, readHistory } from "./history.ts";
+import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
+import { addToHistory, readHistory } from "./history.ts";
 
 /** The query that was run. */
 export const expr = new Param("expr", text, "push");
@@ -16,7 +16,7 @@ export const setDraft = (typed: string): void => {
 export const turn = signal(0);
 
 const KEY = "gpulse.queries";
-export const queries = signal(readHistory(recall(KEY)));
+export const queries = signal(readHistory(readStoredText(KEY)));
 
 /** Without a query: what stands in the editor. */
 export function run(query: string = draft): void {
@@ -24,11 +24,11 @@ export function run(query: string = draft): void {
   expr.value = wanted;
   turn.value += 1;
   if (wanted === "") return;
-  queries.value = added(queries.value, wanted);
-  remember(KEY, JSON.stringify(queries.value));
+  queries.value = addToHistory(queries.value, wanted);
+  writeStoredText(KEY, JSON.stringify(queries.value));
 }
 
 export function forgetQueries(): void {
   queries.value = [];
-  remember(KEY, "[]");
+  writeStoredText(KEY, "[]");
 }

@@ -5,7 +5,7 @@ import { knownGpus, severalHosts } from "../../query/known-gpus.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import type { Attention } from "./attention.ts";
-import { alertLine, attentionTo, named } from "./attention.ts";
+import { alertLine, findAttention, formatGpuName } from "./attention.ts";
 import { filter } from "./view.ts";
 
 const MOST_LINES = 4;
@@ -13,7 +13,7 @@ const MOST_NAMED = 4;
 
 export function AttentionBanner() {
   const alerts = alertLine(useAlerts().value ?? []);
-  const lines = attentionTo(knownGpus.value, hubNowMs.value);
+  const lines = findAttention(knownGpus.value, hubNowMs.value);
   const more = lines.slice(MOST_LINES);
   if (lines.length === 0 && alerts === undefined) return null;
   return (
@@ -64,7 +64,7 @@ function Line({ line: { level, title, says, gpus, filter: words } }: { line: Att
       {gpus.slice(0, MOST_NAMED).map((gpu, at) => (
         <span key={gpu.id}>
           {at > 0 && ", "}
-          <a href={hrefOf("gpu", { uuid: gpu.id })}>{named(gpu, severalHosts.value)}</a>
+          <a href={hrefOf("gpu", { uuid: gpu.id })}>{formatGpuName(gpu, severalHosts.value)}</a>
         </span>
       ))}
       {rest > 0 && ` and ${rest} more`}

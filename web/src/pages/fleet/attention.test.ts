@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../live/sample-gpu.ts";
 import type { ActiveAlert } from "../../query/alert.ts";
-import { alertLine, attentionTo } from "./attention.ts";
+import { alertLine, findAttention } from "./attention.ts";
 
 const alert = (alertname: string, severity: string, state: ActiveAlert["state"] = "firing") => ({
   labels: { alertname, severity },
@@ -11,7 +11,7 @@ const alert = (alertname: string, severity: string, state: ActiveAlert["state"] 
 });
 
 test("the worst comes first, the same trouble is one line, and what is usual is none", () => {
-  const lines = attentionTo(
+  const lines = findAttention(
     [
       sampleGpu({ index: 0, row: { throttle: ["power_cap"] } }),
       sampleGpu({ index: 1, row: { throttle: ["thermal"] } }),
@@ -27,7 +27,7 @@ test("the worst comes first, the same trouble is one line, and what is usual is 
 });
 
 test("errors that ECC could not mend are one line, however many each GPU has", () => {
-  const lines = attentionTo(
+  const lines = findAttention(
     [3, 5].map((eccUncorrected, index) => sampleGpu({ index, readings: { eccUncorrected } })),
     0,
   );

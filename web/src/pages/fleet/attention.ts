@@ -17,7 +17,7 @@ export interface Attention {
 
 const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
 
-export function attentionTo(gpus: readonly Gpu[], nowMs: number): readonly Attention[] {
+export function findAttention(gpus: readonly Gpu[], nowMs: number): readonly Attention[] {
   const found = new Map<string, { level: Level; says: string; gpus: Gpu[] }>();
   const add = (title: string, level: Level, says: string, gpu: Gpu): void => {
     const known = found.get(title);
@@ -77,5 +77,5 @@ export function alertLine(alerts: readonly ActiveAlert[]): AlertLine | undefined
   };
 }
 
-export const named = (gpu: Gpu, withHost: boolean): string =>
+export const formatGpuName = (gpu: Gpu, withHost: boolean): string =>
   withHost ? `${gpu.device.host} #${gpu.device.index}` : nameOf(gpu);

@@ -16,13 +16,13 @@ import {
 } from "../../live/gpu.ts";
 import type { SortKey } from "./sort.ts";
 import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
-import { age, inColumn, written } from "../../format/quantity.ts";
-import { fleet, hubNowMs, unheardMs } from "../../live/feed.ts";
+import { age, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
+import { fleet, hubNowMs, feedDelayMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";
 import { Spark } from "./spark.tsx";
 import { Absent, Bar, Value } from "../../ui/value.tsx";
 
-export interface Column {
+export interface FleetColumn {
   readonly key: SortKey;
   readonly label: string;
   /** Which catalogue metric explains the head. */
@@ -38,7 +38,7 @@ export interface Column {
   readonly tip?: (gpu: Gpu) => string;
 }
 
-export const columns: readonly Column[] = [
+export const columns: readonly FleetColumn[] = [
   { key: "gpu", label: "GPU", cell: (gpu) => <GpuName gpu={gpu} /> },
   {
     key: "utilization",
@@ -141,7 +141,7 @@ export const columns: readonly Column[] = [
       row.ageMs.fast === undefined ? (
         <Absent reason="stale" />
       ) : (
-        <span class="unit">{age(row.ageMs.fast + unheardMs.value)}</span>
+        <span class="unit">{age(row.ageMs.fast + feedDelayMs.value)}</span>
       ),
   },
 ];
@@ -167,7 +167,7 @@ function temperatureTip(gpu: Gpu): string {
     say("memory", read(gpu, "temperatureMemory"), "celsius"),
     say("slows down at", gpu.device.facts.limitSlowdown, "celsius"),
     typeof margin === "number" && margin > 0
-      ? `${written(inColumn(margin, "celsius"))} below ${typeof gpu.device.facts.limitSlowdown === "number" ? "that" : "slowing down"}`
+      ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below ${typeof gpu.device.facts.limitSlowdown === "number" ? "that" : "slowing down"}`
       : "",
     provenance(gpu),
   );
@@ -176,12 +176,16 @@ function temperatureTip(gpu: Gpu): string {
 /** Where a number comes from and how old it is. */
 function provenance({ device, row }: Gpu): string {
   if (row.ageMs.fast === undefined) return "";
-  return `${device.source} · ${age(row.ageMs.fast + unheardMs.value)} ago`;
+  return `${device.source} · ${age(row.ageMs.fast + feedDelayMs.value)} ago`;
 }
 
-function say(label: string, value: WireValue, unit: Parameters<typeof inColumn>[1]): string {
+function say(
+  label: string,
+  value: WireValue,
+  unit: Parameters<typeof toColumnQuantity>[1],
+): string {
   if (typeof value !== "number") return "";
-  const shown = written(inColumn(value, unit));
+  const shown = formatWithUnit(toColumnQuantity(value, unit));
   return unit === "ratio" ? `${shown} ${label}` : `${label} ${shown}`;
 }
 
@@ -191,7 +195,7 @@ const limitOr = (limit: WireValue, otherwise: number): number =>
   typeof limit === "number" ? limit : otherwise;
 
 /** What the metric means, in the catalogue's words. */
-export function helpOf({ metric, help }: Column): string | undefined {
+export function helpOf({ metric, help }: FleetColumn): string | undefined {
   if (help !== undefined) return help;
   const told = fleet.value?.columns.find(({ key }) => key === metric);
   return told === undefined ? undefined : `${told.help}\n${told.metric}`;

@@ -1,6 +1,6 @@
 /** Energy of today and its cost, with the price to set. */
 import { useState } from "preact/hooks";
-import { fixed } from "../../format/quantity.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { price, setPrice, useEnergyToday } from "./energy.ts";
@@ -23,7 +23,7 @@ export function EnergyFigure() {
       value={
         energy === undefined
           ? undefined
-          : { text: fixed(energy.kilowattHours, digits), unit: "kWh" }
+          : { text: formatFixedPoint(energy.kilowattHours, digits), unit: "kWh" }
       }
       tip={
         energy === undefined
@@ -32,7 +32,8 @@ export function EnergyFigure() {
       }
     >
       <p class="aside cost">
-        {cost !== undefined && `${fixed(cost, cost < 100 ? 2 : 0)} ${set?.currency ?? ""} `}
+        {cost !== undefined &&
+          `${formatFixedPoint(cost, cost < 100 ? 2 : 0)} ${set?.currency ?? ""} `}
         <button type="button" class="link" onClick={() => setOpen(true)}>
           {set === undefined
             ? "set a price for the cost"

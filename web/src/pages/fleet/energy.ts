@@ -1,15 +1,15 @@
 /** Energy since midnight, and what it costs at the price the person set. */
 import { signal } from "@preact/signals";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
-import { useAnswer } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
+import { useFetch } from "../../query/use-fetch.ts";
 import { queryInstant } from "../../query/client.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { idOfLabels, uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
 import type { Price } from "./price.ts";
 import { readPrice } from "./price.ts";
-import { recall, remember } from "../../view-state/preferences.ts";
+import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 
 const EVERY_MS = 60_000;
 const JOULES_PER_KWH = 3_600_000;
@@ -23,9 +23,9 @@ export interface Energy {
 }
 
 /** The device's own counter where it has one; else what gpulse adds up from its power. */
-export function useEnergyToday(): AnswerState<Energy | undefined> {
+export function useEnergyToday(): FetchState<Energy | undefined> {
   const day = new Date(hubTimeMs()).toDateString();
-  return useAnswer(`energy ${day} ${liveness.value === "connecting"}`, energyToday, EVERY_MS);
+  return useFetch(`energy ${day} ${liveness.value === "connecting"}`, energyToday, EVERY_MS);
 }
 
 async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
@@ -54,7 +54,7 @@ async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
 }
 
 const STORED = "gpulse.kwh";
-const stored = signal(recall(STORED) ?? "");
+const stored = signal(readStoredText(STORED) ?? "");
 
 /** The address wins: a shared link shows what was shared. */
 export const price = (): Price | undefined =>
@@ -62,6 +62,6 @@ export const price = (): Price | undefined =>
 
 export function setPrice(text: string): void {
   stored.value = text.trim();
-  remember(STORED, stored.value);
+  writeStoredText(STORED, stored.value);
   setParams({ kwh: undefined }, "replace");
 }

@@ -1,11 +1,11 @@
 /** One figure of the line of totals: name, value with unit, and a word beneath. */
 import type { ComponentChildren } from "preact";
-import type { Quantity } from "../../format/quantity.ts";
+import type { FormattedQuantity } from "../../format/quantity.ts";
 
 export function Figure(props: {
   label: string;
   family?: string;
-  value: Quantity | undefined;
+  value: FormattedQuantity | undefined;
   tip?: string;
   children?: ComponentChildren;
 }) {

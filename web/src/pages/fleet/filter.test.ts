@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filtered } from "./filter.ts";
+import { filterGpus } from "./filter.ts";
 import { sampleGpu } from "../../live/sample-gpu.ts";
 
 const fleet = [
@@ -38,5 +38,5 @@ test.each([
   ["clock>1900", [1]],
   ["speed>3", []],
 ])("'%s' leaves %j: what is absent is neither more nor less", (text, indexes) => {
-  expect(filtered(fleet, text, 0).map(({ device }) => device.index)).toEqual(indexes);
+  expect(filterGpus(fleet, text, 0).map(({ device }) => device.index)).toEqual(indexes);
 });

@@ -30,7 +30,7 @@ const comparisons: Readonly<Record<string, (left: number, right: number) => bool
 
 export type LabelsOf = (id: string) => Labels | undefined;
 
-export function filtered(
+export function filterGpus(
   gpus: readonly Gpu[],
   text: string,
   nowMs: number,

@@ -9,7 +9,7 @@ import { GroupRow } from "./group-row.tsx";
 import { rangeColumns } from "./range-columns.tsx";
 import { useStatistics } from "./statistics.ts";
 import { goTo } from "../../view-state/address.ts";
-import type { Column } from "./columns.tsx";
+import type { FleetColumn } from "./columns.tsx";
 import { columns, helpOf } from "./columns.tsx";
 import { useRowHeight, useWindow } from "../../ui/window.ts";
 
@@ -73,10 +73,10 @@ export function FleetTable() {
   );
 }
 
-const classOf = ({ key, numeric, class: own }: Column): string =>
+const classOf = ({ key, numeric, class: own }: FleetColumn): string =>
   `${own ?? `c-${key}`}${numeric === true ? " numeric" : ""}`;
 
-function Head({ column }: { column: Column }) {
+function Head({ column }: { column: FleetColumn }) {
   const { key, label, says } = column;
   const by = sort.value.key === key;
   return (
@@ -109,7 +109,7 @@ function Row({
 }: {
   gpu: Gpu;
   index: number;
-  columns: readonly Column[];
+  columns: readonly FleetColumn[];
 }) {
   const { id } = gpu;
   const open = selected.value === id;

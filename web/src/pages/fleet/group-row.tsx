@@ -1,25 +1,33 @@
 /** The head of a group in the table: its name, and the group in figures. Folds its GPUs away. */
-import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
-import type { Group } from "./group.ts";
-import { summaryOf } from "./group.ts";
+import {
+  formatFixedPoint,
+  toColumnQuantity,
+  toTotalQuantity,
+  formatWithUnit,
+} from "../../format/quantity.ts";
+import type { GpuGroup } from "./group.ts";
+import { summarizeGroup } from "./group.ts";
 import { toggleGroup } from "./view.ts";
 
 interface GroupRowProps {
-  readonly group: Group;
+  readonly group: GpuGroup;
   readonly open: boolean;
   readonly index: number;
 }
 
 export function GroupRow({ group, open, index }: GroupRowProps) {
-  const { count, active, lost, utilizationRatio, powerWatts, hottestCelsius } = summaryOf(group);
+  const { count, active, lost, utilizationRatio, powerWatts, hottestCelsius } =
+    summarizeGroup(group);
   const parts = [
-    `${fixed(count, 0)} ${count === 1 ? "GPU" : "GPUs"}`,
-    `${fixed(active, 0)} active`,
+    `${formatFixedPoint(count, 0)} ${count === 1 ? "GPU" : "GPUs"}`,
+    `${formatFixedPoint(active, 0)} active`,
     utilizationRatio === undefined
       ? ""
-      : `${written(inColumn(utilizationRatio, "ratio"))} mean utilisation`,
-    powerWatts === undefined ? "" : written(inTotal(powerWatts, "watts")),
-    hottestCelsius === undefined ? "" : `up to ${written(inColumn(hottestCelsius, "celsius"))}`,
+      : `${formatWithUnit(toColumnQuantity(utilizationRatio, "ratio"))} mean utilisation`,
+    powerWatts === undefined ? "" : formatWithUnit(toTotalQuantity(powerWatts, "watts")),
+    hottestCelsius === undefined
+      ? ""
+      : `up to ${formatWithUnit(toColumnQuantity(hottestCelsius, "celsius"))}`,
   ].filter((part) => part !== "");
   return (
     <tr class="group" aria-rowindex={index}>

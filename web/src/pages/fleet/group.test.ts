@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../live/sample-gpu.ts";
-import { grouped, groupings, summaryOf } from "./group.ts";
+import { groupGpus, groupings, summarizeGroup } from "./group.ts";
 
 const gpus = [
   sampleGpu({ index: 0, host: "b", readings: { utilization: 0.5, power: 100 } }),
@@ -11,7 +11,7 @@ const gpus = [
 const labels = { rack: "r1", uuid: "x", gpu: "0", job: "node" };
 
 test("groups stand in the order people count, GPUs keep theirs", () => {
-  const found = grouped(gpus, "host", () => undefined);
+  const found = groupGpus(gpus, "host", () => undefined);
   expect(found.map(({ name, gpus: own }) => [name, own.length])).toEqual([
     ["a9", 1],
     ["a10", 1],
@@ -21,7 +21,7 @@ test("groups stand in the order people count, GPUs keep theirs", () => {
 
 test("a label of the store groups as well, and who has none is a group too", () => {
   const first = gpus[0]?.id;
-  const found = grouped(gpus, "rack", (id) => (id === first ? labels : undefined));
+  const found = groupGpus(gpus, "rack", (id) => (id === first ? labels : undefined));
   expect(found.map(({ name }) => name)).toEqual(["no rack", "r1"]);
 });
 
@@ -33,7 +33,7 @@ test("what tells single GPUs apart is no grouping", () => {
 });
 
 test("a group's sums leave out who does not tell, and nobody telling is not zero", () => {
-  expect(summaryOf({ name: "", gpus })).toMatchObject({
+  expect(summarizeGroup({ name: "", gpus })).toMatchObject({
     count: 4,
     active: 1,
     lost: 1,

@@ -32,13 +32,17 @@ export function groupOf(gpu: Gpu, by: string, labelsOf: LabelsOf): string {
   return told === undefined || told === "" ? `no ${by}` : told;
 }
 
-export interface Group {
+export interface GpuGroup {
   readonly name: string;
   readonly gpus: readonly Gpu[];
 }
 
 /** In the order in which names are read; GPUs keep theirs. */
-export function grouped(gpus: readonly Gpu[], by: string, labelsOf: LabelsOf): readonly Group[] {
+export function groupGpus(
+  gpus: readonly Gpu[],
+  by: string,
+  labelsOf: LabelsOf,
+): readonly GpuGroup[] {
   const found = new Map<string, Gpu[]>();
   for (const gpu of gpus) {
     const name = groupOf(gpu, by, labelsOf);
@@ -63,7 +67,7 @@ export interface GroupSummary {
   readonly hottestCelsius: number | undefined;
 }
 
-export function summaryOf({ gpus }: Group): GroupSummary {
+export function summarizeGroup({ gpus }: GpuGroup): GroupSummary {
   const utilization = numbers(gpus.map((gpu) => read(gpu, "utilization")));
   const power = numbers(gpus.map((gpu) => read(gpu, "power")));
   const heat = numbers(gpus.map(temperature));

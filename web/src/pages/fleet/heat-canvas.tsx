@@ -3,12 +3,12 @@
  * real button lies over the cell that is pointed at or walked to by keys, so that each is still named and can be pressed.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { resolved } from "../../chart/colour.ts";
+import { resolveColour } from "../../chart/colour.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useWidth } from "../../ui/use-size.ts";
 import { dark } from "../../view-state/preferences.ts";
 import type { HeatScale } from "./heat.ts";
-import { heatShade, sayCell } from "./heat-cell.ts";
+import { heatShade, describeCell } from "./heat-cell.ts";
 import { cursor, selected } from "./view.ts";
 
 const STEP_PERCENT = 5;
@@ -42,7 +42,7 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
   }, [wantsFocus, at]);
   const pointed = Math.min(at, gpus.length - 1);
   const gpu = gpus[pointed];
-  const says = gpu === undefined ? "" : sayCell(gpu, scale);
+  const says = gpu === undefined ? "" : describeCell(gpu, scale);
   const walk = (event: KeyboardEvent): void => {
     const by = {
       ArrowRight: 1,
@@ -107,12 +107,16 @@ interface Colours {
 function coloursOf(within: HTMLElement): Colours {
   const host = within.parentElement ?? within;
   const shades = Array.from({ length: 100 / STEP_PERCENT + 1 }, (_, step) =>
-    resolved(
+    resolveColour(
       `color-mix(in oklab, var(--heat-high) ${step * STEP_PERCENT}%, var(--heat-low))`,
       host,
     ),
   );
-  return { shades, line: resolved("var(--line)", host), bad: resolved("var(--bad)", host) };
+  return {
+    shades,
+    line: resolveColour("var(--line)", host),
+    bad: resolveColour("var(--bad)", host),
+  };
 }
 
 interface Picture {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../live/sample-gpu.ts";
-import { heatShade, sayCell } from "./heat-cell.ts";
+import { heatShade, describeCell } from "./heat-cell.ts";
 import { heatScales } from "./heat.ts";
 
 const scale = heatScales.utilization;
@@ -17,5 +17,5 @@ test.each([
 ] as const)("a GPU with %j is %j", (sample, shade, says) => {
   const gpu = sampleGpu(sample);
   expect(heatShade(gpu, scale, 10)).toEqual(shade);
-  expect(sayCell(gpu, scale)).toContain(says);
+  expect(describeCell(gpu, scale)).toContain(says);
 });

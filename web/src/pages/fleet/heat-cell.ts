@@ -1,5 +1,5 @@
 /** What one cell of the heatmap shows of its GPU. Pure. */
-import { sayAbsence } from "../../format/absence.ts";
+import { describeAbsence } from "../../format/absence.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { nameOf } from "../../live/gpu.ts";
 import type { HeatScale } from "./heat.ts";
@@ -23,8 +23,8 @@ const lost: HeatShade = { kind: "lost", share: undefined };
 const absent: HeatShade = { kind: "absent", share: undefined };
 
 /** Apart from the shade: words for two thousand cells a second would cost more than drawing them. */
-export function sayCell(gpu: Gpu, scale: HeatScale): string {
+export function describeCell(gpu: Gpu, scale: HeatScale): string {
   if (gpu.state === "lost" || gpu.state === "silent") return `${nameOf(gpu)}: ${gpu.state}`;
   const ratio = scale.ratio(gpu);
-  return `${nameOf(gpu)}: ${typeof ratio === "number" ? scale.say(gpu, 1) : `n/a. ${sayAbsence(ratio)}`}`;
+  return `${nameOf(gpu)}: ${typeof ratio === "number" ? scale.say(gpu, 1) : `n/a. ${describeAbsence(ratio)}`}`;
 }

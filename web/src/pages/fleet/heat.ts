@@ -2,7 +2,7 @@
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryRatio, powerRatio, read, temperature, temperatureRatio } from "../../live/gpu.ts";
-import { inColumn, written } from "../../format/quantity.ts";
+import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 
 export const heatKeys = ["utilization", "memory", "power", "temperature"] as const;
 export type HeatKey = (typeof heatKeys)[number];
@@ -21,7 +21,7 @@ export interface HeatScale {
 function percent(value: WireValue, step: number): string {
   if (typeof value !== "number") return "no reading";
   const rounded = Math.round((value * 100) / step) * step;
-  return `${step === 1 ? "" : "about "}${written(inColumn(rounded / 100, "ratio"))}`;
+  return `${step === 1 ? "" : "about "}${formatWithUnit(toColumnQuantity(rounded / 100, "ratio"))}`;
 }
 
 export const heatScales: Readonly<Record<HeatKey, HeatScale>> = {
@@ -61,7 +61,9 @@ export const heatScales: Readonly<Record<HeatKey, HeatScale>> = {
     },
     say: (gpu) => {
       const now = temperature(gpu);
-      return typeof now === "number" ? written(inColumn(now, "celsius")) : "no reading";
+      return typeof now === "number"
+        ? formatWithUnit(toColumnQuantity(now, "celsius"))
+        : "no reading";
     },
   },
 };

@@ -6,7 +6,7 @@ import type { HeatScale } from "./heat.ts";
 import { heatKeys, heatScales } from "./heat.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import type { HeatShade } from "./heat-cell.ts";
-import { heatShade, sayCell } from "./heat-cell.ts";
+import { heatShade, describeCell } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
 
@@ -108,7 +108,7 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
           index={size === "large" ? gpu.device.index : undefined}
           reachable={at === Math.min(focused, gpus.length - 1)}
           {...heatShade(gpu, scale, 1)}
-          says={sayCell(gpu, scale)}
+          says={describeCell(gpu, scale)}
         />
       ))}
     </div>

@@ -3,12 +3,12 @@ import type { HistoryKey, WireValue } from "../../../../src/view/live/protocol.t
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { findGpu, memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";
-import { inColumn, written } from "../../format/quantity.ts";
+import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { selected } from "./view.ts";
-import { linePath, summaryOf } from "./spark-path.ts";
+import { linePath, summarizePoints } from "./spark-path.ts";
 import { Value } from "../../ui/value.tsx";
 
 export function Inspector() {
@@ -120,7 +120,7 @@ const [WIDTH, HEIGHT] = [300, 72];
 
 function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }: ChartProps) {
   const points = history.read(gpu.id, metric, endSecond.value, HISTORY_SECONDS);
-  const summary = summaryOf(points);
+  const summary = summarizePoints(points);
   const limitNow = typeof limit === "number" ? limit : undefined;
   const max = top ?? Math.max((limitNow ?? 0) * 1.08, summary?.max ?? 1);
   const path = linePath(points, {
@@ -132,7 +132,7 @@ function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }
   });
   const limitY =
     limitNow === undefined ? undefined : HEIGHT * (1 - (limitNow - bottom) / (max - bottom));
-  const short = (value: number): string => inColumn(value, unit).text;
+  const short = (value: number): string => toColumnQuantity(value, unit).text;
   return (
     <figure data-family={family}>
       <figcaption>
@@ -158,7 +158,7 @@ function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }
           </span>
         )}
         {limitNow !== undefined && (
-          <span class="limit-text">limit {written(inColumn(limitNow, unit))}</span>
+          <span class="limit-text">limit {formatWithUnit(toColumnQuantity(limitNow, unit))}</span>
         )}
       </p>
     </figure>

@@ -1,11 +1,11 @@
 /** The table's columns for figures over the range: now, least, mean and most of each reading. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { inColumn } from "../../format/quantity.ts";
+import { toColumnQuantity } from "../../format/quantity.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { read, temperature } from "../../live/gpu.ts";
 import { Absent } from "../../ui/value.tsx";
-import type { Column } from "./columns.tsx";
+import type { FleetColumn } from "./columns.tsx";
 import { columns } from "./columns.tsx";
 import type { StatKey } from "./stat-columns.ts";
 import { statNames } from "./stat-columns.ts";
@@ -27,19 +27,19 @@ const stats: readonly Stat[] = [
 
 const words = { min: "least", avg: "mean", max: "most" } as const;
 
-export const rangeColumns: readonly Column[] = [
+export const rangeColumns: readonly FleetColumn[] = [
   ...columns.filter(({ key }) => key === "gpu"),
-  ...stats.flatMap(({ key, label, unit, now }): Column[] => [
+  ...stats.flatMap(({ key, label, unit, now }): FleetColumn[] => [
     {
       key,
-      label: `${label} ${inColumn(0, unit).unit}`,
+      label: `${label} ${toColumnQuantity(0, unit).unit}`,
       family: key,
       numeric: true,
       class: "c-stat c-first",
       help: `${label}, now`,
       cell: (gpu) => <Plain value={now(gpu)} unit={unit} />,
     },
-    ...statNames.map((name): Column => ({
+    ...statNames.map((name): FleetColumn => ({
       key: `${key}.${name}`,
       label: name,
       says: `${label} ${name}`,
@@ -61,7 +61,7 @@ export const rangeColumns: readonly Column[] = [
 /** The unit is in the head, and beside the value where the head has no room. */
 function Plain({ value, unit }: { value: WireValue; unit: Unit }) {
   if (typeof value !== "number") return <Absent reason={value} />;
-  const shown = inColumn(value, unit);
+  const shown = toColumnQuantity(value, unit);
   return (
     <>
       {shown.text}

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../live/sample-gpu.ts";
 import type { SortKey } from "./sort.ts";
-import { nextSort, sorted } from "./sort.ts";
+import { nextSort, sortFleet } from "./sort.ts";
 
 const fleet = [
   sampleGpu({ index: 2, readings: { power: 300, temperatureEdge: 60 }, row: { job: "b-job" } }),
@@ -9,7 +9,7 @@ const fleet = [
   sampleGpu({ index: 0, readings: { power: 500, temperatureEdge: 60 }, row: { job: "a-job" } }),
 ];
 const order = (key: SortKey, descending: boolean) =>
-  sorted(fleet, { key, descending }, 0).map(({ device }) => device.index);
+  sortFleet(fleet, { key, descending }, 0).map(({ device }) => device.index);
 
 test.each<[SortKey, boolean, number[]]>([
   ["gpu", false, [0, 2, 10]],
@@ -26,7 +26,7 @@ test.each<[SortKey, boolean, number[]]>([
 test("hosts sort as people count", () => {
   const hosts = ["node-10", "node-9"].map((host) => sampleGpu({ host }));
   expect(
-    sorted(hosts, { key: "gpu", descending: false }, 0).map(({ device }) => device.host),
+    sortFleet(hosts, { key: "gpu", descending: false }, 0).map(({ device }) => device.host),
   ).toEqual(["node-9", "node-10"]);
 });
 

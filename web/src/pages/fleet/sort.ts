@@ -4,7 +4,7 @@ import type { Gpu } from "../../live/gpu.ts";
 import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
 import { severity } from "../../live/gpu-status.ts";
 import type { Codec } from "../../view-state/param.ts";
-import type { StatColumn, Statistics } from "./stat-columns.ts";
+import type { StatColumn, FleetStatistics } from "./stat-columns.ts";
 import { statKeys, statNames } from "./stat-columns.ts";
 
 export const sortKeys = [
@@ -25,15 +25,15 @@ export const statColumns: readonly StatColumn[] = statKeys.flatMap((key) =>
   statNames.map((name): StatColumn => `${key}.${name}`),
 );
 
-export interface Sort {
+export interface FleetSort {
   readonly key: SortKey;
   readonly descending: boolean;
 }
 
-export const firstSort: Sort = { key: "gpu", descending: false };
+export const firstSort: FleetSort = { key: "gpu", descending: false };
 
 /** In the address as `power`, or `-power` for most first. */
-export const sortCodec: Codec<Sort> = {
+export const sortCodec: Codec<FleetSort> = {
   read: (given) => {
     const [, minus = "", name = ""] = /^(-?)(.*)$/.exec(given ?? "") ?? [];
     const key =
@@ -45,16 +45,16 @@ export const sortCodec: Codec<Sort> = {
 };
 
 /** The same column again turns round; another starts the way people mean it: most first for numbers, A first for names. */
-export function nextSort(now: Sort, key: SortKey): Sort {
+export function nextSort(now: FleetSort, key: SortKey): FleetSort {
   if (now.key === key) return { key, descending: !now.descending };
   return { key, descending: key !== "gpu" && key !== "job" };
 }
 
-export function sorted(
+export function sortFleet(
   gpus: readonly Gpu[],
-  { key, descending }: Sort,
+  { key, descending }: FleetSort,
   nowMs: number,
-  statistics: Statistics = new Map(),
+  statistics: FleetStatistics = new Map(),
 ): Gpu[] {
   const keyed = gpus.map((gpu) => ({ gpu, by: sortValue(gpu, key, nowMs, statistics) }));
   const sign = descending ? -1 : 1;
@@ -72,7 +72,7 @@ type Comparable = number | string | undefined;
 
 const isStat = (key: SortKey): key is StatColumn => key.includes(".");
 
-function sortValue(gpu: Gpu, key: SortKey, nowMs: number, statistics: Statistics): Comparable {
+function sortValue(gpu: Gpu, key: SortKey, nowMs: number, statistics: FleetStatistics): Comparable {
   if (isStat(key)) return statistics.get(key)?.get(gpu.id);
   switch (key) {
     case "gpu":

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linePath, summaryOf } from "./spark-path.ts";
+import { linePath, summarizePoints } from "./spark-path.ts";
 
 const plot = { width: 8, height: 10, min: 0, max: 10, endSecond: 104 };
 
@@ -34,7 +34,7 @@ test("a span keeps its mean while the window moves on", () => {
 });
 
 test("a summary leaves gaps out", () => {
-  expect(summaryOf([2, null, 6])).toEqual({ now: 6, min: 2, max: 6, mean: 4 });
-  expect(summaryOf([2, null])?.now).toBeNull();
-  expect(summaryOf([null])).toBeUndefined();
+  expect(summarizePoints([2, null, 6])).toEqual({ now: 6, min: 2, max: 6, mean: 4 });
+  expect(summarizePoints([2, null])?.now).toBeNull();
+  expect(summarizePoints([null])).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /** Turns points into SVG path data. A gap in the data is a gap in the line. */
 
-export interface Plot {
+export interface SparkGeometry {
   readonly width: number;
   readonly height: number;
   /** The values at the bottom and the top edge. */
@@ -18,7 +18,7 @@ interface Dot {
   readonly value: number;
 }
 
-export function linePath(points: readonly (number | null)[], plot: Plot): string {
+export function linePath(points: readonly (number | null)[], plot: SparkGeometry): string {
   const perBucket = Math.max(1, Math.ceil(points.length / plot.width));
   const dots = bucketed(points, perBucket, plot.endSecond);
   const span = Math.max(1, points.length - 1);
@@ -58,7 +58,7 @@ function bucketed(points: readonly (number | null)[], perBucket: number, endSeco
 
 const short = (value: number): string => String(Math.round(value * 10) / 10);
 
-export interface Summary {
+export interface SparkSummary {
   readonly now: number | null;
   readonly min: number;
   readonly max: number;
@@ -66,7 +66,7 @@ export interface Summary {
 }
 
 /** Undefined where there is no point at all. */
-export function summaryOf(points: readonly (number | null)[]): Summary | undefined {
+export function summarizePoints(points: readonly (number | null)[]): SparkSummary | undefined {
   const known = points.filter((value) => value !== null);
   if (known.length === 0) return undefined;
   return {

@@ -7,4 +7,4 @@ export type StatName = (typeof statNames)[number];
 export type StatColumn = `${StatKey}.${StatName}`;
 
 /** By column, then by the id of the GPU. */
-export type Statistics = ReadonlyMap<StatColumn, ReadonlyMap<string, number>>;
+export type FleetStatistics = ReadonlyMap<StatColumn, ReadonlyMap<string, number>>;

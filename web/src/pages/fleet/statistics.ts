@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { liveness } from "../../live/feed.ts";
 import { queryInstant } from "../../query/client.ts";
 import { idOfLabels } from "../../query/stored.ts";
-import type { StatColumn, StatKey, Statistics } from "./stat-columns.ts";
+import type { StatColumn, StatKey, FleetStatistics } from "./stat-columns.ts";
 import { statKeys, statNames } from "./stat-columns.ts";
 import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
 
@@ -15,8 +15,8 @@ const series: Readonly<Record<StatKey, string>> = {
   temperature: `gpu_temperature_celsius{sensor=~"edge|hotspot"}`,
 };
 
-export const statistics = signal<Statistics>(new Map());
-export const statisticsTrouble = signal<string | undefined>(undefined);
+export const statistics = signal<FleetStatistics>(new Map());
+export const statisticsError = signal<string | undefined>(undefined);
 
 /** Every sample of every GPU is read for it: seldom enough that the hub has other things to do. */
 const LEAST_EVERY_MS = 15_000;
@@ -40,10 +40,10 @@ export function useStatistics(wanted: boolean): void {
         ];
       }),
     );
-    const told = (columns: Statistics, trouble: string | undefined): void => {
+    const told = (columns: FleetStatistics, trouble: string | undefined): void => {
       if (abort.signal.aborted) return;
       statistics.value = columns;
-      statisticsTrouble.value = trouble;
+      statisticsError.value = trouble;
     };
     Promise.all(asked).then(
       (columns) => told(new Map(columns), undefined),

@@ -1,10 +1,10 @@
 /** Filter, count, and the order for screens too narrow for column heads. */
-import { fixed } from "../../format/quantity.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
 import { sortKeys } from "./sort.ts";
 import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { groupings } from "./group.ts";
-import { statisticsTrouble } from "./statistics.ts";
+import { statisticsError } from "./statistics.ts";
 import { density } from "../../view-state/preferences.ts";
 import { by, filter, rows, sort, view } from "./view.ts";
 import { columns } from "./columns.tsx";
@@ -32,8 +32,8 @@ export function Toolbar() {
         <kbd aria-hidden="true">/</kbd>
       </span>
       <span class="count" role="status">
-        {shown === all ? "" : `${fixed(shown, 0)} of `}
-        {fixed(all, 0)} {all === 1 ? "GPU" : "GPUs"}
+        {shown === all ? "" : `${formatFixedPoint(shown, 0)} of `}
+        {formatFixedPoint(all, 0)} {all === 1 ? "GPU" : "GPUs"}
       </span>
       {shown !== all && shown >= 2 && shown <= MOST_COMPARED && (
         <a
@@ -44,9 +44,9 @@ export function Toolbar() {
           Compare these
         </a>
       )}
-      {view.value === "range" && statisticsTrouble.value !== undefined && (
+      {view.value === "range" && statisticsError.value !== undefined && (
         <span class="bad" role="alert">
-          {statisticsTrouble.value}
+          {statisticsError.value}
         </span>
       )}
       <span class="spacer" />

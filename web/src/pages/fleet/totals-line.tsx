@@ -3,7 +3,12 @@ import type { Totals } from "./totals.ts";
 import { totalsOf } from "./totals.ts";
 import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../live/gpu.ts";
 import { temperatureLevel } from "../../live/gpu-status.ts";
-import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
+import {
+  formatFixedPoint,
+  toColumnQuantity,
+  toTotalQuantity,
+  formatWithUnit,
+} from "../../format/quantity.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { Bar } from "../../ui/value.tsx";
 import { EnergyFigure } from "./energy-figure.tsx";
@@ -32,7 +37,7 @@ function Gpus({ totals: { gpus: count, states } }: { totals: Totals }) {
     <Figure
       label="GPUs"
       family="count"
-      value={{ text: fixed(count, 0), unit: "" }}
+      value={{ text: formatFixedPoint(count, 0), unit: "" }}
       tip={`Active: utilisation of ${ACTIVE_FROM_RATIO * 100} % or more.`}
     >
       <Bar ratio={states.active / count} />
@@ -40,13 +45,13 @@ function Gpus({ totals: { gpus: count, states } }: { totals: Totals }) {
         {parts.map((state, at) => (
           <span key={state}>
             {at > 0 && <span class="unit"> · </span>}
-            {fixed(states[state], 0)} {state}
+            {formatFixedPoint(states[state], 0)} {state}
           </span>
         ))}
         {gone.map((state) => (
           <span key={state} class={state === "lost" ? "bad" : "warn"}>
             {parts.length > 0 && <span class="unit"> · </span>}
-            {fixed(states[state], 0)} {state}
+            {formatFixedPoint(states[state], 0)} {state}
           </span>
         ))}
       </p>
@@ -59,7 +64,7 @@ function Utilisation({ totals: { utilization, gpus: count } }: { totals: Totals 
     <Figure
       label="Mean utilisation"
       family="utilization"
-      value={utilization === undefined ? undefined : inColumn(utilization.mean, "ratio")}
+      value={utilization === undefined ? undefined : toColumnQuantity(utilization.mean, "ratio")}
     >
       <Bar ratio={utilization?.mean ?? "stale"} />
       <p class="aside">
@@ -67,7 +72,7 @@ function Utilisation({ totals: { utilization, gpus: count } }: { totals: Totals 
           ? count === 1
             ? "of the GPU"
             : "of all GPUs"
-          : `of ${told(utilization?.count ?? 0, count)}`}
+          : `of ${formatGpuCount(utilization?.count ?? 0, count)}`}
       </p>
     </Figure>
   );
@@ -78,13 +83,13 @@ function Power({ totals: { power, powerOfLimit, gpus: count } }: { totals: Total
     <Figure
       label="Power"
       family="power"
-      value={power === undefined ? undefined : inTotal(power.watts, "watts")}
+      value={power === undefined ? undefined : toTotalQuantity(power.watts, "watts")}
     >
       <Bar ratio={powerOfLimit === undefined ? "stale" : powerOfLimit.sum / powerOfLimit.of} />
       <p class="aside">
         {powerOfLimit === undefined
           ? "no limit told"
-          : `of ${written(inTotal(powerOfLimit.of, "watts"))} limit`}
+          : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))} limit`}
         <Missing told={power?.count ?? 0} count={count} />
       </p>
     </Figure>
@@ -96,11 +101,13 @@ function Memory({ totals: { memory, gpus: count } }: { totals: Totals }) {
     <Figure
       label="Memory"
       family="memory"
-      value={memory === undefined ? undefined : inTotal(memory.sum, "bytes")}
+      value={memory === undefined ? undefined : toTotalQuantity(memory.sum, "bytes")}
     >
       <Bar ratio={memory === undefined ? "stale" : memory.sum / memory.of} />
       <p class="aside">
-        {memory === undefined ? "no total told" : `of ${written(inTotal(memory.of, "bytes"))}`}
+        {memory === undefined
+          ? "no total told"
+          : `of ${formatWithUnit(toTotalQuantity(memory.of, "bytes"))}`}
         <Missing told={memory?.count ?? 0} count={count} />
       </p>
     </Figure>
@@ -109,10 +116,10 @@ function Memory({ totals: { memory, gpus: count } }: { totals: Totals }) {
 
 /** A sum over fewer GPUs than are listed says so. */
 const Missing = ({ told: tells, count }: { told: number; count: number }) =>
-  tells === count || tells === 0 ? null : <> · {told(tells, count)}</>;
+  tells === count || tells === 0 ? null : <> · {formatGpuCount(tells, count)}</>;
 
-const told = (tells: number, count: number): string =>
-  `${fixed(tells, 0)} of ${fixed(count, 0)} GPUs`;
+const formatGpuCount = (tells: number, count: number): string =>
+  `${formatFixedPoint(tells, 0)} of ${formatFixedPoint(count, 0)} GPUs`;
 
 function Hottest({ totals: { hottest } }: { totals: Totals }) {
   if (hottest === undefined)
@@ -123,7 +130,7 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     <Figure
       label="Hottest"
       family="temperature"
-      value={inColumn(celsius, "celsius")}
+      value={toColumnQuantity(celsius, "celsius")}
       tip={`${nameOf(gpu)}: the nearest to the temperature at which it slows down.`}
     >
       <Bar ratio={temperatureRatio(gpu)} level={level} />
@@ -133,7 +140,7 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
           <span class={level}>
             {" · "}
             {margin > 0
-              ? `${written(inColumn(margin, "celsius"))} below its limit`
+              ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below its limit`
               : "at its limit"}
           </span>
         )}

@@ -3,7 +3,7 @@ import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu, GpuState } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read, temperature, temperatureMargin } from "../../live/gpu.ts";
 
-export interface Share {
+export interface SumOfTotal {
   readonly sum: number;
   readonly of: number;
   /** GPUs that told both. */
@@ -16,8 +16,8 @@ export interface Totals {
   /** Undefined where no GPU tells it. */
   readonly utilization: { readonly mean: number; readonly count: number } | undefined;
   readonly power: { readonly watts: number; readonly count: number } | undefined;
-  readonly powerOfLimit: Share | undefined;
-  readonly memory: Share | undefined;
+  readonly powerOfLimit: SumOfTotal | undefined;
+  readonly memory: SumOfTotal | undefined;
   readonly hottest:
     | { readonly gpu: Gpu; readonly celsius: number; readonly margin: number | undefined }
     | undefined;
@@ -53,7 +53,7 @@ function share(
   gpus: readonly Gpu[],
   part: (gpu: Gpu) => WireValue,
   whole: (gpu: Gpu) => WireValue,
-): Share | undefined {
+): SumOfTotal | undefined {
   const both = gpus.flatMap((gpu) => {
     const [used, limit] = [part(gpu), whole(gpu)];
     return typeof used === "number" && typeof limit === "number" ? [{ used, limit }] : [];

@@ -4,11 +4,11 @@ import type { Gpu } from "../../live/gpu.ts";
 import { fleet, hubNowMs } from "../../live/feed.ts";
 import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
 import { Param, oneOf, optional, text } from "../../view-state/param.ts";
-import { filtered } from "./filter.ts";
-import type { Group } from "./group.ts";
-import { grouped } from "./group.ts";
+import { filterGpus } from "./filter.ts";
+import type { GpuGroup } from "./group.ts";
+import { groupGpus } from "./group.ts";
 import { heatKeys } from "./heat.ts";
-import { sortCodec, sorted } from "./sort.ts";
+import { sortCodec, sortFleet } from "./sort.ts";
 import { statistics } from "./statistics.ts";
 
 /** Rows that change places every second cannot be read. */
@@ -40,21 +40,21 @@ const ordered = computed<readonly Gpu[]>(() => {
 });
 
 /** One group of all where nothing is grouped. */
-export const groups = computed<readonly Group[]>(() =>
+export const groups = computed<readonly GpuGroup[]>(() =>
   by.value === ""
     ? [{ name: "", gpus: ordered.value }]
-    : grouped(ordered.value, by.value, (id) => gpuLabels.value.get(id)),
+    : groupGpus(ordered.value, by.value, (id) => gpuLabels.value.get(id)),
 );
 
-export type Item =
-  | { readonly kind: "group"; readonly group: Group; readonly open: boolean }
+export type FleetItem =
+  | { readonly kind: "group"; readonly group: GpuGroup; readonly open: boolean }
   | { readonly kind: "gpu"; readonly gpu: Gpu };
 
 /** The lines of the table: GPUs, with a head for each group. */
-export const items = computed<readonly Item[]>(() =>
-  groups.value.flatMap((group): Item[] => {
+export const items = computed<readonly FleetItem[]>(() =>
+  groups.value.flatMap((group): FleetItem[] => {
     const open = !closed.value.has(group.name);
-    const own = open ? group.gpus.map((gpu): Item => ({ kind: "gpu", gpu })) : [];
+    const own = open ? group.gpus.map((gpu): FleetItem => ({ kind: "gpu", gpu })) : [];
     return by.value === "" ? own : [{ kind: "group", group, open }, ...own];
   }),
 );
@@ -81,7 +81,7 @@ export function startOrder(): () => void {
     const same = now === orderedBy && columns === orderedWith;
     if (same && nowMs - orderedAtMs < REORDER_MS) return;
     [orderedAtMs, orderedBy, orderedWith] = [nowMs, now, columns];
-    const wanted = filtered(all, filter.value, nowMs, (id) => gpuLabels.value.get(id));
-    order.value = sorted(wanted, sort.value, nowMs, columns).map(({ id }) => id);
+    const wanted = filterGpus(all, filter.value, nowMs, (id) => gpuLabels.value.get(id));
+    order.value = sortFleet(wanted, sort.value, nowMs, columns).map(({ id }) => id);
   });
 }

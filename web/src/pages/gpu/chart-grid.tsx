@@ -5,7 +5,7 @@ import { gpuId } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { rangeMs } from "../../view-state/time.ts";
-import { charts, isCondensed, isTold, queriesOf } from "./charts.ts";
+import { charts, isCondensed, isChartReported, queriesOf } from "./charts.ts";
 
 export function ChartGrid({
   device,
@@ -17,12 +17,12 @@ export function ChartGrid({
   const concerns = (labels: Labels): boolean =>
     (labels["host"] ?? device.host) === device.host &&
     (labels["uuid"] ?? device.uuid) === device.uuid;
-  const absent = charts.filter((spec) => !isTold(spec, told));
+  const absent = charts.filter((spec) => !isChartReported(spec, told));
   return (
     <>
       <div class="chart-grid">
         {charts.map((spec) => {
-          if (!isTold(spec, told)) return null;
+          if (!isChartReported(spec, told)) return null;
           const { key, lines, ...look } = spec;
           const highest = lines.some(({ over }) => over === "max");
           return (

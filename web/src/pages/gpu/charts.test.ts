@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { catalogue } from "../../../../src/model/catalogue/index.ts";
 import { matchersOf } from "../../query/stored.ts";
-import { charts, isTold, queriesOf } from "./charts.ts";
+import { charts, isChartReported, queriesOf } from "./charts.ts";
 import { queryAll, readings } from "./readings.ts";
 
 const known = new Map(catalogue.map((entry) => [entry.name, entry]));
@@ -17,9 +17,9 @@ test("every chart and every reading is of metrics the catalogue has, in their un
 test("a chart of which only the limit is told is not shown", () => {
   const [power] = charts.filter(({ key }) => key === "power");
   if (power === undefined) throw new Error("no power chart");
-  expect(isTold(power, new Set(["gpu_power_limit_watts"]))).toBe(false);
+  expect(isChartReported(power, new Set(["gpu_power_limit_watts"]))).toBe(false);
   const told = new Set(["gpu_power_limit_watts", "gpu_power_watts"]);
-  expect(isTold(power, told)).toBe(true);
+  expect(isChartReported(power, told)).toBe(true);
   expect(
     queriesOf(power, matchersOf({ uuid: 'a"b', host: "x.y" }), told, HOUR).map(
       ({ query }) => query,

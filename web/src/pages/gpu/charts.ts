@@ -1,6 +1,6 @@
 /** The charts of a GPU, one entry each: its lines, and from which metrics it is known whether the device tells them. */
 import type { ChartQuery } from "../../chart/query-chart.tsx";
-import type { Look } from "../../chart/model.ts";
+import type { ChartStyle } from "../../chart/model.ts";
 import type { Labels } from "../../query/columns.ts";
 
 interface LineSpec {
@@ -14,7 +14,7 @@ interface LineSpec {
   readonly rate?: boolean;
 }
 
-export interface ChartSpec extends Look {
+export interface ChartSpec extends ChartStyle {
   readonly key: string;
   readonly lines: readonly LineSpec[];
 }
@@ -180,7 +180,7 @@ const CONDENSED_FROM_MS = 3 * 3_600_000;
 
 export const isCondensed = (rangeMs: number): boolean => rangeMs > CONDENSED_FROM_MS;
 
-export const isTold = ({ lines }: ChartSpec, told: ReadonlySet<string>): boolean =>
+export const isChartReported = ({ lines }: ChartSpec, told: ReadonlySet<string>): boolean =>
   lines.some(({ metric, dashed }) => dashed !== true && told.has(metric));
 
 /** `who` are the matchers of one GPU. */

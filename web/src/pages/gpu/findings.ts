@@ -1,15 +1,15 @@
 /** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
 import type { AnomalyKind } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
 import { kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
-import { inColumn, written } from "../../format/quantity.ts";
+import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { temperature, temperatureMargin } from "../../live/gpu.ts";
 import type { Level } from "../../live/gpu-status.ts";
 import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
 import type { ActiveAlert } from "../../query/alert.ts";
-import { levelOfAlert, sayAlert } from "../../query/alert.ts";
+import { levelOfAlert, formatActiveAlert } from "../../query/alert.ts";
 
-export interface Finding {
+export interface GpuFinding {
   readonly level: Level;
   /** In a few words. */
   readonly title: string;
@@ -18,7 +18,7 @@ export interface Finding {
   readonly from: "now" | "alert" | "pending alert" | "anomaly";
 }
 
-export interface Facts {
+export interface GpuFindingInput {
   readonly gpu: Gpu;
   readonly alerts: readonly ActiveAlert[];
   /** Kinds of anomalies that are on. */
@@ -28,8 +28,13 @@ export interface Facts {
 
 const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
 
-export function findingsOf({ gpu, alerts, anomalies, nowMs }: Facts): readonly Finding[] {
-  const now = wordsOf(gpu, nowMs).map(({ text, level, tip }): Finding => ({
+export function findingsOf({
+  gpu,
+  alerts,
+  anomalies,
+  nowMs,
+}: GpuFindingInput): readonly GpuFinding[] {
+  const now = wordsOf(gpu, nowMs).map(({ text, level, tip }): GpuFinding => ({
     level,
     title: text,
     says: tip,
@@ -38,13 +43,13 @@ export function findingsOf({ gpu, alerts, anomalies, nowMs }: Facts): readonly F
   const found = [
     ...now,
     ...heat(gpu),
-    ...alerts.map((alert): Finding => ({
+    ...alerts.map((alert): GpuFinding => ({
       level: levelOfAlert(alert),
       title: `${alert.labels["alertname"] ?? "Alert"}${alert.state === "pending" ? " pending" : ""}`,
-      says: withoutName(sayAlert(alert)),
+      says: withoutName(formatActiveAlert(alert)),
       from: alert.state === "pending" ? "pending alert" : "alert",
     })),
-    ...anomalies.map((kind): Finding => {
+    ...anomalies.map((kind): GpuFinding => {
       const title = isKind(kind) ? kindFacts[kind].title : kind.replaceAll("_", " ");
       return {
         level: "warn",
@@ -59,12 +64,13 @@ export function findingsOf({ gpu, alerts, anomalies, nowMs }: Facts): readonly F
 
 const isKind = (kind: string): kind is AnomalyKind => Object.hasOwn(kindFacts, kind);
 
-function heat(gpu: Gpu): Finding[] {
+function heat(gpu: Gpu): GpuFinding[] {
   const level = temperatureLevel(gpu);
   const [now, margin] = [temperature(gpu), temperatureMargin(gpu)];
   if (level === undefined || typeof margin !== "number") return [];
-  const at = typeof now === "number" ? ` at ${written(inColumn(now, "celsius"))}` : "";
-  const text = written(inColumn(Math.abs(margin), "celsius"));
+  const at =
+    typeof now === "number" ? ` at ${formatWithUnit(toColumnQuantity(now, "celsius"))}` : "";
+  const text = formatWithUnit(toColumnQuantity(Math.abs(margin), "celsius"));
   return [
     {
       level,

@@ -1,13 +1,13 @@
 /** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
 import { age } from "../../format/quantity.ts";
-import { hubNowMs, unheardMs } from "../../live/feed.ts";
+import { hubNowMs, feedDelayMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import type { Finding } from "./findings.ts";
+import type { GpuFinding } from "./findings.ts";
 import { findingsOf } from "./findings.ts";
 
 const EVERY_MS = 10_000;
@@ -38,7 +38,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
       {troubles.length === 0 && (
         <Banner level="good" title="Nothing is wrong.">
           {alerts === undefined ? "Alerts are being asked for" : "No warning and no anomaly"}
-          {read === undefined ? "." : `; read ${age(read + unheardMs.value)} ago.`}
+          {read === undefined ? "." : `; read ${age(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (
             <span key={title}>
               {" "}
@@ -55,7 +55,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
   );
 }
 
-function One({ finding: { level, title, says, from } }: { finding: Finding }) {
+function One({ finding: { level, title, says, from } }: { finding: GpuFinding }) {
   return (
     <Banner
       level={level}

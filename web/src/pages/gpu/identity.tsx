@@ -1,8 +1,8 @@
 /** Who the GPU is and what it is held to: what hardly ever changes. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { inWords } from "../../format/readable.ts";
+import { formatReadable } from "../../format/readable.ts";
 import type { Gpu } from "../../live/gpu.ts";
-import type { Sample } from "../../query/client.ts";
+import type { InstantSample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { matchersOf } from "../../query/stored.ts";
@@ -81,7 +81,7 @@ const linkNames = [
   "gpu_pcie_link_width_max",
 ] as const;
 
-function linkOf(samples: readonly Sample[]): string | undefined {
+function linkOf(samples: readonly InstantSample[]): string | undefined {
   const [generation, generationMax, width, widthMax] = linkNames.map(
     (name) => samples.find(({ labels }) => labels["__name__"] === name)?.value,
   );
@@ -92,17 +92,17 @@ function linkOf(samples: readonly Sample[]): string | undefined {
   return `${now}, of at most ${generationMax} × ${widthMax}`;
 }
 
-function peersOf(samples: readonly Sample[]): string | undefined {
+function peersOf(samples: readonly InstantSample[]): string | undefined {
   const peers = samples.filter(({ labels }) => labels["__name__"] === "gpu_p2p_accessible");
   if (peers.length === 0) return undefined;
   return `${peers.filter(({ value }) => value > 0).length} of ${peers.length}`;
 }
 
-function limitOf({ labels, value }: Sample): Fact[] {
+function limitOf({ labels, value }: InstantSample): Fact[] {
   const limit = limits.find(({ metric }) => metric === labels["__name__"]);
   if (limit === undefined) return [];
   const label = typeof limit.label === "string" ? limit.label : limit.label(labels);
-  return [[label, inWords(value, limit.unit)]];
+  return [[label, formatReadable(value, limit.unit)]];
 }
 
 function Facts({

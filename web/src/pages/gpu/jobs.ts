@@ -1,8 +1,8 @@
 /** Who used a GPU in a range, from the series that name its owners and processes. Pure. */
-import type { Sample } from "../../query/client.ts";
+import type { InstantSample } from "../../query/client.ts";
 import type { Labels, Matrix } from "../../query/columns.ts";
 
-export interface Job {
+export interface GpuJob {
   readonly key: string;
   readonly labels: Labels;
   readonly fromMs: number;
@@ -14,10 +14,10 @@ export interface Job {
 const ownerLabels = ["workload", "user", "pod", "namespace", "container"] as const;
 
 /** One job per owner; newest first. */
-export function jobsIn(matrix: Matrix | undefined): readonly Job[] {
+export function jobsIn(matrix: Matrix | undefined): readonly GpuJob[] {
   if (matrix === undefined) return [];
   const { startMs, stepMs, endMs } = matrix;
-  const jobs = matrix.series.flatMap(({ labels, values }): Job[] => {
+  const jobs = matrix.series.flatMap(({ labels, values }): GpuJob[] => {
     const [first, last] = [values.findIndex(isThere), values.findLastIndex(isThere)];
     if (first === -1) return [];
     const toMs = startMs + last * stepMs;
@@ -44,7 +44,7 @@ export interface Process {
 }
 
 /** Largest first. */
-export function processesIn(samples: readonly Sample[]): readonly Process[] {
+export function processesIn(samples: readonly InstantSample[]): readonly Process[] {
   const byPid = new Map<string, Process>();
   for (const { labels, value } of samples) {
     const key = labels["pid"] ?? "";

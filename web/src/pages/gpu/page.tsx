@@ -10,26 +10,26 @@ import { Empty } from "../../ui/banner.tsx";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
 import { range, zoomOut } from "../../view-state/time.ts";
-import { sayRange } from "../../view-state/range.ts";
+import { formatRange } from "../../view-state/range.ts";
 import { ChartGrid } from "./chart-grid.tsx";
 import { Head, compareHref, neighbour } from "./head.tsx";
 import { Health } from "./health.tsx";
 import { Identity } from "./identity.tsx";
 import { ReadingsTable } from "./readings-table.tsx";
 import { Timelines } from "./timelines.tsx";
-import { useTold } from "./use-reported-metrics.ts";
+import { useReportedMetrics } from "./use-reported-metrics.ts";
 import { Work } from "./work.tsx";
 import "./gpu.css";
 
 const uuidParam = new Param("uuid", optional, "push");
 
-const shown = (): Gpu | undefined => {
+const selectedGpu = (): Gpu | undefined => {
   const all = knownGpus.value;
   return uuidParam.value === undefined ? all[0] : findGpu(all, uuidParam.value);
 };
 
 const step = (by: 1 | -1): boolean => {
-  const gpu = shown();
+  const gpu = selectedGpu();
   const to = gpu === undefined ? undefined : neighbour(gpu, knownGpus.value, by);
   if (to === undefined) return false;
   goTo("gpu", { uuid: to.id });
@@ -46,7 +46,7 @@ const shortcuts = [
     keys: ["c"],
     says: "compare this GPU",
     run: () => {
-      const gpu = shown();
+      const gpu = selectedGpu();
       if (gpu === undefined) return false;
       const href = new URL(compareHref(gpu, knownGpus.value), location.href);
       goTo("compare", { gpus: href.searchParams.get("gpus") ?? "" });
@@ -58,14 +58,14 @@ const shortcuts = [
 export function Page() {
   useKnownGpus();
   useShortcuts("GPU", shortcuts);
-  const gpu = shown();
+  const gpu = selectedGpu();
   useTitle(gpu === undefined ? undefined : nameOf(gpu));
-  return gpu === undefined ? <Nobody /> : <Shown key={gpu.id} gpu={gpu} />;
+  return gpu === undefined ? <Nobody /> : <GpuDetails key={gpu.id} gpu={gpu} />;
 }
 
-function Shown({ gpu }: { gpu: Gpu }) {
+function GpuDetails({ gpu }: { gpu: Gpu }) {
   const who = matchersOf(gpu.device);
-  const { value: told, error } = useTold(who);
+  const { value: told, error } = useReportedMetrics(who);
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
@@ -76,7 +76,7 @@ function Shown({ gpu }: { gpu: Gpu }) {
         </p>
       )}
       {told?.size === 0 && (
-        <Empty title={`No reading in this range: ${sayRange(range.value)}.`}>
+        <Empty title={`No reading in this range: ${formatRange(range.value)}.`}>
           <button type="button" class="link" onClick={zoomOut}>
             Zoom out
           </button>

@@ -1,15 +1,15 @@
 /** Now, least, mean and most over the range. What is absent says why, and every figure its age and source. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import { age, inColumn } from "../../format/quantity.ts";
-import { readable } from "../../format/readable.ts";
-import { fleet, hubTimeMs, unheardMs } from "../../live/feed.ts";
+import { age, toColumnQuantity } from "../../format/quantity.ts";
+import { toReadableQuantity } from "../../format/readable.ts";
+import { fleet, hubTimeMs, feedDelayMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
 import { useInstant, useNow } from "../../query/use-fetch.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
-import { sayRange } from "../../view-state/range.ts";
+import { formatRange } from "../../view-state/range.ts";
 import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
-import type { ReadingSpec, Statistic } from "./readings.ts";
+import type { GpuReadingSpec, Statistic } from "./readings.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { byReading, queryAll, readings, statistics } from "./readings.ts";
 
@@ -23,7 +23,7 @@ export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<strin
   const { toMs } = timeWindow.value;
   const atMs = following.value ? stepped(toMs, everyMs(rangeMs.value)) : toMs;
   const over = `${Math.max(1, Math.round(rangeMs.value / 1_000))}s`;
-  const found: Found = {
+  const found: RangeStatistics = {
     min: byReading(useInstant(queryAll(who, told, ["min", over]), atMs).value?.samples),
     avg: byReading(useInstant(queryAll(who, told, ["avg", over]), atMs).value?.samples),
     max: byReading(useInstant(queryAll(who, told, ["max", over]), atMs).value?.samples),
@@ -35,7 +35,7 @@ export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<strin
   return (
     <section class="gpu-now" aria-labelledby="gpu-now">
       <h3 id="gpu-now">
-        Readings <span class="unit">now, and over {sayRange(range.value).toLowerCase()}</span>
+        Readings <span class="unit">now, and over {formatRange(range.value).toLowerCase()}</span>
       </h3>
       <div class="readings">
         {[shown.slice(0, half), shown.slice(half)].map((part, at) => (
@@ -84,10 +84,14 @@ export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<strin
 
 const stepped = (ms: number, by: number): number => Math.floor(ms / by) * by;
 
-const isFromStore = (gpu: Gpu, { live }: ReadingSpec): boolean =>
+const isFromStore = (gpu: Gpu, { live }: GpuReadingSpec): boolean =>
   live === undefined || gpu.row.ageMs.fast === undefined;
 
-function nowOf(gpu: Gpu, { key, live }: ReadingSpec, now: ReadonlyMap<string, number>): WireValue {
+function nowOf(
+  gpu: Gpu,
+  { key, live }: GpuReadingSpec,
+  now: ReadonlyMap<string, number>,
+): WireValue {
   const told = live === undefined ? undefined : read(gpu, live);
   // Its slow readings are still at hand for seconds after it is gone; they are not of now.
   if (gpu.state === "lost" || gpu.state === "silent")
@@ -96,13 +100,13 @@ function nowOf(gpu: Gpu, { key, live }: ReadingSpec, now: ReadonlyMap<string, nu
   return now.get(key) ?? "stale";
 }
 
-type Found = Readonly<Record<Statistic, ReadonlyMap<string, number>>>;
+type RangeStatistics = Readonly<Record<Statistic, ReadonlyMap<string, number>>>;
 
 interface RowProps {
-  readonly spec: ReadingSpec;
+  readonly spec: GpuReadingSpec;
   readonly gpu: Gpu;
   readonly now: WireValue;
-  readonly found: Found;
+  readonly found: RangeStatistics;
   readonly fromStore: boolean;
   readonly storeAgeMs: number;
 }
@@ -137,7 +141,7 @@ function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
       ))}
       <td class="numeric unit source">
         {typeof now === "number" && ageMs !== undefined
-          ? `${age(ageMs + (fromStore ? 0 : unheardMs.value))} · ${fromStore ? "store" : gpu.device.source}`
+          ? `${age(ageMs + (fromStore ? 0 : feedDelayMs.value))} · ${fromStore ? "store" : gpu.device.source}`
           : ""}
       </td>
     </tr>
@@ -151,12 +155,13 @@ function Figure({
   waiting = false,
 }: {
   value: WireValue;
-  unit: ReadingSpec["unit"];
+  unit: GpuReadingSpec["unit"];
   waiting?: boolean;
 }) {
   if (typeof value !== "number") return waiting ? null : <Absent reason={value} />;
   // Traffic spans six orders of magnitude; everything else keeps one unit, so that a row compares.
-  const shown = unit === "bytes_per_second" ? readable(value, unit) : inColumn(value, unit);
+  const shown =
+    unit === "bytes_per_second" ? toReadableQuantity(value, unit) : toColumnQuantity(value, unit);
   return (
     <span class="value">
       {shown.text}
@@ -165,7 +170,7 @@ function Figure({
   );
 }
 
-function shareOf(gpu: Gpu, { key, unit }: ReadingSpec, now: WireValue): WireValue {
+function shareOf(gpu: Gpu, { key, unit }: GpuReadingSpec, now: WireValue): WireValue {
   if (typeof now !== "number") return now;
   if (unit === "ratio") return now;
   if (key === "temperature-edge") return temperatureRatio(gpu);

@@ -1,13 +1,13 @@
 /** The readings of the table "now, min, avg, max": which series each is, and the queries that ask for all of them at once. */
 import type { ColumnKey } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import type { Family } from "../../chart/model.ts";
-import type { Sample } from "../../query/client.ts";
+import type { ColourFamily } from "../../chart/model.ts";
+import type { InstantSample } from "../../query/client.ts";
 
-export interface ReadingSpec {
+export interface GpuReadingSpec {
   readonly key: string;
   readonly label: string;
-  readonly family: Family;
+  readonly family: ColourFamily;
   readonly unit: Unit;
   readonly metric: string;
   /** Labels the series must carry, as `sensor="edge"`. */
@@ -16,7 +16,7 @@ export interface ReadingSpec {
   readonly live?: ColumnKey;
 }
 
-export const readings: readonly ReadingSpec[] = [
+export const readings: readonly GpuReadingSpec[] = [
   of("utilization", "Utilisation", "utilization", "ratio", "gpu_utilization_ratio", "utilization"),
   of("sm", "SM activity", "utilization", "ratio", "gpu_sm_activity_ratio"),
   of("tensor", "Tensor activity", "utilization", "ratio", "gpu_tensor_activity_ratio"),
@@ -65,15 +65,15 @@ export const readings: readonly ReadingSpec[] = [
 function of(
   key: string,
   label: string,
-  family: Family,
+  family: ColourFamily,
   unit: Unit,
   metric: string,
   live?: ColumnKey,
-): ReadingSpec {
+): GpuReadingSpec {
   return { key, label, family, unit, metric, ...(live === undefined ? {} : { live }) };
 }
 
-function temperature(sensor: string, label: string, live: ColumnKey): ReadingSpec {
+function temperature(sensor: string, label: string, live: ColumnKey): GpuReadingSpec {
   const metric = "gpu_temperature_celsius";
   return {
     ...of(`temperature-${sensor}`, label, "temperature", "celsius", metric, live),
@@ -81,7 +81,7 @@ function temperature(sensor: string, label: string, live: ColumnKey): ReadingSpe
   };
 }
 
-function clock(domain: string, label: string, live: ColumnKey): ReadingSpec {
+function clock(domain: string, label: string, live: ColumnKey): GpuReadingSpec {
   return {
     ...of(`clock-${domain}`, label, "clock", "hertz", "gpu_clock_hertz", live),
     matcher: `domain="${domain}"`,
@@ -112,5 +112,7 @@ export function queryAll(
     .join(" or ");
 }
 
-export const byReading = (samples: readonly Sample[] | undefined): ReadonlyMap<string, number> =>
+export const byReading = (
+  samples: readonly InstantSample[] | undefined,
+): ReadonlyMap<string, number> =>
   new Map((samples ?? []).map(({ labels, value }) => [labels["reading"] ?? "", value]));

@@ -30,7 +30,7 @@ export function Timelines({ who }: { who: string }) {
       <QueryTimeline
         title="Slowed down, alerts, anomalies"
         query={troubles}
-        row={troubleRow}
+        row={problemRow}
         onlyOn
         empty="It was not slowed down, no alert fired and nothing departed from its past."
       />
@@ -54,7 +54,7 @@ function stateRow({ row = "" }: Labels): Row {
   };
 }
 
-function troubleRow({ row, reason = "", alertname = "", severity, kind = "" }: Labels): Row {
+function problemRow({ row, reason = "", alertname = "", severity, kind = "" }: Labels): Row {
   if (row === "throttle") {
     const { text, tip, level } = throttleWord(reason);
     return { label: text, tip: `Slowed down: ${text}. ${tip}`, level };

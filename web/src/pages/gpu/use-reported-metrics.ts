@@ -1,16 +1,16 @@
 /** Which metrics the hub has of a GPU in the range in view: what is not among them is not told by the device. */
 import { getJson } from "../../query/http.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
-import { useAnswer } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
+import { useFetch } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
 
 const EVERY_MS = 60_000;
 
-export function useTold(who: string): AnswerState<ReadonlySet<string>> {
+export function useReportedMetrics(who: string): FetchState<ReadonlySet<string>> {
   const { fromMs, toMs } = timeWindow.value;
   // Coarse on purpose: a window that moves by a second has the same metrics.
   const [from, to] = [Math.floor(fromMs / EVERY_MS), Math.ceil(toMs / EVERY_MS)];
-  const state = useAnswer(`told ${who} ${from} ${to}`, async (signal) => {
+  const state = useFetch(`told ${who} ${from} ${to}`, async (signal) => {
     const query = new URLSearchParams({
       "match[]": `{${who}}`,
       start: String((from * EVERY_MS) / 1_000),

@@ -1,14 +1,14 @@
 /** Jobs and pods that had the GPU in the range, and the processes on it now. */
 import type { ComponentChild } from "preact";
 import { age } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import { formatReadable } from "../../format/readable.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { useRange } from "../../query/use-range.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
-import { sayInstant } from "../../view-state/range.ts";
-import type { Job, Process } from "./jobs.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type { GpuJob, Process } from "./jobs.ts";
 import { jobsIn, processesIn } from "./jobs.ts";
 
 /** The range is asked as if the table were a chart this wide: a job shorter than two of its pixels may be missed. */
@@ -81,14 +81,14 @@ function Part({
   );
 }
 
-const labelled = (key: string, label: string): TableColumn<Job | Process> => ({
+const labelled = (key: string, label: string): TableColumn<GpuJob | Process> => ({
   key,
   label,
   cell: ({ labels }) => labels[key] ?? "",
   by: ({ labels }) => labels[key],
 });
 
-const jobColumns: readonly TableColumn<Job>[] = [
+const jobColumns: readonly TableColumn<GpuJob>[] = [
   labelled("workload", "Job"),
   labelled("user", "User"),
   {
@@ -102,8 +102,8 @@ const jobColumns: readonly TableColumn<Job>[] = [
   {
     key: "since",
     label: "Since",
-    cell: ({ fromMs }) => sayInstant(fromMs).slice(11),
-    rowTip: ({ fromMs }) => sayInstant(fromMs),
+    cell: ({ fromMs }) => formatInstant(fromMs).slice(11),
+    rowTip: ({ fromMs }) => formatInstant(fromMs),
     by: ({ fromMs }) => fromMs,
   },
   {
@@ -130,7 +130,11 @@ const processColumns: readonly TableColumn<Process>[] = [
     label: "Memory",
     numeric: true,
     cell: ({ memoryBytes }) =>
-      memoryBytes === undefined ? <Absent reason="unsupported" /> : inWords(memoryBytes, "bytes"),
+      memoryBytes === undefined ? (
+        <Absent reason="unsupported" />
+      ) : (
+        formatReadable(memoryBytes, "bytes")
+      ),
     by: ({ memoryBytes }) => memoryBytes,
   },
   {
@@ -141,7 +145,7 @@ const processColumns: readonly TableColumn<Process>[] = [
       utilizationRatio === undefined ? (
         <Absent reason="unsupported" />
       ) : (
-        inWords(utilizationRatio, "ratio")
+        formatReadable(utilizationRatio, "ratio")
       ),
     by: ({ utilizationRatio }) => utilizationRatio,
   },

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
-import { askMe } from "../../query/me.ts";
+import { loadMe } from "../../query/me.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { CopyText } from "../../ui/copy.tsx";
@@ -12,8 +12,8 @@ import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import type { MadeToken, Token, TokensAnswer, UsersAnswer } from "./api.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type { CreatedToken, ApiToken, TokensResponse, UsersResponse } from "./api.ts";
 import { Sessions } from "./sessions.tsx";
 import { Shares } from "./shares.tsx";
 import { Users } from "./users.tsx";
@@ -38,9 +38,9 @@ const schema = {
 } as const;
 
 export function Access() {
-  const answer = useJson<TokensAnswer>("api/tokens", 15_000);
-  const users = useJson<UsersAnswer>("api/users", 15_000);
-  const [made, setMade] = useState<MadeToken | undefined>(undefined);
+  const answer = useJson<TokensResponse>("api/tokens", 15_000);
+  const users = useJson<UsersResponse>("api/users", 15_000);
+  const [made, setMade] = useState<CreatedToken | undefined>(undefined);
   const [open, setOpen] = useState(false);
   const [gone, setGone] = useState(false);
   if (answer.error !== undefined && answer.error.status !== 0)
@@ -49,7 +49,7 @@ export function Access() {
         {answer.error.message}
       </Banner>
     );
-  const revoke = (token: Token): void => {
+  const revoke = (token: ApiToken): void => {
     void attempt(
       () => send("DELETE", `api/tokens/${token.id}`),
       () => {
@@ -103,10 +103,10 @@ export function Access() {
                 const expiresInSeconds = typeof days === "number" ? days * DAY_SECONDS : undefined;
                 try {
                   const wanted = { name, scope, expiresInSeconds };
-                  setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
+                  setMade((await send("POST", "api/tokens", wanted)) as CreatedToken);
                   setOpen(false);
                   answer.again();
-                  void askMe();
+                  void loadMe();
                   return undefined;
                 } catch (thrown) {
                   return thrown instanceof ApiError ? thrown.message : String(thrown);
@@ -138,7 +138,7 @@ export function Access() {
   );
 }
 
-const columns = (revoke: (token: Token) => void): readonly TableColumn<Token>[] => [
+const columns = (revoke: (token: ApiToken) => void): readonly TableColumn<ApiToken>[] => [
   {
     key: "name",
     label: "Name",
@@ -156,14 +156,14 @@ const columns = (revoke: (token: Token) => void): readonly TableColumn<Token>[] 
     key: "created",
     label: "Made",
     by: ({ created }) => created,
-    cell: ({ created }) => sayInstant(Date.parse(created)).slice(0, 16),
+    cell: ({ created }) => formatInstant(Date.parse(created)).slice(0, 16),
   },
   {
     key: "expires",
     label: "Ends",
     by: ({ expires }) => expires ?? "9",
     cell: ({ expires }) =>
-      expires === null ? "never" : sayInstant(Date.parse(expires)).slice(0, 16),
+      expires === null ? "never" : formatInstant(Date.parse(expires)).slice(0, 16),
   },
   {
     key: "used",

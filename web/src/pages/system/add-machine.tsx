@@ -3,18 +3,18 @@ import { useState } from "preact/hooks";
 import { fleet } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { CopyText } from "../../ui/copy.tsx";
-import type { MadeToken } from "./api.ts";
+import type { CreatedToken } from "./api.ts";
 
 export function AddMachine() {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
-  const [made, setMade] = useState<MadeToken | undefined>(undefined);
+  const [made, setMade] = useState<CreatedToken | undefined>(undefined);
   const [trouble, setTrouble] = useState<string | undefined>(undefined);
   const make = async (): Promise<void> => {
     setTrouble(undefined);
     try {
       const wanted = { name: name.trim(), scope: "push" };
-      setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
+      setMade((await send("POST", "api/tokens", wanted)) as CreatedToken);
     } catch (thrown) {
       setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
     }

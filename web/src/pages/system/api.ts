@@ -1,6 +1,6 @@
 /** What the hub tells of itself. */
 
-export interface Agent {
+export interface ApiAgent {
   readonly id: string;
   readonly state: "ok" | "late" | "silent" | "stopped";
   readonly host: string;
@@ -22,11 +22,11 @@ export interface Agent {
   readonly held?: boolean;
 }
 
-export interface AgentsAnswer {
-  readonly agents: readonly Agent[];
+export interface AgentsResponse {
+  readonly agents: readonly ApiAgent[];
 }
 
-export interface Target {
+export interface ApiTarget {
   readonly scrapePool: string;
   readonly scrapeUrl: string;
   readonly health: "up" | "down" | "unknown";
@@ -37,15 +37,15 @@ export interface Target {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export interface TargetsAnswer {
+export interface TargetsResponse {
   readonly data: {
-    readonly activeTargets: readonly Target[];
+    readonly activeTargets: readonly ApiTarget[];
     /** Jobs that loaded and are not scraped. */
     readonly inactivePools?: readonly { readonly scrapePool: string; readonly reason: string }[];
   };
 }
 
-export interface Token {
+export interface ApiToken {
   readonly id: string;
   readonly name: string;
   readonly scope: "push" | "read" | "admin";
@@ -55,13 +55,13 @@ export interface Token {
   readonly lastUsed: string | null;
 }
 
-export interface MadeToken extends Token {
+export interface CreatedToken extends ApiToken {
   /** Shown once. */
   readonly token: string;
   /** Made beside the very first one, so that its maker stays in. */
 }
 
-export interface Pipe {
+export interface ApiPipe {
   readonly id: string;
   readonly name: string;
   readonly kind: "pipe" | "replay";
@@ -83,19 +83,19 @@ export interface Pipe {
   readonly trouble: { readonly text: string; readonly at: string } | null;
 }
 
-export interface PipesAnswer {
-  readonly pipes: readonly Pipe[];
+export interface PipesResponse {
+  readonly pipes: readonly ApiPipe[];
 }
 
-export interface TokensAnswer {
-  readonly tokens: readonly Token[];
+export interface TokensResponse {
+  readonly tokens: readonly ApiToken[];
   /** Names in the web configuration file. */
   readonly users: readonly string[];
   /** Whether changes need a token now. */
   readonly asked: boolean;
 }
 
-export interface User {
+export interface ApiUser {
   readonly name: string;
   readonly role: "viewer" | "admin";
   readonly state: "live" | "disabled";
@@ -105,14 +105,14 @@ export interface User {
   readonly sessions: number;
 }
 
-export interface UsersAnswer {
-  readonly users: readonly User[];
+export interface UsersResponse {
+  readonly users: readonly ApiUser[];
   /** Names in the web configuration file. */
   readonly fileUsers: readonly string[];
   readonly asked: boolean;
 }
 
-export interface Session {
+export interface ApiSession {
   readonly id: string;
   readonly name: string;
   readonly how: "user" | "oidc" | "token" | "file-user";
@@ -124,11 +124,11 @@ export interface Session {
   readonly own: boolean;
 }
 
-export interface SessionsAnswer {
-  readonly sessions: readonly Session[];
+export interface SessionsResponse {
+  readonly sessions: readonly ApiSession[];
 }
 
-export interface Share {
+export interface ApiShare {
   readonly id: string;
   readonly name: string;
   readonly page: string;
@@ -139,6 +139,6 @@ export interface Share {
   readonly lastOpened: string | null;
 }
 
-export interface SharesAnswer {
-  readonly shares: readonly Share[];
+export interface SharesResponse {
+  readonly shares: readonly ApiShare[];
 }

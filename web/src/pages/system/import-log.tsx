@@ -1,11 +1,11 @@
 /** A GPU-Z log dropped on the page, or chosen, goes into the history. Read by the hub; here is only the way there. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../view-state/address.ts";
-import { fixed } from "../../format/quantity.ts";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { upload } from "./upload.ts";
 
-interface Outcome {
+interface ImportResult {
   readonly name: string;
   readonly format: string;
   readonly kept: number;
@@ -16,16 +16,16 @@ interface Outcome {
   readonly skipped: readonly { readonly reason: string; readonly count: number }[];
 }
 
-type Stand =
+type UploadState =
   | { readonly kind: "idle" }
   | { readonly kind: "sending"; readonly name: string; readonly share: number }
-  | { readonly kind: "done"; readonly outcome: Outcome }
+  | { readonly kind: "done"; readonly outcome: ImportResult }
   | { readonly kind: "failed"; readonly name: string; readonly why: string };
 
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function ImportLog() {
-  const [stand, setStand] = useState<Stand>({ kind: "idle" });
+  const [stand, setStand] = useState<UploadState>({ kind: "idle" });
   const [over, setOver] = useState(false);
   const [gpuName, setGpuName] = useState("");
   const [host, setHost] = useState("");
@@ -39,7 +39,7 @@ export function ImportLog() {
       const outcome = await upload(`api/import?${query.toString()}`, file, (share) =>
         setStand({ kind: "sending", name, share }),
       );
-      setStand({ kind: "done", outcome: outcome as Outcome });
+      setStand({ kind: "done", outcome: outcome as ImportResult });
     } catch (thrown) {
       setStand({
         kind: "failed",
@@ -116,13 +116,13 @@ export function ImportLog() {
         </div>
       </details>
       <div role="status">
-        <Told stand={stand} />
+        <UploadStatus stand={stand} />
       </div>
     </section>
   );
 }
 
-function Told({ stand }: { stand: Stand }) {
+function UploadStatus({ stand }: { stand: UploadState }) {
   if (stand.kind === "idle") return null;
   if (stand.kind === "failed")
     return (
@@ -146,11 +146,11 @@ function Told({ stand }: { stand: Stand }) {
   return (
     <div>
       <p>
-        <strong>{name}</strong> ({format}): {fixed(kept, 0)} samples are in the history
-        {refused > 0 && <span class="warn">, {fixed(refused, 0)} were refused</span>}
+        <strong>{name}</strong> ({format}): {formatFixedPoint(kept, 0)} samples are in the history
+        {refused > 0 && <span class="warn">, {formatFixedPoint(refused, 0)} were refused</span>}
         {dated && (
           <>
-            , {sayInstant(fromMs)} – {sayInstant(toMs)}.{" "}
+            , {formatInstant(fromMs)} – {formatInstant(toMs)}.{" "}
             <a
               href={hrefOf("explore", {
                 expr: "gpu_power_watts",

@@ -1,24 +1,24 @@
 /** Who reports here: agents that push, targets that are scraped, and the line that adds another. */
 import { age } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { AddMachine } from "./add-machine.tsx";
-import type { Agent, AgentsAnswer, Target, TargetsAnswer } from "./api.ts";
+import type { ApiAgent, AgentsResponse, ApiTarget, TargetsResponse } from "./api.ts";
 
 export function Machines({
   agents,
   targets,
 }: {
-  agents: AnswerState<AgentsAnswer>;
-  targets: AnswerState<TargetsAnswer>;
+  agents: FetchState<AgentsResponse>;
+  targets: FetchState<TargetsResponse>;
 }) {
   const list = agents.value?.agents ?? [];
   const contested = list.filter((agent) => agent.contested);
@@ -88,9 +88,9 @@ export function Machines({
 }
 
 const seconds = (value: number | undefined): string =>
-  value === undefined ? "" : inWords(value, "seconds");
+  value === undefined ? "" : formatReadable(value, "seconds");
 
-function forget(agent: Agent, again: () => void): void {
+function forget(agent: ApiAgent, again: () => void): void {
   void attempt(
     () => send("DELETE", `api/agents/${encodeURIComponent(agent.id)}`),
     () => {
@@ -100,7 +100,7 @@ function forget(agent: Agent, again: () => void): void {
   );
 }
 
-const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
+const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
   {
     key: "host",
     label: "Machine",
@@ -117,7 +117,7 @@ const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
     label: "State",
     by: ({ state }) => state,
     rowTip: ({ lastSeen, firstSeen }) =>
-      `Last heard ${sayInstant(Date.parse(lastSeen))}\nKnown since ${sayInstant(Date.parse(firstSeen))}`,
+      `Last heard ${formatInstant(Date.parse(lastSeen))}\nKnown since ${formatInstant(Date.parse(firstSeen))}`,
     cell: ({ state, lastSeen }) => (
       <>
         <span class={`word ${state === "silent" || state === "late" ? "warn" : ""}`}>{state}</span>
@@ -174,7 +174,7 @@ const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
         ""
       ) : (
         <>
-          {inWords(spool.bytes, "bytes")}
+          {formatReadable(spool.bytes, "bytes")}
           {spool.lostRecords > 0 && <span class="warn"> {spool.lostRecords} lost</span>}
         </>
       ),
@@ -196,7 +196,7 @@ const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
   },
 ];
 
-const targetColumns: readonly TableColumn<Target>[] = [
+const targetColumns: readonly TableColumn<ApiTarget>[] = [
   {
     key: "pool",
     label: "Job",

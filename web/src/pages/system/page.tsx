@@ -3,7 +3,7 @@ import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
 import { Access } from "./access.tsx";
-import type { AgentsAnswer, PipesAnswer, TargetsAnswer } from "./api.ts";
+import type { AgentsResponse, PipesResponse, TargetsResponse } from "./api.ts";
 import { Audit } from "./audit.tsx";
 import { Channels } from "./channels.tsx";
 import { Machines } from "./machines.tsx";
@@ -15,9 +15,9 @@ const tabs = ["machines", "storage", "pipes", "channels", "access", "audit"] as 
 const tab = new Param("tab", oneOf(tabs), "push");
 
 export function Page() {
-  const agents = useJson<AgentsAnswer>("api/agents", 5_000);
-  const targets = useJson<TargetsAnswer>("api/v1/targets?state=active", 10_000);
-  const pipes = useJson<PipesAnswer>("api/pipes", 3_000);
+  const agents = useJson<AgentsResponse>("api/agents", 5_000);
+  const targets = useJson<TargetsResponse>("api/v1/targets?state=active", 10_000);
+  const pipes = useJson<PipesResponse>("api/pipes", 3_000);
   const failing = (pipes.value?.pipes ?? []).filter(
     ({ state }) => state === "failed" || state === "waiting",
   ).length;

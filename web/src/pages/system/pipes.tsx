@@ -1,11 +1,11 @@
 /** Pipes and replays that run with the hub: what they carry, how far behind they are; added, started, stopped and removed here. */
 import { useState } from "preact/hooks";
-import { age, fixed } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import { age, formatFixedPoint } from "../../format/quantity.ts";
+import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { me } from "../../query/me.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -13,7 +13,7 @@ import { SchemaForm } from "../../ui/form.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
-import type { Pipe, PipesAnswer } from "./api.ts";
+import type { ApiPipe, PipesResponse } from "./api.ts";
 
 const schema = {
   type: "object",
@@ -49,9 +49,9 @@ const schema = {
   },
 } as const;
 
-export function Pipes({ answer }: { answer: AnswerState<PipesAnswer> }) {
+export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   const [open, setOpen] = useState(false);
-  const [leaving, setLeaving] = useState<Pipe | undefined>(undefined);
+  const [leaving, setLeaving] = useState<ApiPipe | undefined>(undefined);
   const change = (work: () => Promise<unknown>, said: string): void =>
     void attempt(work, () => {
       toast(said);
@@ -161,12 +161,12 @@ export function Pipes({ answer }: { answer: AnswerState<PipesAnswer> }) {
 }
 
 interface Acts {
-  readonly start: (pipe: Pipe) => void;
-  readonly stop: (pipe: Pipe) => void;
-  readonly remove: (pipe: Pipe) => void;
+  readonly start: (pipe: ApiPipe) => void;
+  readonly stop: (pipe: ApiPipe) => void;
+  readonly remove: (pipe: ApiPipe) => void;
 }
 
-const stateWords: Readonly<Record<Pipe["state"], string>> = {
+const stateWords: Readonly<Record<ApiPipe["state"], string>> = {
   running: "runs",
   waiting: "failed, waits",
   stopping: "stopping",
@@ -175,7 +175,7 @@ const stateWords: Readonly<Record<Pipe["state"], string>> = {
   failed: "given up",
 };
 
-const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
+const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
   {
     key: "name",
     label: "Name",
@@ -266,7 +266,15 @@ const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
   },
 ];
 
-const Act = ({ name, pipe, act }: { name: string; pipe: Pipe; act: (pipe: Pipe) => void }) => (
+const Act = ({
+  name,
+  pipe,
+  act,
+}: {
+  name: string;
+  pipe: ApiPipe;
+  act: (pipe: ApiPipe) => void;
+}) => (
   <button
     type="button"
     class="quiet changes"
@@ -278,17 +286,17 @@ const Act = ({ name, pipe, act }: { name: string; pipe: Pipe; act: (pipe: Pipe) 
 );
 
 const counted = (count: number | null) =>
-  count === null ? <span class="absent">n/a</span> : fixed(count, 0);
+  count === null ? <span class="absent">n/a</span> : formatFixedPoint(count, 0);
 
-function lagWords({ lagSeconds, lagRecords }: Pipe): string | undefined {
+function lagWords({ lagSeconds, lagRecords }: ApiPipe): string | undefined {
   const words = [
-    ...(lagSeconds === null ? [] : [inWords(lagSeconds, "seconds")]),
-    ...(lagRecords === null ? [] : [`${fixed(lagRecords, 0)} records`]),
+    ...(lagSeconds === null ? [] : [formatReadable(lagSeconds, "seconds")]),
+    ...(lagRecords === null ? [] : [`${formatFixedPoint(lagRecords, 0)} records`]),
   ];
   return words.length === 0 ? undefined : words.join(", ");
 }
 
-const paceWords = ({ speed, loop, now }: Pipe["options"]): string[] => [
+const paceWords = ({ speed, loop, now }: ApiPipe["options"]): string[] => [
   ...(speed === undefined
     ? []
     : [speed === "max" ? "as fast as it goes" : `${speed} times as fast`]),

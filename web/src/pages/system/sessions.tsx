@@ -8,12 +8,12 @@ import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import type { Session, SessionsAnswer } from "./api.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type { ApiSession, SessionsResponse } from "./api.ts";
 
 export function Sessions() {
-  const answer = useJson<SessionsAnswer>("api/sessions", 15_000);
-  const end = (session: Session, everywhere: boolean): void =>
+  const answer = useJson<SessionsResponse>("api/sessions", 15_000);
+  const end = (session: ApiSession, everywhere: boolean): void =>
     void attempt(
       () => send("DELETE", `api/sessions/${session.id}${everywhere ? "?everywhere=yes" : ""}`),
       () => {
@@ -22,7 +22,7 @@ export function Sessions() {
       },
     );
   const sessions = answer.value?.sessions ?? [];
-  const isOften = ({ name, how }: Session): boolean =>
+  const isOften = ({ name, how }: ApiSession): boolean =>
     sessions.filter((one) => one.name === name && one.how === how).length > 1;
   return (
     <section aria-label="Logged in">
@@ -39,7 +39,7 @@ export function Sessions() {
   );
 }
 
-const knownBy: Readonly<Record<Session["how"], string>> = {
+const knownBy: Readonly<Record<ApiSession["how"], string>> = {
   user: "password",
   oidc: "provider",
   token: "token",
@@ -47,9 +47,9 @@ const knownBy: Readonly<Record<Session["how"], string>> = {
 };
 
 const columns = (
-  end: (session: Session, everywhere: boolean) => void,
-  isOften: (session: Session) => boolean,
-): readonly TableColumn<Session>[] => [
+  end: (session: ApiSession, everywhere: boolean) => void,
+  isOften: (session: ApiSession) => boolean,
+): readonly TableColumn<ApiSession>[] => [
   {
     key: "name",
     label: "Name",
@@ -67,7 +67,7 @@ const columns = (
     key: "since",
     label: "Since",
     by: ({ opened }) => opened,
-    cell: ({ opened }) => sayInstant(Date.parse(opened)).slice(0, 16),
+    cell: ({ opened }) => formatInstant(Date.parse(opened)).slice(0, 16),
   },
   {
     key: "seen",
@@ -81,7 +81,7 @@ const columns = (
     label: "Ends",
     tip: "At the latest; earlier without use.",
     by: ({ ends }) => ends,
-    cell: ({ ends }) => sayInstant(Date.parse(ends)).slice(0, 16),
+    cell: ({ ends }) => formatInstant(Date.parse(ends)).slice(0, 16),
   },
   {
     key: "do",

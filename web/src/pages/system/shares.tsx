@@ -8,12 +8,12 @@ import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
-import { sayInstant } from "../../view-state/range.ts";
-import type { Share, SharesAnswer } from "./api.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import type { ApiShare, SharesResponse } from "./api.ts";
 
 export function Shares({ ended }: { ended: boolean }) {
-  const answer = useJson<SharesAnswer>("api/shares", 15_000);
-  const revoke = (share: Share): void =>
+  const answer = useJson<SharesResponse>("api/shares", 15_000);
+  const revoke = (share: ApiShare): void =>
     void attempt(
       () => send("DELETE", `api/shares/${share.id}`),
       () => {
@@ -41,7 +41,7 @@ export function Shares({ ended }: { ended: boolean }) {
   );
 }
 
-const columns = (revoke: (share: Share) => void): readonly TableColumn<Share>[] => [
+const columns = (revoke: (share: ApiShare) => void): readonly TableColumn<ApiShare>[] => [
   {
     key: "name",
     label: "Name",
@@ -72,7 +72,7 @@ const columns = (revoke: (share: Share) => void): readonly TableColumn<Share>[] 
     key: "expires",
     label: "Ends",
     by: ({ expires }) => expires,
-    cell: ({ expires }) => sayInstant(Date.parse(expires)).slice(0, 16),
+    cell: ({ expires }) => formatInstant(Date.parse(expires)).slice(0, 16),
   },
   {
     key: "opened",

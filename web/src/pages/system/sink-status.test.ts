@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outgoingIn, ownSamples } from "./sink-status.ts";
+import { sinkStatuses, parseSelfMetrics } from "./sink-status.ts";
 
 const page = `# HELP gpulse_ship_success Whether it works.
 # TYPE gpulse_ship_success gauge
@@ -14,14 +14,14 @@ gpu_power_watts{gpu="0"} 12
 `;
 
 test("what a sink lost and what was refused are one number, and sinks of others stay apart", () => {
-  expect(outgoingIn(ownSamples(page))).toMatchObject([
+  expect(sinkStatuses(parseSelfMetrics(page))).toMatchObject([
     { sink: "kafka", from: "this hub", up: 0, sent: 100, dropped: 9, lagSeconds: undefined },
     { sink: 'a "quoted" one', from: "b:9400", up: undefined, spoolBytes: 10, dropped: 0 },
   ]);
 });
 
 test("of a page only the hub's own numbers are read", () => {
-  const samples = ownSamples(page);
+  const samples = parseSelfMetrics(page);
   expect(samples).toHaveLength(7);
   expect(samples.find(({ name }) => name === "gpulse_store_bytes")?.value).toBe(386_888);
 });

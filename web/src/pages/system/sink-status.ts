@@ -1,6 +1,6 @@
 /** What sinks say of themselves, put together from their own metrics, one row a sink. Pure. */
 
-export interface Outgoing {
+export interface SinkStatus {
   readonly sink: string;
   /** Whose sink it is: this hub's, or an agent's. */
   readonly from: string;
@@ -11,14 +11,14 @@ export interface Outgoing {
   readonly dropped: number;
 }
 
-export interface OwnSample {
+export interface SelfMetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
 /** The hub's own samples in its `/metrics` page: not every hub keeps them in its history. */
-export function ownSamples(page: string): readonly OwnSample[] {
+export function parseSelfMetrics(page: string): readonly SelfMetricSample[] {
   const lines = page.matchAll(/^(gpulse_(?:ship|spool|store)_\w+)(?:\{(.*)\})? (\S+)(?: \d+)?$/gm);
   return Array.from(lines, ([, name = "", labels = "", value = ""]) => ({
     name,
@@ -32,8 +32,8 @@ export function ownSamples(page: string): readonly OwnSample[] {
   }));
 }
 
-export function outgoingIn(samples: readonly OwnSample[]): readonly Outgoing[] {
-  const rows = new Map<string, Outgoing>();
+export function sinkStatuses(samples: readonly SelfMetricSample[]): readonly SinkStatus[] {
+  const rows = new Map<string, SinkStatus>();
   for (const { name, labels, value } of samples) {
     const { sink, instance = "this hub", outcome } = labels;
     if (sink === undefined) continue;
@@ -47,17 +47,17 @@ export function outgoingIn(samples: readonly OwnSample[]): readonly Outgoing[] {
       sent: undefined,
       dropped: 0,
     };
-    rows.set(key, { ...row, ...told(row, name, outcome, value) });
+    rows.set(key, { ...row, ...statusUpdate(row, name, outcome, value) });
   }
   return [...rows.values()];
 }
 
-function told(
-  row: Outgoing,
+function statusUpdate(
+  row: SinkStatus,
   name: string,
   outcome: string | undefined,
   value: number,
-): Partial<Outgoing> {
+): Partial<SinkStatus> {
   switch (name) {
     case "gpulse_ship_success":
       return { up: value };

@@ -1,17 +1,17 @@
 /** What is kept: how much, how long, of what most; what is sent on and how far behind it is; and the way in for a log. */
 import type { ComponentChildren } from "preact";
 import { QueryChart } from "../../chart/query-chart.tsx";
-import { fixed } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
+import { formatReadable } from "../../format/readable.ts";
 import { getJson } from "../../query/http.ts";
-import { useAnswer, useInstant, useJson } from "../../query/use-fetch.ts";
+import { useFetch, useInstant, useJson } from "../../query/use-fetch.ts";
 import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
-import { sayInstant } from "../../view-state/range.ts";
+import { formatInstant } from "../../view-state/range.ts";
 import { ImportLog } from "./import-log.tsx";
-import type { Outgoing, OwnSample } from "./sink-status.ts";
-import { outgoingIn, ownSamples } from "./sink-status.ts";
+import type { SinkStatus, SelfMetricSample } from "./sink-status.ts";
+import { sinkStatuses, parseSelfMetrics } from "./sink-status.ts";
 
 interface Tsdb {
   readonly data: {
@@ -21,11 +21,11 @@ interface Tsdb {
       readonly minTime: number;
       readonly maxTime: number;
     };
-    readonly seriesCountByMetricName: readonly Counted[];
-    readonly labelValueCountByLabelName: readonly Counted[];
+    readonly seriesCountByMetricName: readonly CountByName[];
+    readonly labelValueCountByLabelName: readonly CountByName[];
   };
 }
-interface Counted {
+interface CountByName {
   readonly name: string;
   readonly value: number;
 }
@@ -42,9 +42,9 @@ export function Storage() {
   const runtime = useJson<Runtime>("api/v1/status/runtimeinfo").value?.data;
   const build = useJson<{ readonly data: { readonly gpulse: string } }>("api/v1/status/buildinfo")
     .value?.data;
-  const own = useAnswer(
+  const own = useFetch(
     "metrics",
-    async (signal) => ownSamples(String(await getJson("metrics", signal))),
+    async (signal) => parseSelfMetrics(String(await getJson("metrics", signal))),
     15_000,
   ).value;
   const bytes = own?.find(({ name }) => name === "gpulse_store_bytes")?.value;
@@ -64,16 +64,18 @@ export function Storage() {
             <>
               <Fact name="Kept for">{runtime?.storageRetention}</Fact>
               <Fact name="On disk">
-                {bytes === undefined ? undefined : inWords(bytes, "bytes")}
+                {bytes === undefined ? undefined : formatReadable(bytes, "bytes")}
               </Fact>
-              <Fact name="Series">{head === undefined ? undefined : fixed(head.numSeries, 0)}</Fact>
+              <Fact name="Series">
+                {head === undefined ? undefined : formatFixedPoint(head.numSeries, 0)}
+              </Fact>
               <Fact name="From">
-                {head === undefined || head.minTime <= 0 ? undefined : sayInstant(head.minTime)}
+                {head === undefined || head.minTime <= 0 ? undefined : formatInstant(head.minTime)}
               </Fact>
             </>
           )}
           <Fact name="Running since">
-            {runtime === undefined ? undefined : sayInstant(Date.parse(runtime.startTime))}
+            {runtime === undefined ? undefined : formatInstant(Date.parse(runtime.startTime))}
           </Fact>
           <Fact name="Version">{build?.gpulse}</Fact>
         </dl>
@@ -146,22 +148,22 @@ interface CountsProps {
   readonly caption: string;
   readonly name: string;
   readonly of: string;
-  readonly rows: readonly Counted[];
+  readonly rows: readonly CountByName[];
 }
 
 const Counts = ({ caption, name, of, rows }: CountsProps) => (
   <Table
     caption={caption}
     columns={[
-      { key: "name", label: name, cell: (row: Counted) => <code>{row.name}</code> },
-      { key: "value", label: of, numeric: true, cell: ({ value }) => fixed(value, 0) },
+      { key: "name", label: name, cell: (row: CountByName) => <code>{row.name}</code> },
+      { key: "value", label: of, numeric: true, cell: ({ value }) => formatFixedPoint(value, 0) },
     ]}
     rows={rows}
     rowKey={(row) => row.name}
   />
 );
 
-function Sinks({ samples }: { samples: readonly OwnSample[] }) {
+function Sinks({ samples }: { samples: readonly SelfMetricSample[] }) {
   return (
     <section aria-label="Sent on">
       <h2 class="section">Sent on to others</h2>
@@ -169,7 +171,7 @@ function Sinks({ samples }: { samples: readonly OwnSample[] }) {
         caption="Where samples are sent, and how far behind"
         class="stacked"
         columns={sinkColumns}
-        rows={outgoingIn(samples)}
+        rows={sinkStatuses(samples)}
         rowKey={({ from, sink }) => `${from} ${sink}`}
         rowLevel={({ up, dropped }) => (up === 0 || dropped > 0 ? "warn" : undefined)}
         empty={
@@ -182,7 +184,7 @@ function Sinks({ samples }: { samples: readonly OwnSample[] }) {
   );
 }
 
-const sinkColumns: readonly TableColumn<Outgoing>[] = [
+const sinkColumns: readonly TableColumn<SinkStatus>[] = [
   {
     key: "sink",
     label: "To",
@@ -206,27 +208,28 @@ const sinkColumns: readonly TableColumn<Outgoing>[] = [
     label: "Behind",
     numeric: true,
     by: ({ lagSeconds }) => lagSeconds,
-    cell: ({ lagSeconds }) => (lagSeconds === undefined ? "" : inWords(lagSeconds, "seconds")),
+    cell: ({ lagSeconds }) =>
+      lagSeconds === undefined ? "" : formatReadable(lagSeconds, "seconds"),
   },
   {
     key: "spool",
     label: "Waits",
     numeric: true,
     by: ({ spoolBytes }) => spoolBytes,
-    cell: ({ spoolBytes }) => (spoolBytes === undefined ? "" : inWords(spoolBytes, "bytes")),
+    cell: ({ spoolBytes }) => (spoolBytes === undefined ? "" : formatReadable(spoolBytes, "bytes")),
   },
   {
     key: "sent",
     label: "Sent",
     numeric: true,
     by: ({ sent }) => sent,
-    cell: ({ sent }) => (sent === undefined ? "" : fixed(sent, 0)),
+    cell: ({ sent }) => (sent === undefined ? "" : formatFixedPoint(sent, 0)),
   },
   {
     key: "lost",
     label: "Given up",
     numeric: true,
     by: ({ dropped }) => dropped,
-    cell: ({ dropped }) => fixed(dropped, 0),
+    cell: ({ dropped }) => formatFixedPoint(dropped, 0),
   },
 ];

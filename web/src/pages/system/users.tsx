@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
-import { askMe } from "../../query/me.ts";
-import type { AnswerState } from "../../query/use-fetch.ts";
+import { loadMe } from "../../query/me.ts";
+import type { FetchState } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -12,7 +12,7 @@ import { SchemaForm } from "../../ui/form.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
-import type { User, UsersAnswer } from "./api.ts";
+import type { ApiUser, UsersResponse } from "./api.ts";
 
 const newPassword = {
   type: "string",
@@ -46,11 +46,11 @@ const passwordSchema = {
 } as const;
 
 interface Question {
-  readonly user: User;
+  readonly user: ApiUser;
   readonly about: "password" | "remove";
 }
 
-export function Users({ answer }: { answer: AnswerState<UsersAnswer> }) {
+export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   const [open, setOpen] = useState(false);
   const [asked, setAsked] = useState<Question | undefined>(undefined);
   const close = (): void => setAsked(undefined);
@@ -59,9 +59,9 @@ export function Users({ answer }: { answer: AnswerState<UsersAnswer> }) {
     setOpen(false);
     close();
     answer.again();
-    void askMe();
+    void loadMe();
   };
-  const change = ({ name }: User, wanted: object, said: string): void =>
+  const change = ({ name }: ApiUser, wanted: object, said: string): void =>
     void attempt(
       () => send("PUT", `api/users/${encodeURIComponent(name)}`, wanted),
       () => done(said),
@@ -156,9 +156,9 @@ function FileUsers({ names }: { names: readonly string[] }) {
 }
 
 const columns = (
-  change: (user: User, wanted: object, said: string) => void,
+  change: (user: ApiUser, wanted: object, said: string) => void,
   ask: (question: Question) => void,
-): readonly TableColumn<User>[] => [
+): readonly TableColumn<ApiUser>[] => [
   {
     key: "name",
     label: "Name",
@@ -225,7 +225,7 @@ const columns = (
   },
 ];
 
-const Act = ({ says, of: user, run }: { says: string; of: User; run: () => void }) => (
+const Act = ({ says, of: user, run }: { says: string; of: ApiUser; run: () => void }) => (
   <button type="button" class="quiet" aria-label={`${says}: ${user.name}`} onClick={run}>
     {says}
   </button>

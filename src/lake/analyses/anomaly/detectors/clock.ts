@@ -1,9 +1,9 @@
 /** The clock a GPU reaches under load when neither power nor heat holds it down. One that stays below that is stuck, locked or braked. */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 const leastBlocks = 30;
 const leastShare = 0.06;
@@ -18,12 +18,16 @@ export class ClockDetector implements Detector {
   /** The highest it reached since it is low. */
   #lowHertz = 0;
 
-  see(block: Block, { device, peers, scaleWatts }: Surroundings, suspected: boolean): Finding {
+  see(
+    block: ReadingBlock,
+    { device, peers, scaleWatts }: DetectorContext,
+    suspected: boolean,
+  ): Detection {
     const hertz = block.freeHertz;
     // Whatever holds it down now, it got higher than it could while it was stuck.
-    if (suspected && (block.busyHertz ?? 0) > 1.05 * this.#lowHertz) return usual;
+    if (suspected && (block.busyHertz ?? 0) > 1.05 * this.#lowHertz) return normalDetection;
     if (hertz === undefined || block.heldByHeat || block.powerWatts > nearLimit * scaleWatts)
-      return cannotTell;
+      return undecidedDetection;
     const ofModel = peers.clock(device.model);
     const known = this.#usual.count >= leastBlocks ? this.#usual : ofModel;
     const ready = known.count >= leastBlocks;
@@ -33,8 +37,8 @@ export class ClockDetector implements Detector {
       this.#usual.add(hertz);
       ofModel.add(hertz);
     }
-    if (!ready) return cannotTell;
-    if (!low) return usual;
+    if (!ready) return undecidedDetection;
+    if (!low) return normalDetection;
     this.#lowHertz = suspected ? Math.max(this.#lowHertz, hertz) : hertz;
     const sigmas = (known.median - hertz) / known.sigma;
     return {

@@ -6,12 +6,12 @@
 import { gpu } from "../../../../model/catalogue/index.ts";
 import { deviceKey } from "../../../../model/device.ts";
 import type { AnomalyDevice, Evidence } from "../anomaly.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import { blockMs } from "../block.ts";
 import { Seasonal } from "../statistics/seasonal.ts";
 import { StreamFit } from "../statistics/fit.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector } from "./detector.ts";
 
 const inputCount = 7;
 /** Six hours of blocks: a card learns its new place within a day. */
@@ -45,10 +45,10 @@ export class CoolingDetector implements Detector {
   limitKelvin = 0;
   sigmaKelvin = 1;
 
-  see(block: Block, around: Surroundings, suspected: boolean): Finding {
+  see(block: ReadingBlock, around: DetectorContext, suspected: boolean): Detection {
     const { celsius } = block;
     this.offKelvin = undefined;
-    if (celsius === undefined || !block.settled) return cannotTell;
+    if (celsius === undefined || !block.settled) return undecidedDetection;
     this.#join(around);
     const { scaleWatts, device, peers } = around;
     const inputs = this.#fill(block, scaleWatts);
@@ -73,7 +73,7 @@ export class CoolingDetector implements Detector {
       this.#known[step] = (this.#known[step] ?? 0) + 1;
       this.#season.add(block.endMs, residual - room);
     }
-    if (!ready) return cannotTell;
+    if (!ready) return undecidedDetection;
     if (bad) {
       if (!suspected) this.#shownAtWatts = block.powerWatts;
       const mean = this.#mean;
@@ -83,7 +83,7 @@ export class CoolingDetector implements Detector {
       };
     }
     // While it idles, bad paste does not show: no proof that it is mended.
-    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return cannotTell;
+    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return undecidedDetection;
     return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
   }
 
@@ -100,7 +100,7 @@ export class CoolingDetector implements Detector {
     this.#mean = 0;
   }
 
-  #join(around: Surroundings): void {
+  #join(around: DetectorContext): void {
     const group = groupOf(around);
     const device = keyOf(around.device);
     if (group !== this.#joined) {
@@ -121,7 +121,7 @@ export class CoolingDetector implements Detector {
   }
 
   /** The fan is not among them: it follows the temperature, and would explain away what it should show. */
-  #fill(block: Block, scaleWatts: number): Float64Array {
+  #fill(block: ReadingBlock, scaleWatts: number): Float64Array {
     const [fast, middle, slow] = block.pastWatts;
     const inputs = this.#inputs;
     inputs[0] = 1;
@@ -136,8 +136,8 @@ export class CoolingDetector implements Detector {
   }
 
   #evidence(
-    block: Block,
-    { device }: Surroundings,
+    block: ReadingBlock,
+    { device }: DetectorContext,
     celsius: number,
     mean: number,
     sigma: number,
@@ -155,10 +155,10 @@ export class CoolingDetector implements Detector {
 }
 
 const keyOf = ({ host, uuid }: AnomalyDevice): string => deviceKey(host, uuid);
-const groupOf = ({ device }: Surroundings): string => `${device.host}\n${device.model}`;
+const groupOf = ({ device }: DetectorContext): string => `${device.host}\n${device.model}`;
 
 /** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */
-function leastKelvin({ powerWatts, fanRatio }: Block, scaleWatts: number): number {
+function leastKelvin({ powerWatts, fanRatio }: ReadingBlock, scaleWatts: number): number {
   const share = powerWatts / scaleWatts;
   if (fanRatio === undefined) return share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6;
   return share > 0.4 ? 5 : share > 0.25 ? 6.5 : 12;

@@ -1,11 +1,11 @@
 /** What a detector is: it sees a block of one GPU, learns what is usual, and says whether this one is not. */
 import type { AnomalyDevice, AnomalyKind, Evidence } from "../anomaly.ts";
-import type { Block } from "../block.ts";
-import type { EpisodeTimes, Verdict } from "../episode.ts";
+import type { ReadingBlock } from "../block.ts";
+import type { EpisodeTimes, DepartureVerdict } from "../episode.ts";
 import type { Peers } from "../peers.ts";
 import type { Readings } from "../readings.ts";
 
-export interface Surroundings {
+export interface DetectorContext {
   readonly device: AnomalyDevice;
   readonly readings: Readings;
   readonly peers: Peers;
@@ -13,8 +13,8 @@ export interface Surroundings {
   readonly scaleWatts: number;
 }
 
-export interface Finding {
-  readonly verdict: Verdict;
+export interface Detection {
+  readonly verdict: DepartureVerdict;
   /** There where the verdict is true. */
   readonly evidence?: () => Evidence;
 }
@@ -23,13 +23,13 @@ export interface Detector {
   readonly kind: AnomalyKind;
   readonly times: EpisodeTimes;
   /** `suspected`: an episode is on or may be, so what is seen must not become the usual. */
-  see(block: Block, around: Surroundings, suspected: boolean): Finding;
+  see(block: ReadingBlock, around: DetectorContext, suspected: boolean): Detection;
   /** What it saw has been told as the new usual, or the GPU was away. */
   restart?(): void;
 }
 
-export const cannotTell: Finding = { verdict: undefined };
-export const usual: Finding = { verdict: false };
+export const undecidedDetection: Detection = { verdict: undefined };
+export const normalDetection: Detection = { verdict: false };
 
 /** A PromQL selector of one of the GPU's series. */
 export const selector = (metric: string, { host, uuid }: AnomalyDevice, extra = ""): string =>

@@ -1,9 +1,9 @@
 /** Each card's own fan curve, as seen: fan speed by temperature. A fan that turns slower than it used to at this heat is failing. */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 const stepCelsius = 5;
 const bins = 24;
@@ -16,17 +16,21 @@ export class FanDetector implements Detector {
   readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
   readonly #curve: (Spread | undefined)[] = Array.from({ length: bins });
 
-  see({ celsius, fanRatio }: Block, { device }: Surroundings, suspected: boolean): Finding {
-    if (celsius === undefined || fanRatio === undefined) return cannotTell;
+  see(
+    { celsius, fanRatio }: ReadingBlock,
+    { device }: DetectorContext,
+    suspected: boolean,
+  ): Detection {
+    if (celsius === undefined || fanRatio === undefined) return undecidedDetection;
     const at = Math.min(bins - 1, Math.max(0, Math.floor(celsius / stepCelsius)));
     // What it turned at a few degrees less, it turns at least now: fans lag, and start at a threshold.
     const known = this.#expected(at - 1);
     const limit = known === undefined ? 0 : Math.max(leastRatio, sigmasOff * known.sigma);
     const slow = known !== undefined && fanRatio < known.median - limit;
     if (!slow && !suspected) (this.#curve[at] ??= new Spread(0.02)).add(fanRatio);
-    if (known === undefined) return cannotTell;
+    if (known === undefined) return undecidedDetection;
     // Where fans may stand still by design, nothing can be said.
-    if (!slow) return known.median < leastRatio ? cannotTell : usual;
+    if (!slow) return known.median < leastRatio ? undecidedDetection : normalDetection;
     const { median, sigma } = known;
     return {
       verdict: true,

@@ -1,9 +1,9 @@
 /** The PCIe link as it usually is while the card works. Fewer lanes or a lower generation than that is a slot, a riser or a card. */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 const leastBlocks = 12;
 /** Links save power while a card idles. */
@@ -15,11 +15,11 @@ export class LinkDetector implements Detector {
   readonly #generation = new Spread(0.1);
   readonly #width = new Spread(0.1);
 
-  see(block: Block, { device, readings }: Surroundings, suspected: boolean): Finding {
+  see(block: ReadingBlock, { device, readings }: DetectorContext, suspected: boolean): Detection {
     const generation = readings.get("linkGeneration");
     const width = readings.get("linkWidth");
     if (generation === undefined || width === undefined || block.peakUtilization < busyFrom)
-      return cannotTell;
+      return undecidedDetection;
     const ready = this.#width.count >= leastBlocks;
     const usually = { generation: this.#generation.median, width: this.#width.median };
     const narrow = ready && width < usually.width - 0.5;
@@ -28,8 +28,8 @@ export class LinkDetector implements Detector {
       this.#generation.add(generation);
       this.#width.add(width);
     }
-    if (!ready) return cannotTell;
-    if (!narrow && !slow) return usual;
+    if (!ready) return undecidedDetection;
+    if (!narrow && !slow) return normalDetection;
     const speed = (lanes: number, of: number): number => lanes * 2 ** of;
     const share = speed(width, generation) / speed(usually.width, usually.generation);
     return {

@@ -1,8 +1,8 @@
 /** Memory of one job that grows at every look and never shrinks. A job that loads its data, or fills a cache and stops, is none. */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { ReadingBlock } from "../block.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 const lookMs = 30_000;
 /** Eight minutes of growth at the least, an hour at the most; then every other look is let go. */
@@ -21,17 +21,17 @@ export class MemoryLeakDetector implements Detector {
   #lastMs = Number.NEGATIVE_INFINITY;
   #owner: string | undefined;
 
-  see(block: Block, { device, readings }: Surroundings): Finding {
+  see(block: ReadingBlock, { device, readings }: DetectorContext): Detection {
     const { memoryBytes, owner } = block;
     const total = readings.get("memoryTotalBytes");
-    if (memoryBytes === undefined || total === undefined) return cannotTell;
+    if (memoryBytes === undefined || total === undefined) return undecidedDetection;
     const last = this.#bytes.at(-1);
     // Without an owner, memory that was given back tells that another job began.
     const anew = owner !== this.#owner || (last !== undefined && memoryBytes < last - 0.02 * total);
     this.#owner = owner;
     if (anew) {
       this.restart();
-      return usual;
+      return normalDetection;
     }
     if (block.endMs - this.#lastMs < this.#everyMs) return this.#judge(total, device);
     this.#lastMs = block.endMs;
@@ -50,16 +50,16 @@ export class MemoryLeakDetector implements Detector {
   }
 
   /** Looks at the newest stretch, so that a quiet beginning does not hide a leak that came later. */
-  #judge(total: number, device: Surroundings["device"]): Finding {
+  #judge(total: number, device: DetectorContext["device"]): Detection {
     const kept = this.#bytes;
-    if (kept.length < leastLooks) return cannotTell;
+    if (kept.length < leastLooks) return undecidedDetection;
     const bytes = kept.slice(-Math.max(leastLooks, Math.min(kept.length, 2 * leastLooks)));
     for (const stretch of [bytes, bytes.slice(-leastLooks)])
       if (isLeak(stretch, total)) return this.#found(stretch, total, device);
-    return usual;
+    return normalDetection;
   }
 
-  #found(bytes: readonly number[], total: number, device: Surroundings["device"]): Finding {
+  #found(bytes: readonly number[], total: number, device: DetectorContext["device"]): Detection {
     const first = bytes[0] ?? 0;
     const last = bytes.at(-1) ?? 0;
     const minutes = ((bytes.length - 1) * this.#everyMs) / 60_000;

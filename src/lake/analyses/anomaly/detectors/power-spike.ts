@@ -2,8 +2,8 @@
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { Readings } from "../readings.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 /** Reported power is a mean over a second or two, so a load that changed within this time explains it. */
 const recentMs = 5_000;
@@ -35,12 +35,12 @@ export class PowerSpikeDetector {
   #owner: string | undefined;
   #fromWatts = 0;
 
-  see(timeMs: number, now: Readings, around: Surroundings, suspected: boolean): Finding {
+  see(timeMs: number, now: Readings, around: DetectorContext, suspected: boolean): Detection {
     const [watts, utilization] = [now.get("powerWatts"), now.get("utilization")];
     if (watts === undefined || utilization === undefined || now.owner !== this.#owner) {
       this.#owner = now.owner;
       this.restart();
-      return cannotTell;
+      return undecidedDetection;
     }
     const traffic = now.get("memoryUtilization") ?? 0;
     const before = this.#most(timeMs - recentMs);
@@ -57,10 +57,10 @@ export class PowerSpikeDetector {
       return this.#found(watts, limitWatts, "its limit allows", around);
     const least = Math.max(leastShare * around.scaleWatts, sigmasOff * this.#passes.sigma);
     if (suspected) {
-      if (watts - this.#fromWatts <= least / 2) return usual;
+      if (watts - this.#fromWatts <= least / 2) return normalDetection;
       return this.#found(watts, this.#fromWatts, "in the minute before", around);
     }
-    if (before === undefined) return cannotTell;
+    if (before === undefined) return undecidedDetection;
     const more = watts - before.watts;
     this.#passes.add(more);
     // As busy as before with more or less use of memory is other work, and other work draws other power.
@@ -69,7 +69,7 @@ export class PowerSpikeDetector {
       utilization > before.utilization + sameUtilization ||
       traffic > before.mostTraffic + sameUtilization ||
       traffic < before.leastTraffic - sameUtilization;
-    if (more < least || isOtherWork) return usual;
+    if (more < least || isOtherWork) return normalDetection;
     this.#fromWatts = before.watts;
     return this.#found(watts, before.watts, "in the minute before", around);
   }
@@ -109,7 +109,7 @@ export class PowerSpikeDetector {
     return count < leastStretches ? undefined : all;
   }
 
-  #found(watts: number, expected: number, than: string, { device }: Surroundings): Finding {
+  #found(watts: number, expected: number, than: string, { device }: DetectorContext): Detection {
     const sigmas = (watts - expected) / this.#passes.sigma;
     return {
       verdict: true,

@@ -4,12 +4,12 @@
  * job, and with other runs of the same kind.
  */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import type { Measure, WorkGroup } from "../work.ts";
 import { kindOfWork } from "../work.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 /** Two minutes: utilisation is a sample of an instant, so shorter means say little. */
 const windowBlocks = 12;
@@ -26,21 +26,21 @@ const agreeShare = 0.35;
 /** Where there is no other measure, one has to say it all the more clearly. */
 const aloneShare = 0.6;
 
-interface Seen {
+interface ObservedWork {
   readonly utilization: number;
   readonly lessWatts: number;
   readonly workWatts: number;
   readonly traffic: number | undefined;
 }
 
-interface Compared {
+interface MeasureComparison {
   readonly less: number;
   readonly sigma: number;
   readonly than: "before" | "others";
 }
 
 /** One measure of the job that runs. */
-class Running {
+class RunningMeasure {
   readonly by: string;
   readonly of: (group: WorkGroup) => Measure;
   run = new Spread(0.015);
@@ -53,7 +53,7 @@ class Running {
   }
 
   /** `times` scales what was seen: at 2 it says whether it is half way to being told. */
-  compare(group: WorkGroup, times = 1): Compared | undefined {
+  compare(group: WorkGroup, times = 1): MeasureComparison | undefined {
     if (this.less === undefined) return undefined;
     const measure = this.of(group);
     const within = Math.max(measure.within.sigma, this.noise);
@@ -68,7 +68,7 @@ class Running {
   }
 
   /** By how much it is below the same job before, or the middle of other runs; undefined where that is not known. */
-  fell(group: WorkGroup, than: Compared["than"]): number | undefined {
+  fell(group: WorkGroup, than: MeasureComparison["than"]): number | undefined {
     if (this.less === undefined) return undefined;
     if (than === "before")
       return this.run.count >= windowBlocks ? this.less - this.run.median : undefined;
@@ -95,21 +95,23 @@ export class StragglerDetector implements Detector {
   readonly kind = "straggler";
   readonly times = { beginAfterMs: 60_000, endAfterMs: 120_000 };
   readonly #inputs = new Float64Array(3);
-  readonly #power = new Running("power above idle", ({ byPower }) => byPower);
-  readonly #traffic = new Running("use of its memory", ({ byTraffic }) => byTraffic);
-  #seen: Seen[] = [];
+  readonly #power = new RunningMeasure("power above idle", ({ byPower }) => byPower);
+  readonly #traffic = new RunningMeasure("use of its memory", ({ byTraffic }) => byTraffic);
+  #seen: ObservedWork[] = [];
   #owner: string | undefined;
   #sound = true;
 
-  see(block: Block, around: Surroundings, suspected: boolean): Finding {
+  see(block: ReadingBlock, around: DetectorContext, suspected: boolean): Detection {
     const { owner, utilization, busyHertz } = block;
     if (owner !== this.#owner) this.#begin(owner, around);
-    if (owner === undefined || utilization === undefined || !block.steadyOwner) return cannotTell;
+    if (owner === undefined || utilization === undefined || !block.steadyOwner)
+      return undecidedDetection;
     if (utilization < leastUtilization || busyHertz === undefined || block.heldByHeat)
-      return cannotTell;
+      return undecidedDetection;
     const group = groupOf(owner, around);
     this.#measure(block, around, group, utilization);
-    if (group.clock.count > 30 && busyHertz < slowerClock * group.clock.median) return cannotTell;
+    if (group.clock.count > 30 && busyHertz < slowerClock * group.clock.median)
+      return undecidedDetection;
     const measures = [this.#power, this.#traffic];
     const by = measures.find((one) => this.#agreed(one, group) !== undefined);
     const isNear = measures.some((one) => one.compare(group, 2) !== undefined);
@@ -117,8 +119,8 @@ export class StragglerDetector implements Detector {
     else if (!isNear) this.#teach(block, group);
     const found = by === undefined ? undefined : this.#agreed(by, group);
     if (by === undefined || found === undefined) {
-      if (measures.every(({ less }) => less === undefined)) return cannotTell;
-      return suspected && isNear ? cannotTell : usual;
+      if (measures.every(({ less }) => less === undefined)) return undecidedDetection;
+      return suspected && isNear ? undecidedDetection : normalDetection;
     }
     const share = Math.max(0, 1 - found.less);
     const sigmas = found.less / found.sigma;
@@ -141,7 +143,7 @@ export class StragglerDetector implements Detector {
   }
 
   /** What one measure says, where the other does not speak against it: less work is less of both. */
-  #agreed(one: Running, group: WorkGroup): Compared | undefined {
+  #agreed(one: RunningMeasure, group: WorkGroup): MeasureComparison | undefined {
     const other = one === this.#power ? this.#traffic : this.#power;
     const found = one.compare(group, other.less === undefined ? aloneShare : 1);
     if (found === undefined || other.less === undefined) return found;
@@ -155,7 +157,7 @@ export class StragglerDetector implements Detector {
     this.#sound = false;
   }
 
-  #begin(owner: string | undefined, around: Surroundings): void {
+  #begin(owner: string | undefined, around: DetectorContext): void {
     const was =
       this.#owner === undefined || !this.#sound ? undefined : groupOf(this.#owner, around);
     for (const one of [this.#power, this.#traffic]) one.over(was);
@@ -166,8 +168,8 @@ export class StragglerDetector implements Detector {
 
   /** Means over the window, as shares below what is usual for this work. */
   #measure(
-    block: Block,
-    { scaleWatts }: Surroundings,
+    block: ReadingBlock,
+    { scaleWatts }: DetectorContext,
     group: WorkGroup,
     utilization: number,
   ): void {
@@ -199,7 +201,7 @@ export class StragglerDetector implements Detector {
     this.#traffic.noise = noiseOf(traffic);
   }
 
-  #teach(block: Block, group: WorkGroup): void {
+  #teach(block: ReadingBlock, group: WorkGroup): void {
     group.power.learn(this.#inputs, block.powerWatts);
     if (block.busyHertz !== undefined) group.clock.add(block.busyHertz);
     const traffic = this.#seen.at(-1)?.traffic;
@@ -209,7 +211,7 @@ export class StragglerDetector implements Detector {
   }
 }
 
-const groupOf = (owner: string, { peers, device }: Surroundings): WorkGroup =>
+const groupOf = (owner: string, { peers, device }: DetectorContext): WorkGroup =>
   peers.work(`${device.model}\n${kindOfWork(owner)}`);
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {

@@ -1,9 +1,9 @@
 /** A jump of temperature within a minute that no change of power explains: air that stopped, a pump, a sensor. */
 import { gpu } from "../../../../model/catalogue/index.ts";
-import type { Block } from "../block.ts";
+import type { ReadingBlock } from "../block.ts";
 import type { CoolingDetector } from "./cooling.ts";
-import type { Detector, Finding, Surroundings } from "./detector.ts";
-import { cannotTell, digits, selector, usual } from "./detector.ts";
+import type { Detector, Detection, DetectorContext } from "./detector.ts";
+import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
 
 const backBlocks = 4;
 const leastKelvin = 8;
@@ -29,12 +29,12 @@ export class TemperatureSpikeDetector implements Detector {
     this.#cooling = cooling;
   }
 
-  see(block: Block, { device, scaleWatts }: Surroundings, suspected: boolean): Finding {
+  see(block: ReadingBlock, { device, scaleWatts }: DetectorContext, suspected: boolean): Detection {
     const { offKelvin, sigmaKelvin, limitKelvin } = this.#cooling;
     const { celsius } = block;
     if (offKelvin === undefined || celsius === undefined) {
       this.#past = [];
-      return cannotTell;
+      return undecidedDetection;
     }
     const past = this.#past;
     const before = past[0];
@@ -45,13 +45,13 @@ export class TemperatureSpikeDetector implements Detector {
     const limit = Math.max(leastKelvin, sigmasOff * sigmaKelvin, 2 * limitKelvin);
     if (suspected) {
       const still = offKelvin > limit / 2;
-      return still ? this.#found(block, device, celsius, offKelvin, sigmaKelvin) : usual;
+      return still ? this.#found(block, device, celsius, offKelvin, sigmaKelvin) : normalDetection;
     }
-    if (before === undefined || past.length < backBlocks) return cannotTell;
+    if (before === undefined || past.length < backBlocks) return undecidedDetection;
     const steady = past.every(
       ({ powerWatts }) => Math.abs(block.powerWatts - powerWatts) < steadyShare * scaleWatts,
     );
-    if (!steady || offKelvin - before.offKelvin < limit) return usual;
+    if (!steady || offKelvin - before.offKelvin < limit) return normalDetection;
     this.#fromKelvin = before.offKelvin;
     return this.#found(block, device, celsius, offKelvin, sigmaKelvin);
   }
@@ -61,12 +61,12 @@ export class TemperatureSpikeDetector implements Detector {
   }
 
   #found(
-    block: Block,
-    device: Surroundings["device"],
+    block: ReadingBlock,
+    device: DetectorContext["device"],
     celsius: number,
     offKelvin: number,
     sigma: number,
-  ): Finding {
+  ): Detection {
     const jump = offKelvin - this.#fromKelvin;
     return {
       verdict: true,

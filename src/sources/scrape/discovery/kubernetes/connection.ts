@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { sayError } from "../../../../base/error.ts";
+import { formatError } from "../../../../base/error.ts";
 import type { HttpClientConfig } from "../../../../net/http/auth-config.ts";
 import { Secret } from "../../../../net/http/secret.ts";
 import type { TlsConfig } from "../../../../net/http/tls-config.ts";
@@ -18,7 +18,7 @@ export interface KubeConnection {
   readonly ownNamespace: string | undefined;
 }
 
-export interface KubeSurroundings {
+export interface KubeEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where a pod finds its service account. */
   readonly accountDir?: string;
@@ -28,7 +28,7 @@ const usualAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export async function connectionOf(
   config: KubernetesDiscovery,
-  { env, accountDir = usualAccountDir }: KubeSurroundings,
+  { env, accountDir = usualAccountDir }: KubeEnvironment,
 ): Promise<KubeConnection> {
   const namespaceFile = path.join(accountDir, "namespace");
   if (config.apiServer !== undefined)
@@ -55,20 +55,22 @@ export async function connectionOf(
   };
 }
 
-interface Named {
+interface NamedEntry {
   readonly name?: string;
 }
 interface Kubeconfig {
   readonly "current-context"?: string;
-  readonly contexts?: readonly (Named & {
+  readonly contexts?: readonly (NamedEntry & {
     readonly context?: {
       readonly cluster?: string;
       readonly user?: string;
       readonly namespace?: string;
     };
   })[];
-  readonly clusters?: readonly (Named & { readonly cluster?: Readonly<Record<string, unknown>> })[];
-  readonly users?: readonly (Named & { readonly user?: Readonly<Record<string, unknown>> })[];
+  readonly clusters?: readonly (NamedEntry & {
+    readonly cluster?: Readonly<Record<string, unknown>>;
+  })[];
+  readonly users?: readonly (NamedEntry & { readonly user?: Readonly<Record<string, unknown>> })[];
 }
 
 async function fromKubeconfig(file: string): Promise<KubeConnection> {
@@ -79,13 +81,13 @@ async function fromKubeconfig(file: string): Promise<KubeConnection> {
     if (document.errors[0] !== undefined) throw document.errors[0];
     config = document.toJS({ maxAliasCount: 50 }) as Kubeconfig;
   } catch (thrown) {
-    throw new Error(`the kubeconfig ${file} cannot be read: ${sayError(thrown)}`, {
+    throw new Error(`the kubeconfig ${file} cannot be read: ${formatError(thrown)}`, {
       cause: thrown,
     });
   }
-  const context = named(config.contexts, config["current-context"])?.context;
-  const cluster = named(config.clusters, context?.cluster)?.cluster;
-  const user = named(config.users, context?.user)?.user ?? {};
+  const context = findByName(config.contexts, config["current-context"])?.context;
+  const cluster = findByName(config.clusters, context?.cluster)?.cluster;
+  const user = findByName(config.users, context?.user)?.user ?? {};
   const server = text(cluster, "server");
   if (cluster === undefined || server === undefined)
     throw new Error(`the kubeconfig ${file} names no server for its current context`);
@@ -154,7 +156,7 @@ function tlsOf(
   };
 }
 
-const named = <Entry extends Named>(
+const findByName = <Entry extends NamedEntry>(
   list: readonly Entry[] | undefined,
   name: string | undefined,
 ): Entry | undefined => list?.find((entry) => entry.name === name);

@@ -2,24 +2,24 @@
  * What the roles `endpoints` and `endpointslice` share: an endpoint that is a pod also gets the pod's labels, and the
  * ports of such pods that no endpoint covers become targets too.
  */
-import type { Labels } from "../group.ts";
+import type { TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { containersOf, podLabels } from "./labels.ts";
 import type { KubePod, ObjectRef } from "./objects.ts";
 import { keyOf } from "./objects.ts";
 import { containerLabels, portLabels } from "./pod.ts";
-import type { Beside } from "./role.ts";
+import type { RelatedObjects } from "./role.ts";
 
 export class EndpointTargets {
-  readonly targets: Labels[] = [];
-  readonly #beside: Beside;
+  readonly targets: TargetLabels[] = [];
+  readonly #beside: RelatedObjects;
   readonly #seen = new Map<string, { readonly pod: KubePod; readonly ports: Set<number> }>();
 
-  constructor(beside: Beside) {
+  constructor(beside: RelatedObjects) {
     this.#beside = beside;
   }
 
-  add(labels: Labels, ref: ObjectRef | undefined, port: number | undefined): void {
+  add(labels: TargetLabels, ref: ObjectRef | undefined, port: number | undefined): void {
     const pod =
       ref?.kind === "Pod"
         ? this.#beside.get("pod", `${ref.namespace ?? ""}/${ref.name ?? ""}`)
@@ -56,9 +56,9 @@ export class EndpointTargets {
 }
 
 /** The labels of the container that has the endpoint's port. */
-function containerAt(pod: KubePod, port: number | undefined): Labels {
+function containerAt(pod: KubePod, port: number | undefined): TargetLabels {
   if (port === undefined) return {};
-  let found: Labels = {};
+  let found: TargetLabels = {};
   for (const { container, isInit } of containersOf(pod)) {
     const match = container.ports?.find(({ containerPort }) => containerPort === port);
     if (match !== undefined)

@@ -1,20 +1,20 @@
 /** `role: endpoints`: each address of each service's endpoints, with the labels of its service and pod. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
 import { objectLabels, prefix, serviceLabels } from "./labels.ts";
 import type { EndpointAddress, KubeEndpoints } from "./objects.ts";
 import { keyOf } from "./objects.ts";
-import type { Beside, Role } from "./role.ts";
+import type { RelatedObjects, DiscoveryRole } from "./role.ts";
 import { attachedNode } from "./role.ts";
 
-export const endpointsRole: Role<"endpoints"> = {
+export const endpointsRole: DiscoveryRole<"endpoints"> = {
   resource: "endpoints",
   beside: ["service", "pod"],
   build,
 };
 
-function build(endpoints: KubeEndpoints, beside: Beside): DiscoveredGroup {
+function build(endpoints: KubeEndpoints, beside: RelatedObjects): DiscoveredGroup {
   const { metadata, subsets } = endpoints;
   const made = new EndpointTargets(beside);
   for (const { ports = [], addresses = [], notReadyAddresses = [] } of subsets ?? []) {
@@ -50,7 +50,7 @@ function build(endpoints: KubeEndpoints, beside: Beside): DiscoveredGroup {
   };
 }
 
-function addressLabels({ targetRef, nodeName, hostname }: EndpointAddress): Labels {
+function addressLabels({ targetRef, nodeName, hostname }: EndpointAddress): TargetLabels {
   return {
     ...(targetRef === undefined
       ? {}

@@ -1,14 +1,14 @@
 /** `role: endpointslice`: each address of each slice, with the labels of its service and pod. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
 import { objectLabels, prefix, sanitize, serviceLabels } from "./labels.ts";
 import type { KubeEndpointSlice } from "./objects.ts";
 import { keyOf } from "./objects.ts";
-import type { Beside, Role } from "./role.ts";
+import type { RelatedObjects, DiscoveryRole } from "./role.ts";
 import { attachedNode } from "./role.ts";
 
-export const endpointsliceRole: Role<"endpointslice"> = {
+export const endpointsliceRole: DiscoveryRole<"endpointslice"> = {
   resource: "endpointslice",
   beside: ["service", "pod"],
   build,
@@ -18,7 +18,7 @@ type Endpoint = NonNullable<KubeEndpointSlice["endpoints"]>[number];
 type Port = NonNullable<KubeEndpointSlice["ports"]>[number];
 const kind = `${prefix}endpointslice_`;
 
-function build(slice: KubeEndpointSlice, beside: Beside): DiscoveredGroup {
+function build(slice: KubeEndpointSlice, beside: RelatedObjects): DiscoveredGroup {
   const { metadata } = slice;
   const namespace = metadata?.namespace ?? "";
   const made = new EndpointTargets(beside);
@@ -52,20 +52,20 @@ function build(slice: KubeEndpointSlice, beside: Beside): DiscoveredGroup {
   };
 }
 
-const portLabels = ({ name, port, protocol, appProtocol }: Port): Labels =>
-  given({
+const portLabels = ({ name, port, protocol, appProtocol }: Port): TargetLabels =>
+  definedLabels({
     [`${kind}port_name`]: name,
     [`${kind}port_protocol`]: protocol,
     [`${kind}port`]: port === undefined ? undefined : String(port),
     [`${kind}port_app_protocol`]: appProtocol,
   });
 
-function endpointLabels(endpoint: Endpoint): Labels {
+function endpointLabels(endpoint: Endpoint): TargetLabels {
   const { conditions, hostname, nodeName, zone, targetRef } = endpoint;
-  const labels = given({
-    [`${kind}endpoint_conditions_ready`]: told(conditions?.ready),
-    [`${kind}endpoint_conditions_serving`]: told(conditions?.serving),
-    [`${kind}endpoint_conditions_terminating`]: told(conditions?.terminating),
+  const labels = definedLabels({
+    [`${kind}endpoint_conditions_ready`]: formatBoolean(conditions?.ready),
+    [`${kind}endpoint_conditions_serving`]: formatBoolean(conditions?.serving),
+    [`${kind}endpoint_conditions_terminating`]: formatBoolean(conditions?.terminating),
     [`${kind}endpoint_hostname`]: hostname,
     [`${kind}endpoint_node_name`]: nodeName,
     [`${kind}endpoint_zone`]: zone,
@@ -82,10 +82,12 @@ function endpointLabels(endpoint: Endpoint): Labels {
 const nodeOf = ({ nodeName, targetRef }: Endpoint): string | undefined =>
   nodeName ?? (targetRef?.kind === "Node" ? targetRef.name : undefined);
 
-const told = (value: boolean | undefined): string | undefined =>
+const formatBoolean = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
 
-function given(labels: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function definedLabels(
+  labels: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(labels)) if (value !== undefined) kept[name] = value;
   return kept;

@@ -3,7 +3,7 @@
  * connection it resumes; where the server has forgotten the place (410) it lists anew. What it knew stays meanwhile.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { sayError } from "../../../../base/error.ts";
+import { formatError } from "../../../../base/error.ts";
 import type { HttpClient } from "../../../../net/http/client.ts";
 import { request } from "../../../../net/http/request.ts";
 import { streamLines } from "../../../../net/http/stream.ts";
@@ -32,7 +32,7 @@ const maxLineBytes = 16 * 1024 * 1024;
 const maxBackoffMs = 30_000;
 
 /** The server no longer knows the place to go on from. */
-class Gone extends Error {}
+class VersionExpiredError extends Error {}
 
 export async function follow(options: FollowOptions): Promise<void> {
   const { signal, log, random } = options;
@@ -45,7 +45,7 @@ export async function follow(options: FollowOptions): Promise<void> {
       version = await watch(options, version);
     } catch (thrown) {
       if (signal.aborted) return;
-      if (thrown instanceof Gone) {
+      if (thrown instanceof VersionExpiredError) {
         version = undefined;
         // A server that says so at once, again and again, is not to be asked without pause.
         failures = Math.max(failures, 1);
@@ -54,7 +54,7 @@ export async function follow(options: FollowOptions): Promise<void> {
         failures++;
         log.warn("the cluster cannot be followed; what was known stays", {
           url: options.url,
-          trouble: sayError(thrown),
+          trouble: formatError(thrown),
         });
       }
       const backoffMs = Math.min(maxBackoffMs, 500 * 2 ** Math.min(failures, 10));
@@ -83,8 +83,8 @@ async function list({ url, client, signal, listed }: FollowOptions): Promise<str
       maxBytes: maxListBytes,
       signal,
     });
-    if (answer.status === 410) throw new Gone();
-    if (answer.status !== 200) throw new Error(sayStatus(answer.status, answer.body.toString()));
+    if (answer.status === 410) throw new VersionExpiredError();
+    if (answer.status !== 200) throw new Error(formatStatus(answer.status, answer.body.toString()));
     const { metadata, items } = JSON.parse(answer.body.toString("utf8")) as KubeList;
     objects.push(...(items ?? []));
     next = metadata?.continue ?? "";
@@ -113,12 +113,12 @@ async function watch(options: FollowOptions, from: string): Promise<string> {
   });
   let version = from;
   for await (const line of lines) {
-    if (status === 410) throw new Gone();
-    if (status !== 200) throw new Error(sayStatus(status, line));
+    if (status === 410) throw new VersionExpiredError();
+    if (status !== 200) throw new Error(formatStatus(status, line));
     if (line.trim() !== "") version = take(line, options) ?? version;
   }
-  if (status === 410) throw new Gone();
-  if (status !== 200) throw new Error(sayStatus(status, ""));
+  if (status === 410) throw new VersionExpiredError();
+  if (status !== 200) throw new Error(formatStatus(status, ""));
   return version;
 }
 
@@ -132,15 +132,15 @@ function take(line: string, { changed, deleted }: FollowOptions): string | undef
   const { type, object } = JSON.parse(line) as WatchEvent;
   if (object === undefined) return undefined;
   if (type === "ERROR") {
-    if (object.code === 410) throw new Gone();
-    throw new Error(sayStatus(object.code ?? 0, object.message ?? ""));
+    if (object.code === 410) throw new VersionExpiredError();
+    throw new Error(formatStatus(object.code ?? 0, object.message ?? ""));
   }
   if (type === "ADDED" || type === "MODIFIED") changed(object);
   else if (type === "DELETED") deleted(object);
   return object.metadata?.resourceVersion;
 }
 
-function sayStatus(status: number, body: string): string {
+function formatStatus(status: number, body: string): string {
   const hint = status === 403 ? " (the account needs the verbs list and watch there)" : "";
   return `the API server answered ${status}${hint}: ${body.slice(0, 200)}`;
 }

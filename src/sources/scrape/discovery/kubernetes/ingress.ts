@@ -1,16 +1,16 @@
 /** `role: ingress`: each path of each rule's host, for probing from outside. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { objectLabels, prefix } from "./labels.ts";
 import type { KubeIngress } from "./objects.ts";
 import { keyOf } from "./objects.ts";
-import type { Role } from "./role.ts";
+import type { DiscoveryRole } from "./role.ts";
 
-export const ingressRole: Role<"ingress"> = { resource: "ingress", beside: [], build };
+export const ingressRole: DiscoveryRole<"ingress"> = { resource: "ingress", beside: [], build };
 
 function build(ingress: KubeIngress): DiscoveredGroup {
   const { metadata, spec } = ingress;
   const tlsHosts = (spec?.tls ?? []).flatMap(({ hosts }) => hosts ?? []);
-  const targets = (spec?.rules ?? []).flatMap(({ host = "", http }): Labels[] => {
+  const targets = (spec?.rules ?? []).flatMap(({ host = "", http }): TargetLabels[] => {
     const secure = tlsHosts.some((pattern) => matchesHost(pattern, host));
     const paths = http?.paths?.map(({ path }) => (path === undefined || path === "" ? "/" : path));
     return (paths === undefined || paths.length === 0 ? ["/"] : paths).map((path) => ({

@@ -1,23 +1,23 @@
 /** Targets of a Kubernetes cluster: what a role needs is followed, and each object's group is built when it changes. */
-import { sayError } from "../../../../base/error.ts";
+import { formatError } from "../../../../base/error.ts";
 import { HttpClient } from "../../../../net/http/client.ts";
 import type { Log } from "../../../../base/log.ts";
 import type { KubernetesDiscovery, KubernetesRole } from "../../config/types.ts";
 import type { DiscoveredGroup, Discovery } from "../group.ts";
-import type { KubeConnection, KubeSurroundings } from "./connection.ts";
+import type { KubeConnection, KubeEnvironment } from "./connection.ts";
 import { connectionOf } from "./connection.ts";
 import { endpointsRole } from "./endpoints.ts";
 import { endpointsliceRole } from "./endpointslice.ts";
 import { follow } from "./follow.ts";
-import { GroupBook } from "./target-group-index.ts";
+import { TargetGroupIndex } from "./target-group-index.ts";
 import { ingressRole } from "./ingress.ts";
 import { nodeRole } from "./node.ts";
 import type { Resource } from "./objects.ts";
 import { podRole } from "./pod.ts";
-import type { Role } from "./role.ts";
+import type { DiscoveryRole } from "./role.ts";
 import { serviceRole } from "./service.ts";
 
-const roles: { readonly [Kind in KubernetesRole]: Role<Kind> } = {
+const roles: { readonly [Kind in KubernetesRole]: DiscoveryRole<Kind> } = {
   node: nodeRole,
   pod: podRole,
   service: serviceRole,
@@ -40,7 +40,7 @@ const settleMs = 50;
 const retryMs = 10_000;
 const maxSockets = 1_000;
 
-export interface KubernetesOptions extends KubeSurroundings {
+export interface KubernetesOptions extends KubeEnvironment {
   readonly log: Log;
   readonly random: () => number;
 }
@@ -61,7 +61,7 @@ export function kubernetesDiscovery(
       client = new HttpClient(connection.http, maxSockets);
       followAll(client, connection, emit);
     } catch (thrown) {
-      options.log.warn("the cluster cannot be reached", { trouble: sayError(thrown) });
+      options.log.warn("the cluster cannot be reached", { trouble: formatError(thrown) });
       if (closing.signal.aborted) return;
       emit([]);
       timer = setTimeout(() => void start(emit), retryMs);
@@ -75,7 +75,7 @@ export function kubernetesDiscovery(
   ): void => {
     const role = roles[config.role];
     const attachNodes = config.attachNodeMetadata && config.role !== "node";
-    const book = new GroupBook(role, attachNodes);
+    const book = new TargetGroupIndex(role, attachNodes);
     const kinds = [role.resource, ...role.beside, ...(attachNodes ? (["node"] as const) : [])];
     const urls = kinds.flatMap((kind) =>
       addresses(kind, config, connection).map((url) => ({ kind, url })),

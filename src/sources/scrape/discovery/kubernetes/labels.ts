@@ -1,5 +1,5 @@
 /** Labels that several roles give: of an object's own labels and annotations, of a node, a service, a pod. */
-import type { Labels } from "../group.ts";
+import type { TargetLabels } from "../group.ts";
 import type { Container, KubeNode, KubeObject, KubePod, KubeService } from "./objects.ts";
 
 export const prefix = "__meta_kubernetes_";
@@ -7,7 +7,7 @@ export const prefix = "__meta_kubernetes_";
 /** What cannot stand in a label's name becomes an underscore. */
 export const sanitize = (name: string): string => name.replace(/[^a-zA-Z0-9_]/g, "_");
 
-export function objectLabels(kind: string, { metadata }: KubeObject): Labels {
+export function objectLabels(kind: string, { metadata }: KubeObject): TargetLabels {
   const labels: Record<string, string> = {};
   for (const [what, entries] of [
     ["label", metadata?.labels],
@@ -21,7 +21,7 @@ export function objectLabels(kind: string, { metadata }: KubeObject): Labels {
   return labels;
 }
 
-export function nodeLabels(node: KubeNode): Labels {
+export function nodeLabels(node: KubeNode): TargetLabels {
   return {
     [`${prefix}node_name`]: node.metadata?.name ?? "",
     [`${prefix}node_provider_id`]: node.spec?.providerID ?? "",
@@ -29,14 +29,14 @@ export function nodeLabels(node: KubeNode): Labels {
   };
 }
 
-export function serviceLabels(service: KubeService): Labels {
+export function serviceLabels(service: KubeService): TargetLabels {
   return {
     [`${prefix}service_name`]: service.metadata?.name ?? "",
     ...objectLabels("service", service),
   };
 }
 
-export function podLabels(pod: KubePod): Labels {
+export function podLabels(pod: KubePod): TargetLabels {
   const { metadata, spec, status } = pod;
   const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
   const ready = status?.conditions?.find(({ type }) => type === "Ready")?.status;

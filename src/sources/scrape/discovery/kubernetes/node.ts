@@ -1,9 +1,9 @@
 /** `role: node`: each node of the cluster, at its kubelet's port. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { nodeLabels, prefix, sanitize } from "./labels.ts";
 import type { KubeNode } from "./objects.ts";
-import type { Role } from "./role.ts";
+import type { DiscoveryRole } from "./role.ts";
 
 /** The first kind of address that a node has is the one it is scraped at. */
 const preference = [
@@ -15,7 +15,7 @@ const preference = [
   "Hostname",
 ];
 
-export const nodeRole: Role<"node"> = { resource: "node", beside: [], build };
+export const nodeRole: DiscoveryRole<"node"> = { resource: "node", beside: [], build };
 
 function build(node: KubeNode): DiscoveredGroup | undefined {
   const first: Record<string, string> = {};
@@ -23,7 +23,7 @@ function build(node: KubeNode): DiscoveredGroup | undefined {
   const kind = preference.find((type) => first[type] !== undefined);
   if (kind === undefined) return undefined;
   const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
-  const addresses: Labels = Object.fromEntries(
+  const addresses: TargetLabels = Object.fromEntries(
     Object.entries(first).map(([type, address]) => [
       sanitize(`${prefix}node_address_${type}`),
       address,

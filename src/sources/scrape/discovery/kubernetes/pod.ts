@@ -1,20 +1,20 @@
 /** `role: pod`: every port of every container, or the pod's address where a container names none. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { containersOf, podLabels, prefix } from "./labels.ts";
 import type { Container, ContainerPort, KubePod } from "./objects.ts";
-import type { Beside, Role } from "./role.ts";
+import type { RelatedObjects, DiscoveryRole } from "./role.ts";
 import { attachedNode } from "./role.ts";
 
-export const podRole: Role<"pod"> = { resource: "pod", beside: [], build };
+export const podRole: DiscoveryRole<"pod"> = { resource: "pod", beside: [], build };
 
-function build(pod: KubePod, beside: Beside): DiscoveredGroup {
+function build(pod: KubePod, beside: RelatedObjects): DiscoveredGroup {
   const { metadata, spec, status } = pod;
   const source = `pod/${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
   const ip = status?.podIP ?? "";
   // A pod that starts or was evicted has no address.
   if (ip === "") return { source, targets: [], labels: {} };
-  const targets = containersOf(pod).flatMap(({ container, isInit }): Labels[] => {
+  const targets = containersOf(pod).flatMap(({ container, isInit }): TargetLabels[] => {
     const statuses = isInit ? status?.initContainerStatuses : status?.containerStatuses;
     const id = statuses?.find(({ name }) => name === container.name)?.containerID ?? "";
     const common = {
@@ -40,13 +40,13 @@ function build(pod: KubePod, beside: Beside): DiscoveredGroup {
   };
 }
 
-export const containerLabels = (container: Container, isInit: boolean): Labels => ({
+export const containerLabels = (container: Container, isInit: boolean): TargetLabels => ({
   [`${prefix}pod_container_name`]: container.name ?? "",
   [`${prefix}pod_container_image`]: container.image ?? "",
   [`${prefix}pod_container_init`]: String(isInit),
 });
 
-export const portLabels = (port: ContainerPort): Labels => ({
+export const portLabels = (port: ContainerPort): TargetLabels => ({
   [`${prefix}pod_container_port_number`]: String(port.containerPort ?? 0),
   [`${prefix}pod_container_port_name`]: port.name ?? "",
   [`${prefix}pod_container_port_protocol`]: port.protocol ?? "",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpointsRole } from "./endpoints.ts";
 import { endpointsliceRole } from "./endpointslice.ts";
-import { GroupBook } from "./target-group-index.ts";
+import { TargetGroupIndex } from "./target-group-index.ts";
 import { ingressRole, matchesHost } from "./ingress.ts";
 import { nodeRole } from "./node.ts";
 import type { KubeEndpoints, KubeObject, Resource } from "./objects.ts";
@@ -100,7 +100,7 @@ function groupsOf(
   objects: Partial<Record<Resource, readonly KubeObject[]>>,
   attachNodes = false,
 ) {
-  const book = new GroupBook(role, attachNodes);
+  const book = new TargetGroupIndex(role, attachNodes);
   for (const [kind, list] of Object.entries(objects)) book.list(kind as Resource, "", list);
   return book.groups();
 }
@@ -215,7 +215,7 @@ test("endpoints have the labels of their service and pods, and the pods' other p
 });
 
 test("a pod or service that comes later, or changes, changes the endpoints' group", () => {
-  const book = new GroupBook(endpointsRole, false);
+  const book = new TargetGroupIndex(endpointsRole, false);
   book.list("endpoints", "", [endpoints]);
   expect(book.groups()?.[0]?.labels).not.toHaveProperty(`${m}service_name`);
   expect(book.groups()).toBeUndefined();
@@ -226,7 +226,7 @@ test("a pod or service that comes later, or changes, changes the endpoints' grou
 });
 
 test("a pod that goes changes its endpoints only when they say so themselves", () => {
-  const book = new GroupBook(endpointsRole, false);
+  const book = new TargetGroupIndex(endpointsRole, false);
   book.list("endpoints", "", [endpoints]);
   book.list("pod", "", [pod]);
   expect(book.groups()?.[0]?.targets[0]).toMatchObject(podLabels);

@@ -1,18 +1,18 @@
 /** `role: service`: each port of each service, at the service's name in the cluster. */
-import type { DiscoveredGroup, Labels } from "../group.ts";
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { prefix, serviceLabels } from "./labels.ts";
 import type { KubeService } from "./objects.ts";
-import type { Role } from "./role.ts";
+import type { DiscoveryRole } from "./role.ts";
 
-export const serviceRole: Role<"service"> = { resource: "service", beside: [], build };
+export const serviceRole: DiscoveryRole<"service"> = { resource: "service", beside: [], build };
 
 function build(service: KubeService): DiscoveredGroup {
   const { metadata, spec } = service;
   const name = metadata?.name ?? "";
   const namespace = metadata?.namespace ?? "";
   const type = spec?.type ?? "";
-  const targets = (spec?.ports ?? []).map((port): Labels => {
+  const targets = (spec?.ports ?? []).map((port): TargetLabels => {
     const number = String(port.port ?? 0);
     return {
       __address__: joinHostPort(`${name}.${namespace}.svc`, number),

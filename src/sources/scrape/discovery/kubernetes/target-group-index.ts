@@ -2,18 +2,18 @@
 import type { DiscoveredGroup } from "../group.ts";
 import type { KubeObject, Resource, ResourceObjects } from "./objects.ts";
 import { keyOf } from "./objects.ts";
-import type { Beside, Role } from "./role.ts";
+import type { RelatedObjects, DiscoveryRole } from "./role.ts";
 
-interface Known {
+interface IndexedObject {
   readonly object: KubeObject;
   /** Which list it came by: another list's silence about it says nothing. */
   readonly origin: string;
 }
 
-export class GroupBook {
-  readonly #role: Role<Resource>;
+export class TargetGroupIndex {
+  readonly #role: DiscoveryRole<Resource>;
   readonly #attachNodes: boolean;
-  readonly #objects = new Map<Resource, Map<string, Known>>();
+  readonly #objects = new Map<Resource, Map<string, IndexedObject>>();
   readonly #groups = new Map<string, DiscoveredGroup>();
   /** By `kind key` of what was looked at: the objects whose groups looked at it. */
   readonly #lookers = new Map<string, Set<string>>();
@@ -21,7 +21,7 @@ export class GroupBook {
   #told = false;
 
   constructor(role: unknown, attachNodes: boolean) {
-    this.#role = role as Role<Resource>;
+    this.#role = role as DiscoveryRole<Resource>;
     this.#attachNodes = attachNodes;
   }
 
@@ -53,7 +53,7 @@ export class GroupBook {
     return [...this.#groups.values()];
   }
 
-  #change(kind: Resource, key: string, known: Known | undefined): void {
+  #change(kind: Resource, key: string, known: IndexedObject | undefined): void {
     if (known === undefined) this.#of(kind).delete(key);
     else this.#of(kind).set(key, known);
     if (kind === this.#role.resource) this.#dirty.add(key);
@@ -70,7 +70,7 @@ export class GroupBook {
     else this.#groups.set(key, group);
   }
 
-  #beside(looker: string): Beside {
+  #beside(looker: string): RelatedObjects {
     return {
       attachNodes: this.#attachNodes,
       get: <Kind extends Resource>(kind: Kind, key: string): ResourceObjects[Kind] | undefined => {
@@ -82,8 +82,8 @@ export class GroupBook {
     };
   }
 
-  #of(kind: Resource): Map<string, Known> {
-    const found = this.#objects.get(kind) ?? new Map<string, Known>();
+  #of(kind: Resource): Map<string, IndexedObject> {
+    const found = this.#objects.get(kind) ?? new Map<string, IndexedObject>();
     this.#objects.set(kind, found);
     return found;
   }
