@@ -8,8 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBuild, program } from "../engines/program.ts";
 import { findSpark } from "../engines/spark.ts";
-import { measureProgram } from "./analytics-measure.ts";
-import type { ProgramCost } from "./analytics-measure.ts";
+import { measureProgram, type ProgramCost } from "./analytics-measure.ts";
 import { gpus, makeLake, metricsPerRow, stepSeconds } from "./analytics-data.ts";
 import { grouped, mib, number, say } from "./hub-print.ts";
 

@@ -1,7 +1,6 @@
 /** One simulated machine in virtual time: its frames through the pipeline's transforms, and what the poller says of it while its driver hangs. */
 import * as v from "valibot";
-import type { Tier } from "../src/model/catalogue/index.ts";
-import { tiers } from "../src/model/catalogue/index.ts";
+import { type Tier, tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { tierIntervals } from "../src/pipeline/pipeline.ts";
 import { SelfFrames } from "../src/pipeline/self.ts";

@@ -1,6 +1,5 @@
 /** What goes wrong in a benchmark of detection: which fault on which GPU, when, for how long and how badly. Follows from the seed. */
-import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
-import { faultNames } from "../src/sources/sim/fleet/faults.ts";
+import { type FaultName, faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { findModel } from "../src/sources/sim/models/index.ts";
 import { Random } from "../src/sources/sim/random.ts";
 

@@ -16,8 +16,7 @@ import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
 import { createEngine } from "../src/query/engine.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
-import type { Alarm, Exposure } from "./detect-log.ts";
-import { AlarmLog, Exposures } from "./detect-log.ts";
+import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
-import { planFaults } from "./detect-plan.ts";
-import type { PlannedFault } from "./detect-plan.ts";
+import { planFaults, type PlannedFault } from "./detect-plan.ts";
 import type { DetectionRun } from "./detect-run.ts";
 import { score } from "./detect-score.ts";
 

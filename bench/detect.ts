@@ -8,10 +8,8 @@ import { faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { planFaults } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
-import type { DetectionRun, DetectionRunOptions } from "./detect-run.ts";
-import { run } from "./detect-run.ts";
-import type { ScoredFault, Score } from "./detect-score.ts";
-import { score } from "./detect-score.ts";
+import { type DetectionRun, type DetectionRunOptions, run } from "./detect-run.ts";
+import { type Score, score, type ScoredFault } from "./detect-score.ts";
 import { quantile, say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({

@@ -2,8 +2,7 @@
  * A fleet's series for the hub's benchmark, made from a seed: forty series a GPU, rounded as sensors round, with an info
  * series to join with and a histogram.
  */
-import type { LabelSet } from "../src/model/labels.ts";
-import { labelSet } from "../src/model/labels.ts";
+import { type LabelSet, labelSet } from "../src/model/labels.ts";
 import { FleetValues, random } from "./store-data.ts";
 import { WriteRequests } from "./remote-write.ts";
 

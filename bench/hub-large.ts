@@ -1,8 +1,7 @@
 /** Two shapes at the edge, hub beside VictoriaMetrics: one GPU kept at 1 s for thirty days, and 10,000 GPUs at once. */
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
-import { ingest, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
-import type { Engine } from "./hub-engines.ts";
+import { type Engine, ingest, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
 import { Figures, grouped, head, median, mib, ms, number, quantile, row } from "./hub-print.ts";
 import { startProbe } from "./hub-probing.ts";
 import { ask } from "./hub-queries.ts";

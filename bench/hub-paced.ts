@@ -9,8 +9,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { transformSync } from "esbuild";
 import { fleetSeries, Instants, seriesPerGpu, seriesPerRequest } from "./hub-data.ts";
-import { peakBytes, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
-import type { Engine } from "./hub-engines.ts";
+import {
+  type Engine,
+  peakBytes,
+  startHubEngine,
+  startVictoriaMetricsEngine,
+} from "./hub-engines.ts";
 import { Figures, grouped, head, mib, ms, quantile, row, say } from "./hub-print.ts";
 import { startProbe } from "./hub-probing.ts";
 import { ask } from "./hub-queries.ts";

@@ -3,21 +3,26 @@
  * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
  * BENCH_ONLY=fleet, large, trace, month, many or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
  */
-import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
-import type { BenchFleet, FleetRequests } from "./hub-data.ts";
+import { type BenchFleet, encodeFleet, type FleetRequests, seriesPerGpu } from "./hub-data.ts";
 import {
+  type Engine,
+  type EngineName,
   ingest,
   peakBytes,
   startHubEngine,
   startPrometheusEngine,
   startVictoriaMetricsEngine,
 } from "./hub-engines.ts";
-import type { Engine, EngineName } from "./hub-engines.ts";
 import { many, month } from "./hub-large.ts";
 import { paced } from "./hub-paced.ts";
 import { Figures, grouped, head, median, mib, ms, names, number, row, say } from "./hub-print.ts";
-import { ask, compare, questions } from "./hub-queries.ts";
-import type { TimedResponse, ResultDifference } from "./hub-queries.ts";
+import {
+  ask,
+  compare,
+  questions,
+  type ResultDifference,
+  type TimedResponse,
+} from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
 import { traceRequests } from "./trace-requests.ts";
 

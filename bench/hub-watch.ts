@@ -2,8 +2,12 @@
 // SIGUSR2 collects everything once and writes the figures to the file that HUB_WATCH names. Never part of gpulse.
 
 import { renameSync, writeFileSync } from "node:fs";
-import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
-import type { PerformanceEntry } from "node:perf_hooks";
+import {
+  constants,
+  monitorEventLoopDelay,
+  type PerformanceEntry,
+  PerformanceObserver,
+} from "node:perf_hooks";
 import v8 from "node:v8";
 import vm from "node:vm";
 import { isMainThread } from "node:worker_threads";

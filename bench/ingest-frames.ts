@@ -1,8 +1,7 @@
 /** The same fleet as agents push it: one agent a host with eight GPUs, a frame an instant. */
 import { labelValue, noLabels } from "../src/model/labels.ts";
 import type { MetricEntry } from "../src/model/catalogue/index.ts";
-import type { Layout } from "../src/model/layout.ts";
-import { LayoutBuilder } from "../src/model/layout.ts";
+import { type Layout, LayoutBuilder } from "../src/model/layout.ts";
 import { presence } from "../src/model/presence.ts";
 import { encodeDevices } from "../src/formats/frames/devices.ts";
 import { FrameEncoder } from "../src/formats/frames/frame.ts";
@@ -11,8 +10,7 @@ import { encodeLayout, resolutionOf } from "../src/formats/frames/layout.ts";
 import { encodeMetric } from "../src/formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../src/formats/frames/request.ts";
 import { seriesPerGpu } from "./hub-data.ts";
-import type { IngestFleet, IngestPath } from "./ingest-paths.ts";
-import { gpus, senders } from "./ingest-paths.ts";
+import { gpus, type IngestFleet, type IngestPath, senders } from "./ingest-paths.ts";
 
 const gpusPerHost = 8;
 const perHost = gpusPerHost * seriesPerGpu;

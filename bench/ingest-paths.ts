@@ -2,8 +2,7 @@
  * One fleet's samples as each way in would carry them: the same series, values and instants, about 2,000 samples a request,
  * encoded before anything is measured.
  */
-import type { LabelSet } from "../src/model/labels.ts";
-import { labelValue } from "../src/model/labels.ts";
+import { type LabelSet, labelValue } from "../src/model/labels.ts";
 import type { SampleBatch } from "../src/formats/samples/batch.ts";
 import { BatchBuilder } from "../src/formats/samples/builder.ts";
 import { exportOf } from "../src/formats/otlp/encode/model.ts";

@@ -1,7 +1,6 @@
 /** 200 targets of eight GPUs each, scraped by the hub and by Prometheus with one and the same prometheus.yml. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { Server } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -2,8 +2,7 @@
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import type { Engine } from "./hub-engines.ts";
-import type { IngestPath } from "./ingest-paths.ts";
-import { senders } from "./ingest-paths.ts";
+import { type IngestPath, senders } from "./ingest-paths.ts";
 import { processCost } from "./process-cost.ts";
 
 export interface IngestFigures {

@@ -5,19 +5,18 @@
  * are watched.
  */
 import {
+  type Engine,
+  type EngineName,
   startHubEngine,
   startPrometheusEngine,
   startVictoriaMetricsEngine,
 } from "./hub-engines.ts";
-import type { Engine, EngineName } from "./hub-engines.ts";
 import { grouped, number, say } from "./hub-print.ts";
 import { seriesPerGpu } from "./hub-data.ts";
 import { framesPath } from "./ingest-frames.ts";
 import { scrapeTargets, targets } from "./ingest-scrape.ts";
-import type { IngestFigures } from "./ingest-send.ts";
-import { ingestPath } from "./ingest-send.ts";
-import type { IngestFleet, IngestPath } from "./ingest-paths.ts";
-import { gpus, makeFleet, ingestPaths } from "./ingest-paths.ts";
+import { type IngestFigures, ingestPath } from "./ingest-send.ts";
+import { gpus, type IngestFleet, type IngestPath, ingestPaths, makeFleet } from "./ingest-paths.ts";
 
 const scale = Number(process.env["BENCH_SCALE"] ?? "1");
 const only = process.env["BENCH_ONLY"];

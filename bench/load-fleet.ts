@@ -1,14 +1,12 @@
 /** Many simulated hosts in a few processes, seen as one fleet: its pace is set here, and what became of its samples is added up. */
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../engines/wait.ts";
 import { Tokens } from "../src/access/tokens.ts";
 import { silentLog } from "../src/base/log.ts";
-import { noReport } from "./load-report.ts";
-import type { SenderReport } from "./load-report.ts";
+import { noReport, type SenderReport } from "./load-report.ts";
 
 export interface SenderSpec {
   readonly hubUrl: string;

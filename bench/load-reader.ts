@@ -1,9 +1,7 @@
 /** A process that is many people: dashboards that refresh, and pages that watch. Told over its channel how many; started by load-readers.ts. */
-import type { ClientRequest } from "node:http";
-import { Agent, get } from "node:http";
+import { Agent, type ClientRequest, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BoardQuery } from "./load-boards.ts";
-import { boardQueries, queryPath } from "./load-boards.ts";
+import { boardQueries, type BoardQuery, queryPath } from "./load-boards.ts";
 import type { ReaderReport, ReaderSpec } from "./load-readers.ts";
 
 /** What a browser opens to one place. */

@@ -1,6 +1,5 @@
 /** Many dashboards and pages in one process, as one thing that can be set and read. */
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../engines/wait.ts";
 

@@ -7,8 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startHub } from "../engines/hub.ts";
-import type { RunningHub } from "../engines/hub.ts";
+import { type RunningHub, startHub } from "../engines/hub.ts";
 import { startPushAgent } from "../engines/push.ts";
 import { waitUntil } from "../engines/wait.ts";
 import { grouped, mib, ms, number, quantile, say } from "./hub-print.ts";
@@ -16,8 +15,7 @@ import { gpusPerHost } from "./load-host.ts";
 import { LoadFleet, makeTokens } from "./load-fleet.ts";
 import { LoadReaders } from "./load-readers.ts";
 import { seriesPerTarget, startTargets } from "./load-targets.ts";
-import type { LoadFigures } from "./load-watch.ts";
-import { HubWatch, valueOf } from "./load-watch.ts";
+import { HubWatch, type LoadFigures, valueOf } from "./load-watch.ts";
 
 const scale = Number(process.env["LOAD_SCALE"] ?? "1");
 const only = process.env["LOAD_ONLY"];

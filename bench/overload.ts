@@ -10,14 +10,12 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { startHub } from "../engines/hub.ts";
-import type { RunningHub } from "../engines/hub.ts";
+import { type RunningHub, startHub } from "../engines/hub.ts";
 import { Tokens } from "../src/access/tokens.ts";
 import { silentLog } from "../src/base/log.ts";
 import { HubClient } from "./overload/client.ts";
 import type { FloodSpec } from "./overload/flood-process.ts";
-import { InnocentAgent, timeRequests } from "./overload/innocent.ts";
-import type { Times } from "./overload/innocent.ts";
+import { InnocentAgent, timeRequests, type Times } from "./overload/innocent.ts";
 import { scenarios } from "./overload/scenarios.ts";
 
 const seconds = Number(process.env["OVERLOAD_SECONDS"] ?? 15);

@@ -1,6 +1,5 @@
 /** The rules and series of the rules benchmark: 5,000 alerting rules, each over the whole fleet or over one of its hosts. */
-import type { LabelSet } from "../src/model/labels.ts";
-import { labelSet } from "../src/model/labels.ts";
+import { type LabelSet, labelSet } from "../src/model/labels.ts";
 
 export type RuleScope = "fleet" | "host";
 

@@ -10,10 +10,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { number, say } from "./hub-print.ts";
 import { processCost } from "./process-cost.ts";
-import { countAlerts, SampleFeed, hub, prometheus, readPage } from "./rules-engine.ts";
-import type { RunningEngine } from "./rules-engine.ts";
-import type { RuleScope } from "./rules-file.ts";
-import { gpus, ruleFile } from "./rules-file.ts";
+import {
+  countAlerts,
+  hub,
+  prometheus,
+  readPage,
+  type RunningEngine,
+  SampleFeed,
+} from "./rules-engine.ts";
+import { gpus, ruleFile, type RuleScope } from "./rules-file.ts";
 
 const { values: given } = parseArgs({
   options: {

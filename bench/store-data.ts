@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { LabelSet } from "../src/model/labels.ts";
-import { labelSet } from "../src/model/labels.ts";
+import { type LabelSet, labelSet } from "../src/model/labels.ts";
 
 export function random(seed: number): () => number {
   let state = seed;

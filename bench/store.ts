@@ -9,14 +9,11 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { silentLog } from "../src/base/log.ts";
-import type { LabelSet } from "../src/model/labels.ts";
-import { labelSet } from "../src/model/labels.ts";
-import type { Store } from "../src/storage/embedded/store.ts";
-import { openStore } from "../src/storage/embedded/store.ts";
+import { type LabelSet, labelSet } from "../src/model/labels.ts";
+import { openStore, type Store } from "../src/storage/embedded/store.ts";
 import { buildStoreWorker } from "../test/store/worker-file.ts";
 import { FleetValues, fleetLabels, traceColumns } from "./store-data.ts";
-import type { PeerSeries } from "./store-peer.ts";
-import { victoriaBytesPerSample } from "./store-peer.ts";
+import { type PeerSeries, victoriaBytesPerSample } from "./store-peer.ts";
 
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc") as () => void;

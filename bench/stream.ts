@@ -8,8 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { startKafka } from "../engines/kafka.ts";
 import { writeLog } from "../test/engines/stream-lab.ts";
-import { consoleRead, makeTopic, ours, theirs } from "./stream-legs.ts";
-import type { Legs } from "./stream-legs.ts";
+import { consoleRead, type Legs, makeTopic, ours, theirs } from "./stream-legs.ts";
 
 const { values: given } = parseArgs({
   options: {

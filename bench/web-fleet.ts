@@ -3,14 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { chromium } from "playwright-core";
-import type { Browser } from "playwright-core";
+import { type Browser, chromium } from "playwright-core";
 import { requiredTool } from "../engines/cache.ts";
 import { freePort } from "../engines/ports.ts";
 import { program } from "../engines/program.ts";
 import { startProcess } from "../engines/process.ts";
-import type { Pages } from "./web-pages.ts";
-import { servePages } from "./web-pages.ts";
+import { type Pages, servePages } from "./web-pages.ts";
 
 /** What is there before anything is measured: caches filled, the first charts drawn. */
 export const SETTLE_MS = 8_000;

@@ -4,8 +4,7 @@
  * through that proxy: a page whose files were at hand in it would come earlier for that alone.
  */
 import { readFileSync } from "node:fs";
-import { createServer, request } from "node:http";
-import type { Server } from "node:http";
+import { createServer, request, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import path from "node:path";

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { FinishedProcess, RunningProcess } from "./process.ts";
+import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
 
 export interface RunningAlertmanager {
   readonly url: string;

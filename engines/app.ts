@@ -6,11 +6,15 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
 import { repository } from "./program.ts";
-import { startNginx, startPostgres, startRedis } from "./servers.ts";
-import type { NginxPlace, RunningServer } from "./servers.ts";
+import {
+  type NginxPlace,
+  type RunningServer,
+  startNginx,
+  startPostgres,
+  startRedis,
+} from "./servers.ts";
 
 export const APP_PROGRAMS = ["gateway", "worker", "ml", "load"] as const;
 export type AppProgram = (typeof APP_PROGRAMS)[number];

@@ -9,8 +9,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { runProcess } from "./process.ts";
-import { couldInstall, findTool } from "./tools.ts";
-import type { ToolName } from "./tools.ts";
+import { couldInstall, findTool, type ToolName } from "./tools.ts";
 
 const INSTALL_TIMEOUT_MS = 900_000;
 const POLL_MS = 200;

@@ -1,7 +1,6 @@
 // Certificates for tests, made on the spot and good for an hour: a CA, and what it signs. Plain DER, so that no tool is needed.
 
-import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 

@@ -4,10 +4,14 @@
 import path from "node:path";
 
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { ProcessOptions, RunningProcess } from "./process.ts";
-import { startNginx, startPostgres, startRedis, statusOnly } from "./servers.ts";
-import type { RunningServer } from "./servers.ts";
+import { type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
+import {
+  type RunningServer,
+  startNginx,
+  startPostgres,
+  startRedis,
+  statusOnly,
+} from "./servers.ts";
 
 export interface RunningExporter {
   /** host:port, as a scrape configuration names it. */

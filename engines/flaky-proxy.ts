@@ -2,8 +2,7 @@
 // It never changes a byte that it lets through.
 
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { Server, Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 
 /** What is wrong with the network now; everything absent is well. */
 export interface Weather {

@@ -7,8 +7,7 @@ import path from "node:path";
 
 import { mavenJars, requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 const START_TIMEOUT_MS = 90_000;

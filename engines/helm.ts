@@ -4,8 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { goBuilt } from "./go.ts";
-import type { FinishedProcess } from "./process.ts";
-import { runProcess } from "./process.ts";
+import { type FinishedProcess, runProcess } from "./process.ts";
 
 /** A Helm that was not built by its makers takes itself for one of an old cluster. */
 const KUBERNETES = "1.34.0";

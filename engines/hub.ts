@@ -4,8 +4,7 @@
 import { fileURLToPath } from "node:url";
 
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
 
 export const hubProgram = fileURLToPath(new URL("../dist/gpulse/main.js", import.meta.url));
 

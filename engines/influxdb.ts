@@ -6,8 +6,7 @@ import path from "node:path";
 
 import { requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
 
 export interface InfluxDbSeries {
   readonly name: string;

@@ -9,8 +9,7 @@ import path from "node:path";
 import { kafkaAnswers, kafkaClassPath } from "./kafka.ts";
 import { requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { FinishedProcess, RunningProcess } from "./process.ts";
+import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 /** Three brokers that start on two cores that others use too. */

@@ -10,8 +10,7 @@ import path from "node:path";
 import { makeAuthority, writeCertificate } from "./certificates.ts";
 import { mavenJars, requiredTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { FinishedProcess, RunningProcess } from "./process.ts";
+import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 const START_TIMEOUT_MS = 90_000;

@@ -1,8 +1,7 @@
 // Prometheus's node exporter on a free loopback port: a real scrape target and the agent's peer in benchmarks.
 
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
 
 export interface RunningNodeExporter {
   readonly url: string;

@@ -3,8 +3,7 @@
 import { fileURLToPath } from "node:url";
 
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { FinishedProcess, RunningProcess } from "./process.ts";
+import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
 
 export const repository = fileURLToPath(new URL("..", import.meta.url));
 export const program = fileURLToPath(new URL("../bin/gpulse", import.meta.url));

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { freePort } from "./ports.ts";
-import { startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
 
 export interface PrometheusOptions {
   /** The program, as `findTool("prometheus")` gives it. */

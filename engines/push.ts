@@ -5,8 +5,7 @@ import { fileURLToPath } from "node:url";
 import { HttpAgent, request } from "../src/net/http/request.ts";
 import { hubProgram } from "./hub.ts";
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 const agentProgram = fileURLToPath(new URL("../dist/agent/main.js", import.meta.url));

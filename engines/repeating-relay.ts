@@ -2,8 +2,13 @@
 // so that the client sends it again, or one request is delivered twice. It never changes a request or an answer.
 
 import { once } from "node:events";
-import { Agent, createServer, request } from "node:http";
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  request,
+  type ServerResponse,
+} from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface RelayedRequest {

@@ -2,8 +2,7 @@
 // before 2.49 cannot be told to scrape the text format, so the relay can ask for it in its place.
 
 import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 
 export interface ScrapeRelayOptions {
   readonly target: string;

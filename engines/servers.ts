@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { freePort } from "./ports.ts";
-import { runProcess, startProcess } from "./process.ts";
-import type { RunningProcess } from "./process.ts";
+import { type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 export interface RunningServer {

@@ -1,8 +1,7 @@
 // A receiver of Alertmanager's webhooks on a loopback port: keeps what it gets, and can go away and come back.
 
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders, Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 
 import { freePort } from "./ports.ts";
 

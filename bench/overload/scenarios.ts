@@ -1,6 +1,5 @@
 /** The floods of the overload lab: each goes on until it is stopped, and counts what it was answered. */
-import type { Sending } from "./client.ts";
-import { HubClient } from "./client.ts";
+import { HubClient, type Sending } from "./client.ts";
 import { alertFlood, ghostAgent, longRangeQuery, pushBombs, slowQuery } from "./floods.ts";
 
 export interface FloodTarget {

@@ -5,8 +5,7 @@ import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { startAgent } from "../../engines/program.ts";
 import { Scraper } from "../scrape.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import { line } from "./measurement.ts";
-import type { Area } from "./measurement.ts";
+import { type Area, line } from "./measurement.ts";
 
 const peer = "node-exporter";
 

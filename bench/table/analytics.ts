@@ -10,8 +10,7 @@ import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { analysisSql, samplesSql } from "../../src/lake/analyses/statement.ts";
 import { makeLake } from "../analytics-data.ts";
 import { measureProgram } from "../analytics-measure.ts";
-import { line } from "./measurement.ts";
-import type { Area } from "./measurement.ts";
+import { type Area, line } from "./measurement.ts";
 
 const plain = "DuckDB alone, the same SQL";
 const spark = "Spark, local[*]";

@@ -4,8 +4,7 @@
  */
 import { browserLatency } from "./latency-browser.ts";
 import { notificationLatency } from "./latency-notify.ts";
-import { line } from "./measurement.ts";
-import type { Area } from "./measurement.ts";
+import { type Area, line } from "./measurement.ts";
 
 const waiting =
   "nearly all of it is waiting for the next scrape and the next evaluation, which lie in the second as their names fall; on a busy machine the hub's one thread comes to them later.";

@@ -4,8 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { mavenJars } from "../../engines/cache.ts";
-import { findTool } from "../../engines/tools.ts";
-import type { ToolName } from "../../engines/tools.ts";
+import { findTool, type ToolName } from "../../engines/tools.ts";
 
 export interface BenchMachine {
   readonly cores: number;

@@ -10,14 +10,15 @@ import { EngineMissingError } from "../../engines/cache.ts";
 import { areas } from "./areas.ts";
 import { isInside, ratioOf, round3 } from "./band.ts";
 import {
-  changesFile,
+  type BenchRecord,
   benchRecordFile,
+  type BenchRun,
+  changesFile,
   pageFile,
   readBenchRecord,
   withRun,
   writeBenchRecord,
 } from "./record.ts";
-import type { BenchRecord, BenchRun } from "./record.ts";
 import { thisMachine } from "./machine.ts";
 import type { Area, Round } from "./measurement.ts";
 import { renderPage, tableRowsOf } from "./page.ts";

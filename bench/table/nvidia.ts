@@ -8,8 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startAgent } from "../../engines/program.ts";
 import { Scraper } from "../scrape.ts";
 import { cpuSeconds } from "./cost.ts";
-import { line } from "./measurement.ts";
-import type { Area, Context } from "./measurement.ts";
+import { type Area, type Context, line } from "./measurement.ts";
 
 const xml = "nvidia-smi -q -x every second";
 const csv = "nvidia-smi --query-gpu of three fields every second";

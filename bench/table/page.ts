@@ -1,9 +1,7 @@
 /** docs/benchmarks.md from what is kept: a pure function, so that a test holds the page to the raw output. */
-import { bandOf, leastFactor, middle, ratioOf, round3 } from "./band.ts";
-import type { Band } from "./band.ts";
+import { type Band, bandOf, leastFactor, middle, ratioOf, round3 } from "./band.ts";
 import type { BenchRecord, BenchRun } from "./record.ts";
-import { commandOf } from "./measurement.ts";
-import type { Area, Measurement, Round } from "./measurement.ts";
+import { type Area, commandOf, type Measurement, type Round } from "./measurement.ts";
 
 export interface TableRow {
   readonly measurement: Measurement;

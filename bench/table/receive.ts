@@ -7,20 +7,17 @@ import { startHub } from "../../engines/hub.ts";
 import { requiredTool } from "../../engines/cache.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import {
+  type Engine,
   startHubEngine,
   startPrometheusEngine,
   startVictoriaMetricsEngine,
 } from "../hub-engines.ts";
-import type { Engine } from "../hub-engines.ts";
 import { framesPath } from "../ingest-frames.ts";
 import { configOf, Pages, perPage } from "../ingest-scrape.ts";
-import { ingestPath } from "../ingest-send.ts";
-import type { IngestFigures } from "../ingest-send.ts";
-import { makeFleet, ingestPaths } from "../ingest-paths.ts";
-import type { IngestPath } from "../ingest-paths.ts";
+import { type IngestFigures, ingestPath } from "../ingest-send.ts";
+import { type IngestPath, ingestPaths, makeFleet } from "../ingest-paths.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import type { Area, Context } from "./measurement.ts";
-import { line } from "./measurement.ts";
+import { type Area, type Context, line } from "./measurement.ts";
 
 const write = "remote-write 1.0";
 const scraping = "200 targets of eight GPUs scraped";

@@ -3,13 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SampleFeed, hub, prometheus, readPage } from "../rules-engine.ts";
-import type { RunningEngine } from "../rules-engine.ts";
-import { ruleFile } from "../rules-file.ts";
-import type { RuleScope } from "../rules-file.ts";
+import { hub, prometheus, readPage, type RunningEngine, SampleFeed } from "../rules-engine.ts";
+import { ruleFile, type RuleScope } from "../rules-file.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import type { Area, Context } from "./measurement.ts";
-import { line } from "./measurement.ts";
+import { type Area, type Context, line } from "./measurement.ts";
 
 const peer = "Prometheus";
 const words =

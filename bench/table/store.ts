@@ -1,20 +1,19 @@
 /** The hub beside Prometheus and VictoriaMetrics: the same requests into each, the same questions to each, in turn. */
 import {
+  type Engine,
+  type EngineName,
   ingest,
   peakBytes,
   startHubEngine,
   startPrometheusEngine,
   startVictoriaMetricsEngine,
 } from "../hub-engines.ts";
-import type { Engine, EngineName } from "../hub-engines.ts";
-import { encodeFleet } from "../hub-data.ts";
-import type { FleetRequests } from "../hub-data.ts";
+import { encodeFleet, type FleetRequests } from "../hub-data.ts";
 import { ask, questions } from "../hub-queries.ts";
 import { traceRequests } from "../trace-requests.ts";
 import { middle } from "./band.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import type { Area, Context, FigureKind, Measurement } from "./measurement.ts";
-import { line } from "./measurement.ts";
+import { type Area, type Context, type FigureKind, line, type Measurement } from "./measurement.ts";
 
 const peers = { vm: "VictoriaMetrics", prometheus: "Prometheus" } as const;
 type Peer = keyof typeof peers;

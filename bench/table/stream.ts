@@ -6,10 +6,8 @@ import { gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { startKafka } from "../../engines/kafka.ts";
 import { writeLog } from "../../test/engines/stream-lab.ts";
-import { consoleRead, makeTopic, ours, theirs } from "../stream-legs.ts";
-import type { Legs } from "../stream-legs.ts";
-import { alternate, line } from "./measurement.ts";
-import type { Area } from "./measurement.ts";
+import { consoleRead, type Legs, makeTopic, ours, theirs } from "../stream-legs.ts";
+import { alternate, type Area, line } from "./measurement.ts";
 
 const peer = "Kafka's console tools";
 const copying =

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { areas } from "./areas.ts";
 import { bandOf, isInside, leastFactor, ratioOf } from "./band.ts";
 import { changesFile, mostRuns, pageFile, readBenchRecord, withRun } from "./record.ts";
-import { commandOf } from "./measurement.ts";
-import type { Round } from "./measurement.ts";
+import { commandOf, type Round } from "./measurement.ts";
 import { isBehind, renderPage, tableRowsOf } from "./page.ts";
 
 const kept = readBenchRecord();

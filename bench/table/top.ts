@@ -9,8 +9,7 @@ import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import { line } from "./measurement.ts";
-import type { Area } from "./measurement.ts";
+import { type Area, line } from "./measurement.ts";
 
 const peer = "btop";
 const [columns, rows] = [200, 60];

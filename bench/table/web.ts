@@ -4,8 +4,7 @@ import type { Browser } from "playwright-core";
 import { CELL, CURVE, openBrowser, SETTLE_MS, withFleet } from "../web-fleet.ts";
 import { heldBytes, measureUpdates, openFresh } from "../web-measure.ts";
 import type { Pages } from "../web-pages.ts";
-import { alternate, line } from "./measurement.ts";
-import type { Area, Context } from "./measurement.ts";
+import { alternate, type Area, type Context, line } from "./measurement.ts";
 
 const peer = "ECharts";
 const trips =

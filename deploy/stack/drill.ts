@@ -2,11 +2,9 @@
 // and go away again. What it stops it starts again, also when it is stopped itself.
 
 import { waitUntil } from "../../engines/wait.ts";
-import { activeAlerts, Engine, mails } from "./ask.ts";
-import type { Alert } from "./ask.ts";
+import { activeAlerts, type Alert, Engine, mails } from "./ask.ts";
 import { remoteControl } from "./control.ts";
-import { neededState, urlAt } from "./place.ts";
-import type { StackState } from "./place.ts";
+import { neededState, type StackState, urlAt } from "./place.ts";
 import { allTargetsUp, say, withStack } from "./report.ts";
 import type { StackOptions } from "./stack.ts";
 

@@ -7,8 +7,7 @@ import path from "node:path";
 import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
-import { at } from "./place.ts";
-import type { Place } from "./place.ts";
+import { at, type Place } from "./place.ts";
 import type { PortName } from "./ports.ts";
 import { quickPrometheus, quickRouting, quickRules } from "./quick.ts";
 

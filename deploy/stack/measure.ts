@@ -5,15 +5,11 @@ import { availableParallelism, loadavg, totalmem } from "node:os";
 import path from "node:path";
 
 import { boards } from "../../scripts/grafana/boards/index.ts";
-import { runPanels } from "../../scripts/grafana/live.ts";
-import type { PanelAnswer } from "../../scripts/grafana/live.ts";
-import { activeAlerts, Engine, mails, traces } from "./ask.ts";
-import type { Alert, Target } from "./ask.ts";
-import { findCategories } from "./categories.ts";
-import type { FoundCategory } from "./categories.ts";
+import { type PanelAnswer, runPanels } from "../../scripts/grafana/live.ts";
+import { activeAlerts, type Alert, Engine, mails, type Target, traces } from "./ask.ts";
+import { findCategories, type FoundCategory } from "./categories.ts";
 import { remoteControl } from "./control.ts";
-import { urlAt } from "./place.ts";
-import type { StackState } from "./place.ts";
+import { type StackState, urlAt } from "./place.ts";
 import type { Row } from "./table.ts";
 import type { Trace } from "./traces/book.ts";
 

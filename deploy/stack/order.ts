@@ -1,7 +1,6 @@
 // The order in which services start: what is depended on comes first. Stopping is the same order, backwards.
 
-import { isSkipped } from "./service.ts";
-import type { Declared } from "./service.ts";
+import { type Declared, isSkipped } from "./service.ts";
 
 /** @throws Error for a name that nobody has, a name that two have, and a circle. */
 export function inOrder<One extends Declared>(declared: readonly One[]): readonly One[] {

@@ -6,10 +6,8 @@ import { waitUntil } from "../../engines/wait.ts";
 import { Engine } from "./ask.ts";
 import { document } from "./document.ts";
 import { measure } from "./measure.ts";
-import { neededState, urlAt } from "./place.ts";
-import type { StackState } from "./place.ts";
-import { openStack } from "./stack.ts";
-import type { Stack, StackOptions } from "./stack.ts";
+import { neededState, type StackState, urlAt } from "./place.ts";
+import { openStack, type Stack, type StackOptions } from "./stack.ts";
 
 export interface ReportOptions extends Omit<StackOptions, "onChange" | "say"> {
   readonly start: boolean;

@@ -10,17 +10,13 @@ import {
   redisExporterCommand,
 } from "../../engines/exporters.ts";
 import { repository } from "../../engines/program.ts";
-import { findTool } from "../../engines/tools.ts";
-import type { ToolName } from "../../engines/tools.ts";
+import { findTool, type ToolName } from "../../engines/tools.ts";
 import type { Cadvisor } from "./cadvisor.ts";
-import type { MailSettings } from "./files.ts";
-import { paths } from "./files.ts";
+import { type MailSettings, paths } from "./files.ts";
 import { prepareNginx } from "./nginx.ts";
-import { at, urlAt } from "./place.ts";
-import type { Place } from "./place.ts";
+import { at, type Place, urlAt } from "./place.ts";
 import { postgresCommand, preparePostgres } from "./postgres.ts";
-import { programFile } from "./programs.ts";
-import type { ProgramName } from "./programs.ts";
+import { programFile, type ProgramName } from "./programs.ts";
 import type { Declared, Service } from "./service.ts";
 
 const MIB = 1024 * 1024;

@@ -5,10 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Engine } from "./ask.ts";
 import { remoteControl } from "./control.ts";
-import { urlAt } from "./place.ts";
-import type { StackState } from "./place.ts";
-import { afterWarmUp, floors, grows, trendOf } from "./trend.ts";
-import type { Point, Trend } from "./trend.ts";
+import { type StackState, urlAt } from "./place.ts";
+import { afterWarmUp, floors, grows, type Point, type Trend, trendOf } from "./trend.ts";
 
 const SAMPLE_MS = 5_000;
 /** A leak shows in every process that has one; a heap breathes by less. */

@@ -12,8 +12,7 @@ import { hubProgram, startHub } from "../../engines/hub.ts";
 import { repository } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { Engine } from "./ask.ts";
-import { afterWarmUp, grows, leaks, trendOf } from "./trend.ts";
-import type { Point, Trend } from "./trend.ts";
+import { afterWarmUp, grows, leaks, type Point, type Trend, trendOf } from "./trend.ts";
 import { processTree, usageOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;

@@ -6,10 +6,8 @@ import { mkdir } from "node:fs/promises";
 
 import { neededState } from "./place.ts";
 import { allTargetsUp, say, withStack } from "./report.ts";
-import { soakReal } from "./soak-real.ts";
-import type { RealVerdict } from "./soak-real.ts";
-import { soakVirtual } from "./soak-virtual.ts";
-import type { VirtualVerdict } from "./soak-virtual.ts";
+import { type RealVerdict, soakReal } from "./soak-real.ts";
+import { soakVirtual, type VirtualVerdict } from "./soak-virtual.ts";
 import type { StackOptions } from "./stack.ts";
 import { megabytes } from "./table.ts";
 

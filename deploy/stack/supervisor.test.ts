@@ -8,8 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { backoffMs, deathsAfter, HELD_MS } from "./backoff.ts";
 import type { Declared, Service } from "./service.ts";
-import { Supervisor } from "./supervisor.ts";
-import type { Change } from "./supervisor.ts";
+import { type Change, Supervisor } from "./supervisor.ts";
 
 let dir = "";
 const running: Supervisor[] = [];

@@ -5,14 +5,17 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { backoffMs, deathsAfter } from "./backoff.ts";
-import { launch } from "./child.ts";
-import type { Child } from "./child.ts";
+import { type Child, launch } from "./child.ts";
 import { whyUnhealthy } from "./health.ts";
-import { openLog } from "./log-file.ts";
-import type { LogFile } from "./log-file.ts";
+import { type LogFile, openLog } from "./log-file.ts";
 import { inOrder, withSkips } from "./order.ts";
-import { isSkipped } from "./service.ts";
-import type { Declared, Service, ServiceStatus, State } from "./service.ts";
+import {
+  type Declared,
+  isSkipped,
+  type Service,
+  type ServiceStatus,
+  type State,
+} from "./service.ts";
 
 const FIRST_CHECK_MS = 200;
 const CHECK_MS = 2_000;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { plainWord, renderTable, spell } from "./table.ts";
-import type { Row } from "./table.ts";
+import { plainWord, renderTable, type Row, spell } from "./table.ts";
 
 const rows: readonly Row[] = [
   {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { afterWarmUp, floors, grows, leaks, trendOf } from "./trend.ts";
-import type { Point } from "./trend.ts";
+import { afterWarmUp, floors, grows, leaks, type Point, trendOf } from "./trend.ts";
 
 const points = (count: number, y: (index: number) => number): Point[] =>
   Array.from({ length: count }, (_, index) => ({ x: index / 10, y: y(index) }));

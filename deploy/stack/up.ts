@@ -4,8 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { watchStarter } from "./starter.ts";
-import { openStack } from "./stack.ts";
-import type { Stack, StackOptions } from "./stack.ts";
+import { openStack, type Stack, type StackOptions } from "./stack.ts";
 import type { Change } from "./supervisor.ts";
 import { megabytes, renderTable, spell } from "./table.ts";
 

@@ -11,12 +11,15 @@ import { renderBoard } from "./dashboard.ts";
 import { dashboardFiles, grafanaFiles } from "./files.ts";
 import { checkNames, metricNames, readable } from "./names.ts";
 import { findMetric } from "../../src/model/catalogue/index.ts";
-import { dashboardSchema } from "./schema.ts";
-import type { DashboardJson } from "./schema.ts";
+import { type DashboardJson, dashboardSchema } from "./schema.ts";
 import type { Board } from "./shape.ts";
 import { usedVariables } from "./variables.ts";
-import { gpuzInPrometheus, gpuzPanels, stackPanels } from "./expected-panels.ts";
-import type { ExpectedPanel } from "./expected-panels.ts";
+import {
+  type ExpectedPanel,
+  gpuzInPrometheus,
+  gpuzPanels,
+  stackPanels,
+} from "./expected-panels.ts";
 
 const all = dashboardFiles.map(({ board }) => board);
 const json = (board: Board): DashboardJson =>

@@ -4,8 +4,7 @@
  */
 import { gpuzMeasurement } from "../../src/sinks/influxdb/names.ts";
 import { boardFile } from "./dashboard.ts";
-import { rising } from "./shape.ts";
-import type { Board, Panel, Variable } from "./shape.ts";
+import { type Board, type Panel, rising, type Variable } from "./shape.ts";
 
 export type Language = "influxql" | "flux";
 

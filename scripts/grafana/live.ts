@@ -1,12 +1,10 @@
 /** Runs every query of every panel against engines that run, as Grafana would, and tells what each answered. Judges nothing: who calls it does. */
 import { boards } from "./boards/index.ts";
-import { PromEngine, askInflux } from "./engine.ts";
-import type { InfluxOptions, Range } from "./engine.ts";
+import { askInflux, type InfluxOptions, PromEngine, type Range } from "./engine.ts";
 import { gpuzBoard } from "./influxdb.ts";
 import { asksForNow } from "./render.ts";
 import type { Board, Panel } from "./shape.ts";
-import { resolve, substitute } from "./variables.ts";
-import type { Values } from "./variables.ts";
+import { resolve, substitute, type Values } from "./variables.ts";
 
 export interface LiveOptions {
   readonly prometheusUrl?: string;

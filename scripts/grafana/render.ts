@@ -11,8 +11,7 @@ import * as statetimeline from "@grafana/grafana-foundation-sdk/statetimeline";
 import * as table from "@grafana/grafana-foundation-sdk/table";
 import * as text from "@grafana/grafana-foundation-sdk/text";
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
-import { neutral } from "./shape.ts";
-import type { Board, InfluxTarget, Panel, PromTarget } from "./shape.ts";
+import { type Board, type InfluxTarget, neutral, type Panel, type PromTarget } from "./shape.ts";
 
 type Builder =
   | bargauge.PanelBuilder

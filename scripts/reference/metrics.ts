@@ -1,6 +1,10 @@
 /** docs/reference/metrics.md, from the catalogue. */
-import { catalogue, identityLabels } from "../../src/model/catalogue/index.ts";
-import type { MetricEntry, VendorSource } from "../../src/model/catalogue/index.ts";
+import {
+  catalogue,
+  identityLabels,
+  type MetricEntry,
+  type VendorSource,
+} from "../../src/model/catalogue/index.ts";
 import { generatedNote, table } from "./markdown.ts";
 
 const sections: readonly (readonly [MetricEntry["subject"], string, string])[] = [

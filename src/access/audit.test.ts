@@ -13,8 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLog } from "../base/log.ts";
-import type { AuditNote } from "./audit.ts";
-import { AuditLog } from "./audit.ts";
+import { AuditLog, type AuditNote } from "./audit.ts";
 
 const startMs = Date.parse("2026-11-15T12:00:00Z");
 let nowMs = startMs;

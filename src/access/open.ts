@@ -1,8 +1,7 @@
 /** Everything a hub knows about who may do what, opened and closed together. */
 import type { Log } from "../base/log.ts";
 import type { ScryptCost } from "./password.ts";
-import type { SessionTimes } from "./sessions.ts";
-import { Sessions } from "./sessions.ts";
+import { Sessions, type SessionTimes } from "./sessions.ts";
 import { Shares } from "./shares.ts";
 import { Tokens } from "./tokens.ts";
 import { Users } from "./users.ts";

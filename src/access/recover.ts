@@ -10,12 +10,9 @@ import { markFile } from "../base/state/mark.ts";
 import { scanFrames } from "../base/state/record.ts";
 import { StateMap } from "../base/state/state-map.ts";
 import { withFolderLock } from "../base/state/short-lock.ts";
-import type { Share } from "./shares.ts";
-import { readShare } from "./shares.ts";
-import type { Token } from "./tokens.ts";
-import { readToken } from "./tokens.ts";
-import type { User } from "./users.ts";
-import { readUser } from "./users.ts";
+import { readShare, type Share } from "./shares.ts";
+import { readToken, type Token } from "./tokens.ts";
+import { readUser, type User } from "./users.ts";
 import { digestOf } from "./token.ts";
 
 export interface RecoverOptions {

@@ -9,8 +9,7 @@ import { GpulseError } from "../base/error.ts";
 import type { Secret } from "../net/http/secret.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
-import type { Scope } from "./scope.ts";
-import { scopes } from "./scope.ts";
+import { type Scope, scopes } from "./scope.ts";
 import { digestOf, looksLikeToken, makeToken } from "./token.ts";
 
 const tokenSchema = v.object({

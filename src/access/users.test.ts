@@ -8,8 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { Attempts, freeAttemptsOfName } from "./attempts.ts";
 import { freeAttempts } from "./failures.ts";
-import { isPasswordHash, Passwords, defaultScryptCost } from "./password.ts";
-import type { ScryptCost } from "./password.ts";
+import { defaultScryptCost, isPasswordHash, Passwords, type ScryptCost } from "./password.ts";
 import { Users } from "./users.ts";
 
 const nowMs = 1_790_000_000_000;

@@ -9,8 +9,7 @@ import * as v from "valibot";
 import { GpulseError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
-import type { ScryptCost } from "./password.ts";
-import { checkNewPassword, maxPasswordLength, Passwords } from "./password.ts";
+import { checkNewPassword, maxPasswordLength, Passwords, type ScryptCost } from "./password.ts";
 import type { Scope } from "./scope.ts";
 
 export const roles = ["viewer", "admin"] as const;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
-import type { Device } from "../model/device.ts";
-import { deviceLabels } from "../model/device.ts";
+import { type Device, deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import { FakeClock } from "../base/fake-clock.ts";

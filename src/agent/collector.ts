@@ -1,15 +1,12 @@
 /** Local sources through the pipeline to what is served: the part that `agent` and `up` share. */
 import { CompatFrames } from "../formats/compat/compat.ts";
-import type { CompatName } from "../formats/compat/tables.ts";
-import { compatTables } from "../formats/compat/tables.ts";
-import type { PageFormat } from "../formats/prometheus/page.ts";
-import { PageWriter, contentTypes } from "../formats/prometheus/page.ts";
+import { type CompatName, compatTables } from "../formats/compat/tables.ts";
+import { contentTypes, type PageFormat, PageWriter } from "../formats/prometheus/page.ts";
 import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { Clock } from "../base/clock.ts";
-import type { SourceHealth } from "../pipeline/health.ts";
-import { sourceHealth } from "../pipeline/health.ts";
+import { type SourceHealth, sourceHealth } from "../pipeline/health.ts";
 import { Pipeline } from "../pipeline/pipeline.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { SelfFrames } from "../pipeline/self.ts";

@@ -1,13 +1,11 @@
-import { request } from "node:http";
-import type { Server } from "node:http";
+import { request, type Server } from "node:http";
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import * as v from "valibot";
 import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
-import type { Device } from "../model/device.ts";
-import { deviceLabels } from "../model/device.ts";
+import { type Device, deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import { FakeClock } from "../base/fake-clock.ts";

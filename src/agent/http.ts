@@ -1,6 +1,12 @@
 /** The agent's HTTP door, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { createServer, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";

@@ -1,18 +1,13 @@
 /** `gpulse agent`: local sources on a port that Prometheus scrapes. */
-import type { CommandIo } from "../cli/command/io.ts";
-import { commandLog } from "../cli/command/io.ts";
-import type { FlagValues, Settings } from "../cli/command/settings.ts";
-import { resolveSettings } from "../cli/command/settings.ts";
+import { type CommandIo, commandLog } from "../cli/command/io.ts";
+import { type FlagValues, resolveSettings, type Settings } from "../cli/command/settings.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
 import type { Log } from "../base/log.ts";
 import { systemClock } from "../base/clock.ts";
-import type { OpenSource, SourceSpec } from "../sources/open.ts";
-import { detectSources, openSources } from "../sources/open.ts";
+import { detectSources, type OpenSource, openSources, type SourceSpec } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
-import type { FileAccess } from "../machine/sysfs/file-access.ts";
-import { hostFileAccess } from "../machine/sysfs/file-access.ts";
-import type { CollectorOptions } from "./collector.ts";
-import { Collector } from "./collector.ts";
+import { type FileAccess, hostFileAccess } from "../machine/sysfs/file-access.ts";
+import { Collector, type CollectorOptions } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
 import { listen } from "../net/http/listen.ts";
 import type { TakeSnapshot } from "./snapshot/take.ts";

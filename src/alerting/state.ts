@@ -3,15 +3,11 @@ import path from "node:path";
 import { makeFolderSync } from "../base/make-folder.ts";
 import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
-import type { FiringAlert } from "./rules/firing-store.ts";
-import { FiringStore } from "./rules/firing-store.ts";
-import type { NotificationDelivery } from "./route/deliveries.ts";
-import { DeliveryLog } from "./route/deliveries.ts";
+import { type FiringAlert, FiringStore } from "./rules/firing-store.ts";
+import { DeliveryLog, type NotificationDelivery } from "./route/deliveries.ts";
 import type { UndeliveredAlert } from "./route/router.ts";
-import type { SentEntry } from "./route/sent-log.ts";
-import { SentLog } from "./route/sent-log.ts";
-import type { StoredSilence } from "./route/silences.ts";
-import { Silences } from "./route/silences.ts";
+import { type SentEntry, SentLog } from "./route/sent-log.ts";
+import { Silences, type StoredSilence } from "./route/silences.ts";
 
 export interface AlertFiles {
   readonly silences: Silences;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import * as v from "valibot";
-import { parseComponent } from "./component.ts";
-import type { ComponentDefinition } from "./component.ts";
+import { type ComponentDefinition, parseComponent } from "./component.ts";
 import { wholeNumber } from "./fields.ts";
 
 const list: readonly ComponentDefinition[] = [

@@ -4,8 +4,7 @@ import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
 import type { Document, LineCounter } from "yaml";
 import { GpulseError, formatError, systemCode } from "../base/error.ts";
-import type { Problem } from "./check.ts";
-import { checkValue } from "./check.ts";
+import { checkValue, type Problem } from "./check.ts";
 import { fillSecrets } from "./secrets.ts";
 
 export interface FileProblem {

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
-import { Socket } from "node:net";
+import { type AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { limitAddresses, limitConnections, maxConnectionsFor } from "./connections.ts";

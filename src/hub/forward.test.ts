@@ -5,15 +5,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Sink } from "../pipeline/sink.ts";
 import { batchOf, samplesOf } from "../formats/samples/text-fixture.ts";
 import { ForwardingHistory } from "./forward.ts";
-import type { Storage } from "./storage.ts";
-import { openStorage } from "./storage.ts";
+import { openStorage, type Storage } from "./storage.ts";
 
 const nowMs = 1_800_000_000_000;
 let dir: string;

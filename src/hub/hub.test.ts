@@ -1,14 +1,12 @@
 import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
-import type { Hub, HubOptions } from "./hub.ts";
-import { buildHub, createHub } from "./hub.ts";
+import { buildHub, createHub, type Hub, type HubOptions } from "./hub.ts";
 import { delivery, first } from "../view/live/fixture.ts";
 import type { WireFleet, LiveFrame } from "../view/live/protocol.ts";
 

@@ -1,8 +1,6 @@
 /** The hub: one HTTP server with the page, the live frames and the machine-readable answers. Composition only. */
-import type { RequestListener, Server } from "node:http";
-import { createServer } from "node:http";
-import type { FastifyInstance } from "fastify";
-import { fastify } from "fastify";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { fastify, type FastifyInstance } from "fastify";
 import { formatError, systemCode } from "../base/error.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
 import { StoreError } from "../storage/embedded/error.ts";

@@ -3,13 +3,11 @@
  * once when it is over, and named as a problem while it lasts. It decides nothing: whoever sheds calls it.
  */
 import { self } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Log } from "../base/log.ts";
-import type { ReceiverCounts } from "./receive/receiver-counts.ts";
-import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
+import { type ReceiverCounts, receiverNames, receiverOutcomes } from "./receive/receiver-counts.ts";
 
 /** Requests that bring samples, queries, pages that watch, and connections of any kind. */
 export const shedKinds = ["requests", "queries", "pages", "connections"] as const;

@@ -1,7 +1,6 @@
 /** What the hub says about its store and its ways in, as a frame beside the collector's own. */
 import { self } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Store } from "../storage/embedded/store.ts";

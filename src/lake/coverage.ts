@@ -4,8 +4,7 @@ import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import { openFile } from "./decode.ts";
-import type { OffsetRange } from "./names.ts";
-import { parsePath, partitionFolder } from "./names.ts";
+import { type OffsetRange, parsePath, partitionFolder } from "./names.ts";
 import { metadataKeys } from "./schema.ts";
 import type { TableName } from "./table.ts";
 

@@ -10,8 +10,7 @@ import type {
 } from "hyparquet";
 import { GpulseError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
-import type { ChunkFacts } from "./page-bounds.ts";
-import { checkChunk, maxGroupRows } from "./page-bounds.ts";
+import { checkChunk, type ChunkFacts, maxGroupRows } from "./page-bounds.ts";
 import { tables } from "./schema.ts";
 import type { NumberColumn, Rows, TableName, TextColumn } from "./table.ts";
 

@@ -7,8 +7,7 @@ import { encodeRows } from "./encode.ts";
 import { columns } from "../model/columns.ts";
 import { joinRows, sortRows } from "./order.ts";
 import { tables } from "./schema.ts";
-import type { Rows } from "./table.ts";
-import { GrowingRows } from "./table.ts";
+import { GrowingRows, type Rows } from "./table.ts";
 
 /** What readers of the first version rely on: a column of it that is gone, renamed or of another kind breaks them. */
 const promised = [

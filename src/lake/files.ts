@@ -3,8 +3,7 @@
  * note is there and the merged file too, the ones it was made of are passed over.
  */
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
-import type { LakeFileName } from "./names.ts";
-import { parsePath } from "./names.ts";
+import { type LakeFileName, parsePath } from "./names.ts";
 import type { TableName } from "./table.ts";
 
 export interface LakeFile extends FileInfo, LakeFileName {}

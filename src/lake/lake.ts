@@ -8,12 +8,9 @@ import type { FrameRows } from "./gather.ts";
 import { LakeClock } from "./clock.ts";
 import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
-import type { LakeRetention } from "./upkeep.ts";
-import { Upkeep } from "./upkeep.ts";
-import type { LakeWorkerPool } from "./worker-pool.ts";
-import { openLakeWorkerPool } from "./worker-pool.ts";
-import type { LakeCounts } from "./writer.ts";
-import { LakeWriter } from "./writer.ts";
+import { type LakeRetention, Upkeep } from "./upkeep.ts";
+import { type LakeWorkerPool, openLakeWorkerPool } from "./worker-pool.ts";
+import { type LakeCounts, LakeWriter } from "./writer.ts";
 
 export interface LakeOptions {
   readonly files: FileStore;

@@ -3,8 +3,13 @@
  * and the decoder would believe it. Takes what any writer makes, and nothing that says more than its bytes can hold.
  */
 import type { ColumnMetaData, Compressors, PageHeader } from "hyparquet";
-import type { PageReader } from "../formats/parquet/runs.ts";
-import { checkRuns, isCount, pageReader, varint } from "../formats/parquet/runs.ts";
+import {
+  checkRuns,
+  isCount,
+  type PageReader,
+  pageReader,
+  varint,
+} from "../formats/parquet/runs.ts";
 
 /** A group is decoded at once; DuckDB writes 122,880 rows in one, others up to a million. */
 export const maxGroupRows = 10_000_000;

@@ -1,8 +1,7 @@
 /** The thread in which files of the lake are encoded and merged, so that a fleet's minute never holds up the hub. */
 import { parentPort } from "node:worker_threads";
 import { formatError } from "../base/error.ts";
-import type { LakeJob } from "./job.ts";
-import { runLakeJob } from "./job.ts";
+import { type LakeJob, runLakeJob } from "./job.ts";
 
 export interface LakeWorkerReply {
   readonly bytes?: Uint8Array;

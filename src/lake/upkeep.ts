@@ -8,13 +8,17 @@ import type { Log } from "../base/log.ts";
 import { joinRanges } from "./coverage.ts";
 import { openBytes, openFile } from "./decode.ts";
 import { rowGroupRows } from "./encode.ts";
-import type { LakeFile } from "./files.ts";
-import { listLake, notesFolder, readNotes } from "./files.ts";
-import type { OffsetRange } from "./names.ts";
-import { dateOf, mergedName, parsePath, partitionFolder, plainName } from "./names.ts";
+import { type LakeFile, listLake, notesFolder, readNotes } from "./files.ts";
+import {
+  dateOf,
+  mergedName,
+  type OffsetRange,
+  parsePath,
+  partitionFolder,
+  plainName,
+} from "./names.ts";
 import { metadataKeys } from "./schema.ts";
-import type { TableName } from "./table.ts";
-import { tableNames } from "./table.ts";
+import { type TableName, tableNames } from "./table.ts";
 import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface UpkeepOptions {

@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import type { LakeJob, LakeJobResult } from "./job.ts";
-import { runLakeJob } from "./job.ts";
+import { type LakeJob, type LakeJobResult, runLakeJob } from "./job.ts";
 import type { LakeWorkerReply } from "./thread.ts";
 
 /** A thread without work for so long is let go. */

@@ -9,12 +9,9 @@ import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import { Coverage } from "./coverage.ts";
 import { rowGroupRows } from "./encode.ts";
-import type { FrameRows, RowsAt } from "./gather.ts";
-import { Gatherer } from "./gather.ts";
-import type { OffsetRange } from "./names.ts";
-import { dateOf, partitionFolder, plainName, rangeName } from "./names.ts";
-import type { TableName } from "./table.ts";
-import { GrowingRows } from "./table.ts";
+import { type FrameRows, Gatherer, type RowsAt } from "./gather.ts";
+import { dateOf, type OffsetRange, partitionFolder, plainName, rangeName } from "./names.ts";
+import { GrowingRows, type TableName } from "./table.ts";
 import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface LakeWriterOptions {

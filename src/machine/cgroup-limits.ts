@@ -3,8 +3,7 @@
  * not set is left out: the huge numbers kernels write for "none" never get out of here.
  */
 import { listDir, readText } from "./sysfs/read.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { processOf } from "./machine.ts";
+import { type Machine, type MissingFacts, processOf } from "./machine.ts";
 
 export interface CgroupLimits {
   readonly version?: 1 | 2;

@@ -4,8 +4,7 @@ import { findPciDisplays } from "./sysfs/pci-devices.ts";
 import { listDir, readText } from "./sysfs/read.ts";
 import type { GpuFacts, SnapshotFacts } from "./snapshot.ts";
 import { readCgroupLimits } from "./cgroup-limits.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, processOf, rootOf } from "./machine.ts";
+import { type Machine, type MissingFacts, optionalFact, processOf, rootOf } from "./machine.ts";
 import { statusValue } from "./proc.ts";
 import { parseCpuList } from "./text.ts";
 

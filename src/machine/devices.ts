@@ -2,8 +2,7 @@
 import { listDir, readLink, readNumber } from "./sysfs/read.ts";
 import { mapReadResult } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, lineOf } from "./machine.ts";
+import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 
 /** Made by software on top of others: a loop, a RAM disk, a mapping, an array. */
 const madeUp = /^(?:loop|ram|zram|dm-|md|nbd|sr|fd|drbd|zd)\d*/;

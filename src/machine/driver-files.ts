@@ -4,8 +4,7 @@ import { readSleepState } from "./sysfs/pci.ts";
 import { listDir, readNumber } from "./sysfs/read.ts";
 import { type ReadResult, asleep, mapReadResult, unsupported } from "./sysfs/read-result.ts";
 import type { GpuExtra } from "./snapshot-gpu.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, lineOf } from "./machine.ts";
+import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 
 export async function driverFiles(
   machine: Machine,

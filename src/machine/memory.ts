@@ -1,8 +1,7 @@
 /** Memory: what the kernel has of it, in huge pages and by NUMA node. What a container may use of it is told elsewhere. */
 import { listDir, readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, lineOf } from "./machine.ts";
+import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 import { parseMeminfo } from "./proc.ts";
 import { parseBracketed } from "./text.ts";
 

@@ -3,8 +3,7 @@ import { listDir, readNumber, readText } from "./sysfs/read.ts";
 import type { AbsenceReason } from "../model/presence.ts";
 import { type ReadResult, mapReadResult, present, unsupported } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, lineOf } from "./machine.ts";
+import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 import { type CpuInfo, parseCpuinfo } from "./proc.ts";
 import { parseCpuList, parseSize } from "./text.ts";
 

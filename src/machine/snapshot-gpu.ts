@@ -1,12 +1,9 @@
 /** One GPU's newest readings as facts and as readings of the moment. Pure. What its vendor never tells is not called missing. */
-import { gpu } from "../model/catalogue/index.ts";
-import type { MetricEntry } from "../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
-import type { LabelSet } from "../model/labels.ts";
-import { labelValue } from "../model/labels.ts";
+import { type LabelSet, labelValue } from "../model/labels.ts";
 import type { AbsenceReason } from "../model/presence.ts";
-import { optionalFact } from "./machine.ts";
-import type { MissingFacts, MissingReason } from "./machine.ts";
+import { type MissingFacts, type MissingReason, optionalFact } from "./machine.ts";
 import type { GpuFacts, GpuProcessReading, GpuReadings } from "./snapshot.ts";
 
 export interface GpuReading {

@@ -1,8 +1,7 @@
 /** Kernel, system and the versions a GPU program stands on. Files alone are read: no program is started. */
 import { readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
-import type { Machine, MissingFacts } from "./machine.ts";
-import { optionalFact, lineOf, rootOf } from "./machine.ts";
+import { lineOf, type Machine, type MissingFacts, optionalFact, rootOf } from "./machine.ts";
 import { parseOsRelease } from "./proc.ts";
 
 export async function readOs(

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { gpu, gpuz, host, ml } from "./catalogue/index.ts";
-import type { MetricEntry } from "./catalogue/index.ts";
+import { gpu, gpuz, host, type MetricEntry, ml } from "./catalogue/index.ts";
 import { labelSet } from "./labels.ts";
 import type { SampleSuffix } from "./layout.ts";
 import { aliases, findColumn } from "./aliases.ts";

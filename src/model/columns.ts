@@ -2,10 +2,14 @@
  * The columns of the lake's wide GPU table: one per catalogue metric and set of label values. The one place that names them.
  * A column is never renamed or given another unit: files that were written long ago keep the name.
  */
-import { catalogue, findMetric } from "./catalogue/index.ts";
-import type { LabelSpec, MetricEntry, Unit } from "./catalogue/index.ts";
-import type { LabelSet } from "./labels.ts";
-import { labelSet } from "./labels.ts";
+import {
+  catalogue,
+  findMetric,
+  type LabelSpec,
+  type MetricEntry,
+  type Unit,
+} from "./catalogue/index.ts";
+import { type LabelSet, labelSet } from "./labels.ts";
 import type { Series } from "./layout.ts";
 
 export interface LakeColumn {

@@ -1,6 +1,5 @@
 /** A GPU as a thing with an identity: its uuid (or vendor, PCI address and machine), never its index or name. */
-import type { LabelSet } from "./labels.ts";
-import { labelSet } from "./labels.ts";
+import { type LabelSet, labelSet } from "./labels.ts";
 
 export type Vendor = "nvidia" | "amd" | "intel";
 

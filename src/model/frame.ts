@@ -1,8 +1,7 @@
 /** The unit that flows: one instant, one layout, one column of values, one column that says which are there and why not. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import type { Layout } from "./layout.ts";
-import type { AbsenceReason } from "./presence.ts";
-import { presence } from "./presence.ts";
+import { type AbsenceReason, presence } from "./presence.ts";
 
 export interface Frame {
   readonly timeMs: number;

@@ -1,6 +1,5 @@
 /** Who a machine's series are from: the same labels whether they were pushed, sent or scraped. */
-import type { LabelSet } from "./labels.ts";
-import { labelSet } from "./labels.ts";
+import { type LabelSet, labelSet } from "./labels.ts";
 
 /** `job` and `instance` as a scrape of the same agent would give them. */
 export function identityOf(host: string): LabelSet {

@@ -3,8 +3,7 @@
  * its shape, so a frame carries numbers only. Never changed after it is built: a device that comes or goes means a new one.
  */
 import type { MetricEntry } from "./catalogue/entry.ts";
-import type { LabelSet } from "./labels.ts";
-import { labelKey } from "./labels.ts";
+import { labelKey, type LabelSet } from "./labels.ts";
 
 /** A histogram is three kinds of series; everything else has one, with no suffix. */
 export type SampleSuffix = "" | "_bucket" | "_sum" | "_count";

@@ -2,10 +2,8 @@ import { getEventListeners } from "node:events";
 
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
-import { gpu, self } from "../model/catalogue/index.ts";
-import type { Tier } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
+import { gpu, self, type Tier } from "../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { PolledSource, StreamingSource } from "../sources/source.ts";

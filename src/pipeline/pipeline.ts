@@ -8,8 +8,7 @@ import { Outlet } from "./outlet.ts";
 import { Poller, refreshAll } from "./poller.ts";
 import { SourceDownFrames } from "./source-down.ts";
 import type { Delivery, Sink } from "./sink.ts";
-import type { SourceState, TierName } from "./source-state.ts";
-import { newSourceState } from "./source-state.ts";
+import { newSourceState, type SourceState, type TierName } from "./source-state.ts";
 import { runStream } from "./streamer.ts";
 import type { Transform } from "./transforms/transform.ts";
 

@@ -4,14 +4,18 @@
  */
 import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
-import { tiers as tierOrder } from "../model/catalogue/index.ts";
-import type { Tier } from "../model/catalogue/index.ts";
+import { type Tier, tiers as tierOrder } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import type { SourceDownFrames } from "./source-down.ts";
-import type { ReadOutcome, SourceState, TierState } from "./source-state.ts";
-import { countReadings, tierState } from "./source-state.ts";
+import {
+  countReadings,
+  type ReadOutcome,
+  type SourceState,
+  type TierState,
+  tierState,
+} from "./source-state.ts";
 import { startTicker } from "./ticker.ts";
 import { findFrameProblem } from "./validate.ts";
 

@@ -1,12 +1,8 @@
 /** gpulse about itself as one more frame, made when it is asked for. */
-import { self } from "../model/catalogue/index.ts";
-import type { MetricEntry } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
-import type { LabelSet } from "../model/labels.ts";
-import { labelSet, noLabels } from "../model/labels.ts";
-import { LayoutBuilder } from "../model/layout.ts";
-import type { Layout, SampleSuffix } from "../model/layout.ts";
+import { type MetricEntry, self } from "../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
+import { type LabelSet, labelSet, noLabels } from "../model/labels.ts";
+import { type Layout, LayoutBuilder, type SampleSuffix } from "../model/layout.ts";
 import { presenceNames } from "../model/presence.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Delivery } from "./sink.ts";

@@ -1,10 +1,8 @@
 /** What sinks that send say of themselves, as a frame made when it is asked for. */
 import { self } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
-import type { Layout } from "../model/layout.ts";
-import { LayoutBuilder } from "../model/layout.ts";
+import { type Layout, LayoutBuilder } from "../model/layout.ts";
 import type { Sink } from "./sink.ts";
 import type { DropReason } from "./spool/drops.ts";
 

@@ -1,11 +1,8 @@
 /** What is said of a source's GPUs when the source no longer answers: gpu_up 0, and who they are. Silence would look like no GPU. */
 import { gpu } from "../model/catalogue/index.ts";
-import type { Device } from "../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../model/device.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
-import type { Layout } from "../model/layout.ts";
-import { LayoutBuilder } from "../model/layout.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../model/device.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
+import { type Layout, LayoutBuilder } from "../model/layout.ts";
 
 export class SourceDownFrames {
   readonly #host: string;

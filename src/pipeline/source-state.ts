@@ -1,8 +1,7 @@
 /** What is known about a source's reads: the raw matter of the self-metrics and of readiness. Counts only, no policy. */
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
-import type { PresenceName } from "../model/presence.ts";
-import { presenceNames } from "../model/presence.ts";
+import { type PresenceName, presenceNames } from "../model/presence.ts";
 import type { SourceProcess } from "../sources/source.ts";
 
 export type ReadOutcome = "ok" | "failed" | "late" | "invalid";

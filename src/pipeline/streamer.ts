@@ -4,8 +4,7 @@ import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
-import type { SourceState } from "./source-state.ts";
-import { countReadings, tierState } from "./source-state.ts";
+import { countReadings, type SourceState, tierState } from "./source-state.ts";
 import { findFrameProblem } from "./validate.ts";
 
 export interface StreamerOptions {

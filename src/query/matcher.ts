@@ -1,7 +1,6 @@
 /** Label matchers as predicates. Regular expressions are RE2's: linear time, fully anchored, dot matches newlines. */
 import { RE2JS } from "re2js";
-import type { LabelSet } from "../model/labels.ts";
-import { labelValue } from "../model/labels.ts";
+import { type LabelSet, labelValue } from "../model/labels.ts";
 import { longestPattern } from "../storage/embedded/index/pattern.ts";
 import type { Matcher } from "../model/select.ts";
 

@@ -1,8 +1,7 @@
 /** A receiver of requests on loopback for the tests of sinks that send: answers as it is told, and keeps what it took. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Log } from "../base/log.ts";
-import { silentLog } from "../base/log.ts";
+import { type Log, silentLog } from "../base/log.ts";
 import { identityOf } from "../model/identity.ts";
 import { systemClock } from "../base/clock.ts";
 import type { SinkContext } from "../pipeline/sink.ts";

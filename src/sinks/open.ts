@@ -1,6 +1,5 @@
 /** From what a person wrote to a running sink. */
-import type { Component } from "../config/component.ts";
-import { parseComponent } from "../config/component.ts";
+import { type Component, parseComponent } from "../config/component.ts";
 import type { Sink, SinkContext, SinkDefinition } from "../pipeline/sink.ts";
 import { sinks } from "./list.ts";
 

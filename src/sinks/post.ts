@@ -2,9 +2,8 @@
 import { GpulseError } from "../base/error.ts";
 import type { HttpClientConfig } from "../net/http/auth-config.ts";
 import { HttpClient } from "../net/http/client.ts";
-import type { HttpResponse } from "../net/http/request.ts";
+import { formatUrl, HttpRequestError, type HttpResponse, request } from "../net/http/request.ts";
 import { redactCredentials } from "../net/http/redact-credentials.ts";
-import { HttpRequestError, request, formatUrl } from "../net/http/request.ts";
 import type { PostResult } from "./request-batch.ts";
 
 export interface SamplesPosterOptions {

@@ -6,8 +6,7 @@ import { FrameSamples } from "../formats/samples/from-frame.ts";
 import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
-import type { SendResult } from "../pipeline/ship.ts";
-import { Shipper } from "../pipeline/ship.ts";
+import { type SendResult, Shipper } from "../pipeline/ship.ts";
 import type { Delivery, ShippingStats, Sink, SinkContext } from "../pipeline/sink.ts";
 import { openSpool } from "../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";
@@ -16,8 +15,7 @@ import type { RelabelRule } from "../formats/relabel/rule.ts";
 import { Families } from "./families.ts";
 import { shardRecords, packBatch } from "./shards.ts";
 import { OutgoingLabels } from "./outgoing-labels.ts";
-import type { Post } from "./request-batch.ts";
-import { RequestBatch } from "./request-batch.ts";
+import { type Post, RequestBatch } from "./request-batch.ts";
 import { createSpoolError } from "./spool-error.ts";
 
 export interface SamplesSinkOptions {

@@ -2,10 +2,8 @@ import { expect, test } from "vitest";
 import { frameReadings } from "../../test/captures/readings.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { SleepState } from "../machine/sysfs/pci.ts";
-import type { ReadResult } from "../machine/sysfs/read-result.ts";
-import { failed, present } from "../machine/sysfs/read-result.ts";
-import type { Card } from "./cards.ts";
-import { CardSource, oncePerTick } from "./cards.ts";
+import { failed, present, type ReadResult } from "../machine/sysfs/read-result.ts";
+import { type Card, CardSource, oncePerTick } from "./cards.ts";
 
 function card(uuid: string, read: () => ReadResult<number> | Promise<ReadResult<number>>): Card {
   return {

@@ -3,17 +3,12 @@
  * both: a sleeping card is left alone, a lost one is remembered, a hung one does not hold up the others, and no reading is
  * given up for good.
  */
-import { gpu } from "../model/catalogue/index.ts";
-import type { MetricEntry, Tier } from "../model/catalogue/index.ts";
-import type { Device } from "../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../model/device.ts";
-import type { Frame } from "../model/frame.ts";
-import { FrameWriter } from "../model/frame.ts";
-import type { Layout } from "../model/layout.ts";
-import { LayoutBuilder, seriesKey } from "../model/layout.ts";
+import { gpu, type MetricEntry, type Tier } from "../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../model/device.ts";
+import { type Frame, FrameWriter } from "../model/frame.ts";
+import { type Layout, LayoutBuilder, seriesKey } from "../model/layout.ts";
 import type { SleepState } from "../machine/sysfs/pci.ts";
-import type { ReadResult } from "../machine/sysfs/read-result.ts";
-import { asleep, failed, unsupported } from "../machine/sysfs/read-result.ts";
+import { asleep, failed, type ReadResult, unsupported } from "../machine/sysfs/read-result.ts";
 import type { PolledSource } from "./source.ts";
 
 export interface CardSeries {

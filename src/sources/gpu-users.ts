@@ -1,11 +1,9 @@
 /** Who is on a GPU, as channels: how many processes, whose they are, and the processes themselves where asked for. */
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
-import type { GpuProcess } from "../machine/owners/gpu-owners.ts";
-import { ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
+import { type GpuProcess, ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
 import type { OwnerResolver } from "../machine/owners/resolver.ts";
-import type { ReadResult } from "../machine/sysfs/read-result.ts";
-import { denied, failed, present } from "../machine/sysfs/read-result.ts";
+import { denied, failed, present, type ReadResult } from "../machine/sysfs/read-result.ts";
 import type { CardChannel } from "./cards.ts";
 
 export interface GpuUsers {

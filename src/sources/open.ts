@@ -1,6 +1,5 @@
 /** From what a person wrote to running sources. */
-import type { Component } from "../config/component.ts";
-import { parseComponent } from "../config/component.ts";
+import { type Component, parseComponent } from "../config/component.ts";
 import { sources } from "./list.ts";
 import type { Source, SourceContext, SourceDefinition } from "./source.ts";
 

@@ -6,14 +6,11 @@ import { resolveMetric } from "../formats/message/metric.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { wordsOf } from "../formats/samples/by-series.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
-import { findMetric, gpu } from "../model/catalogue/index.ts";
-import type { MetricEntry } from "../model/catalogue/index.ts";
+import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import type { Device, Vendor } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
-import type { LabelSet } from "../model/labels.ts";
-import { labelValue } from "../model/labels.ts";
-import type { Layout, Series } from "../model/layout.ts";
-import { LayoutBuilder, seriesKey } from "../model/layout.ts";
+import { type LabelSet, labelValue } from "../model/labels.ts";
+import { type Layout, LayoutBuilder, type Series, seriesKey } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import { isStale } from "../model/stale.ts";
 

@@ -1,15 +1,12 @@
 /** The running screen: takes what feeds tell and what is typed, draws when one of them changed. Knows no terminal and no source. */
 import type { Painter } from "./colour/paint.ts";
 import type { Picture } from "./model/picture.ts";
-import type { Screen, ScreenSize } from "./screen/screen.ts";
-import { drawScreen } from "./screen/screen.ts";
+import { drawScreen, type Screen, type ScreenSize } from "./screen/screen.ts";
 import type { TerminalEvent } from "./terminal/input.ts";
 import type { ScreenWriter } from "./terminal/writer.ts";
 import type { Glyphs } from "./text/glyphs.ts";
-import type { Effect } from "./view/react.ts";
-import { react } from "./view/react.ts";
-import type { SignalPrompt, View } from "./view/view.ts";
-import { firstView } from "./view/view.ts";
+import { type Effect, react } from "./view/react.ts";
+import { firstView, type SignalPrompt, type View } from "./view/view.ts";
 
 export interface AppOptions {
   readonly picture: () => Picture;

@@ -1,6 +1,12 @@
 /** Made-up GPUs for tests of the screen: as many as wanted, some lost, hot, asleep or telling nothing. Never shipped. */
-import type { ColumnKey, WireDevice, WireRow, WireValue } from "../view/live/protocol.ts";
-import { columnKeys, factKeys } from "../view/live/protocol.ts";
+import {
+  type ColumnKey,
+  columnKeys,
+  factKeys,
+  type WireDevice,
+  type WireRow,
+  type WireValue,
+} from "../view/live/protocol.ts";
 import { FeedState } from "./model/feed-state.ts";
 import type { Picture } from "./model/picture.ts";
 import type { GpuTask } from "./model/process.ts";

@@ -1,6 +1,5 @@
 /** What is true now for a program: every number with its unit, every absence with its reason. */
-import type { WireValue } from "../view/live/protocol.ts";
-import { columnKeys, factKeys } from "../view/live/protocol.ts";
+import { columnKeys, factKeys, type WireValue } from "../view/live/protocol.ts";
 import { wireColumns } from "../view/live/columns.ts";
 import type { Unit } from "../model/catalogue/entry.ts";
 import { readColumn } from "./model/gpu.ts";

@@ -8,8 +8,7 @@ import path from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

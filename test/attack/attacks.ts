@@ -1,8 +1,7 @@
 /** The attacks that are one request each: what is sent, and the status that refuses it. */
 import { gzipSync } from "node:zlib";
 import type { AttackLab } from "./lab.ts";
-import type { RawResponse } from "./raw.ts";
-import { get, raw, send } from "./raw.ts";
+import { get, raw, type RawResponse, send } from "./raw.ts";
 import { traceBomb, zipBomb, zipOf } from "./run-bombs.ts";
 
 /** Set before any attack is made; the rows are there before it is. */

@@ -9,8 +9,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../../engines/wait.ts";
 import { as, attack, everyAttack, forged, hubGet } from "./attacks.ts";
-import type { AttackLab } from "./lab.ts";
-import { gpulse, openAttackLab } from "./lab.ts";
+import { type AttackLab, gpulse, openAttackLab } from "./lab.ts";
 
 let lab: AttackLab;
 let trickled: Promise<void> | undefined;

@@ -15,8 +15,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AccessState } from "../../src/access/open.ts";
-import { closeAccess, isAccessDamaged, openAccess, refreshAccess } from "../../src/access/open.ts";
+import {
+  type AccessState,
+  closeAccess,
+  isAccessDamaged,
+  openAccess,
+  refreshAccess,
+} from "../../src/access/open.ts";
 import { recoverAccess } from "../../src/access/recover.ts";
 import { silentLog } from "../../src/base/log.ts";
 

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { hubProgram } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 
 export interface AttackedHub {

@@ -1,8 +1,7 @@
 /** Clients that ask for everything a hub has, against the built program: they are refused, and others are served. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import type { Socket } from "node:net";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,8 +15,7 @@ import {
 } from "../../bench/overload/floods.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { AttackedHub } from "./lab.ts";
-import { startAttacked } from "./lab.ts";
+import { type AttackedHub, startAttacked } from "./lab.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-overload-"));
 const sockets: Socket[] = [];

@@ -1,8 +1,7 @@
 // An RX 7900-class card and an APU as /sys shows them: our own numbers, in the driver's shapes.
 
 import { metricsBlob } from "./metrics-blob.ts";
-import type { TreeFiles } from "./tree.ts";
-import { prefixed } from "./tree.ts";
+import { prefixed, type TreeFiles } from "./tree.ts";
 
 export const radeonFiles: TreeFiles = {
   vendor: "0x1002",

@@ -1,7 +1,6 @@
 // An Arc card under xe and an integrated GPU under i915 as /sys shows them: our own numbers, in the drivers' shapes.
 
-import type { TreeFiles } from "./tree.ts";
-import { prefixed } from "./tree.ts";
+import { prefixed, type TreeFiles } from "./tree.ts";
 
 const xeThrottle = (active: Readonly<Record<string, string>>): TreeFiles => ({
   status: Object.keys(active).length > 0 ? "1" : "0",

@@ -1,10 +1,8 @@
 // Writes gpu_metrics tables for tests: what is not given is all-ones, as the driver leaves it.
 
-import type { Attribute } from "../../src/sources/amd/gpu-metrics/attributes.ts";
-import { attributeTypeBytes, encodeAttribute } from "../../src/sources/amd/gpu-metrics/attributes.ts";
+import { type Attribute, attributeTypeBytes, encodeAttribute } from "../../src/sources/amd/gpu-metrics/attributes.ts";
 import { placeMembers } from "../../src/sources/amd/gpu-metrics/decode.ts";
-import type { FieldName } from "../../src/sources/amd/gpu-metrics/layouts.ts";
-import { metricsLayouts } from "../../src/sources/amd/gpu-metrics/layouts.ts";
+import { type FieldName, metricsLayouts } from "../../src/sources/amd/gpu-metrics/layouts.ts";
 
 export type BlobFields = Readonly<Partial<Record<FieldName, number | readonly number[]>>>;
 

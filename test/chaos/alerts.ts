@@ -8,15 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import { launchHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { launchHub, type RunningHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { startWebhook } from "../../engines/webhook.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import type { MailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { type MailServer, startMailServer } from "../../src/alerting/channels/email/fixture.ts";
 import { clockIn } from "./clock.ts";
 import type { Chaos } from "./counts.ts";
 import { backToLevel, levelOf } from "./level.ts";

@@ -15,8 +15,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { clockIn } from "./clock.ts";
 import type { Chaos } from "./counts.ts";
-import { openChaosLab } from "./fleet.ts";
-import type { ChaosLab, LabAgent } from "./fleet.ts";
+import { type ChaosLab, type LabAgent, openChaosLab } from "./fleet.ts";
 import { verifyAll } from "./storm.ts";
 
 const PATIENCE_MS = 90_000;

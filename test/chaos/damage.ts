@@ -8,10 +8,8 @@ import { expect } from "vitest";
 import { hubProgram } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { Chaos, SampleVerdict } from "./counts.ts";
-import { flawless, flaws } from "./counts.ts";
-import { openChaosLab } from "./fleet.ts";
-import type { ChaosLab } from "./fleet.ts";
+import { type Chaos, flawless, flaws, type SampleVerdict } from "./counts.ts";
+import { type ChaosLab, openChaosLab } from "./fleet.ts";
 
 const PATIENCE_MS = 120_000;
 

@@ -1,8 +1,7 @@
 // A hub that runs out of file descriptors: idle connections take all of them. It must not end, and goes on by itself when they are gone.
 
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 

@@ -5,22 +5,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { startFlakyProxy } from "../../engines/flaky-proxy.ts";
-import type { FlakyProxy } from "../../engines/flaky-proxy.ts";
-import { launchHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { type FlakyProxy, startFlakyProxy } from "../../engines/flaky-proxy.ts";
+import { launchHub, type RunningHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import { agentsOf, startPushAgent } from "../../engines/push.ts";
-import type { HubLocation, Killable } from "../../engines/push.ts";
-import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
-import type { RelayBehaviour, RepeatingRelay } from "../../engines/repeating-relay.ts";
+import { agentsOf, type HubLocation, type Killable, startPushAgent } from "../../engines/push.ts";
+import {
+  type RelayBehaviour,
+  type RepeatingRelay,
+  startRepeatingRelay,
+} from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { clockIn } from "./clock.ts";
-import type { SetClock } from "./clock.ts";
-import { openFrameLedger } from "./frames.ts";
-import type { FrameLedger } from "./frames.ts";
-import { startWriter } from "./writer.ts";
-import type { Writer } from "./writer.ts";
+import { clockIn, type SetClock } from "./clock.ts";
+import { type FrameLedger, openFrameLedger } from "./frames.ts";
+import { startWriter, type Writer } from "./writer.ts";
 
 export interface LabAgent {
   readonly hostName: string;

@@ -4,8 +4,7 @@
 
 import { gunzipSync } from "node:zlib";
 
-import { queryHub } from "../../engines/push.ts";
-import type { HubLocation } from "../../engines/push.ts";
+import { type HubLocation, queryHub } from "../../engines/push.ts";
 import type { RelayedRequest } from "../../engines/repeating-relay.ts";
 import type { PushFrame } from "../../src/formats/frames/frame.ts";
 import type { LayoutDefinition } from "../../src/formats/frames/layout.ts";

@@ -11,8 +11,7 @@ import { queryHub } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { Stub } from "../nvml-stub/stub.ts";
 import type { Chaos } from "./counts.ts";
-import { openChaosLab } from "./fleet.ts";
-import type { ChaosLab } from "./fleet.ts";
+import { type ChaosLab, openChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
 import { verifyAll } from "./storm.ts";
 

@@ -8,15 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 
 import { hubProgram, startHub } from "../../engines/hub.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { queryHub } from "../../engines/push.ts";
-import type { HubLocation } from "../../engines/push.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
+import { type HubLocation, queryHub } from "../../engines/push.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { logStartMs, offsetsOf, wattsAt, writeLog } from "../engines/stream-lab.ts";
-import type { Chaos, SampleVerdict } from "./counts.ts";
-import { flawless, flaws } from "./counts.ts";
+import { type Chaos, flawless, flaws, type SampleVerdict } from "./counts.ts";
 
 const PATIENCE_MS = 180_000;
 const UUID = "GPU-chaos";

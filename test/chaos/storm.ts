@@ -4,10 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 
-import type { Chaos } from "./counts.ts";
-import { flawless, flaws } from "./counts.ts";
-import { openChaosLab } from "./fleet.ts";
-import type { ChaosLab, ChaosLabOptions } from "./fleet.ts";
+import { type Chaos, flawless, flaws } from "./counts.ts";
+import { type ChaosLab, type ChaosLabOptions, openChaosLab } from "./fleet.ts";
 import { backToLevel, levelOf } from "./level.ts";
 
 type Fault = (lab: ChaosLab, chaos: Chaos) => Promise<void>;

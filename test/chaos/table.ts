@@ -5,8 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { tableOf } from "./counts.ts";
-import type { Row } from "./counts.ts";
+import { type Row, tableOf } from "./counts.ts";
 
 let folder: string | undefined;
 

@@ -13,16 +13,13 @@ import {
   mi300,
   radeon,
 } from "../../src/formats/compat/fixture.ts";
-import type { CompatName } from "../../src/formats/compat/tables.ts";
-import { compatNames, compatTables } from "../../src/formats/compat/tables.ts";
+import { type CompatName, compatNames, compatTables } from "../../src/formats/compat/tables.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { FakeClock } from "../../src/base/fake-clock.ts";
-import { openSources } from "../../src/sources/open.ts";
-import type { OpenSource } from "../../src/sources/open.ts";
+import { type OpenSource, openSources } from "../../src/sources/open.ts";
 import type { Device } from "../../src/model/device.ts";
 import { queries } from "./dashboards.ts";
-import type { PageSample } from "./selectors.ts";
-import { finds, parsePage, selectorsOf } from "./selectors.ts";
+import { finds, type PageSample, parsePage, selectorsOf } from "./selectors.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 const fleet = ["sim:?scenario=mixed", "sim:8?scenario=faults&speed=64&seed=2"];

@@ -8,25 +8,20 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build } from "esbuild";
 
-import { launchHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { launchHub, type RunningHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import { agentsOf, startPushAgent } from "../../engines/push.ts";
-import type { Killable } from "../../engines/push.ts";
+import { agentsOf, type Killable, startPushAgent } from "../../engines/push.ts";
 import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { clockIn } from "../chaos/clock.ts";
-import type { SampleVerdict } from "../chaos/counts.ts";
-import { noSamples } from "../chaos/counts.ts";
+import { noSamples, type SampleVerdict } from "../chaos/counts.ts";
 import { openFrameLedger } from "../chaos/frames.ts";
 import { seededRandom } from "../fuzz/mutate.ts";
 import { damageFiles } from "./damage.ts";
-import { Chance, drawLife } from "./life.ts";
-import type { Life } from "./life.ts";
+import { Chance, drawLife, type Life } from "./life.ts";
 import type { CrashReport } from "./report.ts";
 import type { FaultRule } from "./rules.ts";
-import { Sender } from "./senders.ts";
-import type { FoundSeries } from "./senders.ts";
+import { type FoundSeries, Sender } from "./senders.ts";
 
 const checkEveryKills = 25;
 /** So many of the kills are followed by damage to the log. */

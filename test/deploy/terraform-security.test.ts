@@ -5,6 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 
 import {
+  type Block,
   blocksIn,
   declaredBlocks,
   moduleNames,
@@ -14,7 +15,6 @@ import {
   parseModule,
   terraformFolder,
 } from "./terraform/module.ts";
-import type { Block } from "./terraform/module.ts";
 
 const modules = Object.fromEntries(
   await Promise.all(

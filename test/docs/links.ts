@@ -4,8 +4,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 
 import { repository } from "../../engines/program.ts";
-import { anchors, readPage, withoutCodeBlocks } from "./pages.ts";
-import type { DocPage } from "./pages.ts";
+import { anchors, type DocPage, readPage, withoutCodeBlocks } from "./pages.ts";
 
 const LINK = /!?\[(?:[^\]\\]|\\.)*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$/gm;

@@ -6,12 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { freePort } from "../../engines/ports.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { onlyAsks, unseen } from "./quick-start.ts";
-import type { Step } from "./quick-start.ts";
+import { onlyAsks, type Step, unseen } from "./quick-start.ts";
 
 const READY_MS = 120_000;
 const UP = /(?:gpulse|agent|hub) is up:?\s.*?(http:\/\/[^/\s]+)\//;

@@ -4,8 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { AlertmanagerPair, Side } from "./alertmanager-pair.ts";
-import { amtoolOn, sides, startAlertmanagerPair } from "./alertmanager-pair.ts";
+import {
+  type AlertmanagerPair,
+  amtoolOn,
+  type Side,
+  sides,
+  startAlertmanagerPair,
+} from "./alertmanager-pair.ts";
 
 const found = [findTool("alertmanager"), findTool("amtool")];
 const missing = found.flatMap((tool) => ("missing" in tool ? [tool.missing] : []));

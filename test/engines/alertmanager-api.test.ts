@@ -3,8 +3,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { findTool } from "../../engines/tools.ts";
-import type { AlertmanagerPair, Side } from "./alertmanager-pair.ts";
-import { plain, startAlertmanagerPair } from "./alertmanager-pair.ts";
+import {
+  type AlertmanagerPair,
+  plain,
+  type Side,
+  startAlertmanagerPair,
+} from "./alertmanager-pair.ts";
 
 const found = findTool("alertmanager");
 const missing = "missing" in found ? found.missing : "";

@@ -7,15 +7,12 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 import { makeAuthority } from "../../engines/certificates.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { RunningWebhook } from "../../engines/webhook.ts";
-import { startWebhook } from "../../engines/webhook.ts";
-import type { MailServer } from "../../src/alerting/channels/email/fixture.ts";
-import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { type RunningWebhook, startWebhook } from "../../engines/webhook.ts";
+import { type MailServer, startMailServer } from "../../src/alerting/channels/email/fixture.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -4,13 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import type { RunningAlertmanager } from "../../engines/alertmanager.ts";
-import { amtool, startAlertmanager } from "../../engines/alertmanager.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { amtool, type RunningAlertmanager, startAlertmanager } from "../../engines/alertmanager.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
-import type { RunningWebhook, WebhookPayload } from "../../engines/webhook.ts";
-import { startWebhook } from "../../engines/webhook.ts";
+import { type RunningWebhook, startWebhook, type WebhookPayload } from "../../engines/webhook.ts";
 
 export type Side = "alertmanager" | "hub";
 export const sides: readonly Side[] = ["alertmanager", "hub"];

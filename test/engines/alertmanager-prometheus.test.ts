@@ -13,8 +13,12 @@ import { startPrometheus } from "../../engines/prometheus.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { WebhookPayload } from "../../engines/webhook.ts";
-import type { AlertmanagerPair, Side } from "./alertmanager-pair.ts";
-import { sides, startAlertmanagerPair } from "./alertmanager-pair.ts";
+import {
+  type AlertmanagerPair,
+  type Side,
+  sides,
+  startAlertmanagerPair,
+} from "./alertmanager-pair.ts";
 
 const found = [findTool("alertmanager"), findTool("prometheus")];
 const missing = found.flatMap((tool) => ("missing" in tool ? [tool.missing] : []));

@@ -10,8 +10,7 @@ import type { AnalysisResult } from "../../src/lake/analyses/analysis.ts";
 import { eventfulRows, writeLake } from "../../src/lake/analyses/fixture.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
-import { runAnalyses } from "../../src/cli/analyze/run-analyses.ts";
-import type { RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";
+import { runAnalyses, type RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";
 import { StepProgress } from "../../src/cli/analyze/progress.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
 

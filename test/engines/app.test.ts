@@ -7,15 +7,17 @@ import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { openResults } from "../../deploy/demo-app/results/store.ts";
-import { quantileBucket } from "../../deploy/demo-app/run/buckets.ts";
-import type { Bucket } from "../../deploy/demo-app/run/buckets.ts";
+import { type Bucket, quantileBucket } from "../../deploy/demo-app/run/buckets.ts";
 import { makeLog } from "../../deploy/demo-app/run/log.ts";
-import { appCommand, startApp } from "../../engines/app.ts";
-import type { RunningApp, RunningAppProgram } from "../../engines/app.ts";
+import {
+  appCommand,
+  type RunningApp,
+  type RunningAppProgram,
+  startApp,
+} from "../../engines/app.ts";
 import { runProcess } from "../../engines/process.ts";
 import { findTool } from "../../engines/tools.ts";
-import { startTraceReceiver } from "../../engines/traces.ts";
-import type { RunningTraceReceiver } from "../../engines/traces.ts";
+import { type RunningTraceReceiver, startTraceReceiver } from "../../engines/traces.ts";
 
 const found = [findTool("redis-server"), findTool("nginx"), findTool("postgresql")];
 const missing = found.flatMap((tool) => ("missing" in tool ? [tool.missing] : []));

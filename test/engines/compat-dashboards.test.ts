@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startAgent } from "../../engines/program.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { queries } from "../compat/dashboards.ts";

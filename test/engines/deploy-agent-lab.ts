@@ -9,15 +9,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 
 import { freePort } from "../../engines/ports.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 import { renderChart } from "../../engines/helm.ts";
 import { radeonFiles } from "../captures/amd-card.ts";
-import type { TreeFiles } from "../captures/tree.ts";
-import { prefixed, writeTree } from "../captures/tree.ts";
-import type { Container, PodSpec, Workload } from "./deploy-chart.ts";
-import { manifestsOf, workloads } from "./deploy-chart.ts";
+import { prefixed, type TreeFiles, writeTree } from "../captures/tree.ts";
+import {
+  type Container,
+  manifestsOf,
+  type PodSpec,
+  type Workload,
+  workloads,
+} from "./deploy-chart.ts";
 
 const NODE_NAME = "gpu-node-1";
 const CARDS = 8;

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
-import type { ComposeProject, ComposeService } from "../../engines/compose.ts";
 import {
   composeCheck,
   composeFolder,
+  type ComposeProject,
+  type ComposeService,
   resolveCompose,
   resolveComposeText,
 } from "../../engines/compose.ts";

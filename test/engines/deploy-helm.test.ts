@@ -15,9 +15,9 @@ import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository, runGpulse } from "../../engines/program.ts";
 import { parse as parsePromql } from "../../src/query/parse/parse.ts";
-import type { Manifest } from "./deploy-chart.ts";
 import {
   examples,
+  type Manifest,
   manifestsOf,
   ofKind,
   rendered,

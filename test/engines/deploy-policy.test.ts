@@ -5,8 +5,17 @@ import { stringify } from "yaml";
 
 import { orSkip } from "../../engines/cache.ts";
 import { checkManifests, kubeTools, renderChart } from "../../engines/helm.ts";
-import type { Labels, Manifest, Workload } from "./deploy-chart.ts";
-import { examples, manifestsOf, ofKind, rendered, selects, workloads } from "./deploy-chart.ts";
+import {
+  examples,
+  type Labels,
+  type Manifest,
+  manifestsOf,
+  ofKind,
+  rendered,
+  selects,
+  type Workload,
+  workloads,
+} from "./deploy-chart.ts";
 
 interface Policy extends Manifest {
   readonly spec: {

@@ -25,8 +25,7 @@ import { startInfluxDb } from "../../engines/influxdb.ts";
 import { startKafka } from "../../engines/kafka.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
-import { startS3 } from "../../engines/s3.ts";
-import type { S3Keys } from "../../engines/s3.ts";
+import { type S3Keys, startS3 } from "../../engines/s3.ts";
 import { findSpark } from "../../engines/spark.ts";
 
 const INSTALL_TIMEOUT_MS = 600_000;

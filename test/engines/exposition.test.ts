@@ -9,8 +9,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { parsePage } from "../../src/formats/exposition/parse.ts";
 import { SeriesMemory } from "../../src/formats/exposition/series-memory.ts";
 import type { LabelSet } from "../../src/model/labels.ts";
-import type { PageExample } from "../exposition/pages.ts";
-import { openMetricsPages, textPages } from "../exposition/pages.ts";
+import { openMetricsPages, type PageExample, textPages } from "../exposition/pages.ts";
 
 interface ScrapedTarget {
   readonly labels: Readonly<Record<string, string>>;

@@ -6,10 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
-import type { RunningAgent } from "../../engines/program.ts";
-import { ensureBuild, startAgent } from "../../engines/program.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
+import { ensureBuild, type RunningAgent, startAgent } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
 interface Series {

@@ -7,16 +7,14 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { ForwardLoad } from "./forward-load.ts";
-import { heldByApi, heldByExport, startForwardLoad } from "./forward-load.ts";
+import { type ForwardLoad, heldByApi, heldByExport, startForwardLoad } from "./forward-load.ts";
 
 const awayMs = 2_000;
 const stops: (() => Promise<void>)[] = [];

@@ -9,11 +9,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { EngineMissingError, orSkip } from "../../engines/cache.ts";
-import { runPanels } from "../../scripts/grafana/live.ts";
-import type { PanelAnswer } from "../../scripts/grafana/live.ts";
+import { type PanelAnswer, runPanels } from "../../scripts/grafana/live.ts";
 import { logStartMs, pipeLog, writeLog } from "./influxdb-lab.ts";
-import { startGrafanaLab } from "./grafana-lab.ts";
-import type { GrafanaLab } from "./grafana-lab.ts";
+import { type GrafanaLab, startGrafanaLab } from "./grafana-lab.ts";
 
 let lab: GrafanaLab;
 let missing: string | undefined;

@@ -13,8 +13,7 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { batchMs, batchValue } from "../store/batches.ts";
 import { select } from "./select-all.ts";

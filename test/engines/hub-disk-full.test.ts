@@ -8,8 +8,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 
-import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import type { WriteResponse } from "../../bench/remote-write.ts";
+import { WriteClient, WriteRequests, type WriteResponse } from "../../bench/remote-write.ts";
 import { startHub } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";

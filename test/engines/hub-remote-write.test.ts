@@ -6,12 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
 import { startAgent } from "../../engines/program.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { freePort } from "../../engines/ports.ts";

@@ -6,8 +6,7 @@ import path from "node:path";
 
 import { hubProgram } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

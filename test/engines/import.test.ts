@@ -7,10 +7,8 @@ import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { hubProgram, startHub } from "../../engines/hub.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
-import type { FinishedProcess } from "../../engines/process.ts";
+import { hubProgram, type RunningHub, startHub } from "../../engines/hub.ts";
+import { type FinishedProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";

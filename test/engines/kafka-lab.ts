@@ -1,10 +1,8 @@
 // Opens Kafka sources and sinks as the commands do, and keeps what they read, for the tests with a real broker.
 
-import { createLog } from "../../src/base/log.ts";
-import type { Log } from "../../src/base/log.ts";
+import { createLog, type Log } from "../../src/base/log.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
-import type { Device } from "../../src/model/device.ts";
-import { deviceLabels } from "../../src/model/device.ts";
+import { type Device, deviceLabels } from "../../src/model/device.ts";
 import type { Frame } from "../../src/model/frame.ts";
 import { identityOf } from "../../src/model/identity.ts";
 import { LayoutBuilder } from "../../src/model/layout.ts";

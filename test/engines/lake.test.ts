@@ -4,14 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, describe, expect, test } from "vitest";
-import type { TestContext } from "vitest";
+import { afterAll, describe, expect, test, type TestContext } from "vitest";
 
-import type { RunningHdfs } from "../../engines/hdfs.ts";
-import { startHdfs } from "../../engines/hdfs.ts";
+import { type RunningHdfs, startHdfs } from "../../engines/hdfs.ts";
 import { orSkip } from "../../engines/cache.ts";
-import type { RunningS3 } from "../../engines/s3.ts";
-import { startS3 } from "../../engines/s3.ts";
+import { type RunningS3, startS3 } from "../../engines/s3.ts";
 import { fileStoreConformance } from "../../src/net/objects/conformance.ts";
 import { FolderFiles } from "../../src/net/objects/folder.ts";
 import { openFiles } from "../../src/net/objects/open.ts";

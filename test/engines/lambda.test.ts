@@ -17,8 +17,7 @@ import { startHub } from "../../engines/hub.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
-import type { RunningS3 } from "../../engines/s3.ts";
-import { startS3 } from "../../engines/s3.ts";
+import { type RunningS3, startS3 } from "../../engines/s3.ts";
 import type { LogSummary } from "../../src/cli/lambda/summary.ts";
 import { logStartMs, pipeAll, writeLog } from "./influxdb-lab.ts";
 

@@ -3,8 +3,7 @@
 
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import type { Socket } from "node:net";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,8 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { LoadFleet, makeTokens } from "../../bench/load-fleet.ts";
 import { gpusPerHost } from "../../bench/load-host.ts";
 import { shedOf, valueOf } from "../../bench/load-watch.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

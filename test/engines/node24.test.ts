@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { node24 } from "../../engines/node24.ts";
 import { runProcess } from "../../engines/process.ts";
-import { runGpulse, startAgent } from "../../engines/program.ts";
-import type { RunningAgent } from "../../engines/program.ts";
+import { runGpulse, type RunningAgent, startAgent } from "../../engines/program.ts";
 
 let node: string;
 let agent: RunningAgent | undefined;

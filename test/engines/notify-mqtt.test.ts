@@ -7,8 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import { freePort } from "../../engines/ports.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { openEntries, sendBy } from "../../src/alerting/channels/fixture.ts";
 

@@ -4,10 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { runProcess } from "../../engines/process.ts";
 import { startAgent } from "../../engines/program.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
-import { startScrapeRelay } from "../../engines/scrape-relay.ts";
-import type { RunningRelay } from "../../engines/scrape-relay.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
+import { type RunningRelay, startScrapeRelay } from "../../engines/scrape-relay.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

@@ -7,10 +7,13 @@ import { expect, test } from "vitest";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
-import type { Difference } from "./promql-remote.ts";
-import { differences } from "./promql-remote.ts";
-import type { KnownDifference } from "./promql-known-differences.ts";
-import { deadly, prometheus242, victoriaMetrics179 } from "./promql-known-differences.ts";
+import { type Difference, differences } from "./promql-remote.ts";
+import {
+  deadly,
+  type KnownDifference,
+  prometheus242,
+  victoriaMetrics179,
+} from "./promql-known-differences.ts";
 
 const page = readFileSync(
   new URL("../../docs/reference/store-elsewhere.md", import.meta.url),

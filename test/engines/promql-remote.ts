@@ -4,14 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 
 import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { parseStoreAddress } from "../../src/storage/remote/address.ts";
-import type { RemoteHistory } from "../../src/storage/remote/remote.ts";
-import { openRemoteHistory } from "../../src/storage/remote/remote.ts";
+import { openRemoteHistory, type RemoteHistory } from "../../src/storage/remote/remote.ts";
 import { silentLog } from "../../src/base/log.ts";
 import type { Engine } from "../../src/query/engine.ts";
 import type { QueryResult } from "../../src/query/result.ts";
 import type { Queryable } from "../../src/model/select.ts";
-import type { CaseResult } from "../promql/run.ts";
-import { runScript } from "../promql/run.ts";
+import { type CaseResult, runScript } from "../promql/run.ts";
 
 /** Scripts begin at the epoch, where not every engine keeps anything: they are asked here, and told as if it were there. */
 const beginMs = Date.UTC(2026, 0, 1, 12);

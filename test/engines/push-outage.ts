@@ -11,12 +11,14 @@ import { freePort } from "../../engines/ports.ts";
 import {
   addPushToken,
   agentsOf,
+  type HubLocation,
   hubUrl,
+  type Killable,
+  type PushAgentOptions,
   queryHub,
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubLocation, Killable, PushAgentOptions } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 

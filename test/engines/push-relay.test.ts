@@ -12,12 +12,13 @@ import { ensureBuild } from "../../engines/program.ts";
 import {
   agentsOf,
   askHub,
+  type HubLocation,
   hubUrl,
+  type Killable,
   queryHub,
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubLocation, Killable } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 

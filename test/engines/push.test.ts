@@ -10,18 +10,18 @@ import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import {
   addPushToken,
   agentsOf,
   askHub,
+  type HubLocation,
   hubUrl,
+  type Killable,
   queryHub,
   startPushAgent,
   startPushHub,
 } from "../../engines/push.ts";
-import type { HubLocation, Killable } from "../../engines/push.ts";
 import { hubProgram } from "../../engines/hub.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";

@@ -10,15 +10,19 @@ import {
   OTLPMetricExporter as JsonExporter,
 } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
-import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import type { PushMetricExporter } from "@opentelemetry/sdk-metrics";
+import {
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type PushMetricExporter,
+} from "@opentelemetry/sdk-metrics";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
-import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
-import type { RunningVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import {
+  type RunningVictoriaMetrics,
+  startVictoriaMetrics,
+} from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
 const stops: (() => Promise<void>)[] = [];

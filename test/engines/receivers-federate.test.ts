@@ -6,10 +6,8 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";

@@ -11,8 +11,7 @@ import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 

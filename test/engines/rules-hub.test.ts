@@ -9,8 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
-import { launchHub, startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
+import { launchHub, type RunningHub, startHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";

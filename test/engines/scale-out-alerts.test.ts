@@ -11,15 +11,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
 import { startAlertmanager } from "../../engines/alertmanager.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { WebhookPayload } from "../../engines/webhook.ts";
-import { startWebhook } from "../../engines/webhook.ts";
+import { startWebhook, type WebhookPayload } from "../../engines/webhook.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];

@@ -6,19 +6,17 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { hubProgram, startHub } from "../../engines/hub.ts";
-import { startKafkaCluster } from "../../engines/kafka-cluster.ts";
-import type { RunningKafkaCluster } from "../../engines/kafka-cluster.ts";
+import { hubProgram, type RunningHub, startHub } from "../../engines/hub.ts";
+import { type RunningKafkaCluster, startKafkaCluster } from "../../engines/kafka-cluster.ts";
 import { freePort } from "../../engines/ports.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
-import type { RunningVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
+import {
+  type RunningVictoriaMetrics,
+  startVictoriaMetrics,
+} from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
-import type { Device } from "../../src/model/device.ts";
-import { deviceLabels } from "../../src/model/device.ts";
+import { type Device, deviceLabels } from "../../src/model/device.ts";
 import { FrameWriter } from "../../src/model/frame.ts";
 import { LayoutBuilder } from "../../src/model/layout.ts";
 import type { Sink } from "../../src/pipeline/sink.ts";

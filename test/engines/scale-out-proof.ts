@@ -3,8 +3,15 @@
 
 import { waitUntil } from "../../engines/wait.ts";
 import { readAll } from "./kafka-lab.ts";
-import type { RunningPipe, ScaleOutLab } from "./scale-out-lab.ts";
-import { busyMachineMs, FleetHost, metrics, readThroughHub, topic } from "./scale-out-lab.ts";
+import {
+  busyMachineMs,
+  FleetHost,
+  metrics,
+  readThroughHub,
+  type RunningPipe,
+  type ScaleOutLab,
+  topic,
+} from "./scale-out-lab.ts";
 
 export interface ProofOptions {
   readonly hosts: number;

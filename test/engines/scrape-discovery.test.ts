@@ -3,8 +3,7 @@
 
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { RequestListener } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -13,8 +12,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { ScrapePair, TargetLists } from "./scrape-pair.ts";
-import { differenceOf, startScrapePair } from "./scrape-pair.ts";
+import { differenceOf, type ScrapePair, startScrapePair, type TargetLists } from "./scrape-pair.ts";
 
 const found = findTool("prometheus");
 const stops: (() => Promise<void>)[] = [];

@@ -6,18 +6,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
-import type { RunningVictoriaMetrics } from "../../engines/victoria-metrics.ts";
-import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import {
+  type RunningVictoriaMetrics,
+  startVictoriaMetrics,
+} from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { ApiServer } from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
-import { startApiServer } from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
+import {
+  type ApiServer,
+  startApiServer,
+} from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
 import { clusterObjects } from "./scrape-cluster.ts";
-import type { TargetLists } from "./scrape-pair.ts";
-import { differenceOf } from "./scrape-pair.ts";
+import { differenceOf, type TargetLists } from "./scrape-pair.ts";
 
 const found = findTool("victoria-metrics");
 const stops: (() => Promise<void>)[] = [];

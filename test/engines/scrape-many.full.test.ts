@@ -10,8 +10,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RunningHub } from "../../engines/hub.ts";
-import { startHub } from "../../engines/hub.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { InstantVectorSample } from "./scrape-pair.ts";

@@ -2,8 +2,7 @@
 // same prometheus.yml: every series of every job must be the same in both, reports and values included.
 
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,8 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { ScrapePair } from "./scrape-pair.ts";
-import { differenceOf, startScrapePair } from "./scrape-pair.ts";
+import { differenceOf, type ScrapePair, startScrapePair } from "./scrape-pair.ts";
 
 interface Row {
   readonly job: string;

@@ -4,10 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { startHub } from "../../engines/hub.ts";
-import type { RunningHub } from "../../engines/hub.ts";
-import { startPrometheus } from "../../engines/prometheus.ts";
-import type { RunningPrometheus } from "../../engines/prometheus.ts";
+import { type RunningHub, startHub } from "../../engines/hub.ts";
+import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
 export interface InstantVectorSample {

@@ -4,18 +4,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
+  type RunningExporter,
   startNginxExporter,
   startPostgresExporter,
   startRedisExporter,
 } from "../../engines/exporters.ts";
-import type { RunningExporter } from "../../engines/exporters.ts";
 import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { ensureBuild, startAgent } from "../../engines/program.ts";
-import type { ToolName } from "../../engines/tools.ts";
-import { findTool } from "../../engines/tools.ts";
+import { findTool, type ToolName } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import type { ScrapePair, TargetLists } from "./scrape-pair.ts";
-import { differenceOf, startScrapePair } from "./scrape-pair.ts";
+import { differenceOf, type ScrapePair, startScrapePair, type TargetLists } from "./scrape-pair.ts";
 
 const wanted: readonly ToolName[] = [
   "prometheus",

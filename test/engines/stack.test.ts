@@ -11,16 +11,18 @@ import { Engine, traces } from "../../deploy/stack/ask.ts";
 import { findCategories } from "../../deploy/stack/categories.ts";
 import { remoteControl } from "../../deploy/stack/control.ts";
 import type { Figures } from "../../deploy/stack/measure.ts";
-import { runningState, urlAt } from "../../deploy/stack/place.ts";
-import type { StackState } from "../../deploy/stack/place.ts";
+import { runningState, type StackState, urlAt } from "../../deploy/stack/place.ts";
 import { allTargetsUp } from "../../deploy/stack/report.ts";
 import type { Row } from "../../deploy/stack/table.ts";
 import { familyOf, processTree } from "../../deploy/stack/usage.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
-import type { FinishedProcess, RunningProcess } from "../../engines/process.ts";
+import {
+  type FinishedProcess,
+  type RunningProcess,
+  runProcess,
+  startProcess,
+} from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
-import { findTool } from "../../engines/tools.ts";
-import type { ToolName } from "../../engines/tools.ts";
+import { findTool, type ToolName } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { runPanels } from "../../scripts/grafana/live.ts";
 

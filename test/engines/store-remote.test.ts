@@ -5,13 +5,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { TestContext } from "vitest";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, type TestContext } from "vitest";
 
 import { hubProgram, startHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
@@ -23,8 +21,7 @@ import { parseStoreAddress } from "../../src/storage/remote/address.ts";
 import { openRemoteHistory } from "../../src/storage/remote/remote.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { OpenedHistory } from "../history/suite.ts";
-import { historySuite } from "../history/suite.ts";
+import { historySuite, type OpenedHistory } from "../history/suite.ts";
 
 const prometheus = findTool("prometheus");
 const victoriaMetrics = findTool("victoria-metrics");

@@ -13,16 +13,17 @@ import type { RunningProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { seededRandom } from "../fuzz/mutate.ts";
-import type { Offsets, WatchedPipe } from "./stream-lab.ts";
 import {
   brokenRow,
   killNow,
   lettersOf,
+  type Offsets,
   offsetsOf,
   readInflux,
   readLake,
   startGpulse,
   startPipe,
+  type WatchedPipe,
   writeLog,
 } from "./stream-lab.ts";
 

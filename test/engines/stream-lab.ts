@@ -5,8 +5,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import type { RunningInfluxDb } from "../../engines/influxdb.ts";
 import { freePort } from "../../engines/ports.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
 import {

@@ -7,14 +7,11 @@ import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
-import type { RunningAgent } from "../../engines/program.ts";
+import { ensureBuild, repository, type RunningAgent, startAgent } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { startScrapePair } from "./scrape-pair.ts";
-import type { ScrapePair } from "./scrape-pair.ts";
-import { serveVllmPage } from "./vllm-page.ts";
-import type { VllmServer } from "./vllm-page.ts";
+import { type ScrapePair, startScrapePair } from "./scrape-pair.ts";
+import { serveVllmPage, type VllmServer } from "./vllm-page.ts";
 
 const WAIT_MS = 90_000;
 const found = findTool("prometheus");

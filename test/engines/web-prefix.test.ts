@@ -5,13 +5,11 @@ import path from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "../web/browser.ts";
-import type { RunningUp } from "../web/up.ts";
-import { startUp } from "../web/up.ts";
+import { type RunningUp, startUp } from "../web/up.ts";
 
 const [chromium, nginx] = [findTool("chromium"), findTool("nginx")];
 const missing = [chromium, nginx].flatMap((tool) => ("missing" in tool ? [tool.missing] : []));

@@ -17,8 +17,7 @@ import { parseComputeApps } from "../../src/sources/nvidia/smi/compute-apps.ts";
 import { parseSource } from "../../src/sources/open.ts";
 import { parseScenario } from "../../src/sources/sim/scenario/load.ts";
 import { parseDirectory } from "../../src/storage/embedded/blocks/directory.ts";
-import { BlockDamagedError } from "../../src/storage/embedded/blocks/format.ts";
-import type { Footer } from "../../src/storage/embedded/blocks/format.ts";
+import { BlockDamagedError, type Footer } from "../../src/storage/embedded/blocks/format.ts";
 import { writeVarint } from "../../src/storage/embedded/codec/varint.ts";
 
 test("an answer to OTLP that is null says nothing was refused", () => {

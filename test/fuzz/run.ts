@@ -2,12 +2,10 @@
 
 import { parseArgs } from "node:util";
 
-import { bundleGroup, bundleWorker } from "./bundle.ts";
-import type { FuzzBundle } from "./bundle.ts";
+import { bundleGroup, bundleWorker, type FuzzBundle } from "./bundle.ts";
 import { readCorpus, saveFinding, saveCorpus } from "./corpus.ts";
 import { groups } from "./targets.ts";
-import { formatTable } from "./table.ts";
-import type { Row } from "./table.ts";
+import { formatTable, type Row } from "./table.ts";
 import { watch } from "./watch.ts";
 
 const usual = 26_000;

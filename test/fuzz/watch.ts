@@ -2,8 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 
-import { sharedHeadBytes } from "./shared.ts";
-import type { FuzzOutcome, FuzzReport, FuzzJob } from "./shared.ts";
+import { type FuzzJob, type FuzzOutcome, type FuzzReport, sharedHeadBytes } from "./shared.ts";
 
 /** Of processor time, so that a busy machine is no hang; it is shared by the threads that run beside it. */
 const hangCpuMs = 60_000;

@@ -9,8 +9,7 @@ import type { FuzzTarget } from "./contract.ts";
 import { keyOf, shrink } from "./findings.ts";
 import { mutate, seededRandom } from "./mutate.ts";
 import { BranchCoverage } from "./branch-coverage.ts";
-import { sharedHeadBytes } from "./shared.ts";
-import type { FuzzOutcome, FuzzReport, FuzzJob } from "./shared.ts";
+import { type FuzzJob, type FuzzOutcome, type FuzzReport, sharedHeadBytes } from "./shared.ts";
 
 const largestKeptBytes = 16_384;
 const largestCorpus = 1_500;

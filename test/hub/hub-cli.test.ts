@@ -4,8 +4,7 @@ import path from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { runProcess, startProcess } from "../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

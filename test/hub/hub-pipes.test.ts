@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-hub-pipes-"));

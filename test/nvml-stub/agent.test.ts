@@ -4,12 +4,10 @@ import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { freePort } from "../../engines/ports.ts";
-import { startProcess } from "../../engines/process.ts";
-import type { RunningProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { buildStub } from "./stub.ts";
-import type { Stub } from "./stub.ts";
+import { buildStub, type Stub } from "./stub.ts";
 
 const SETUP_TIMEOUT_MS = 240_000;
 /** What an orchestrator gives by default before it kills is 10 s or more; ours is well inside. */

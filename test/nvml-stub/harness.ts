@@ -11,8 +11,7 @@ import { presenceNames } from "../../src/model/presence.ts";
 import { createOwnerResolver } from "../../src/machine/owners/resolver.ts";
 import { NvmlConnection } from "../../src/sources/nvidia/connection.ts";
 import { NvidiaSource } from "../../src/sources/nvidia/source.ts";
-import { buildStub, buildWorker } from "./stub.ts";
-import type { Stub } from "./stub.ts";
+import { buildStub, buildWorker, type Stub } from "./stub.ts";
 
 export type Values = Map<string, number | string>;
 

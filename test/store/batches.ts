@@ -1,6 +1,5 @@
 /** What the crash test's writer writes, known to its judge as well. */
-import type { LabelSet } from "../../src/model/labels.ts";
-import { labelSet } from "../../src/model/labels.ts";
+import { type LabelSet, labelSet } from "../../src/model/labels.ts";
 
 export const batchSeries = 40;
 export const batchMs = (batch: number): number => 1_700_000_000_000 + batch * 1000;

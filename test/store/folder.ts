@@ -3,11 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { silentLog } from "../../src/base/log.ts";
-import type { LabelSet } from "../../src/model/labels.ts";
-import { labelSet } from "../../src/model/labels.ts";
+import { type LabelSet, labelSet } from "../../src/model/labels.ts";
 import type { StoreOptions } from "../../src/storage/embedded/options.ts";
-import type { Store } from "../../src/storage/embedded/store.ts";
-import { openStore } from "../../src/storage/embedded/store.ts";
+import { openStore, type Store } from "../../src/storage/embedded/store.ts";
 
 export const dayMs = 86_400_000;
 export const nowMs = 1_790_000_000_000;

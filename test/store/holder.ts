@@ -4,8 +4,7 @@
  */
 import { silentLog } from "../../src/base/log.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { Store } from "../../src/storage/embedded/store.ts";
-import { openStore } from "../../src/storage/embedded/store.ts";
+import { openStore, type Store } from "../../src/storage/embedded/store.ts";
 
 const [dir = "", name = ""] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

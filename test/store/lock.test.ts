@@ -1,6 +1,5 @@
 /** Two processes and one data folder: in one PID namespace, and in two, as two containers on one volume are. */
-import type { ChildProcess } from "node:child_process";
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";

@@ -1,7 +1,6 @@
 // gpulse top in a real terminal: what is seen, what keys do, and that the terminal is given back however it ends.
 
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

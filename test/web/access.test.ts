@@ -11,8 +11,7 @@ import { ensureBuild, repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type RunningUp, startUp } from "./up.ts";
 import { schemes } from "./widths.ts";
 
 const chromium = findTool("chromium");

@@ -2,8 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
 
 const rules = `

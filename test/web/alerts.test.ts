@@ -6,8 +6,7 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
-import type { AlertHub } from "./alert-hub.ts";
-import { startAlertHub } from "./alert-hub.ts";
+import { type AlertHub, startAlertHub } from "./alert-hub.ts";
 import { openBrowser, openPage } from "./browser.ts";
 
 const chromium = findTool("chromium");

@@ -7,10 +7,8 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import type { PastDays } from "./past-days.ts";
-import { pastDays, pastUuids } from "./past-days.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type PastDays, pastDays, pastUuids } from "./past-days.ts";
+import { type RunningUp, startUp } from "./up.ts";
 import { look, schemes, widths } from "./widths.ts";
 
 const chromium = findTool("chromium");

@@ -1,6 +1,5 @@
 /** A real Chromium that talks to loopback only, and writes down what a page complains about or asks of other hosts. */
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 const flags = [
   "--no-sandbox",

@@ -7,8 +7,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { packRun } from "../../src/runs/file/file.ts";
 import { fixtureRun } from "../../src/runs/fixture.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type RunningUp, startUp } from "./up.ts";
 import { look, schemes, widths } from "./widths.ts";
 
 const chromium = findTool("chromium");

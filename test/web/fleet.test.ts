@@ -4,13 +4,11 @@ import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import type { RunningAgent } from "../../engines/program.ts";
-import { ensureBuild, startAgent } from "../../engines/program.ts";
+import { ensureBuild, type RunningAgent, startAgent } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";

@@ -12,8 +12,7 @@ import { findTool } from "../../engines/tools.ts";
 import { pageNames } from "../../src/hub/page-names.ts";
 import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type RunningUp, startUp } from "./up.ts";
 import { schemes, widths } from "./widths.ts";
 
 const chromium = findTool("chromium");

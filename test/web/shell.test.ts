@@ -8,8 +8,7 @@ import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
-import type { RunningUp } from "./up.ts";
-import { startUp } from "./up.ts";
+import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";

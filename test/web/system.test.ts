@@ -10,8 +10,7 @@ import { runProcess } from "../../engines/process.ts";
 import { ensureBuild, program, repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
-import type { AlertHub } from "./alert-hub.ts";
-import { startAlertHub } from "./alert-hub.ts";
+import { type AlertHub, startAlertHub } from "./alert-hub.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { startUp } from "./up.ts";
 

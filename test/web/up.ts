@@ -3,8 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { program } from "../../engines/program.ts";
-import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { type RunningProcess, startProcess } from "../../engines/process.ts";
 
 export interface RunningUp {
   readonly url: string;

@@ -1,12 +1,9 @@
 // Where answers come back: each gateway listens on a channel of its own. A message that came while Redis was away is found
 // again among the kept results, so nobody waits in vain for an answer that exists.
 
-import { connectRedis } from "../queue/connection.ts";
-import type { Connection } from "../queue/connection.ts";
-import { keys, parseResult } from "../queue/job.ts";
-import type { Result } from "../queue/job.ts";
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Connection, connectRedis } from "../queue/connection.ts";
+import { keys, parseResult, type Result } from "../queue/job.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 
 export interface Replies {
   readonly name: string;

@@ -4,18 +4,22 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { SpanKind } from "@opentelemetry/api";
-import type { Tracer } from "@opentelemetry/api";
+import { SpanKind, type Tracer } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 import type { Redis } from "../queue/connection.ts";
-import { keys, parseResult, retryAfterSeconds } from "../queue/job.ts";
-import type { BatchWork, Job, Result } from "../queue/job.ts";
+import {
+  type BatchWork,
+  type Job,
+  keys,
+  parseResult,
+  type Result,
+  retryAfterSeconds,
+} from "../queue/job.ts";
 import { offer } from "../queue/offer.ts";
 import type { ResultStore } from "../results/store.ts";
 import { HttpError } from "../run/http.ts";
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 import { contextFrom, contextHeaders, inSpan } from "../run/tracing.ts";
 import { batchAsked, completionAsked, idleGpus } from "./asked.ts";
 import type { GatewayMetrics } from "./metrics.ts";

@@ -3,8 +3,7 @@
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
-import { REQUEST_SECONDS } from "../run/buckets.ts";
-import type { Bucket } from "../run/buckets.ts";
+import { type Bucket, REQUEST_SECONDS } from "../run/buckets.ts";
 
 export type LoadMetrics = ReturnType<typeof loadMetrics>;
 

@@ -1,13 +1,10 @@
 // Sends each request at the moment it is due and never waits for an answer before the next: a slow service meets the same
 // arrivals as a fast one. What is in flight has a bound; what is dropped at it is counted.
 
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 import type { LoadMetrics } from "./metrics.ts";
-import { Schedule, rateAt } from "./pattern.ts";
-import type { Pattern } from "./pattern.ts";
-import { drawRequest } from "./requests.ts";
-import type { Asked, Mix } from "./requests.ts";
+import { type Pattern, rateAt, Schedule } from "./pattern.ts";
+import { type Asked, drawRequest, type Mix } from "./requests.ts";
 
 const KNOWN_JOBS = 200;
 const LONGEST_SLEEP_MS = 250;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { seeded } from "../run/seeded.ts";
-import { Schedule, nextArrival, rateAt } from "./pattern.ts";
-import type { Pattern } from "./pattern.ts";
+import { nextArrival, type Pattern, rateAt, Schedule } from "./pattern.ts";
 
 const flat: Pattern = {
   rate: 10,

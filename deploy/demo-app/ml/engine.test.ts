@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 
-import { Engine, stepMs } from "./engine.ts";
-import type { Watcher } from "./engine.ts";
-import { newSequence } from "./sequence.ts";
-import type { FinishReason, Sequence } from "./sequence.ts";
+import { Engine, stepMs, type Watcher } from "./engine.ts";
+import { type FinishReason, newSequence, type Sequence } from "./sequence.ts";
 
 const limits = { slots: 4, kvTokens: 1_000 };
 

@@ -2,11 +2,9 @@
 // as few GPUs as hold them well, so that the others fall idle and are given back. Time and randomness come in.
 
 import { BusyWindow } from "./busy.ts";
-import { Engine } from "./engine.ts";
-import type { EngineLimits, Watcher } from "./engine.ts";
+import { Engine, type EngineLimits, type Watcher } from "./engine.ts";
 import type { Sequence } from "./sequence.ts";
-import { TRAINING_SHARE, Training } from "./training.ts";
-import type { BatchOrder, BatchState } from "./training.ts";
+import { type BatchOrder, type BatchState, Training, TRAINING_SHARE } from "./training.ts";
 
 export interface FleetSettings extends EngineLimits {
   readonly gpus: number;

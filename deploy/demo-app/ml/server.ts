@@ -1,18 +1,21 @@
 // The simulated model server: an OpenAI-shaped door in front of the fleet, its clock, and what it tells of itself.
 // It must always say that it is simulated.
 
-import { SpanKind } from "@opentelemetry/api";
-import type { Tracer } from "@opentelemetry/api";
+import { SpanKind, type Tracer } from "@opentelemetry/api";
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 import { HttpError } from "../run/http.ts";
 import { contextFrom, inSpan } from "../run/tracing.ts";
 import type { Engine, Watcher } from "./engine.ts";
-import { Fleet } from "./fleet.ts";
-import type { FleetSettings } from "./fleet.ts";
-import { drawOutputTokens, newSequence, tokensOf } from "./sequence.ts";
-import type { FinishReason, Sequence } from "./sequence.ts";
+import { Fleet, type FleetSettings } from "./fleet.ts";
+import {
+  drawOutputTokens,
+  type FinishReason,
+  newSequence,
+  type Sequence,
+  tokensOf,
+} from "./sequence.ts";
 import { tellEngines, watchAsVllm } from "./vllm-metrics.ts";
 
 const TICK_MS = 10;

@@ -1,8 +1,7 @@
 // What a vLLM server tells of itself, by its names, labels and buckets (v1 engine), counted from what this server served.
 // Each GPU is one engine of a data-parallel server, so the `engine` label is the GPU's index.
 
-import { Counter, Gauge, Histogram } from "prom-client";
-import type { Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { Engine, Watcher } from "./engine.ts";
 import { BLOCK_TOKENS } from "./prefix-cache.ts";

@@ -3,8 +3,7 @@
 
 import { createClient } from "redis";
 
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 
 const COMMAND_LIMIT_MS = 5_000;
 

@@ -2,8 +2,7 @@
 // that many gateways together keep the limit too.
 
 import type { Redis } from "./connection.ts";
-import { keys, waitedSeconds } from "./job.ts";
-import type { Job, QueueName } from "./job.ts";
+import { type Job, keys, type QueueName, waitedSeconds } from "./job.ts";
 
 const OFFER = `local depth = redis.call('LLEN', KEYS[1])
 if depth >= tonumber(ARGV[1]) then return depth end

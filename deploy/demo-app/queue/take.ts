@@ -3,12 +3,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
-import { connectRedis } from "./connection.ts";
-import type { Redis } from "./connection.ts";
-import { QUEUES, keys } from "./job.ts";
-import type { QueueName } from "./job.ts";
+import { type Log, reasonOf } from "../run/log.ts";
+import { connectRedis, type Redis } from "./connection.ts";
+import { keys, type QueueName, QUEUES } from "./job.ts";
 
 const BLOCK_SECONDS = 1;
 const AFTER_ERROR_MS = 200;

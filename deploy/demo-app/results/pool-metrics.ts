@@ -1,8 +1,7 @@
 // What a program tells of its pool of database connections.
 
 import type { Pool } from "pg";
-import { Gauge } from "prom-client";
-import type { Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 
 export function tellPool(registry: Registry, program: string, pool: Pool): void {
   const gauge: Gauge = new Gauge({

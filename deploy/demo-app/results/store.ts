@@ -3,8 +3,7 @@
 import { Pool } from "pg";
 
 import type { QueueName, Outcome, Result } from "../queue/job.ts";
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 import { every } from "../run/loop.ts";
 
 const TABLE = `create table if not exists results (

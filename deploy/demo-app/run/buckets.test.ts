@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { quantileBucket, quantileOf } from "./buckets.ts";
-import type { Bucket } from "./buckets.ts";
+import { type Bucket, quantileBucket, quantileOf } from "./buckets.ts";
 
 const some: readonly Bucket[] = [
   [0.1, 50],

@@ -5,8 +5,7 @@ import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 
-import { reasonOf } from "./log.ts";
-import type { Log } from "./log.ts";
+import { type Log, reasonOf } from "./log.ts";
 
 export interface Door {
   readonly host: string;

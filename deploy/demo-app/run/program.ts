@@ -1,8 +1,7 @@
 // Starts a program and ends it in good order: settings that are wrong are told in one line, SIGTERM and SIGINT let what is
 // under way finish.
 
-import { reasonOf } from "./log.ts";
-import type { Log } from "./log.ts";
+import { type Log, reasonOf } from "./log.ts";
 import { SettingsError } from "./settings.ts";
 
 const STOP_LIMIT_MS = 20_000;

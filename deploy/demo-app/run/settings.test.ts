@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { listenSettings, readSettings } from "./settings.ts";
-import type { Environment } from "./settings.ts";
+import { type Environment, listenSettings, readSettings } from "./settings.ts";
 
 const read = (env: Environment) =>
   readSettings(env, (from) => ({

@@ -1,8 +1,17 @@
 // Traces by OpenTelemetry: spans, W3C context in and out, and OTLP over HTTP as JSON. Without an address nothing is sent, but
 // ids are still made and passed on, since log lines carry them.
 
-import { SpanKind, SpanStatusCode, context, propagation, trace } from "@opentelemetry/api";
-import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
+import {
+  type Attributes,
+  context,
+  type Context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";

@@ -4,10 +4,8 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 
 import { connectRedis } from "../queue/connection.ts";
-import { QUEUES } from "../queue/job.ts";
-import type { QueueName } from "../queue/job.ts";
-import { recoverJobs, sayAlive, sayGone, takeJobs } from "../queue/take.ts";
-import type { Taking } from "../queue/take.ts";
+import { type QueueName, QUEUES } from "../queue/job.ts";
+import { recoverJobs, sayAlive, sayGone, takeJobs, type Taking } from "../queue/take.ts";
 import { tellPool } from "../results/pool-metrics.ts";
 import { openResults } from "../results/store.ts";
 import { listen, makeDoor } from "../run/http.ts";

@@ -2,8 +2,7 @@
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
-import { QUEUES } from "../queue/job.ts";
-import type { QueueName } from "../queue/job.ts";
+import { type QueueName, QUEUES } from "../queue/job.ts";
 import { REQUEST_SECONDS } from "../run/buckets.ts";
 
 const BATCH_SECONDS = [30, 60, 120, 300, 600] as const;

@@ -3,16 +3,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { SpanKind, trace } from "@opentelemetry/api";
-import type { Tracer } from "@opentelemetry/api";
+import { SpanKind, trace, type Tracer } from "@opentelemetry/api";
 
 import type { Redis } from "../queue/connection.ts";
-import { keys, parseJob } from "../queue/job.ts";
-import type { Job, Result } from "../queue/job.ts";
+import { type Job, keys, parseJob, type Result } from "../queue/job.ts";
 import { putBack } from "../queue/take.ts";
 import type { ResultStore } from "../results/store.ts";
-import { reasonOf } from "../run/log.ts";
-import type { Log } from "../run/log.ts";
+import { type Log, reasonOf } from "../run/log.ts";
 import { contextFrom, inSpan } from "../run/tracing.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { complete, train } from "./model.ts";

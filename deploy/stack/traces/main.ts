@@ -1,8 +1,7 @@
 // A receiver of traces for the stack: takes OTLP over HTTP as JSON on /v1/traces, keeps the last ones in memory, and shows
 // them on /traces. It stores nothing on disk; for that there are Jaeger, Tempo and others that take the same protocol.
 
-import { createServer } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 
 import { TraceBook } from "./book.ts";
 

@@ -1,8 +1,7 @@
 /** What is wrong, since when, who was told, and whether the alerting itself works. */
 import { gpu, self } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { rising } from "../shape.ts";
-import type { Board } from "../shape.ts";
+import { type Board, rising } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";
 
 const hub = "a hub that is asked or scraped";

@@ -1,6 +1,5 @@
 /** The application in front of the GPUs: requests, latency, errors, pool, cache, and the servers it stands on. */
-import { rising, falling } from "../shape.ts";
-import type { Board, Panel } from "../shape.ts";
+import { type Board, falling, type Panel, rising } from "../shape.ts";
 import { ask, all, quantile, window } from "./ask.ts";
 
 const at = '{route=~"$route"}';

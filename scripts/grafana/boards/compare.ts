@@ -1,6 +1,5 @@
 /** Two GPUs side by side over the same time, and what sets them apart. */
-import type { MetricEntry } from "../../../src/model/catalogue/index.ts";
-import { gpu } from "../../../src/model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import type { Board, Panel, Variable } from "../shape.ts";
 import { ask, limit, needsWork, perWatt } from "./ask.ts";

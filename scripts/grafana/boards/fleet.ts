@@ -1,8 +1,7 @@
 /** Every GPU at a glance: what is there, what is wrong, who is hot, who is idle. Asks sums that rules record wherever it looks back. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { falling, none, rising } from "../shape.ts";
-import type { Board } from "../shape.ts";
+import { type Board, falling, none, rising } from "../shape.ts";
 import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';

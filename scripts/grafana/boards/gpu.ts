@@ -1,8 +1,7 @@
 /** Everything one GPU, or a few chosen ones, tell: most important first. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { falling, rising, up, yesNo } from "../shape.ts";
-import type { Board } from "../shape.ts";
+import { type Board, falling, rising, up, yesNo } from "../shape.ts";
 import { ask, gpuName, gpus, hosts, limit, needsWork, perWatt, some, window } from "./ask.ts";
 
 const one = 'host=~"$host",gpu=~"$gpu"';

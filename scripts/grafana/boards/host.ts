@@ -1,8 +1,7 @@
 /** The machines and their containers: gpulse's own readings first, those of node exporter and cAdvisor beside them. */
 import { host } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { rising } from "../shape.ts";
-import type { Board, Panel } from "../shape.ts";
+import { type Board, type Panel, rising } from "../shape.ts";
 import { ask, all, some, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';

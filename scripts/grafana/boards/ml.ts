@@ -1,8 +1,7 @@
 /** What the GPUs work on: jobs and queues of the simulator or a scheduler, and those of the demonstration application beside them. */
 import { gpu, ml } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { rising } from "../shape.ts";
-import type { Board } from "../shape.ts";
+import { type Board, rising } from "../shape.ts";
 import { ask, hosts, quantile, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';

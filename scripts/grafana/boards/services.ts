@@ -1,8 +1,7 @@
 /** Whether everything that should run does: targets, the servers behind the exporters, and gpulse itself. */
 import { self } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { falling, none, up } from "../shape.ts";
-import type { Board, Panel } from "../shape.ts";
+import { type Board, falling, none, type Panel, up } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";
 
 const job = '{job=~"$job"}';

@@ -1,8 +1,7 @@
 /** A vLLM server beside the GPUs it runs on: tokens, waiting, cache, and what a token costs in energy. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
-import { rising } from "../shape.ts";
-import type { Board, Panel } from "../shape.ts";
+import { type Board, type Panel, rising } from "../shape.ts";
 import { ask, gpus, hosts, all, quantile, some, window } from "./ask.ts";
 
 const at = '{model_name=~"$model_name"}';

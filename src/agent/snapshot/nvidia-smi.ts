@@ -1,6 +1,5 @@
 /** What NVML's readings leave out and `nvidia-smi -q -x` tells: CUDA version, firmware, clocks asked for, processes. Pure. */
-import { find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
-import type { Element } from "../../sources/nvidia/smi/xml.ts";
+import { type Element, find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import { optionalFact } from "../../machine/machine.ts";
 import type { GpuExtra } from "../../machine/snapshot-gpu.ts";
 import type { GpuProcessReading } from "../../machine/snapshot.ts";

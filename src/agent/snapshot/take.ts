@@ -3,12 +3,10 @@ import { machine as architecture } from "node:os";
 import type { Log } from "../../base/log.ts";
 import { formatError } from "../../base/error.ts";
 import { SmiRunner } from "../../sources/nvidia/smi/run.ts";
-import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
+import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { GpuView } from "../../machine/snapshot-gpu.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
-import type { DriverFacts } from "../../runs/snapshot/take.ts";
-import { takeSnapshot } from "../../runs/snapshot/take.ts";
+import { type DriverFacts, takeSnapshot } from "../../runs/snapshot/take.ts";
 import { parseSmiFacts } from "./nvidia-smi.ts";
 
 export interface SnapshotSettings {

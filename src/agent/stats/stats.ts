@@ -1,10 +1,8 @@
 /** The inventory of a machine as `/stats` and `gpulse stats` give it, made from the newest frames. Reads no hardware. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { findReading, viewDevices } from "../../sinks/latest/devices.ts";
-import type { DeviceView } from "../../sinks/latest/devices.ts";
+import { type DeviceView, findReading, viewDevices } from "../../sinks/latest/devices.ts";
 import type { AveragePower, RecentPower } from "../../sinks/recent/power.ts";
 import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";

@@ -5,8 +5,7 @@ import type { AlertingRule } from "../rules/types.ts";
 import { MemoryHistory } from "../unit-tests/history.ts";
 import { readMetric } from "../unit-tests/metric.ts";
 import { readPoints } from "../unit-tests/points.ts";
-import type { BacktestResult, RangeQuerySource } from "./backtest.ts";
-import { backtest } from "./backtest.ts";
+import { backtest, type BacktestResult, type RangeQuerySource } from "./backtest.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -6,8 +6,7 @@ import type { MatrixSeries, VectorSample } from "../../query/result.ts";
 import type { RunQuery } from "../../formats/template/alert.ts";
 import { AlertingState } from "../rules/alerting.ts";
 import type { AlertingRule } from "../rules/types.ts";
-import { FiringRecorder } from "./firings.ts";
-import type { FiringPeriod } from "./firings.ts";
+import { type FiringPeriod, FiringRecorder } from "./firings.ts";
 import { isBelow } from "./direction.ts";
 
 export interface RangeQuerySource {

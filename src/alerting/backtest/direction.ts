@@ -1,6 +1,5 @@
 /** Whether a rule asks for what is too small: its worst value is the smallest then. */
-import { withoutParens } from "../../query/ast.ts";
-import type { Expr } from "../../query/ast.ts";
+import { type Expr, withoutParens } from "../../query/ast.ts";
 import { parse } from "../../query/parse/parse.ts";
 
 export const isBelow = (expr: string): boolean => below(parse(expr));

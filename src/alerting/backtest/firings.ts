@@ -1,6 +1,5 @@
 /** Firings as they begin and end along the steps of a backtest. Bounded: beyond the most that are told, the rest is only counted. */
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { Alert } from "../rules/types.ts";
 import type { BacktestResult } from "./backtest.ts";
 

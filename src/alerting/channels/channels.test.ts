@@ -1,10 +1,9 @@
 import { createHmac } from "node:crypto";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { FakeService } from "./fixture.ts";
 import {
   alertOf,
+  type FakeService,
   notificationOf,
   openEntries,
   sendBy,

@@ -2,12 +2,10 @@
 import { Secret } from "../../net/http/secret.ts";
 import type { TlsConfig } from "../../net/http/tls-config.ts";
 import type { ConfigDocument } from "../../config/yaml/document.ts";
-import type { HttpRaw } from "../../sources/scrape/config/http-section.ts";
-import { readHttp } from "../../sources/scrape/config/http-section.ts";
+import { type HttpRaw, readHttp } from "../../sources/scrape/config/http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../config/yaml/diagnostics.ts";
 import type { EntryContext } from "./channel.ts";
-import type { Environment } from "./environment.ts";
-import { expandAddress, expandSecret } from "./environment.ts";
+import { type Environment, expandAddress, expandSecret } from "./environment.ts";
 import type { Global } from "./global.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 import { SecretText } from "./secret-text.ts";

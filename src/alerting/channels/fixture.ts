@@ -3,14 +3,11 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { fingerprintOf } from "../route/fingerprint.ts";
 import { parseRouting } from "../route/config.ts";
-import type { Notification, NotifiedAlert } from "../route/notification.ts";
-import { NotifyError } from "../route/notification.ts";
-import type { Log } from "../../base/log.ts";
-import { silentLog } from "../../base/log.ts";
+import { type Notification, type NotifiedAlert, NotifyError } from "../route/notification.ts";
+import { type Log, silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import type { Environment } from "./environment.ts";
-import type { ReceiverSet } from "./open.ts";
-import { openReceivers } from "./open.ts";
+import { openReceivers, type ReceiverSet } from "./open.ts";
 
 export const startMs = 1_700_000_000_000;
 

@@ -1,7 +1,9 @@
 /** A notification as Alertmanager hands it to its templates and its webhook: the same names, the same quirks. */
 import type { Notification } from "../route/notification.ts";
-import type { NotificationData } from "../../formats/template/functions/alertmanager.ts";
-import { notificationValue } from "../../formats/template/functions/alertmanager.ts";
+import {
+  type NotificationData,
+  notificationValue,
+} from "../../formats/template/functions/alertmanager.ts";
 import { zeroTimeMs } from "../../formats/template/time.ts";
 import type { ChannelMessage, Render } from "./channel.ts";
 

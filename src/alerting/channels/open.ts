@@ -11,8 +11,13 @@ import type { ChannelContext, OpenChannel } from "./channel.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 import { messageOf } from "./message.ts";
 import { RateLimit } from "./rate.ts";
-import type { ReceiverEntry, ReadReceiversOptions, ReceiversConfig, RoutingFile } from "./read.ts";
-import { readReceivers } from "./read.ts";
+import {
+  readReceivers,
+  type ReadReceiversOptions,
+  type ReceiverEntry,
+  type ReceiversConfig,
+  type RoutingFile,
+} from "./read.ts";
 import { NotificationTemplates } from "./templates.ts";
 import { toNotifyError } from "./notify-error.ts";
 

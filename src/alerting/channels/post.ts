@@ -5,8 +5,7 @@
 import { NotifyError } from "../route/notification.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import type { HttpResponse } from "../../net/http/request.ts";
-import { HttpRequestError, request } from "../../net/http/request.ts";
+import { HttpRequestError, type HttpResponse, request } from "../../net/http/request.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 import { toSingleLine } from "./notify-error.ts";
 

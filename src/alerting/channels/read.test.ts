@@ -6,8 +6,7 @@ import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { parseRouting } from "../route/config.ts";
 import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { Environment } from "./environment.ts";
-import { expandAddress, expandSecret } from "./environment.ts";
+import { type Environment, expandAddress, expandSecret } from "./environment.ts";
 import { openEntries, startMs } from "./fixture.ts";
 import { checkReceivers, openReceivers } from "./open.ts";
 

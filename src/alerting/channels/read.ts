@@ -8,13 +8,14 @@ import type { RoutingConfig } from "../route/config.ts";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
 import { readDocument } from "../../config/yaml/document.ts";
-import { ConfigDiagnostics, formatConfigPath } from "../../config/yaml/diagnostics.ts";
-import type { ConfigPath } from "../../config/yaml/diagnostics.ts";
+import {
+  ConfigDiagnostics,
+  type ConfigPath,
+  formatConfigPath,
+} from "../../config/yaml/diagnostics.ts";
 import type { Channel, Opener } from "./channel.ts";
-import type { Environment } from "./environment.ts";
-import { looksLikeVariable } from "./environment.ts";
-import type { Global } from "./global.ts";
-import { globalSchema } from "./global.ts";
+import { type Environment, looksLikeVariable } from "./environment.ts";
+import { type Global, globalSchema } from "./global.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 import { channels } from "./list.ts";
 import { isWritten, refusePairs, createEntryContext } from "./entry-context.ts";

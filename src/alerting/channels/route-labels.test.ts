@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseRouting } from "../route/config.ts";
 import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { FakeService } from "./fixture.ts";
-import { sendBy, startMs, startFakeService, twoAlerts } from "./fixture.ts";
+import { type FakeService, sendBy, startFakeService, startMs, twoAlerts } from "./fixture.ts";
 import { openReceivers } from "./open.ts";
 
 let service: FakeService;

@@ -9,14 +9,14 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../engines/certificates.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { FakeService } from "./fixture.ts";
 import {
   alertOf,
+  type FakeService,
   notificationOf,
   openEntries,
   sendBy,
-  startMs,
   startFakeService,
+  startMs,
   twoAlerts,
 } from "./fixture.ts";
 

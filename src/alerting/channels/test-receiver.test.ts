@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { FakeService } from "./fixture.ts";
-import { openEntries, startMs, startFakeService } from "./fixture.ts";
+import { type FakeService, openEntries, startFakeService, startMs } from "./fixture.ts";
 import { testReceiver } from "./test-receiver.ts";
 
 let service: FakeService;

@@ -1,7 +1,6 @@
 /** Sends one notification, marked as a test, by every way of a receiver, and tells for each what came of it. */
 import { fingerprintOf } from "../route/fingerprint.ts";
-import type { Notification } from "../route/notification.ts";
-import { NotifyError } from "../route/notification.ts";
+import { type Notification, NotifyError } from "../route/notification.ts";
 import { didYouMean } from "../../config/closest.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";

@@ -1,8 +1,7 @@
 /** The default rules over simulated hours: silent where nothing is wrong, and telling the right thing where something is. */
 import { expect, test } from "vitest";
 import { packGroups } from "./pack.ts";
-import type { FiredAlert } from "./simulate.ts";
-import { simulate } from "./simulate.ts";
+import { type FiredAlert, simulate } from "./simulate.ts";
 
 const groups = await packGroups();
 const troubles = (fired: readonly FiredAlert[]): string[] =>

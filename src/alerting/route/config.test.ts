@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Route } from "./config.ts";
-import { parseRouting } from "./config.ts";
+import { parseRouting, type Route } from "./config.ts";
 import { everyRoute, routesFor } from "./tree.ts";
 
 const folder = new URL("testdata/", import.meta.url);

@@ -5,13 +5,10 @@
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
 import { readDocument } from "../../config/yaml/document.ts";
-import type { RawRoute, RawRouting } from "./config-schema.ts";
-import { resolveTimeout, routingSchema } from "./config-schema.ts";
-import type { LabelMatcher } from "./matchers.ts";
-import { classicName, labelMatcher, matchersText } from "./matchers.ts";
+import { type RawRoute, type RawRouting, resolveTimeout, routingSchema } from "./config-schema.ts";
+import { classicName, type LabelMatcher, labelMatcher, matchersText } from "./matchers.ts";
 import { parseMatchers } from "./parse-matchers.ts";
-import type { TimeInterval } from "./time-interval.ts";
-import { timeInterval } from "./time-interval.ts";
+import { type TimeInterval, timeInterval } from "./time-interval.ts";
 
 export interface Route {
   /** The matchers on the way to it, as Alertmanager writes them; two routes may have the same. */

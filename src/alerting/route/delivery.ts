@@ -4,8 +4,7 @@ import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { DeliveryLog } from "./deliveries.ts";
-import type { Integration, Notification } from "./notification.ts";
-import { NotifyError } from "./notification.ts";
+import { type Integration, type Notification, NotifyError } from "./notification.ts";
 
 export interface DeliveryContext {
   readonly deliveries: DeliveryLog;

@@ -3,16 +3,18 @@
  * until the next round, which tells what is true by then; it holds up another channel no longer than that.
  */
 import { loopTurns } from "../../base/fair/loop-turns.ts";
-import type { AlertRegistry, RoutedAlert } from "./alert-registry.ts";
-import { isResolved } from "./alert-registry.ts";
+import { type AlertRegistry, isResolved, type RoutedAlert } from "./alert-registry.ts";
 import type { Route } from "./config.ts";
-import { deliver } from "./delivery.ts";
-import type { DeliveryContext } from "./delivery.ts";
+import { deliver, type DeliveryContext } from "./delivery.ts";
 import { labelsText } from "./label-order.ts";
-import type { Integration, NotifiedAlert } from "./notification.ts";
-import { idempotencyKey, integrationKey, notifiedAlerts } from "./notification.ts";
-import type { SentLog } from "./sent-log.ts";
-import { isDue } from "./sent-log.ts";
+import {
+  idempotencyKey,
+  type Integration,
+  integrationKey,
+  type NotifiedAlert,
+  notifiedAlerts,
+} from "./notification.ts";
+import { isDue, type SentLog } from "./sent-log.ts";
 
 export interface Muter {
   /** Why an alert is not told: `silence ID`, `inhibited by FINGERPRINT`; undefined where it is. */

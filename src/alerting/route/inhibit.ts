@@ -1,6 +1,5 @@
 /** Which alerts others make superfluous: a host that is down silences its GPUs. */
-import type { RoutedAlert } from "./alert-registry.ts";
-import { isResolved } from "./alert-registry.ts";
+import { isResolved, type RoutedAlert } from "./alert-registry.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 

@@ -1,7 +1,6 @@
 /** What is sent to a receiver about a group of alerts, and how a channel says that it could not. */
 import { createHash } from "node:crypto";
-import type { RoutedAlert } from "./alert-registry.ts";
-import { isResolved } from "./alert-registry.ts";
+import { isResolved, type RoutedAlert } from "./alert-registry.ts";
 import { byLabels } from "./label-order.ts";
 
 export interface NotifiedAlert extends RoutedAlert {

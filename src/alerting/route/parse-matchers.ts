@@ -4,8 +4,7 @@
  */
 import { GpulseError } from "../../base/error.ts";
 import { readString } from "../../formats/template/literal.ts";
-import type { LabelMatcher, MatchOp } from "./matchers.ts";
-import { labelMatcher } from "./matchers.ts";
+import { type LabelMatcher, labelMatcher, type MatchOp } from "./matchers.ts";
 
 const classic =
   /^[\t\n\f\r ]*([a-zA-Z_:][a-zA-Z0-9_:]*)[\t\n\f\r ]*(=~|=|!=|!~)[\t\n\f\r ]*([^]*?)[\t\n\f\r ]*$/;

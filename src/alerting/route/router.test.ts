@@ -6,8 +6,7 @@ import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { openAlertState } from "../state.ts";
 import { parseRouting } from "./config.ts";
-import type { Integration, Notification } from "./notification.ts";
-import { NotifyError } from "./notification.ts";
+import { type Integration, type Notification, NotifyError } from "./notification.ts";
 import { Router } from "./router.ts";
 
 const routing = `

@@ -6,12 +6,15 @@ import { formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
-import type { RoutedAlert, IncomingAlert } from "./alert-registry.ts";
-import { AlertRegistry, isResolved } from "./alert-registry.ts";
+import {
+  AlertRegistry,
+  type IncomingAlert,
+  isResolved,
+  type RoutedAlert,
+} from "./alert-registry.ts";
 import type { Route, RoutingConfig } from "./config.ts";
 import type { DeliveryLog } from "./deliveries.ts";
-import type { GroupContext } from "./group.ts";
-import { AlertGroup, groupIdOf } from "./group.ts";
+import { AlertGroup, type GroupContext, groupIdOf } from "./group.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { Inhibitor } from "./inhibit.ts";
 import type { Integration } from "./notification.ts";

@@ -3,10 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import type { AlertFiles } from "../state.ts";
-import { openAlertState } from "../state.ts";
-import type { SilenceRequest, Silences } from "./silences.ts";
-import { silenceState } from "./silences.ts";
+import { type AlertFiles, openAlertState } from "../state.ts";
+import { type SilenceRequest, type Silences, silenceState } from "./silences.ts";
 
 const nowMs = 1_700_000_000_500;
 const hourMs = 3_600_000;

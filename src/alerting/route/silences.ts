@@ -3,8 +3,13 @@ import { randomUUID } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 import { quoteText } from "../../formats/template/printf.ts";
-import type { LabelMatcher, MatchOp } from "./matchers.ts";
-import { compilePattern, labelMatcher, matchesAll } from "./matchers.ts";
+import {
+  compilePattern,
+  type LabelMatcher,
+  labelMatcher,
+  matchesAll,
+  type MatchOp,
+} from "./matchers.ts";
 
 /** As it is kept. */
 export interface StoredSilence {

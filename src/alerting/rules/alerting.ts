@@ -4,8 +4,7 @@
  */
 import type { VectorSample } from "../../query/result.ts";
 import type { FiringAlert } from "./firing-store.ts";
-import type { AlertTexts, TemplateContext } from "./texts.ts";
-import { RuleTexts } from "./texts.ts";
+import { type AlertTexts, RuleTexts, type TemplateContext } from "./texts.ts";
 import type { Alert, AlertingRule, AlertState } from "./types.ts";
 
 /** A resolved alert is told for so long, so that a receiver that missed it hears of it again. */

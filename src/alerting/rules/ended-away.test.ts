@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import type { AlertFiles } from "../state.ts";
-import { openAlertState } from "../state.ts";
+import { type AlertFiles, openAlertState } from "../state.ts";
 import { readMetric } from "../unit-tests/metric.ts";
 import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
 

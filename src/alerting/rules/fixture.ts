@@ -1,7 +1,6 @@
 /** For tests of rules: a history in memory, a clock turned by hand, and what was sent. */
 import { setImmediate } from "node:timers/promises";
-import { silentLog } from "../../base/log.ts";
-import type { Log } from "../../base/log.ts";
+import { type Log, silentLog } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Clock } from "../../base/clock.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
@@ -10,12 +9,10 @@ import { printLabels } from "../../query/labels.ts";
 import { MemoryHistory } from "../unit-tests/history.ts";
 import { readMetric } from "../unit-tests/metric.ts";
 import type { RuleContext, SentAlert } from "./context.ts";
-import type { RuleSettings } from "./engine.ts";
-import { RuleEngine } from "./engine.ts";
+import { RuleEngine, type RuleSettings } from "./engine.ts";
 import { parseRuleFile } from "./file.ts";
 import type { FiringStore } from "./firing-store.ts";
-import type { RuleGroupRunner } from "./group.ts";
-import { RuleGroupRunner as RuleGroupRun } from "./group.ts";
+import { type RuleGroupRunner, RuleGroupRunner as RuleGroupRun } from "./group.ts";
 
 /** A whole number of minutes. */
 export const startMs = 1_700_000_040_000;

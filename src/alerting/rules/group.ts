@@ -7,14 +7,11 @@ import type { VectorSample } from "../../query/result.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
 import type { FiringStore } from "./firing-store.ts";
-import type { RuleContext, SentAlert } from "./context.ts";
-import { samplesOf } from "./context.ts";
-import { AlertOutput, recordedSamples, RuleOutput, timerName } from "./output.ts";
-import type { OutSample } from "./output.ts";
+import { type RuleContext, samplesOf, type SentAlert } from "./context.ts";
+import { AlertOutput, type OutSample, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
 import type { TemplateContext } from "./texts.ts";
-import { RuleSources } from "./sources.ts";
-import type { AlertLabels } from "./sources.ts";
+import { type AlertLabels, RuleSources } from "./sources.ts";
 import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {

@@ -1,8 +1,7 @@
 /** What a rule puts into the history: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and the ends of those that are no more. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
 import type { AlertingState } from "./alerting.ts";
 import type { Alert, AlertState, RecordingRule } from "./types.ts";

@@ -3,8 +3,7 @@
  * ended only then: before, its agents may just not be back. In doubt the answer is no.
  */
 import { formatError } from "../../base/error.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey, labelValue } from "../../model/labels.ts";
+import { labelKey, type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Expr, VectorSelector } from "../../query/ast.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";

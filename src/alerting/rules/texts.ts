@@ -2,11 +2,13 @@
  * The labels and annotations of a rule's alerts. Templates are parsed once, and what gave the same labels and value a
  * moment ago is not expanded again, unless its template asks a query or the time.
  */
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
-import type { AlertTemplateData, RunQuery } from "../../formats/template/alert.ts";
-import { AlertTemplate } from "../../formats/template/alert.ts";
+import {
+  AlertTemplate,
+  type AlertTemplateData,
+  type RunQuery,
+} from "../../formats/template/alert.ts";
 import { TemplateError } from "../../formats/template/lex.ts";
 import type { AlertingRule } from "./types.ts";
 

@@ -1,7 +1,6 @@
 /** What a test expects beside what came; a difference is told line by line. */
 import { formatError } from "../../base/error.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { compareLabels, printLabels } from "../../query/labels.ts";
 import { printDurationMs, printFloat } from "../../query/number.ts";
 import { quote } from "../../query/quote.ts";

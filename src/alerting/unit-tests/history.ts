@@ -1,8 +1,7 @@
 /** A small history in memory, for rules that are tested and for tests of rules. Samples of a series come in order of time. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey, labelValue } from "../../model/labels.ts";
+import { labelKey, type LabelSet, labelValue } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { Engine, QueryOptions } from "../../query/engine.ts";
 import { compareLabels } from "../../query/labels.ts";

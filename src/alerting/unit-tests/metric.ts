@@ -1,6 +1,5 @@
 /** A series as it is written: `name{label="value", …}`, without matchers; and the same with a name in quotes. */
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { unquote } from "../../query/quote.ts";
 
 const token = /\s*(?:([a-zA-Z_:][\w:]*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([{}=,]))/y;

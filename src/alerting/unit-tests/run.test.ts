@@ -6,8 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readTestFile } from "./file.ts";
 import { readMetric } from "./metric.ts";
 import { readPoints } from "./points.ts";
-import type { RuleTestOutcome } from "./run.ts";
-import { runTestFile } from "./run.ts";
+import { type RuleTestOutcome, runTestFile } from "./run.ts";
 
 const shared = fileURLToPath(new URL("../../../test/engines/rules", import.meta.url));
 const files = readdirSync(shared).filter((name) => name.endsWith(".test.yml"));

@@ -1,8 +1,7 @@
 /** Runs rule tests as promtool does: input series come in step by step, rules are evaluated over them, and what fires is compared. */
 import { formatError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { printDurationMs } from "../../query/number.ts";
 import type { RuleContext } from "../rules/context.ts";
@@ -13,8 +12,7 @@ import { checkAlerts, checkExpr } from "./compare.ts";
 import type { AlertCase, TestFile, TestGroup } from "./file.ts";
 import { MemoryHistory } from "./history.ts";
 import { readMetric } from "./metric.ts";
-import type { InputPoint } from "./points.ts";
-import { readPoints } from "./points.ts";
+import { type InputPoint, readPoints } from "./points.ts";
 
 /** One thing that is not as the test says. */
 export interface RuleTestFailure {

@@ -3,8 +3,7 @@
  * alone gets half, the next a quarter, and there is always room for one who holds nothing yet. Within a token the same holds
  * between its addresses.
  */
-import type { ClientKey } from "./client-key.ts";
-import { isAnonymousClient } from "./client-key.ts";
+import { type ClientKey, isAnonymousClient } from "./client-key.ts";
 
 interface ClientHolding {
   amount: number;

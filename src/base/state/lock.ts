@@ -16,12 +16,13 @@ import {
 import path from "node:path";
 import { systemCode } from "../error.ts";
 import { removeLeftover } from "./atomic.ts";
-import type { LockFile, LockHolder } from "./lock-holder.ts";
 import {
   describeHolder,
   formatHolder,
   heartbeatMs,
   liveHolder,
+  type LockFile,
+  type LockHolder,
   ownTokens,
   parseHolder,
   readLock,

@@ -28,8 +28,7 @@ import { makeFolderSync } from "../make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../error.ts";
 import type { Log } from "../log.ts";
 import { syncFolder } from "./atomic.ts";
-import type { StateFileMark } from "./mark.ts";
-import { isBehind, readMark, writeMark } from "./mark.ts";
+import { isBehind, readMark, type StateFileMark, writeMark } from "./mark.ts";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "./record.ts";
 import { withFolderLock } from "./short-lock.ts";
 

@@ -1,6 +1,5 @@
 /** A map that outlives the process: each change is one record of a state log, and a log grown far past its entries is rewritten. */
-import { StateLog } from "./state-log.ts";
-import type { StateLogOptions } from "./state-log.ts";
+import { StateLog, type StateLogOptions } from "./state-log.ts";
 
 /** Below this a file is not worth rewriting. */
 const smallBytes = 64 * 1024;

@@ -14,8 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Log } from "../log.ts";
-import { silentLog } from "../log.ts";
+import { type Log, silentLog } from "../log.ts";
 import { StateLog } from "./state-log.ts";
 import { StateMap } from "./state-map.ts";
 

@@ -1,8 +1,7 @@
 /** Runs `gpulse alerts`. */
 import { matcherText, matchesAll } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
-import type { ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
@@ -10,9 +9,10 @@ import {
   fetchDeliveries,
   fetchGroups,
   fetchRuleAlerts,
+  type HubGroup,
+  type HubRuleAlert,
   requestReceiverTest,
 } from "./hub-alerts.ts";
-import type { HubGroup, HubRuleAlert } from "./hub-alerts.ts";
 import { formatDeliveries, formatGroups, formatRuleAlerts, formatTestResult } from "./show.ts";
 
 export interface AlertsFlags extends ClientFlags {

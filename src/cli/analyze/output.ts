@@ -1,8 +1,7 @@
 /** Where answers go: printed, or saved as files in a folder, on S3 or on HDFS. Nothing is saved by halves. */
 import path from "node:path";
 import type { AnalysisResult } from "../../lake/analyses/analysis.ts";
-import type { AnalysisReportFacts } from "../../lake/analyses/report/html.ts";
-import { htmlOf } from "../../lake/analyses/report/html.ts";
+import { type AnalysisReportFacts, htmlOf } from "../../lake/analyses/report/html.ts";
 import { parquetOf } from "../../lake/analyses/report/parquet.ts";
 import { csvOf, jsonOf, countOmittedRows, tableOf } from "../../lake/analyses/report/text.ts";
 import type { CommandIo } from "../command/io.ts";

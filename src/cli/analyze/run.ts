@@ -4,8 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { analyses, findAnalysis } from "../../lake/analyses/list.ts";
-import type { AnalysisSettings, RawParameters } from "../../lake/analyses/parameters.ts";
-import { parameterNames, readParameters } from "../../lake/analyses/parameters.ts";
+import {
+  type AnalysisSettings,
+  parameterNames,
+  type RawParameters,
+  readParameters,
+} from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { didYouMean } from "../../config/closest.ts";

@@ -1,11 +1,8 @@
 /** Runs `gpulse audit`, and notes for other commands what they changed in the data folder. Changes nothing else. */
 import { userInfo } from "node:os";
-import type { AuditEntry } from "../../access/audit.ts";
-import { AuditLog } from "../../access/audit.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type AuditEntry, AuditLog } from "../../access/audit.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { alignColumns } from "../table.ts";

@@ -1,12 +1,9 @@
 /** Runs `gpulse backup`. */
 import { cpSync, existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { ClientAccess, ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type ClientAccess, clientAccess, type ClientFlags } from "../command/client.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { readAddress } from "../../hub/address.ts";

@@ -10,8 +10,7 @@ import type { Log } from "../../base/log.ts";
 import { parseSource } from "../../sources/open.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { readBriefly } from "../doctor/read.ts";
-import type { CommandOutput } from "./commands.ts";
-import { runForCapture } from "./commands.ts";
+import { type CommandOutput, runForCapture } from "./commands.ts";
 import { Mask } from "./mask.ts";
 import { FileRecorder } from "./recorder.ts";
 

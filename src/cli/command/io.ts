@@ -1,6 +1,5 @@
 /** What a command has of the outside world, handed in so that tests can own it. */
-import type { Log, LogLevel } from "../../base/log.ts";
-import { createLog } from "../../base/log.ts";
+import { createLog, type Log, type LogLevel } from "../../base/log.ts";
 import type { Env } from "./settings.ts";
 
 export interface CommandIo {

@@ -2,8 +2,7 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
-import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
-import { parseKernelLog } from "../../sinks/kernel-log/define.ts";
+import { type KernelLogTarget, parseKernelLog } from "../../sinks/kernel-log/define.ts";
 import type { Env } from "./settings.ts";
 
 export interface KernelLogFlags {

@@ -3,10 +3,8 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { AddressRange } from "../../net/http/address-ranges.ts";
-import { parseRange } from "../../net/http/address-ranges.ts";
-import type { OutboundRule } from "../../net/http/outbound.ts";
-import { guardSockets } from "../../net/http/outbound.ts";
+import { type AddressRange, parseRange } from "../../net/http/address-ranges.ts";
+import { guardSockets, type OutboundRule } from "../../net/http/outbound.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface OutboundFlags {

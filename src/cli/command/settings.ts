@@ -15,6 +15,7 @@ import type { LogLevel } from "../../base/log.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import {
   compatName,
+  type ConfigFile,
   configSchema,
   durability,
   interval,
@@ -24,25 +25,15 @@ import {
   retentionSize,
   sourceSpec,
 } from "./schema.ts";
-import type { ConfigFile } from "./schema.ts";
-import type { AlertingFlags, AlertingSettings } from "./alerting.ts";
-import { alertingSettings } from "./alerting.ts";
-import type { KernelLogFlags } from "./kernel-log.ts";
-import { kernelLogSettings } from "./kernel-log.ts";
-import type { LakeFlags, LakeSettings } from "./lake.ts";
-import { lakeSettings } from "./lake.ts";
-import type { LimitSettings } from "./limits.ts";
-import { limitSettings } from "./limits.ts";
-import type { AlertActionSettings } from "./on-alert.ts";
-import { onAlertSettings } from "./on-alert.ts";
-import type { OutboundFlags, OutboundSettings } from "./outbound.ts";
-import { outboundSettings } from "./outbound.ts";
-import type { PushFlags, PushSettings } from "./push.ts";
-import { pushSettings } from "./push.ts";
-import type { SinkSpec, ToFlags } from "./to.ts";
-import { toSettings } from "./to.ts";
-import type { AccessSettings, WebFlags } from "./web.ts";
-import { accessSettings, webSettings } from "./web.ts";
+import { type AlertingFlags, type AlertingSettings, alertingSettings } from "./alerting.ts";
+import { type KernelLogFlags, kernelLogSettings } from "./kernel-log.ts";
+import { type LakeFlags, type LakeSettings, lakeSettings } from "./lake.ts";
+import { type LimitSettings, limitSettings } from "./limits.ts";
+import { type AlertActionSettings, onAlertSettings } from "./on-alert.ts";
+import { type OutboundFlags, type OutboundSettings, outboundSettings } from "./outbound.ts";
+import { type PushFlags, type PushSettings, pushSettings } from "./push.ts";
+import { type SinkSpec, type ToFlags, toSettings } from "./to.ts";
+import { type AccessSettings, accessSettings, type WebFlags, webSettings } from "./web.ts";
 
 export interface Settings {
   readonly intervalMs: number;

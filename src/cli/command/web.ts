@@ -1,6 +1,5 @@
 /** The flags and keys that open a server's door: TLS, Prometheus's web configuration file, and whom the hub asks for a token. */
-import type { Command } from "commander";
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";

@@ -1,7 +1,10 @@
 /** `gpulse analyze`: what a lake, or a single log, comes to. */
 import type { Command } from "commander";
-import type { ParameterName } from "../../lake/analyses/parameters.ts";
-import { parameterFacts, parameterNames } from "../../lake/analyses/parameters.ts";
+import {
+  parameterFacts,
+  type ParameterName,
+  parameterNames,
+} from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { AnalyzeFlags } from "../analyze/run.ts";
 import type { Finish } from "../program.ts";

@@ -10,8 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
-import type { RunFixtureOptions } from "../../runs/fixture.ts";
-import { fixtureRun } from "../../runs/fixture.ts";
+import { fixtureRun, type RunFixtureOptions } from "../../runs/fixture.ts";
 import { buildProgram } from "../program.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-compare-"));

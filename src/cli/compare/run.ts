@@ -1,7 +1,6 @@
 /** Runs `gpulse compare`. */
 import { writeFile } from "node:fs/promises";
-import type { Comparison } from "../../runs/compare/compare.ts";
-import { compare } from "../../runs/compare/compare.ts";
+import { compare, type Comparison } from "../../runs/compare/compare.ts";
 import type { ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError, formatError } from "../../base/error.ts";

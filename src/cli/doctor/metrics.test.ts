@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceLabels } from "../../model/device.ts";
+import { type Device, deviceLabels } from "../../model/device.ts";
 import type { DeviceView, DeviceReading } from "../../sinks/latest/devices.ts";
 import { metricFindings } from "./metrics.ts";
 

@@ -1,21 +1,17 @@
 /** Runs `gpulse doctor`. */
 import { createServer } from "node:net";
 import { sourceContext } from "../../agent/run.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog, usesColour } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type CommandIo, commandLog, usesColour } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { formatError, systemCode } from "../../base/error.ts";
-import type { KernelLogAccess } from "../../machine/kernel-log/access.ts";
-import { checkAccess } from "../../machine/kernel-log/access.ts";
+import { checkAccess, type KernelLogAccess } from "../../machine/kernel-log/access.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
 import type { DoctorFinding } from "../../sources/source.ts";
 import { alignColumns } from "../table.ts";
-import type { MetricFinding } from "./metrics.ts";
-import { metricFindings } from "./metrics.ts";
+import { type MetricFinding, metricFindings } from "./metrics.ts";
 import { readBriefly } from "./read.ts";
 
 export interface DoctorFlags extends FlagValues {

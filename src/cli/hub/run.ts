@@ -1,8 +1,6 @@
 /** Runs `gpulse hub`: what was written to it, kept and served. It reads no GPU itself. */
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues, Settings } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings, type Settings } from "../command/settings.ts";
 import { serveHub } from "../../hub/compose/serve.ts";
 
 export interface HubFlags extends FlagValues {

@@ -8,8 +8,12 @@ import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { labelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
-import { samplesPerImportBatch } from "./source.ts";
+import {
+  type ImportBatch,
+  type ImportSource,
+  samplesPerImportBatch,
+  type SkippedSamples,
+} from "./source.ts";
 
 const maxRecordBytes = 1024 * 1024;
 const maxColumns = 200;

@@ -8,10 +8,13 @@ import { parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
 import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
-import type { FileLine } from "./lines.ts";
-import { readLines } from "./lines.ts";
-import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
-import { overrideLabels } from "./source.ts";
+import { type FileLine, readLines } from "./lines.ts";
+import {
+  type ImportBatch,
+  type ImportSource,
+  overrideLabels,
+  type SkippedSamples,
+} from "./source.ts";
 
 const maxLineBytes = 1024 * 1024;
 const blockLines = 5_000;

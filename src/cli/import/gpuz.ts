@@ -1,20 +1,22 @@
 /** A finished GPU-Z log for import: a frame a row, with the ends of series told where a sensor vanishes. */
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";
-import { gpuzDevice } from "../../formats/gpuz/device.ts";
-import type { GpuzIdentity } from "../../formats/gpuz/device.ts";
+import { gpuzDevice, type GpuzIdentity } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
-import type { GpuzRow, RowCounts } from "../../formats/gpuz/rows.ts";
-import { RowParser } from "../../formats/gpuz/rows.ts";
-import type { TimeNote, Zone } from "../../formats/gpuz/time.ts";
-import { LocalClock } from "../../formats/gpuz/time.ts";
+import { type GpuzRow, type RowCounts, RowParser } from "../../formats/gpuz/rows.ts";
+import { LocalClock, type TimeNote, type Zone } from "../../formats/gpuz/time.ts";
 import { FrameSamples } from "../../formats/samples/from-frame.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { joinBatches } from "../../formats/samples/join.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { ImportBatch, ImportSource, SkippedSamples } from "./source.ts";
-import { samplesPerImportBatch, setLabels } from "./source.ts";
+import {
+  type ImportBatch,
+  type ImportSource,
+  samplesPerImportBatch,
+  setLabels,
+  type SkippedSamples,
+} from "./source.ts";
 
 const maxLineBytes = 65_536;
 

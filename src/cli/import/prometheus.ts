@@ -8,8 +8,12 @@ import { selectRaw } from "../../storage/remote/raw.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import { QueryError } from "../../query/errors.ts";
-import type { ImportBatch, ImportSource } from "./source.ts";
-import { samplesPerImportBatch, overrideLabels } from "./source.ts";
+import {
+  type ImportBatch,
+  type ImportSource,
+  overrideLabels,
+  samplesPerImportBatch,
+} from "./source.ts";
 
 const windowMs = 3_600_000;
 const everything: Matcher = { name: "__name__", op: "!=", value: "" };

@@ -1,21 +1,16 @@
 /** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; what was left out is told. */
 import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { Settings } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { resolveSettings, type Settings } from "../command/settings.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { openHistory } from "../../hub/compose/serve.ts";
 import { defaultHubUrl } from "../hub-client.ts";
 import { unreadable } from "./detect.ts";
-import type { ImportFlags } from "./options.ts";
-import { openImportSource, resumeFileOf, sameImport } from "./options.ts";
+import { type ImportFlags, openImportSource, resumeFileOf, sameImport } from "./options.ts";
 import { formatCount, ImportProgress } from "./progress.ts";
-import type { ImportSource } from "./source.ts";
-import { SkippedSamples } from "./source.ts";
+import { type ImportSource, SkippedSamples } from "./source.ts";
 import { importKey, ResumeFile } from "./resume.ts";
-import type { ImportTarget } from "./target.ts";
-import { dryTarget, FolderTarget, HubTarget } from "./target.ts";
+import { dryTarget, FolderTarget, HubTarget, type ImportTarget } from "./target.ts";
 
 interface ImportSummary {
   readonly file: string;

@@ -3,8 +3,7 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { wordsOf } from "../../formats/samples/by-series.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
 
 export interface ImportBatch {
   readonly batch: SampleBatch;

@@ -4,13 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { GpulseError } from "../../base/error.ts";
-import { openFiles } from "../../net/objects/open.ts";
-import type { Env } from "../../net/objects/open.ts";
+import { type Env, openFiles } from "../../net/objects/open.ts";
 import type { FileStore } from "../../net/objects/store.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
-import type { GpuzRow } from "../../formats/gpuz/rows.ts";
-import { RowParser } from "../../formats/gpuz/rows.ts";
+import { type GpuzRow, RowParser } from "../../formats/gpuz/rows.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
 import { runLakeJob } from "../../lake/job.ts";
 import { LakeWriter } from "../../lake/writer.ts";
@@ -21,8 +19,7 @@ import { createProcessing } from "../../pipeline/tags/options.ts";
 import type { UploadedObject } from "./event.ts";
 import { HubForward } from "./forward.ts";
 import type { LambdaSettings } from "./settings.ts";
-import type { LogSummary } from "./summary.ts";
-import { LogSummaryBuilder } from "./summary.ts";
+import { type LogSummary, LogSummaryBuilder } from "./summary.ts";
 
 export interface LambdaContext {
   readonly env: Env;

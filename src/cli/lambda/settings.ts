@@ -2,14 +2,11 @@
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Env } from "../../net/objects/open.ts";
-import { parseAddress } from "../../net/objects/open.ts";
-import { parseZone } from "../../formats/gpuz/time.ts";
-import type { Zone } from "../../formats/gpuz/time.ts";
+import { type Env, parseAddress } from "../../net/objects/open.ts";
+import { parseZone, type Zone } from "../../formats/gpuz/time.ts";
 import { Secret } from "../../net/http/secret.ts";
 import type { Vendor } from "../../model/device.ts";
-import type { StreamRules } from "../../pipeline/tags/options.ts";
-import { streamSchema } from "../../pipeline/tags/options.ts";
+import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 export interface LambdaSettings {
   /** Where the tables and summaries go: `s3://bucket/prefix`. */

@@ -11,12 +11,10 @@ import type { NamedSource } from "../../pipeline/pipeline.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import { DeadLetters } from "../../pipeline/stream/dead-letters.ts";
 import { Pipe } from "../../pipeline/stream/pipe.ts";
-import type { StreamRules } from "../../pipeline/tags/options.ts";
-import { createProcessing } from "../../pipeline/tags/options.ts";
+import { createProcessing, type StreamRules } from "../../pipeline/tags/options.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { openSink } from "../../sinks/open.ts";
-import type { SourceSpec } from "../../sources/open.ts";
-import { detectSources, openSources } from "../../sources/open.ts";
+import { detectSources, openSources, type SourceSpec } from "../../sources/open.ts";
 import type { SourceContext } from "../../sources/source.ts";
 import type { PipeTuning } from "./options.ts";
 

@@ -5,8 +5,7 @@ import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Env } from "../command/settings.ts";
-import type { StreamRules } from "../../pipeline/tags/options.ts";
-import { streamSchema } from "../../pipeline/tags/options.ts";
+import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 const year = 31_536_000_000;
 

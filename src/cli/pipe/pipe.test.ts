@@ -7,8 +7,7 @@ import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { startReceiver } from "../../sinks/fixture.ts";
 import { gpuzLog, testIo } from "./fixture.ts";
-import type { PipeFlags } from "./run.ts";
-import { runPipe } from "./run.ts";
+import { type PipeFlags, runPipe } from "./run.ts";
 
 let folder = "";
 beforeEach(() => (folder = mkdtempSync(path.join(tmpdir(), "gpulse-pipe-"))));

@@ -2,14 +2,11 @@
 import type { CommandIo } from "../command/io.ts";
 import { errorCodes } from "../../base/codes.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
-import type { StageRow } from "./stage-table.ts";
-import { StageTable } from "./stage-table.ts";
-import type { PipelineFile, Stage } from "./pipeline-file.ts";
-import { loadPipeline } from "./pipeline-file.ts";
+import { type StageRow, StageTable } from "./stage-table.ts";
+import { loadPipeline, type PipelineFile, type Stage } from "./pipeline-file.ts";
 import { PipelineState } from "./pipeline-state.ts";
 import type { PipeFlags } from "./run.ts";
-import type { SharedFlags } from "./stage.ts";
-import { runStage } from "./stage.ts";
+import { runStage, type SharedFlags } from "./stage.ts";
 
 export async function runPipelineFile(
   file: string,

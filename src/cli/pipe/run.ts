@@ -1,16 +1,13 @@
 /** Runs `gpulse pipe`. A stream that fails ends the command with its error: a pipe half done must not look done. */
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { port as portField } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { runOpenPipe } from "./run-open-pipe.ts";
 import type { StageHooks } from "./hooks.ts";
 import { openNamed, openPipe } from "./open.ts";
-import type { RuleFlags, TuningFlags } from "./options.ts";
-import { loadStreamRules, parseTuning } from "./options.ts";
+import { loadStreamRules, parseTuning, type RuleFlags, type TuningFlags } from "./options.ts";
 
 export interface PipeFlags extends FlagValues, TuningFlags, RuleFlags {
   readonly from?: readonly string[];

@@ -1,6 +1,5 @@
 /** A pipe's own metrics on a port, on bare node:http. Only what it says of itself: nothing that flows through it. */
-import type { Server } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { processFacts } from "../../agent/host.ts";
 import { listen } from "../../net/http/listen.ts";
 import { lagResolutionMs, RuntimeMonitor } from "../../agent/runtime.ts";

@@ -1,7 +1,6 @@
 /** Runs `gpulse query`. */
 import * as v from "valibot";
-import type { ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";

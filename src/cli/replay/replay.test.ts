@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gpuzLog, testIo } from "../pipe/fixture.ts";
-import type { ReplayFlags } from "./options.ts";
-import { boundOf, speedOf } from "./options.ts";
+import { boundOf, type ReplayFlags, speedOf } from "./options.ts";
 import { runReplay } from "./run.ts";
 
 let folder = "";

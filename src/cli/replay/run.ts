@@ -1,11 +1,9 @@
 /** Runs `gpulse replay`: a recording through the same pipe as any stream, at its own pace or another. */
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { PaceOptions } from "../../pipeline/replay/paced.ts";
-import { PacedSource } from "../../pipeline/replay/paced.ts";
+import { PacedSource, type PaceOptions } from "../../pipeline/replay/paced.ts";
 import { openSources, parseSource } from "../../sources/open.ts";
 import type { SourceContext, StreamingSource } from "../../sources/source.ts";
 import { runOpenPipe } from "../pipe/run-open-pipe.ts";
@@ -13,8 +11,7 @@ import type { StageHooks } from "../pipe/hooks.ts";
 import { openPipe } from "../pipe/open.ts";
 import { loadStreamRules, parseTuning } from "../pipe/options.ts";
 import { resolveListenAddress } from "../pipe/run.ts";
-import type { ReplayFlags } from "./options.ts";
-import { boundOf, sourceOf, speedOf } from "./options.ts";
+import { boundOf, type ReplayFlags, sourceOf, speedOf } from "./options.ts";
 import { progressLine, showProgress } from "./progress.ts";
 
 export async function runReplay(

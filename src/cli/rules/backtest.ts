@@ -1,19 +1,21 @@
 /** Runs `gpulse rules backtest`: asks a hub, or any Prometheus, for the past and walks the rule through it here. */
 import * as v from "valibot";
-import type { BacktestResult, RangeQuerySource } from "../../alerting/backtest/backtest.ts";
-import { backtest, maxSteps } from "../../alerting/backtest/backtest.ts";
+import {
+  backtest,
+  type BacktestResult,
+  maxSteps,
+  type RangeQuerySource,
+} from "../../alerting/backtest/backtest.ts";
 import { readRuleFile } from "../../alerting/rules/file.ts";
 import type { AlertingRule } from "../../alerting/rules/types.ts";
-import type { ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { MatrixSeries } from "../../query/result.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
-import { queryResponseSchema } from "../query/run.ts";
-import type { HubQueryResponse } from "../query/run.ts";
+import { type HubQueryResponse, queryResponseSchema } from "../query/run.ts";
 import { backtestJson, formatBacktests } from "./show-backtest.ts";
 
 export interface BacktestFlags extends ClientFlags {

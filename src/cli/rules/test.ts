@@ -1,8 +1,7 @@
 /** Runs `gpulse rules test`. */
 import { writeFileSync } from "node:fs";
 import { readTestFile } from "../../alerting/unit-tests/file.ts";
-import type { RuleTestOutcome } from "../../alerting/unit-tests/run.ts";
-import { runTestFile } from "../../alerting/unit-tests/run.ts";
+import { type RuleTestOutcome, runTestFile } from "../../alerting/unit-tests/run.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { junitXml } from "./junit.ts";

@@ -5,21 +5,17 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { CommandResult } from "../../runs/command/child.ts";
-import { CommandStartError, runChild } from "../../runs/command/child.ts";
+import { type CommandResult, CommandStartError, runChild } from "../../runs/command/child.ts";
 import { packRun, runExtension, writeRunBytes } from "../../runs/file/file.ts";
 import { PartialRun, partialExtension } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 import { HubClient } from "../hub-client.ts";
-import type { RunFlags } from "./options.ts";
-import { parseRunOptions } from "./options.ts";
-import type { RunSession } from "./session.ts";
-import { openRunSession } from "./session.ts";
+import { parseRunOptions, type RunFlags } from "./options.ts";
+import { openRunSession, type RunSession } from "./session.ts";
 import { formatRunSummary } from "./summary.ts";
 
 const beforeStart = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -3,8 +3,12 @@ import { sourceContext } from "../../agent/run.ts";
 import type { Settings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { OpenSource, SourceSpec } from "../../sources/open.ts";
-import { detectSources, openSources } from "../../sources/open.ts";
+import {
+  detectSources,
+  type OpenSource,
+  openSources,
+  type SourceSpec,
+} from "../../sources/open.ts";
 
 /** Who is on a GPU, and NVIDIA's energy counter once a second instead of every five. */
 const wanted: Readonly<Record<string, readonly (readonly [string, string])[]>> = {

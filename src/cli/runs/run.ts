@@ -1,8 +1,7 @@
 /** `gpulse runs`: what is kept of benchmark runs, here and on a hub. Every file is proved before anything is said of it. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { clientAccess } from "../command/client.ts";
-import type { ClientFlags } from "../command/client.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import {

@@ -1,15 +1,17 @@
 /** Runs `gpulse silence`. */
 import { userInfo } from "node:os";
-import type { LabelMatcher } from "../../alerting/route/matchers.ts";
-import { labelMatcher, matcherText } from "../../alerting/route/matchers.ts";
+import { type LabelMatcher, labelMatcher, matcherText } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
-import { expireSilence, postSilence, fetchSilences } from "../alerts/hub-alerts.ts";
-import type { HubSilence } from "../alerts/hub-alerts.ts";
-import type { AlertsFlags } from "../alerts/run.ts";
-import { clientOf, print } from "../alerts/run.ts";
+import {
+  expireSilence,
+  fetchSilences,
+  type HubSilence,
+  postSilence,
+} from "../alerts/hub-alerts.ts";
+import { type AlertsFlags, clientOf, print } from "../alerts/run.ts";
 import { alignColumns } from "../table.ts";
 
 export interface SilenceAddFlags extends AlertsFlags {

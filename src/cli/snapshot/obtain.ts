@@ -6,17 +6,13 @@ import {
   openConfiguredSources,
   sourceContext,
 } from "../../agent/run.ts";
-import type { ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { SourceSpec } from "../../sources/open.ts";
-import { detectSources } from "../../sources/open.ts";
+import { detectSources, type SourceSpec } from "../../sources/open.ts";
 import { checkSnapshot } from "../../runs/snapshot/parse.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { HubClient } from "../hub-client.ts";

@@ -1,15 +1,17 @@
 /** Runs `gpulse snapshot`: save, show, diff, mlperf. */
 import { rename, rm, writeFile } from "node:fs/promises";
 import type { ClientFlags } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { usesColour } from "../command/io.ts";
+import { type CommandIo, usesColour } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { describeForMlperf } from "../../runs/mlperf/describe.ts";
 import { diffSnapshots } from "../../runs/snapshot/diff.ts";
 import { parseSnapshot } from "../../runs/snapshot/parse.ts";
-import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
-import { defaultThresholds } from "../../machine/snapshot.ts";
+import {
+  defaultThresholds,
+  type Snapshot,
+  type SnapshotThresholds,
+} from "../../machine/snapshot.ts";
 import { readFileBounded } from "./file.ts";
 import { fetchSnapshot, takeLocalSnapshot } from "./obtain.ts";
 import { formatSnapshotDiff } from "./format-diff.ts";

@@ -2,14 +2,10 @@
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
-import { statsSchema } from "../../agent/stats/schema.ts";
-import type { Stats } from "../../agent/stats/schema.ts";
-import type { ClientAccess, ClientFlags } from "../command/client.ts";
-import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type Stats, statsSchema } from "../../agent/stats/schema.ts";
+import { type ClientAccess, clientAccess, type ClientFlags } from "../command/client.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { HttpAgent, request, formatUrl } from "../../net/http/request.ts";
 import { statsTable } from "./table.ts";

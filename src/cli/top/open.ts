@@ -1,12 +1,10 @@
 /** Where the numbers come from: this machine, an agent or a hub, as the flags say. */
 import { createCollector, sourceContext } from "../../agent/run.ts";
 import { clientAccess } from "../command/client.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { createOwnerResolver } from "../../machine/owners/resolver.ts";
-import type { SourceSpec } from "../../sources/open.ts";
-import { detectSources, openSources } from "../../sources/open.ts";
+import { detectSources, openSources, type SourceSpec } from "../../sources/open.ts";
 import { AgentFeed } from "../../top/feed/agent.ts";
 import type { Feed, FeedEvents } from "../../top/feed/feed.ts";
 import { HubFeed } from "../../top/feed/hub.ts";

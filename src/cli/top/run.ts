@@ -7,17 +7,14 @@ import { GpulseError } from "../../base/error.ts";
 import { growYoungGeneration } from "../../base/heap.ts";
 import { App } from "../../top/app.ts";
 import { Painter, colourDepth } from "../../top/colour/paint.ts";
-import type { Theme } from "../../top/colour/theme.ts";
-import { findTheme, themes } from "../../top/colour/theme.ts";
+import { findTheme, type Theme, themes } from "../../top/colour/theme.ts";
 import { parseInput } from "../../top/terminal/input.ts";
 import { Terminal } from "../../top/terminal/terminal.ts";
 import { ScreenWriter } from "../../top/terminal/writer.ts";
-import type { Glyphs } from "../../top/text/glyphs.ts";
-import { ascii, speaksUnicode, unicode } from "../../top/text/glyphs.ts";
+import { ascii, type Glyphs, speaksUnicode, unicode } from "../../top/text/glyphs.ts";
 import type { Effect } from "../../top/view/react.ts";
 import type { SignalPrompt } from "../../top/view/view.ts";
-import type { OpenedFeed } from "./open.ts";
-import { openFeed } from "./open.ts";
+import { type OpenedFeed, openFeed } from "./open.ts";
 import { isAlive, formatSignalResult, sendSignal } from "./signal.ts";
 
 export interface TopFlags extends FlagValues, ClientFlags {

@@ -1,9 +1,7 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
 import { openConfiguredSources, warnSimulated } from "../../agent/run.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog, usesColour } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import { type CommandIo, commandLog, usesColour } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { requireNetworkAuth } from "../../hub/compose/access-control.ts";
 import { serveHub } from "../../hub/compose/serve.ts";
 import { openBrowser } from "./browser.ts";

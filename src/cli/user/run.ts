@@ -2,12 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { Role, User } from "../../access/users.ts";
-import { isRole, roleDescriptions, roles, Users } from "../../access/users.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
+import {
+  isRole,
+  type Role,
+  roleDescriptions,
+  roles,
+  type User,
+  Users,
+} from "../../access/users.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
+import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { recordChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";

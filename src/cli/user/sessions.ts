@@ -2,12 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { AccessState } from "../../access/open.ts";
-import { closeAccess, openAccess } from "../../access/open.ts";
-import type { KeyedSession } from "../../access/sessions.ts";
-import { idOfSession } from "../../access/sessions.ts";
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
+import { type AccessState, closeAccess, openAccess } from "../../access/open.ts";
+import { idOfSession, type KeyedSession } from "../../access/sessions.ts";
+import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { recordChange } from "../audit/run.ts";

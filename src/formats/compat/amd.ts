@@ -1,6 +1,5 @@
 /** AMD device-metrics-exporter's names, lower case as on its page. All of them are gauges there, counters too. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import {
   gigatransfersPerSecond,
   kibibytes,
@@ -12,8 +11,7 @@ import {
   percent,
   simulatedLabel,
 } from "./convert.ts";
-import type { RowContext, CompatRow, CompatTable } from "./row.ts";
-import { sum } from "./row.ts";
+import { type CompatRow, type CompatTable, type RowContext, sum } from "./row.ts";
 
 type AmdRowOptions = Omit<CompatRow, "name" | "kind" | "unit" | "help" | "from">;
 

@@ -3,12 +3,17 @@ import { catalogue, gpu } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { presence } from "../../model/presence.ts";
 import { PageWriter } from "../prometheus/page.ts";
-import { CompatFrames } from "./compat.ts";
-import type { CompatInput } from "./compat.ts";
-import type { CompatFixtureReading } from "./fixture.ts";
-import { everything, h200, inputOf, mi250, mi300, nextOf } from "./fixture.ts";
-import type { CompatName } from "./tables.ts";
-import { compatNames, compatTables } from "./tables.ts";
+import { CompatFrames, type CompatInput } from "./compat.ts";
+import {
+  type CompatFixtureReading,
+  everything,
+  h200,
+  inputOf,
+  mi250,
+  mi300,
+  nextOf,
+} from "./fixture.ts";
+import { type CompatName, compatNames, compatTables } from "./tables.ts";
 
 const mib = 1_048_576;
 

@@ -1,12 +1,10 @@
 /** Turns the newest frames into one more frame per compatibility table. Absent stays absent, with its reason; nothing is read or kept. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import { planCompat } from "./plan.ts";
-import type { CompatCell, CellInput, CompatPlan } from "./plan.ts";
+import { type CellInput, type CompatCell, type CompatPlan, planCompat } from "./plan.ts";
 import type { CompatTable, PresentReading } from "./row.ts";
 
 /** A frame and what its source has seen: the part of a delivery that matters here. */

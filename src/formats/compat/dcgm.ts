@@ -11,8 +11,7 @@ import {
   simulatedLabel,
   kibibytes,
 } from "./convert.ts";
-import type { CompatRow, CompatTable, Fold } from "./row.ts";
-import { largest, sum } from "./row.ts";
+import { type CompatRow, type CompatTable, type Fold, largest, sum } from "./row.ts";
 
 /** The number of the error seen last, read off the label: that exporter's gauge holds a code, not a count. */
 const newestXid: Fold = {

@@ -1,10 +1,7 @@
 /** Frames for the tests of this folder: one GPU with the readings a test names, or with every reading there is. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { LabelSpec, MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { gpu, type LabelSpec, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 import type { CompatInput } from "./compat.ts";

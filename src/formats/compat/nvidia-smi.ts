@@ -1,9 +1,7 @@
 /** nvidia_gpu_exporter's names: nvidia-smi's query fields in snake case and base units, all gauges, labelled by uuid alone. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { nvmlBusId, simulatedLabel } from "./convert.ts";
-import type { CompatRow, CompatTable } from "./row.ts";
-import { largest } from "./row.ts";
+import { type CompatRow, type CompatTable, largest } from "./row.ts";
 
 type SmiRowOptions = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
 

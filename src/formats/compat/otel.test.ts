@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceLabels } from "../../model/device.ts";
 import { h200 } from "./fixture.ts";
 import { otelDevice, otelRows, otelSeries } from "./otel.ts";

@@ -1,6 +1,5 @@
 /** OpenTelemetry's hardware conventions (`hw.*`, status: development) for our readings, ready for a sink that speaks OTLP. Pure. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";

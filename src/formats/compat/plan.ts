@@ -1,12 +1,9 @@
 /** Works out once per set of layouts which of our series stand behind each series of a compatibility table. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey, labelSet, labelValue } from "../../model/labels.ts";
-import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
-import type { Layout } from "../../model/layout.ts";
+import { labelKey, type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { RowContext, CompatRow, CompatTable, SourceMetric, Match, GpuOwner } from "./row.ts";
 

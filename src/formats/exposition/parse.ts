@@ -2,8 +2,7 @@
  * Reads a page of metrics, Prometheus text format 0.0.4 or OpenMetrics 1.0, in one pass over its bytes, as Prometheus
  * reads it. Keeps nothing of the page but what the memory holds, and never reads beyond it.
  */
-import type { MetadataKind } from "./metadata.ts";
-import { readMetadata } from "./metadata.ts";
+import { type MetadataKind, readMetadata } from "./metadata.ts";
 import { readFloat } from "./number.ts";
 import { pageError } from "./page-error.ts";
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";

@@ -1,10 +1,8 @@
 /** A small layout and frames of it, for the tests of the push format. */
 import { gpu, ml } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceLabels } from "../../model/device.ts";
+import { type Device, deviceLabels } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { PushFrame } from "./frame.ts";
 import type { Hello } from "./hello.ts";

@@ -4,8 +4,7 @@
  */
 import type { Tier } from "../../model/catalogue/index.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
-import type { ByteReader } from "./bytes.ts";
-import { ByteWriter, FramesError, largestInteger } from "./bytes.ts";
+import { type ByteReader, ByteWriter, FramesError, largestInteger } from "./bytes.ts";
 import { hashBytes } from "./hash.ts";
 import { limits } from "./limits.ts";
 

@@ -9,11 +9,16 @@ import { decodeDevices, encodeDevices } from "./devices.ts";
 import { devices, hello, someLayout, wireFrame } from "./fixture.ts";
 import { FrameDecoder, FrameEncoder } from "./frame.ts";
 import { decodeHello, encodeHello } from "./hello.ts";
-import type { LayoutDefinition } from "./layout.ts";
-import { decodeLayout, encodeLayout } from "./layout.ts";
+import { decodeLayout, encodeLayout, type LayoutDefinition } from "./layout.ts";
 import { decodeMetric, encodeMetric } from "./metric.ts";
-import type { DefinitionStore, PushRequest } from "./request.ts";
-import { readRequest, recordKind, RequestWriter, VersionError } from "./request.ts";
+import {
+  type DefinitionStore,
+  type PushRequest,
+  readRequest,
+  recordKind,
+  RequestWriter,
+  VersionError,
+} from "./request.ts";
 
 const layout = encodeLayout(someLayout());
 const seen = encodeDevices(devices);

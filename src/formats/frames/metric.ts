@@ -1,6 +1,11 @@
 /** What a metric is, as bytes: for a hub whose catalogue does not have it. */
-import type { MetricEntry, MetricKind, Tier, Unit } from "../../model/catalogue/index.ts";
-import { tiers } from "../../model/catalogue/index.ts";
+import {
+  type MetricEntry,
+  type MetricKind,
+  type Tier,
+  tiers,
+  type Unit,
+} from "../../model/catalogue/index.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { limits } from "./limits.ts";
 

@@ -3,13 +3,10 @@ import type { Device } from "../../model/device.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { decodeDevices } from "./devices.ts";
-import { FrameDecoder } from "./frame.ts";
-import type { FrameHead, PushFrame } from "./frame.ts";
+import { FrameDecoder, type FrameHead, type PushFrame } from "./frame.ts";
 import { hashOf } from "./hash.ts";
-import type { Hello } from "./hello.ts";
-import { decodeHello } from "./hello.ts";
-import type { LayoutDefinition } from "./layout.ts";
-import { decodeLayout } from "./layout.ts";
+import { decodeHello, type Hello } from "./hello.ts";
+import { decodeLayout, type LayoutDefinition } from "./layout.ts";
 import { limits } from "./limits.ts";
 import { decodeMetric } from "./metric.ts";
 

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
 import { GpuzFrames } from "./frames.ts";
-import type { GpuzRow } from "./rows.ts";
-import { RowParser } from "./rows.ts";
+import { type GpuzRow, RowParser } from "./rows.ts";
 import { vendorOfColumns } from "./vendor.ts";
 
 const folder = fileURLToPath(new URL("../../../../shared/captures/public/gpu-z/", import.meta.url));

@@ -3,11 +3,9 @@
  * an earlier one already does, is kept as gpuz_sensor_value under its own name. The order decides between two columns for
  * one metric.
  */
-import { gpu, gpuz, host } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, gpuz, host, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { GpuzColumn, GpuzHeader } from "./header.ts";
-import type { GpuzQuantity } from "./units.ts";
-import { converter } from "./units.ts";
+import { converter, type GpuzQuantity } from "./units.ts";
 
 type Labels = Readonly<Record<string, string>>;
 

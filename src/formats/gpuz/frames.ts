@@ -1,14 +1,10 @@
 /** Rows of a GPU-Z log to frames. One layout per header: sessions with the same columns share it. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
-import type { ColumnMapping } from "./columns.ts";
-import { mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
+import { type ColumnMapping, mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
 import type { GpuzHeader } from "./header.ts";
 import type { GpuzRow } from "./rows.ts";
 import { readCell } from "./units.ts";

@@ -2,8 +2,7 @@
  * Lines of a GPU-Z log to rows, as they come, in pieces of any size. Pure: never reads a file or a clock. What is damaged
  * is left out and counted, and never shifts a value into another column.
  */
-import type { GpuzHeader } from "./header.ts";
-import { isHeader, parseHeader } from "./header.ts";
+import { type GpuzHeader, isHeader, parseHeader } from "./header.ts";
 import { LineSplitter } from "./lines.ts";
 import { localTimeMs } from "./time.ts";
 

@@ -3,8 +3,7 @@ import { fuzz, fuzzInputs, fuzzTimeoutMs, seededRandom } from "../../../test/fuz
 import { batchLines, plainBatch } from "../samples/fixture.ts";
 import { readLabelBlock } from "../samples/labels.ts";
 import { ProtoError } from "../protobuf/reader.ts";
-import type { LineOptions } from "./decode.ts";
-import { LineDecoder } from "./decode.ts";
+import { LineDecoder, type LineOptions } from "./decode.ts";
 import { precisions, readFloat } from "./number.ts";
 
 const nowMs = 1_790_000_000_000;

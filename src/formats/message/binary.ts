@@ -5,14 +5,11 @@
 import { FrameEncoder } from "../frames/frame.ts";
 import { FramesError } from "../frames/bytes.ts";
 import { encodeDevices } from "../frames/devices.ts";
-import type { Hello } from "../frames/hello.ts";
-import { encodeHello } from "../frames/hello.ts";
-import type { LayoutDefinition } from "../frames/layout.ts";
-import { encodeLayout, resolutionOf } from "../frames/layout.ts";
+import { encodeHello, type Hello } from "../frames/hello.ts";
+import { encodeLayout, type LayoutDefinition, resolutionOf } from "../frames/layout.ts";
 import { encodeMetric } from "../frames/metric.ts";
 import { RequestWriter, readRequest, recordKind } from "../frames/request.ts";
-import { findMetric } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";

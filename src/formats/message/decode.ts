@@ -4,20 +4,15 @@
  */
 import * as v from "valibot";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels } from "../../model/device.ts";
+import { type Device, deviceInfoLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, withLabels } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
-import type { AbsenceReason } from "../../model/presence.ts";
-import { presence } from "../../model/presence.ts";
+import { type LabelSet, labelSet, withLabels } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import { type AbsenceReason, presence } from "../../model/presence.ts";
 import type { ColumnNames } from "./encode.ts";
 import { resolveMetric } from "./metric.ts";
 import { MessageShapes } from "./shapes.ts";
-import type { StreamMessage } from "./schema.ts";
-import { messageLimits, messageSchema, messageVersion } from "./schema.ts";
+import { messageLimits, messageSchema, messageVersion, type StreamMessage } from "./schema.ts";
 
 export interface DecodedMessage {
   readonly frame: Frame;

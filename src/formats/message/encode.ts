@@ -2,12 +2,10 @@
  * A delivery as messages: one for each GPU in it, and one for the machine where something is left that is no GPU's.
  * What is the same for every frame of a layout is worked out once. Never writes a reading that is not there as a number.
  */
-import { gpu as gpuMetrics } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu as gpuMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { messageVersion } from "./schema.ts";

@@ -1,19 +1,14 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import { gpu, host as hostMetrics } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { gpu, host as hostMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
-import type { Series } from "../../model/layout.ts";
-import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
+import { LayoutBuilder, type Series, seriesKey } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { BinaryDecoder, BinaryEncoder, isBinary } from "./binary.ts";
 import { MessageDecoder } from "./decode.ts";
-import type { ColumnNames, MessageInput } from "./encode.ts";
-import { MessageEncoder } from "./encode.ts";
+import { type ColumnNames, MessageEncoder, type MessageInput } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
 
 const known: readonly (readonly [string, MetricEntry, LabelSet])[] = [

@@ -1,6 +1,5 @@
 /** Finds what a sender's name of a metric means here. */
-import { findMetric } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { SampleSuffix } from "../../model/layout.ts";
 
 /** More names than any catalogue has: from there on they are made anew. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { MessageDecodeResult } from "./decode.ts";
-import { MessageDecoder } from "./decode.ts";
+import { MessageDecoder, type MessageDecodeResult } from "./decode.ts";
 import type { ColumnNames } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
 

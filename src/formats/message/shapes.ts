@@ -5,11 +5,9 @@
  */
 import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
-import type { PresenceName } from "../../model/presence.ts";
-import { presence } from "../../model/presence.ts";
+import { presence, type PresenceName } from "../../model/presence.ts";
 import type { DecodedMessage } from "./decode.ts";
-import type { StreamMessage } from "./schema.ts";
-import { messageLimits, timePattern } from "./schema.ts";
+import { messageLimits, type StreamMessage, timePattern } from "./schema.ts";
 
 interface Shape {
   readonly gpu: StreamMessage["gpu"];

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { gpu, ml, self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { formatValue } from "./number.ts";

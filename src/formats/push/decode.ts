@@ -18,8 +18,15 @@ import {
   maxBatchMetadata,
   maxBatchSeries,
 } from "../samples/limits.ts";
-import { EntryError, isObject, readLabels, readName, readTimeMs, readValue } from "./read.ts";
-import type { JsonObject } from "./read.ts";
+import {
+  EntryError,
+  isObject,
+  type JsonObject,
+  readLabels,
+  readName,
+  readTimeMs,
+  readValue,
+} from "./read.ts";
 
 export interface BadEntry {
   /** As in `[2].metrics[0].value`. */

@@ -2,8 +2,7 @@
  * A label set while rules change it. Walks what it was made of first and what was set since in the order of setting, as
  * Prometheus does: where two labels are mapped to one name, the later one stays.
  */
-import type { Label, LabelSet } from "../../model/labels.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type Label, type LabelSet, labelValue } from "../../model/labels.ts";
 
 export class LabelBuilder {
   readonly #base: LabelSet;

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { relabelExamples } from "../../../test/relabel/examples.ts";
 import { labelSet } from "../../model/labels.ts";
 import { relabel } from "./relabel.ts";
-import type { RelabelInput } from "./rule.ts";
-import { compileRule } from "./rule.ts";
+import { compileRule, type RelabelInput } from "./rule.ts";
 
 test.each(relabelExamples)("$says", ({ rules, before, after }) => {
   const out = relabel(

@@ -3,8 +3,7 @@ import { createHash } from "node:crypto";
 import type { LabelSet } from "../../model/labels.ts";
 import { LabelBuilder } from "./label-builder.ts";
 import { lowerCase, upperCase } from "./letters.ts";
-import type { RelabelRule } from "./rule.ts";
-import { isLabelName } from "./rule.ts";
+import { isLabelName, type RelabelRule } from "./rule.ts";
 import { expand } from "./template.ts";
 
 /** The labels after all rules (sorted, none empty), or undefined where a rule dropped them. */

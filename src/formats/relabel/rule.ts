@@ -2,8 +2,7 @@
 import { RE2JS } from "re2js";
 import { didYouMean } from "../../config/closest.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
-import type { Template } from "./template.ts";
-import { compileTemplate } from "./template.ts";
+import { compileTemplate, type Template } from "./template.ts";
 
 export const relabelActions = [
   "replace",

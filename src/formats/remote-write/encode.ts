@@ -4,8 +4,7 @@
  */
 import { ProtoWriter, putInt64, varintBytes } from "../protobuf/writer.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import type { SeriesGrouping } from "../samples/by-series.ts";
-import { groupBySeries, wordsOf } from "../samples/by-series.ts";
+import { groupBySeries, type SeriesGrouping, wordsOf } from "../samples/by-series.ts";
 import { metricTypes } from "./decode-parts.ts";
 
 const seriesTag = 0x0a;

@@ -2,8 +2,7 @@
 import type { FileMetaData } from "hyparquet";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
-import type { TraceLimits } from "./trace-bounds.ts";
-import { checkTrace, traceLimits } from "./trace-bounds.ts";
+import { checkTrace, type TraceLimits, traceLimits } from "./trace-bounds.ts";
 
 /** The readings of one GPU. Rows have their own times: slow readings stand in rows of their own instants. */
 export interface GpuTrace {

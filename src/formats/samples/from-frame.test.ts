@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { Frame } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { isStale } from "../../model/stale.ts";
 import type { SampleBatch } from "./batch.ts";
 import { FrameSamples } from "./from-frame.ts";

@@ -1,10 +1,8 @@
 /** A label or annotation template of an alerting rule, expanded for one alert. */
 import { TemplateSet } from "./exec.ts";
-import type { QuerySample } from "./functions/prometheus.ts";
-import { NeedsQuery, prometheusFunctions } from "./functions/prometheus.ts";
+import { NeedsQuery, prometheusFunctions, type QuerySample } from "./functions/prometheus.ts";
 import { TemplateError } from "./lex.ts";
-import type { GoObject } from "./value.ts";
-import { GoMap } from "./value.ts";
+import { GoMap, type GoObject } from "./value.ts";
 
 export interface AlertTemplateData {
   readonly labels: ReadonlyMap<string, string>;

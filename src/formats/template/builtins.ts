@@ -1,7 +1,6 @@
 /** The functions every Go template has. `and` and `or` stand in exec.ts, since they do not always look at all they are given. */
 import { TemplateError } from "./lex.ts";
 import { sprintf } from "./printf.ts";
-import type { TemplateValue } from "./value.ts";
 import {
   equal,
   GoMap,
@@ -11,6 +10,7 @@ import {
   order,
   printValue,
   SafeText,
+  type TemplateValue,
   typeName,
 } from "./value.ts";
 

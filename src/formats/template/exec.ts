@@ -2,13 +2,20 @@
  * Runs a parsed template: text in, text out, within bounds. It never waits: what must be asked for outside is asked by
  * whoever calls (see `query` in functions/prometheus.ts).
  */
-import type { Functions } from "./builtins.ts";
-import { builtins, escapeHtml, itemsOf } from "./builtins.ts";
+import { builtins, escapeHtml, type Functions, itemsOf } from "./builtins.ts";
 import { TemplateError } from "./lex.ts";
 import { parseTemplate } from "./parse.ts";
 import type { Command, TemplateNode, TemplatePipeline, Term } from "./tree.ts";
-import type { Method, TemplateValue } from "./value.ts";
-import { GoMap, isObject, isTrue, printValue, SafeText, typeName } from "./value.ts";
+import {
+  GoMap,
+  isObject,
+  isTrue,
+  type Method,
+  printValue,
+  SafeText,
+  type TemplateValue,
+  typeName,
+} from "./value.ts";
 
 export interface TemplateLimits {
   /** Of what is printed. */

@@ -1,6 +1,11 @@
 /** From tokens to a tree: Go's text/template grammar. Every function must be known, as Go asks at parse time. */
-import type { TemplateToken, TemplateTokenKind } from "./lex.ts";
-import { lex, formatPosition, TemplateError } from "./lex.ts";
+import {
+  formatPosition,
+  lex,
+  TemplateError,
+  type TemplateToken,
+  type TemplateTokenKind,
+} from "./lex.ts";
 import { readChar, readNumber, readString } from "./literal.ts";
 import type { Command, TemplateNode, Operand, TemplatePipeline, Term } from "./tree.ts";
 

@@ -1,6 +1,13 @@
 /** Go's fmt.Sprintf, for the values a template has. A wrong verb is told in the text, as Go tells it. */
-import type { TemplateValue } from "./value.ts";
-import { exponentText, floatText, isList, printValue, SafeText, typeName } from "./value.ts";
+import {
+  exponentText,
+  floatText,
+  isList,
+  printValue,
+  SafeText,
+  type TemplateValue,
+  typeName,
+} from "./value.ts";
 
 const verb = /%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d*))?(?:\[(\d+)\])?(.)?/gsu;
 const maxWidth = 1_000;

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { fuzzInputs, fuzzTimeoutMs, mutate, seededRandom } from "../../../test/fuzz/mutate.ts";
 import { TemplateSet } from "./exec.ts";
 import { TemplateError } from "./lex.ts";
-import { GoMap, printValue, SafeText } from "./value.ts";
-import type { GoObject, TemplateValue } from "./value.ts";
+import { GoMap, type GoObject, printValue, SafeText, type TemplateValue } from "./value.ts";
 
 /** Templates with what Go's own text/template prints for them; "ERR" where it refuses to parse or run. */
 const golden = JSON.parse(

@@ -3,8 +3,7 @@ import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
-import type { AgentStage } from "./places.ts";
-import { stageOf } from "./places.ts";
+import { type AgentStage, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 
 /** ok; late: its newest frame was old when it came; silent: nothing comes; stopped: it said so. */

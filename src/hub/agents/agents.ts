@@ -3,17 +3,17 @@
  * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
  */
 import { formatDuration } from "../../config/duration.ts";
-import type { HubClock, PushResponse } from "../../formats/frames/push-response.ts";
 import {
   capabilities,
   clockCapability,
   formats,
+  type HubClock,
   isAccepted,
+  type PushResponse,
 } from "../../formats/frames/push-response.ts";
 import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
-import type { PushRequest } from "../../formats/frames/request.ts";
-import { readRequest } from "../../formats/frames/request.ts";
+import { type PushRequest, readRequest } from "../../formats/frames/request.ts";
 import type { History } from "../../storage/history.ts";
 import { formatError } from "../../base/error.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
@@ -22,16 +22,13 @@ import type { Log, LogFields } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
-import { Agent, newRecord } from "./agent.ts";
-import type { AgentState } from "./agent.ts";
-import type { AgentDefinitions } from "./definitions.ts";
-import { Definitions } from "./definitions.ts";
+import { Agent, type AgentState, newRecord } from "./agent.ts";
+import { type AgentDefinitions, Definitions } from "./definitions.ts";
 import { endFlows, ingestFrame } from "./flow.ts";
 import { AgentFrames } from "./own-frame.ts";
 import { AgentPlaces, keptMs, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
-import type { UpValue } from "./up.ts";
-import { upBatch } from "./up.ts";
+import { upBatch, type UpValue } from "./up.ts";
 
 /** Where records outlive the hub's process; state/state-map.ts is one. */
 export interface AgentStore {

@@ -1,8 +1,7 @@
 /** The hub's agents with what is remembered of them in the data folder. */
 import path from "node:path";
 import { StateMap } from "../../base/state/state-map.ts";
-import type { AgentsOptions } from "./agents.ts";
-import { Agents } from "./agents.ts";
+import { Agents, type AgentsOptions } from "./agents.ts";
 import { parseRecord } from "./record.ts";
 
 export function openAgents(options: AgentsOptions & { readonly dataDir: string }): Agents {

@@ -1,12 +1,9 @@
 /** What the hub tells of its agents on its own page, bounded: the first so many by name, all of them by state. */
-import { self } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type MetricEntry, self } from "../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Agent } from "./agent.ts";
-import { agentStates } from "./agent.ts";
+import { type Agent, agentStates } from "./agent.ts";
 
 const maxNamedAgents = 1_000;
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClientKey } from "../../base/fair/client-key.ts";
-import { anonymousClient } from "../../base/fair/client-key.ts";
+import { anonymousClient, type ClientKey } from "../../base/fair/client-key.ts";
 import { Agent } from "./agent.ts";
 import { AgentPlaces, keptMs } from "./places.ts";
 

@@ -1,8 +1,7 @@
 // What eight GPUs at 30 s cost on the wire, measured at the socket of a real hub: bodies, headers and answers.
 
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, connect } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";

@@ -4,8 +4,7 @@
  */
 import { setTimeout } from "node:timers/promises";
 import type { SentAlert } from "../../alerting/rules/context.ts";
-import type { RuleSettings } from "../../alerting/rules/engine.ts";
-import { RuleEngine } from "../../alerting/rules/engine.ts";
+import { RuleEngine, type RuleSettings } from "../../alerting/rules/engine.ts";
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
 import { formatError } from "../../base/error.ts";

@@ -1,7 +1,6 @@
 /** The Alertmanagers a hub tells: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
 import { GpulseError } from "../../base/error.ts";
-import type { HttpClientConfig } from "../../net/http/auth-config.ts";
-import { plainHttpClient } from "../../net/http/auth-config.ts";
+import { type HttpClientConfig, plainHttpClient } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { labelSet } from "../../model/labels.ts";
 import { relabel } from "../../formats/relabel/relabel.ts";

@@ -3,8 +3,11 @@
  * any expression with `for`. Bounded: so many steps, one at a time, and it ends when nobody waits for it any more.
  */
 import type { FastifyInstance } from "fastify";
-import type { BacktestResult, RangeQuerySource } from "../../alerting/backtest/backtest.ts";
-import { backtest } from "../../alerting/backtest/backtest.ts";
+import {
+  backtest,
+  type BacktestResult,
+  type RangeQuerySource,
+} from "../../alerting/backtest/backtest.ts";
 import { samplesOf } from "../../alerting/rules/context.ts";
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { AlertingRule } from "../../alerting/rules/types.ts";

@@ -1,7 +1,6 @@
 /** `/api/alerts/channels`: what each way to send a notification asks for, as forms. Says nothing of what is configured. */
 import type { FastifyInstance } from "fastify";
-import type { ChannelForm } from "../../alerting/channels/form.ts";
-import { formOf } from "../../alerting/channels/form.ts";
+import { type ChannelForm, formOf } from "../../alerting/channels/form.ts";
 import { channels } from "../../alerting/channels/list.ts";
 
 export function addChannels(app: FastifyInstance): void {

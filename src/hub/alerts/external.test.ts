@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders, Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
@@ -7,10 +6,12 @@ import { plainHttpClient } from "../../net/http/auth-config.ts";
 import { silentLog } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { compileRule } from "../../formats/relabel/rule.ts";
-import type { AlertmanagerTarget } from "./alertmanager-targets.ts";
-import { resolveAlertmanagerTargets, parseAlertmanagerTarget } from "./alertmanager-targets.ts";
-import type { ExternalAlertmanagers } from "./external.ts";
-import { openExternalAlertmanagers } from "./external.ts";
+import {
+  type AlertmanagerTarget,
+  parseAlertmanagerTarget,
+  resolveAlertmanagerTargets,
+} from "./alertmanager-targets.ts";
+import { type ExternalAlertmanagers, openExternalAlertmanagers } from "./external.ts";
 
 interface Posted {
   readonly path: string;

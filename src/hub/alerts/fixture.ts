@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { FastifyInstance } from "fastify";
-import { fastify } from "fastify";
+import { fastify, type FastifyInstance } from "fastify";
 import { silentLog } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { addAlertApis } from "./apis.ts";

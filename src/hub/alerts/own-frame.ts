@@ -1,8 +1,7 @@
 /** What the hub tells of its rules on its own page, bounded: the first so many groups by name, all rules by state. */
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import { self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 

@@ -5,14 +5,12 @@
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { defaultRouting } from "../../alerting/pack/routing.ts";
-import type { RoutingConfig } from "../../alerting/route/config.ts";
-import { parseRouting } from "../../alerting/route/config.ts";
+import { parseRouting, type RoutingConfig } from "../../alerting/route/config.ts";
 import { Router } from "../../alerting/route/router.ts";
 import { openAlertState } from "../../alerting/state.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { ReceiverSet } from "../../alerting/channels/open.ts";
-import { openReceivers } from "../../alerting/channels/open.ts";
+import { openReceivers, type ReceiverSet } from "../../alerting/channels/open.ts";
 import { testReceiver } from "../../alerting/channels/test-receiver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { routingReadings, SinkFrames } from "./sink-frame.ts";

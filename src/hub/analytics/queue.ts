@@ -6,10 +6,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
-import type { LakeFiles } from "../../lake/analyses/lake-files.ts";
-import { emptyLake, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
-import type { AnalysisSettings, RawParameters } from "../../lake/analyses/parameters.ts";
-import { readParameters } from "../../lake/analyses/parameters.ts";
+import { emptyLake, type LakeFiles, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
+import {
+  type AnalysisSettings,
+  type RawParameters,
+  readParameters,
+} from "../../lake/analyses/parameters.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
 import type { FileStore } from "../../net/objects/store.ts";

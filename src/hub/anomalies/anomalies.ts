@@ -3,8 +3,11 @@
  * into the history and onto the timeline. After a start it first reads the last hours of the history, so that it knows at
  * once what is usual. Trouble here never reaches the frames.
  */
-import type { Anomaly, AnomalyChange } from "../../lake/analyses/anomaly/anomaly.ts";
-import { kindFacts } from "../../lake/analyses/anomaly/anomaly.ts";
+import {
+  type Anomaly,
+  type AnomalyChange,
+  kindFacts,
+} from "../../lake/analyses/anomaly/anomaly.ts";
 import { replayFrames } from "../../lake/analyses/anomaly/replay.ts";
 import { AnomalySeries } from "../../lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../../lake/analyses/anomaly/watch.ts";

@@ -1,8 +1,6 @@
 /** The anomaly watch where the settings ask for it, and nothing in its place where they do not. */
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { AnomaliesOptions } from "./anomalies.ts";
-import { Anomalies } from "./anomalies.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { Anomalies, type AnomaliesOptions } from "./anomalies.ts";
 
 export interface OpenAnomalies {
   frame(): Frame;

@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { FastifyInstance } from "fastify";
-import { fastify } from "fastify";
+import { fastify, type FastifyInstance } from "fastify";
 import protobuf from "protobufjs";
 import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import type { EmbeddedStorage } from "../storage.ts";
-import { openStorage } from "../storage.ts";
+import { type EmbeddedStorage, openStorage } from "../storage.ts";
 import { ingestOutcomes } from "../receive/receiver-counts.ts";
 import { addApi } from "./api.ts";
 

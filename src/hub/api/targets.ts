@@ -1,8 +1,7 @@
 /** What is scraped and how it went, in Prometheus's shapes. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { formatDuration } from "../../config/duration.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import { matchAll } from "../../query/matcher.ts";
 import { parseSelector } from "../../query/parse/parse.ts";

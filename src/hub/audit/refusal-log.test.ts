@@ -1,7 +1,5 @@
-import { connect } from "node:net";
-import type { AddressInfo } from "node:net";
-import { fastify } from "fastify";
-import type { FastifyInstance } from "fastify";
+import { type AddressInfo, connect } from "node:net";
+import { fastify, type FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { addRefusalLog } from "./refusal-log.ts";

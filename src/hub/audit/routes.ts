@@ -6,8 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog, AuditNote } from "../../access/audit.ts";
 import { networkOf } from "../../access/failures.ts";
 import type { Scope } from "../../access/scope.ts";
-import type { HubAccess } from "../auth/authenticator.ts";
-import { wasForwarded } from "../auth/authenticator.ts";
+import { type HubAccess, wasForwarded } from "../auth/authenticator.ts";
 import { isAudited } from "./audited.ts";
 
 declare module "fastify" {

@@ -1,12 +1,9 @@
 /** Who a request is from and whether that is enough. Knows tokens, sessions, users and shares; sends nothing itself. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Attempts } from "../../access/attempts.ts";
-import type { Credentials } from "../../access/credentials.ts";
-import { credentialsOf, influxCredentials } from "../../access/credentials.ts";
-import type { AccessState } from "../../access/open.ts";
-import { isAccessDamaged } from "../../access/open.ts";
-import type { Scope } from "../../access/scope.ts";
-import { allows } from "../../access/scope.ts";
+import { type Credentials, credentialsOf, influxCredentials } from "../../access/credentials.ts";
+import { type AccessState, isAccessDamaged } from "../../access/open.ts";
+import { allows, type Scope } from "../../access/scope.ts";
 import type { Holder } from "../../access/sessions.ts";
 import type { TokenRefusalReason } from "../../access/tokens.ts";
 import { scopeOfRole } from "../../access/users.ts";

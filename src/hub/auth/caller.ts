@@ -2,8 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GpulseError } from "../../base/error.ts";
 import { isLoopback } from "../guard.ts";
-import type { HubAccess } from "./authenticator.ts";
-import { wasForwarded } from "./authenticator.ts";
+import { type HubAccess, wasForwarded } from "./authenticator.ts";
 
 /** Nobody in particular, from where anybody may be. */
 export const isUnknownCaller = (

@@ -5,15 +5,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
 import { AuditLog } from "../../access/audit.ts";
-import type { AccessState } from "../../access/open.ts";
-import { closeAccess, openAccess } from "../../access/open.ts";
-import type { Role } from "../../access/users.ts";
-import { Users } from "../../access/users.ts";
+import { type AccessState, closeAccess, openAccess } from "../../access/open.ts";
+import { type Role, Users } from "../../access/users.ts";
 import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
-import type { HubOptions } from "../hub.ts";
-import { buildHub } from "../hub.ts";
+import { buildHub, type HubOptions } from "../hub.ts";
 import type { HubAccess } from "./authenticator.ts";
 import { RefusalCounts } from "./own-frame.ts";
 

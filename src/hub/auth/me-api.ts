@@ -3,8 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { maxPasswordLength } from "../../access/password.ts";
 import { checkValue } from "../../config/check.ts";
-import type { Caller, AuthenticatedCaller } from "./authenticator.ts";
-import { requiresAuth } from "./authenticator.ts";
+import { type AuthenticatedCaller, type Caller, requiresAuth } from "./authenticator.ts";
 import { sendError, sendThrownError, isoTime, isUnknownCaller } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 

@@ -5,8 +5,7 @@
 import type * as OpenIdClient from "openid-client";
 import type { Configuration } from "openid-client";
 import { isLoopback } from "../guard.ts";
-import type { Claims, OidcSettings } from "../../access/oidc.ts";
-import { claimAt } from "../../access/oidc.ts";
+import { claimAt, type Claims, type OidcSettings } from "../../access/oidc.ts";
 import { formatError, systemCode } from "../../base/error.ts";
 
 type Library = typeof OpenIdClient;

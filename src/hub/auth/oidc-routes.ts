@@ -1,13 +1,10 @@
 /** `/login/oidc` leads to the provider, `/login/oidc/callback` comes back from it. Each login is answered once, by the browser that began it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { OidcSettings } from "../../access/oidc.ts";
-import { nameOfClaims, scopeOfClaims } from "../../access/oidc.ts";
+import { nameOfClaims, type OidcSettings, scopeOfClaims } from "../../access/oidc.ts";
 import { digestOf } from "../../access/token.ts";
 import { cookieOf, loginCookie } from "./cookie.ts";
-import { openSession } from "./login.ts";
-import type { LoginContext } from "./login.ts";
-import type { PendingLogin } from "./oidc-client.ts";
-import { OidcClient, OidcError } from "./oidc-client.ts";
+import { type LoginContext, openSession } from "./login.ts";
+import { OidcClient, OidcError, type PendingLogin } from "./oidc-client.ts";
 import { sendLoginPage, sendRedirectPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";
 

@@ -1,7 +1,6 @@
 /** Logging in with a real OpenID provider, in this process on loopback: the whole way there and back, and every way it can fail. */
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Provider } from "oidc-provider";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";

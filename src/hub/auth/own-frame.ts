@@ -1,7 +1,6 @@
 /** What the hub says about its door: who was refused, and when its certificate ends. */
 import { self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { AuthResult } from "./authenticator.ts";

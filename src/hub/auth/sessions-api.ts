@@ -3,8 +3,7 @@
  * the beginning of a digest and opens nothing. Shared links are not in it: they are revoked, not logged out.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { KeyedSession } from "../../access/sessions.ts";
-import { idOfSession } from "../../access/sessions.ts";
+import { idOfSession, type KeyedSession } from "../../access/sessions.ts";
 import { sendError, isoTime, isUnknownCaller, callerName } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 

@@ -4,8 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { maxShareMs, shareName, defaultShareMs } from "../../access/shares.ts";
-import type { Share } from "../../access/shares.ts";
+import { defaultShareMs, maxShareMs, type Share, shareName } from "../../access/shares.ts";
 import { tokenStateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
 import { formatError } from "../../base/error.ts";

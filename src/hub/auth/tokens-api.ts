@@ -6,12 +6,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { scopes } from "../../access/scope.ts";
 import { tokenName } from "../../access/token.ts";
-import type { NewToken, Token } from "../../access/tokens.ts";
-import { tokenStateOf } from "../../access/tokens.ts";
+import { type NewToken, type Token, tokenStateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
 import type { Log } from "../../base/log.ts";
-import type { HubAccess } from "./authenticator.ts";
-import { requiresAuth } from "./authenticator.ts";
+import { type HubAccess, requiresAuth } from "./authenticator.ts";
 import {
   sendError,
   sendThrownError,

@@ -1,11 +1,14 @@
 /** Compares what the history has of GPUs, hosts and times: the same maths as for recorded runs, over stretches of the range. */
-import type { Comparison } from "../../runs/compare/compare.ts";
-import { compare } from "../../runs/compare/compare.ts";
+import { compare, type Comparison } from "../../runs/compare/compare.ts";
 import type { RunSeries } from "../../runs/compare/series.ts";
 import { windowsOf } from "../../runs/compare/windows.ts";
 import { coverageCaveats, coveredRanges } from "./coverage.ts";
-import type { LiveOptions, LiveSubject, SubjectSeries } from "./live.ts";
-import { readSubjectSeries } from "./live.ts";
+import {
+  type LiveOptions,
+  type LiveSubject,
+  readSubjectSeries,
+  type SubjectSeries,
+} from "./live.ts";
 
 export async function compareLive(
   subjects: readonly LiveSubject[],

@@ -1,7 +1,6 @@
 /** `/api/compare`: GPUs, hosts and times of the history, or recorded runs, side by side. Only reads; everything is in the URL. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Comparison } from "../../runs/compare/compare.ts";
-import { compare } from "../../runs/compare/compare.ts";
+import { compare, type Comparison } from "../../runs/compare/compare.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { QueryError } from "../../query/errors.ts";

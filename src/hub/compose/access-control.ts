@@ -12,8 +12,7 @@ import { WebListener } from "../../net/http/web-listener.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
 import { accessFrame, RefusalCounts } from "../auth/own-frame.ts";
 import { isLoopback } from "../guard.ts";
-import type { Log } from "../../base/log.ts";
-import { silentLog } from "../../base/log.ts";
+import { type Log, silentLog } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 
 export interface HubAccessControl {

@@ -2,10 +2,10 @@
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import {
-  resolveAlertmanagerTargets,
+  type AlertmanagerTargets,
   parseAlertmanagerTarget,
+  resolveAlertmanagerTargets,
 } from "../alerts/alertmanager-targets.ts";
-import type { AlertmanagerTargets } from "../alerts/alertmanager-targets.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import type { Log } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";

@@ -9,8 +9,7 @@ import { Intake } from "../receive/intake.ts";
 import type { Log } from "../../base/log.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
 import { Scraper } from "../../sources/scrape/scraper.ts";
-import type { ScrapeFiles } from "./scrape-config.ts";
-import { loadScrapeFiles } from "./scrape-config.ts";
+import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 
 export interface HubScrapeRunner extends ScrapeRunner {
   close(): Promise<void>;

@@ -22,8 +22,13 @@ import { budgetsOf, logBudgets, memoryLimit } from "../limits/memory.ts";
 import { RunStore } from "../runs/store.ts";
 import { LoadShedder } from "../load-shedder.ts";
 import { SnapshotStore } from "../snapshots/store.ts";
-import type { EmbeddedStorage, Storage } from "../storage.ts";
-import { HistorySink, openRemoteStorage, openStorage } from "../storage.ts";
+import {
+  type EmbeddedStorage,
+  HistorySink,
+  openRemoteStorage,
+  openStorage,
+  type Storage,
+} from "../storage.ts";
 import type { Log } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
@@ -32,8 +37,7 @@ import { openHubAccessControl, requireNetworkAuth } from "./access-control.ts";
 import { openHubLake } from "./lake.ts";
 import { openHubSinks } from "./sinks.ts";
 import { openHubPipes } from "./pipes.ts";
-import type { ScrapeFiles } from "./scrape-config.ts";
-import { loadScrapeFiles } from "./scrape-config.ts";
+import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 import type { HubScrapeRunner } from "./scraping.ts";
 import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
 

@@ -4,8 +4,7 @@
  */
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { LabelMatcher } from "../../alerting/route/matchers.ts";
-import { matchesAll } from "../../alerting/route/matchers.ts";
+import { type LabelMatcher, matchesAll } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
 import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -15,8 +14,7 @@ import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import { StateMap } from "../../base/state/state-map.ts";
 import { alertKey } from "./alert-events.ts";
-import type { CommandRun } from "./command.ts";
-import { runCommand, webhookAlertJson } from "./command.ts";
+import { type CommandRun, runCommand, webhookAlertJson } from "./command.ts";
 import type { WebhookAlert } from "./payload.ts";
 
 export interface ActionsOptions {

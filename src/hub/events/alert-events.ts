@@ -2,8 +2,7 @@
 import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
 import type { NotificationDelivery } from "../../alerting/route/deliveries.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
-import type { EventSink, NewEvent } from "./event.ts";
-import { severityOf } from "./event.ts";
+import { type EventSink, type NewEvent, severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
 export interface ReportedAlert {

@@ -5,8 +5,7 @@
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceKey } from "../../model/device.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";

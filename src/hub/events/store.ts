@@ -8,8 +8,15 @@ import { labelSet } from "../../model/labels.ts";
 import { matchAll } from "../../query/matcher.ts";
 import { StateLog } from "../../base/state/state-log.ts";
 import type { Matcher } from "../../model/select.ts";
-import type { EventKind, EventSink, NewEvent, TimelineEvent } from "./event.ts";
-import { boundEvent, eventKinds, eventSeverities } from "./event.ts";
+import {
+  boundEvent,
+  type EventKind,
+  eventKinds,
+  eventSeverities,
+  type EventSink,
+  type NewEvent,
+  type TimelineEvent,
+} from "./event.ts";
 
 export interface EventStoreOptions {
   readonly dataDir: string;

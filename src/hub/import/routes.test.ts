@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fastify } from "fastify";
 import { expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
-import type { ImportUpload, Upload } from "./routes.ts";
-import { addImport } from "./routes.ts";
+import { addImport, type ImportUpload, type Upload } from "./routes.ts";
 
 const outcome = {
   format: "gpuz",

@@ -1,8 +1,7 @@
 /** Whom a request is charged to when the hub divides what it has between its clients. */
 import type { FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";
-import type { ClientKey } from "../../base/fair/client-key.ts";
-import { anonymousClient } from "../../base/fair/client-key.ts";
+import { anonymousClient, type ClientKey } from "../../base/fair/client-key.ts";
 
 /** The token, user or shared link, then the address; the address alone for a caller without a credential. */
 export function clientOf({

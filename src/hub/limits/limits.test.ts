@@ -2,10 +2,8 @@
 import { anonymousClient } from "../../base/fair/client-key.ts";
 import { AlertQuota } from "./alert-quota.ts";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { connect } from "node:net";
-import type { FastifyInstance } from "fastify";
-import { fastify } from "fastify";
+import { type AddressInfo, connect } from "node:net";
+import { fastify, type FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { addResponseLimits, responseLimits, PendingResponses } from "./responses.ts";

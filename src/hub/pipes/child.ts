@@ -4,8 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { request } from "../../net/http/request.ts";
-import type { PipeSample } from "./page.ts";
-import { pipeSamples } from "./page.ts";
+import { type PipeSample, pipeSamples } from "./page.ts";
 
 export interface PipeChildOptions {
   /** The program and what stands before the command. */

@@ -1,7 +1,6 @@
 /** What the hub's pipes say of themselves, on the hub's own page: the same series, each source named with its pipe. */
 import { self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { PipeSample } from "./page.ts";

@@ -6,8 +6,7 @@ import { GpulseError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import { pipeProgram } from "./fixture.ts";
-import type { PipesOptions } from "./pipes.ts";
-import { Pipes } from "./pipes.ts";
+import { Pipes, type PipesOptions } from "./pipes.ts";
 import type { PipeSpec } from "./spec.ts";
 
 let dataDir = "";

@@ -8,8 +8,13 @@ import { StateMap } from "../../base/state/state-map.ts";
 import { pipesFrame } from "./own-frame.ts";
 import { PipeRun } from "./run.ts";
 import { collectSecrets, findPlainSecret, redactUrl } from "./secrets.ts";
-import type { StoredPipe, PipeSpec } from "./spec.ts";
-import { pipeArguments, maxPipes, parseStoredPipe } from "./spec.ts";
+import {
+  maxPipes,
+  parseStoredPipe,
+  pipeArguments,
+  type PipeSpec,
+  type StoredPipe,
+} from "./spec.ts";
 
 export interface PipesOptions {
   readonly dataDir: string;

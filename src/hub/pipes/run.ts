@@ -3,10 +3,8 @@
  * failures in a row, ended when asked. Knows nothing of what is kept on disk.
  */
 import type { Log } from "../../base/log.ts";
-import type { PipeChildOptions, PipeProblem } from "./child.ts";
-import { PipeChild } from "./child.ts";
-import type { PipeCounts, PipeSample } from "./page.ts";
-import { countsIn } from "./page.ts";
+import { PipeChild, type PipeChildOptions, type PipeProblem } from "./child.ts";
+import { countsIn, type PipeCounts, type PipeSample } from "./page.ts";
 
 export type PipeRunState = "running" | "waiting" | "stopping" | "stopped" | "done" | "failed";
 

@@ -2,8 +2,7 @@
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { copyInto } from "../../formats/samples/columns.ts";
-import type { LabelLimits } from "../../formats/samples/labels.ts";
-import { readLabelBlock } from "../../formats/samples/labels.ts";
+import { type LabelLimits, readLabelBlock } from "../../formats/samples/labels.ts";
 
 export interface BadSeries {
   /** 1 for each series that may not be kept. */

@@ -2,16 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { FastifyInstance } from "fastify";
-import { fastify } from "fastify";
+import { fastify, type FastifyInstance } from "fastify";
 import protobuf from "protobufjs";
 import { compress } from "snappyjs";
 import { silentLog } from "../../base/log.ts";
 import { addApi } from "../api/api.ts";
-import type { EmbeddedStorage } from "../storage.ts";
-import { openStorage } from "../storage.ts";
-import type { IngestOutcome, ReceiverName } from "./receiver-counts.ts";
-import { ingestOutcomes } from "./receiver-counts.ts";
+import { type EmbeddedStorage, openStorage } from "../storage.ts";
+import { type IngestOutcome, ingestOutcomes, type ReceiverName } from "./receiver-counts.ts";
 
 export const nowMs = 1_790_000_000_000;
 

@@ -1,12 +1,18 @@
 // Senders that mean harm, over real sockets: each is refused within bounds and counted, and the next request is served.
-import { request } from "node:http";
-import type { OutgoingHttpHeaders } from "node:http";
+import { type OutgoingHttpHeaders, request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { compress } from "snappyjs";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { ReceiverFixture } from "./fixture.ts";
-import { nowMs, openReceiverFixture, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
+import {
+  nowMs,
+  openReceiverFixture,
+  type ReceiverFixture,
+  v1Headers,
+  v2Headers,
+  writeV1,
+  writeV2,
+} from "./fixture.ts";
 import { receiverNames } from "./receiver-counts.ts";
 
 let receivers: ReceiverFixture;

@@ -8,12 +8,10 @@ import { precisions } from "../../formats/influx/number.ts";
 import type { Log } from "../../base/log.ts";
 import type { Label } from "../../model/labels.ts";
 import { maxBodyBytes } from "./body.ts";
-import type { ReceiveError } from "./failure.ts";
-import { malformed } from "./failure.ts";
+import { malformed, type ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
 import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
-import type { RequestBodies } from "./receiver.ts";
-import { addReceiver } from "./receiver.ts";
+import { addReceiver, type RequestBodies } from "./receiver.ts";
 
 /** Clients choose by this what they may send. */
 const version = "1.8.10";

@@ -12,13 +12,11 @@ import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
-import { IngestAdmission } from "./admission.ts";
-import type { AdmissionLimits } from "./admission.ts";
+import { type AdmissionLimits, IngestAdmission } from "./admission.ts";
 import { BodyDecoder } from "./decode/body-decoder.ts";
 import { ReceiveError } from "./failure.ts";
 import type { ReceiverCounts, ReceiverName } from "./receiver-counts.ts";
-import type { BadSeries } from "./filter-batch.ts";
-import { findBadSeries, hasSamplesAfter, filterBatch } from "./filter-batch.ts";
+import { type BadSeries, filterBatch, findBadSeries, hasSamplesAfter } from "./filter-batch.ts";
 import { sliceLimits, slices } from "./slices.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 

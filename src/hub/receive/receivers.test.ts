@@ -5,8 +5,7 @@ import {
   readOtlpResponse,
   textAttributes,
 } from "../../formats/otlp/decode/fixture.ts";
-import type { ReceiverFixture } from "./fixture.ts";
-import { nowMs, openReceiverFixture } from "./fixture.ts";
+import { nowMs, openReceiverFixture, type ReceiverFixture } from "./fixture.ts";
 import { receiverNames } from "./receiver-counts.ts";
 
 let receivers: ReceiverFixture;

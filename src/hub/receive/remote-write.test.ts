@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { ReceiverFixture } from "./fixture.ts";
-import { nowMs, openReceiverFixture, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
+import {
+  nowMs,
+  openReceiverFixture,
+  type ReceiverFixture,
+  v1Headers,
+  v2Headers,
+  writeV1,
+  writeV2,
+} from "./fixture.ts";
 
 let receivers: ReceiverFixture;
 beforeAll(async () => {

@@ -1,8 +1,7 @@
 /** `/api/runs`: benchmark runs come in whole, are listed, opened, fetched and deleted. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { GpulseError } from "../../base/error.ts";
-import type { StoredRun, RunStore } from "./store.ts";
-import { RunRejectedError } from "./store.ts";
+import { RunRejectedError, type RunStore, type StoredRun } from "./store.ts";
 
 export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<void> {
   app.get("/api/runs", async (_request, reply) =>

@@ -4,12 +4,12 @@ import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { UnpackLimits } from "../../runs/file/file.ts";
 import {
   describeRun,
   maxRunBytes,
   readRunBytes,
   runExtension,
+  type UnpackLimits,
   unpackRun,
   writeRunBytes,
 } from "../../runs/file/file.ts";

@@ -3,8 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { diffSnapshots } from "../../runs/snapshot/diff.ts";
-import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
-import { defaultThresholds } from "../../machine/snapshot.ts";
+import {
+  defaultThresholds,
+  type Snapshot,
+  type SnapshotThresholds,
+} from "../../machine/snapshot.ts";
 import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import type { StoredSnapshot, SnapshotStore } from "./store.ts";

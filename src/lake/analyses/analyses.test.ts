@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { FixtureRow } from "./fixture.ts";
-import { analyseLake, objects, writeLake } from "./fixture.ts";
+import { analyseLake, type FixtureRow, objects, writeLake } from "./fixture.ts";
 import type { RawParameters } from "./parameters.ts";
 
 const dirs: string[] = [];

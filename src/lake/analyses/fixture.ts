@@ -8,8 +8,7 @@ import type { AnalysisResult } from "./analysis.ts";
 import { runOnDuckdb } from "./duckdb/engine.ts";
 import { listLake } from "./lake-files.ts";
 import { analyses, findAnalysis } from "./list.ts";
-import type { RawParameters } from "./parameters.ts";
-import { readParameters } from "./parameters.ts";
+import { type RawParameters, readParameters } from "./parameters.ts";
 
 export interface FixtureRow {
   readonly timeMs: number;

@@ -1,6 +1,5 @@
 /** Every analysis there is, in the order a report shows them. A table: the SQL of each is in sql/NAME.sql. */
-import type { Analysis } from "./analysis.ts";
-import { number, text } from "./analysis.ts";
+import { type Analysis, number, text } from "./analysis.ts";
 import type { ParameterName } from "./parameters.ts";
 
 const who = [

@@ -2,8 +2,7 @@
 import { didYouMean } from "../../config/closest.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Zone } from "../../formats/gpuz/time.ts";
-import { parseZone } from "../../formats/gpuz/time.ts";
+import { parseZone, type Zone } from "../../formats/gpuz/time.ts";
 import { findColumn } from "../../model/aliases.ts";
 
 interface Parameter {

@@ -8,10 +8,8 @@ import { formatError, systemCode } from "../../base/error.ts";
 import { pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import { explain, openKmsg } from "./access.ts";
-import type { KmsgRecord } from "./record.ts";
-import { FragmentJoiner, parseRecord } from "./record.ts";
-import type { ClockReading } from "./wall-time.ts";
-import { WallTime } from "./wall-time.ts";
+import { FragmentJoiner, type KmsgRecord, parseRecord } from "./record.ts";
+import { type ClockReading, WallTime } from "./wall-time.ts";
 
 export interface KernelLogReaderOptions {
   readonly path: string;

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import type { CgroupOwner, Runtime } from "./cgroup.ts";
-import { ownerOfCgroups, parseCgroupFile, parseCgroupPath } from "./cgroup.ts";
+import {
+  type CgroupOwner,
+  ownerOfCgroups,
+  parseCgroupFile,
+  parseCgroupPath,
+  type Runtime,
+} from "./cgroup.ts";
 
 const id = "4f".repeat(32);
 const inner = "a7".repeat(32);

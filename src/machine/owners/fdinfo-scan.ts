@@ -4,8 +4,7 @@
  */
 import type { FileAccess } from "../sysfs/file-access.ts";
 import { listDir, readLink, readText } from "../sysfs/read.ts";
-import type { DrmClient } from "./fdinfo.ts";
-import { parseFdinfo } from "./fdinfo.ts";
+import { type DrmClient, parseFdinfo } from "./fdinfo.ts";
 
 export interface DrmProcess {
   readonly pid: number;

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import type { Owner } from "./attribution.ts";
-import { known, unknown } from "./attribution.ts";
-import type { GpuProcess } from "./gpu-owners.ts";
-import { ownersOfGpu, topProcesses } from "./gpu-owners.ts";
+import { known, type Owner, unknown } from "./attribution.ts";
+import { type GpuProcess, ownersOfGpu, topProcesses } from "./gpu-owners.ts";
 import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 
 const none = unknown("none");

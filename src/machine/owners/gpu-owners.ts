@@ -2,8 +2,7 @@
  * From the processes on a GPU to who uses it. Pure. A GPU shared by time slicing or MIG is parted by process: each owner is
  * given what its own processes hold, never the whole device's value.
  */
-import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
-import { valueOf } from "./attribution.ts";
+import { type Attribution, type Owner, type UnknownReason, valueOf } from "./attribution.ts";
 import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 
 export interface GpuProcess {

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../base/log.ts";
-import type { FileAccess } from "../sysfs/file-access.ts";
-import { hostFileAccess } from "../sysfs/file-access.ts";
+import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 import { createOwnerResolver } from "./resolver.ts";
 

@@ -3,17 +3,20 @@
  * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
  */
 import type { Log } from "../../base/log.ts";
-import type { FileAccess } from "../sysfs/file-access.ts";
-import { hostFileAccess } from "../sysfs/file-access.ts";
+import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
 import { readBytes, readText } from "../sysfs/read.ts";
-import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
-import { firstKnown, known, unknown } from "./attribution.ts";
-import type { CgroupOwner } from "./cgroup.ts";
-import { ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
+import {
+  type Attribution,
+  firstKnown,
+  known,
+  type Owner,
+  unknown,
+  type UnknownReason,
+} from "./attribution.ts";
+import { type CgroupOwner, ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
 import { kubeletSocket as defaultSocket } from "./kubelet/client.ts";
 import { KubeletDevices } from "./kubelet/devices.ts";
-import type { PodName } from "./kubelet/pod-names.ts";
-import { containerLogFolder, PodNames } from "./kubelet/pod-names.ts";
+import { containerLogFolder, type PodName, PodNames } from "./kubelet/pod-names.ts";
 import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 

@@ -4,8 +4,7 @@
  */
 import type { FileAccess } from "./file-access.ts";
 import { listDir, readSensor, readText } from "./read.ts";
-import type { ReadResult } from "./read-result.ts";
-import { unsupported } from "./read-result.ts";
+import { type ReadResult, unsupported } from "./read-result.ts";
 
 const kinds = ["temp", "power", "freq", "in", "fan", "pwm", "energy", "curr"] as const;
 export type HwmonKind = (typeof kinds)[number];

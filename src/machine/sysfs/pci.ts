@@ -1,8 +1,7 @@
 /** What the PCI core's own files say of a device: its link, its errors, whether it sleeps. Reading them never wakes it. */
 import type { FileAccess } from "./file-access.ts";
 import { readNumber, readText, resolvePath } from "./read.ts";
-import type { ReadResult } from "./read-result.ts";
-import { failed, present, unsupported } from "./read-result.ts";
+import { failed, present, type ReadResult, unsupported } from "./read-result.ts";
 
 /** domain:bus:device.function in lower case; undefined for anything else. A domain has four digits, behind Intel VMD more. */
 export function parsePciAddress(text: string): string | undefined {

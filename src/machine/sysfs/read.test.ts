@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FileAccess } from "./file-access.ts";
-import { hostFileAccess } from "./file-access.ts";
+import { type FileAccess, hostFileAccess } from "./file-access.ts";
 import {
   listDir,
   parseNumber,

@@ -1,8 +1,6 @@
 /** Bounded reads of kernel files. Never throws: a file that cannot be read is an absence with its reason. */
-import type { FileAccess } from "./file-access.ts";
-import { hostFileAccess, pageBytes } from "./file-access.ts";
-import type { ReadResult } from "./read-result.ts";
-import { absenceOf, failed, present, unsupported } from "./read-result.ts";
+import { type FileAccess, hostFileAccess, pageBytes } from "./file-access.ts";
+import { absenceOf, failed, present, type ReadResult, unsupported } from "./read-result.ts";
 
 const numberBytes = 64;
 

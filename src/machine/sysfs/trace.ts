@@ -1,6 +1,5 @@
 /** A door that remembers what went through it, to show in a test that a sleeping GPU was left alone. */
-import type { FileAccess } from "./file-access.ts";
-import { hostFileAccess } from "./file-access.ts";
+import { type FileAccess, hostFileAccess } from "./file-access.ts";
 
 export interface TracedFileAccess extends FileAccess {
   /** Every path opened, listed or followed since the last `splice(0)`. */

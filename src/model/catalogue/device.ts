@@ -1,6 +1,5 @@
 /** How an entry about a GPU is written down, and the labels several of its tables share. */
-import { entry } from "./define.ts";
-import type { MetricEntryOptions } from "./define.ts";
+import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
 export const device = (name: string, draft: MetricEntryOptions): MetricEntry =>

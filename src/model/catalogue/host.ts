@@ -1,6 +1,5 @@
 /** The machine around the GPUs, and its containers. A table: what must not be added up over its labels has a name of its own. */
-import { entry } from "./define.ts";
-import type { MetricEntryOptions } from "./define.ts";
+import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
 const machine = (name: string, draft: MetricEntryOptions): MetricEntry =>

@@ -1,6 +1,5 @@
 /** What gpulse tells about itself: each source's cost and success, each sink's losses, and the process. */
-import { entry } from "./define.ts";
-import type { MetricEntryOptions } from "./define.ts";
+import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
 const own = (name: string, draft: MetricEntryOptions): MetricEntry =>

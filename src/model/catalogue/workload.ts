@@ -1,6 +1,5 @@
 /** What the machine-learning work on a host tells: the queue that feeds GPUs, and how fast steps and requests are. */
-import { entry } from "./define.ts";
-import type { MetricEntryOptions } from "./define.ts";
+import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 
 const workload = (name: string, draft: MetricEntryOptions): MetricEntry =>

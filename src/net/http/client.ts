@@ -5,10 +5,8 @@
 import type { HttpClientConfig } from "./auth-config.ts";
 import { ReloadingFile } from "./reloading-file.ts";
 import { TokenSource } from "./oauth2.ts";
-import type { ProxyFor } from "./proxy.ts";
-import { proxyRoutes } from "./proxy.ts";
-import { HttpAgent, HttpRequestError } from "./request.ts";
-import type { TlsOptions } from "./request.ts";
+import { type ProxyFor, proxyRoutes } from "./proxy.ts";
+import { HttpAgent, HttpRequestError, type TlsOptions } from "./request.ts";
 import type { Secret } from "./secret.ts";
 
 /** As many as Go follows. */

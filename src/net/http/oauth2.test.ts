@@ -6,8 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { plainHttpClient } from "./auth-config.ts";
 import { HttpClient } from "./client.ts";
-import type { OAuth2Config } from "./oauth2.ts";
-import { TokenSource } from "./oauth2.ts";
+import { type OAuth2Config, TokenSource } from "./oauth2.ts";
 import { HttpAgent } from "./request.ts";
 import { Secret } from "./secret.ts";
 

@@ -3,8 +3,13 @@
  * shortly before it expires. Never shows a secret.
  */
 import type { ProxyConfig } from "./proxy.ts";
-import type { HttpAgent, HttpResponse } from "./request.ts";
-import { HttpRequestError, request, formatUrl } from "./request.ts";
+import {
+  formatUrl,
+  type HttpAgent,
+  HttpRequestError,
+  type HttpResponse,
+  request,
+} from "./request.ts";
 import type { Secret } from "./secret.ts";
 import type { TlsConfig } from "./tls-config.ts";
 

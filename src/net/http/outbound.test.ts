@@ -8,10 +8,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import tls from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import { parseRange } from "./address-ranges.ts";
-import type { AddressRange } from "./address-ranges.ts";
-import type { OutboundRule } from "./outbound.ts";
-import { guardSockets, checkAddress } from "./outbound.ts";
+import { type AddressRange, parseRange } from "./address-ranges.ts";
+import { checkAddress, guardSockets, type OutboundRule } from "./outbound.ts";
 import { request } from "./request.ts";
 
 const ends: (() => void)[] = [];

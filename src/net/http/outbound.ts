@@ -6,8 +6,13 @@
 import dns from "node:dns";
 import type { LookupFunction, TcpSocketConnectOpts } from "node:net";
 import net from "node:net";
-import type { AddressRange } from "./address-ranges.ts";
-import { bytesOf, contains, resolveEmbeddedAddresses, classifyAddress } from "./address-ranges.ts";
+import {
+  type AddressRange,
+  bytesOf,
+  classifyAddress,
+  contains,
+  resolveEmbeddedAddresses,
+} from "./address-ranges.ts";
 
 export interface OutboundRule {
   /** Whether this machine and private networks may be contacted. */

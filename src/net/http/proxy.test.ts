@@ -4,11 +4,9 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import net from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../engines/certificates.ts";
-import type { HttpClientConfig } from "./auth-config.ts";
-import { plainHttpClient } from "./auth-config.ts";
+import { type HttpClientConfig, plainHttpClient } from "./auth-config.ts";
 import { HttpClient } from "./client.ts";
-import type { ProxyConfig } from "./proxy.ts";
-import { parseProxy, proxyRoutes } from "./proxy.ts";
+import { parseProxy, type ProxyConfig, proxyRoutes } from "./proxy.ts";
 import { request } from "./request.ts";
 import { Secret } from "./secret.ts";
 

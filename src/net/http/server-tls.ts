@@ -2,8 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
-import type { SecureContextOptions, TLSSocket } from "node:tls";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 
 /** The names are Go's, which is what Prometheus's web configuration file uses. */

@@ -3,8 +3,7 @@
  * since there is no end to put a deadline on.
  */
 import type http from "node:http";
-import type { HttpAgent } from "./request.ts";
-import { HttpRequestError, formatUrl } from "./request.ts";
+import { formatUrl, type HttpAgent, HttpRequestError } from "./request.ts";
 
 export interface StreamOptions {
   readonly headers?: Readonly<Record<string, string>>;

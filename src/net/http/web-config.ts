@@ -7,8 +7,7 @@ import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { ServerTls } from "./server-tls.ts";
-import { clientAuthTypes } from "./server-tls.ts";
+import { clientAuthTypes, type ServerTls } from "./server-tls.ts";
 import { cipherNames, curveNames } from "./go-tls-names.ts";
 
 export interface WebConfig {

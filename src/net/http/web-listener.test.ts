@@ -8,11 +8,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashSync } from "bcryptjs";
 import { makeAuthority, writeCertificate } from "../../../engines/certificates.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Log } from "../../base/log.ts";
-import { silentLog } from "../../base/log.ts";
+import { type Log, silentLog } from "../../base/log.ts";
 import { BasicUsers } from "./basic-users.ts";
-import type { TlsOptions } from "./request.ts";
-import { HttpAgent, request } from "./request.ts";
+import { HttpAgent, request, type TlsOptions } from "./request.ts";
 import { WebListener } from "./web-listener.ts";
 import { readWebConfig } from "./web-config.ts";
 

@@ -3,18 +3,14 @@
  * when a file changes. What does not work is told and the old goes on; TLS never falls back to plain HTTP.
  */
 import { statSync } from "node:fs";
-import type { RequestListener, Server, ServerOptions } from "node:http";
-import { createServer } from "node:http";
-import { createServer as createSecureServer } from "node:https";
-import type { Server as SecureServer } from "node:https";
+import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import { formatError, systemCode } from "../../base/error.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
 import { BasicUsers } from "./basic-users.ts";
-import type { LoadedTls, ServerTls } from "./server-tls.ts";
-import { guardClients, loadServerTls } from "./server-tls.ts";
-import type { WebConfig } from "./web-config.ts";
-import { readWebConfig } from "./web-config.ts";
+import { guardClients, type LoadedTls, loadServerTls, type ServerTls } from "./server-tls.ts";
+import { readWebConfig, type WebConfig } from "./web-config.ts";
 
 export interface WebListenOptions {
   readonly configFile?: string;

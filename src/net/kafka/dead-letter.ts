@@ -1,7 +1,6 @@
 /** What can never become a frame, as a message of the topic beside: its bytes as they came, and why in its headers. */
 import type { DeadLetter } from "../../model/origin.ts";
-import type { KafkaTarget } from "./options.ts";
-import { deadLetterTopic } from "./options.ts";
+import { deadLetterTopic, type KafkaTarget } from "./options.ts";
 import type { KafkaProducer, OutgoingMessage } from "./producer.ts";
 
 /** Below what a topic takes by default, headers and all; the rest of a larger one is cut off, and said. */

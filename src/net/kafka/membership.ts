@@ -4,8 +4,7 @@
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
-import type { KafkaClient } from "./client.ts";
-import { baseOptions, closeQuietly } from "./client.ts";
+import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import type { OffsetSnapshot, Positions } from "./positions.ts";
 import { protocolNames, toPermanentError, formatKafkaError } from "./errors.ts";

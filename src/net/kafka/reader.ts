@@ -4,12 +4,10 @@
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
-import type { KafkaClient } from "./client.ts";
-import { baseOptions, closeQuietly } from "./client.ts";
+import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import { Membership } from "./membership.ts";
 import type { KafkaTarget } from "./options.ts";
-import type { OffsetSnapshot } from "./positions.ts";
-import { Positions } from "./positions.ts";
+import { type OffsetSnapshot, Positions } from "./positions.ts";
 import { backoffMs, pause } from "../../base/retry.ts";
 import { protocolNames, toPermanentError, formatKafkaError } from "./errors.ts";
 

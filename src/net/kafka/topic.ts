@@ -1,7 +1,6 @@
 /** Looks at a topic before anything is sent to it or read from it, and makes it where that was asked for. */
 import { GpulseError } from "../../base/error.ts";
-import type { KafkaClient } from "./client.ts";
-import { baseOptions } from "./client.ts";
+import { baseOptions, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { isUnknownTopic, protocolNames, toPermanentError, toUnreachableError } from "./errors.ts";
 import { backoffMs, pause } from "../../base/retry.ts";

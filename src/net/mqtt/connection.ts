@@ -2,10 +2,11 @@
 import net from "node:net";
 import tls from "node:tls";
 import type { ConnectionOptions } from "node:tls";
-import type { Connect, Packet } from "./packets.ts";
 import {
+  type Connect,
   connectPacket,
   disconnect,
+  type Packet,
   packetType,
   ping,
   publishPacket,

@@ -1,6 +1,5 @@
 /** What every place for files must do: one suite, run by folders here and by buckets and HDFS where real servers run. */
-import { expect, test } from "vitest";
-import type { TestContext } from "vitest";
+import { expect, test, type TestContext } from "vitest";
 import type { FileStore } from "./store.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");

@@ -3,8 +3,15 @@ import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
-import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
+import {
+  type ByteRange,
+  checkPath,
+  type FileInfo,
+  type FileStore,
+  FileStoreError,
+  sortByPath,
+  temporaryFolder,
+} from "./store.ts";
 
 /** Two processes may write into one folder: their half-written files must not meet. */
 let written = 0;

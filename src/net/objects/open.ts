@@ -1,8 +1,7 @@
 /** From an address to a place for files: a folder, `s3://bucket/prefix?endpoint=…`, or `webhdfs://host:port/path?user=…`. */
 import { fileURLToPath } from "node:url";
 import { FolderFiles } from "./folder.ts";
-import type { FileStore } from "./store.ts";
-import { FileStoreError } from "./store.ts";
+import { type FileStore, FileStoreError } from "./store.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

@@ -2,10 +2,16 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import type * as sdkTypes from "@aws-sdk/client-s3";
 import { formatError } from "../../base/error.ts";
-import type { Env } from "./open.ts";
-import { parseAddress } from "./open.ts";
-import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
+import { type Env, parseAddress } from "./open.ts";
+import {
+  type ByteRange,
+  checkPath,
+  type FileInfo,
+  type FileStore,
+  FileStoreError,
+  sortByPath,
+  temporaryFolder,
+} from "./store.ts";
 
 /** Of a part; S3 takes 5 MiB to 5 GiB. */
 const partBytes = 64 * 2 ** 20;

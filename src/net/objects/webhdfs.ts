@@ -2,12 +2,23 @@
  * HDFS by its REST interface (WebHDFS). A file is created in a folder aside and renamed when it is whole. Creating and
  * reading go in two steps: the name node says which data node to talk to.
  */
-import { HttpAgent, HttpRequestError, request } from "../http/request.ts";
-import type { HttpResponse, RequestOptions } from "../http/request.ts";
-import type { Env } from "./open.ts";
-import { parseAddress } from "./open.ts";
-import type { ByteRange, FileInfo, FileStore } from "./store.ts";
-import { sortByPath, checkPath, FileStoreError, temporaryFolder } from "./store.ts";
+import {
+  HttpAgent,
+  HttpRequestError,
+  type HttpResponse,
+  request,
+  type RequestOptions,
+} from "../http/request.ts";
+import { type Env, parseAddress } from "./open.ts";
+import {
+  type ByteRange,
+  checkPath,
+  type FileInfo,
+  type FileStore,
+  FileStoreError,
+  sortByPath,
+  temporaryFolder,
+} from "./store.ts";
 
 const timeoutMs = 60_000;
 const maxBytes = 512 * 2 ** 20;

@@ -6,8 +6,7 @@ import { LayoutBuilder } from "../../model/layout.ts";
 import type { StreamingSource } from "../../sources/source.ts";
 import { systemClock } from "../../base/clock.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { PaceOptions } from "./paced.ts";
-import { PacedSource } from "./paced.ts";
+import { PacedSource, type PaceOptions } from "./paced.ts";
 
 const layout = (() => {
   const builder = new LayoutBuilder();

@@ -5,12 +5,17 @@ import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { FolderLock } from "../../base/state/lock.ts";
-import { FolderLockedError, lockFolder } from "../../base/state/lock.ts";
+import { type FolderLock, FolderLockedError, lockFolder } from "../../base/state/lock.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SpoolCursor } from "./cursor.ts";
-import type { Segment } from "./segment.ts";
-import { addPending, listSegments, newSegment, readSegment, segmentFile } from "./segment.ts";
+import {
+  addPending,
+  listSegments,
+  newSegment,
+  readSegment,
+  type Segment,
+  segmentFile,
+} from "./segment.ts";
 import { Spool } from "./spool.ts";
 
 export interface SpoolOptions {

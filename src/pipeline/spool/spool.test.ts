@@ -16,8 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import type { SpoolOptions } from "./open.ts";
-import { openSpool } from "./open.ts";
+import { openSpool, type SpoolOptions } from "./open.ts";
 import type { Spool } from "./spool.ts";
 
 let dir: string;

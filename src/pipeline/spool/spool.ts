@@ -15,17 +15,17 @@ import {
 import { formatError, systemCode } from "../../base/error.ts";
 import { TrustedClock } from "../../base/state/trusted-clock.ts";
 import type { OpenedSpool, SpoolOptions } from "./open.ts";
-import { Drops } from "./drops.ts";
-import type { DropCounts } from "./drops.ts";
-import type { Segment, SpoolRecord } from "./segment.ts";
+import { type DropCounts, Drops } from "./drops.ts";
 import {
+  addPending,
   diskBytesOf,
   encodeRecord,
-  addPending,
   newSegment,
   readSegment,
   removePending,
+  type Segment,
   segmentFile,
+  type SpoolRecord,
 } from "./segment.ts";
 
 export interface SpoolStats {

@@ -1,10 +1,7 @@
 /** What a pipe says of itself, as a frame made when it is asked for. */
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, noLabels } from "../../model/labels.ts";
+import { type MetricEntry, self } from "../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { type LabelSet, labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Pipe } from "./pipe.ts";
 

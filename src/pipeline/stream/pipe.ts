@@ -10,12 +10,10 @@ import type { Clock } from "../../base/clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
 import type { Delivery, Sink } from "../sink.ts";
-import type { SourceState } from "../source-state.ts";
-import { countReadings, newSourceState, tierState } from "../source-state.ts";
+import { countReadings, newSourceState, type SourceState, tierState } from "../source-state.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { findFrameProblem } from "../validate.ts";
-import type { LetterCounts } from "./dead-letters.ts";
-import { DeadLetters } from "./dead-letters.ts";
+import { DeadLetters, type LetterCounts } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";
 

@@ -7,8 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { tierIntervals } from "../pipeline.ts";
 import { Poller } from "../poller.ts";
 import { SourceDownFrames } from "../source-down.ts";
-import type { SourceState } from "../source-state.ts";
-import { tierState } from "../source-state.ts";
+import { type SourceState, tierState } from "../source-state.ts";
 
 export interface PolledOptions {
   readonly intervalMs: number;

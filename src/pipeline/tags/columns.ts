@@ -1,18 +1,15 @@
 /** Columns of a user's own, reckoned from others of the same GPU and instant: one more series a GPU, absent where an input is. */
 import { GpulseError } from "../../base/error.ts";
 import { findColumn } from "../../model/aliases.ts";
-import { findMetric } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import { roundTo } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../sink.ts";
 import type { Transform } from "../transforms/transform.ts";
-import type { NumericExpression } from "./expression.ts";
-import { parseQuantity } from "./expression.ts";
-import type { GpuRow } from "./rows.ts";
-import { LayoutRows, readColumn } from "./rows.ts";
+import { type NumericExpression, parseQuantity } from "./expression.ts";
+import { type GpuRow, LayoutRows, readColumn } from "./rows.ts";
 
 interface OwnColumn {
   readonly metric: MetricEntry;

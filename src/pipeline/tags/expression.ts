@@ -10,8 +10,7 @@
 import { didYouMean } from "../../config/closest.ts";
 import { aliases, findColumn } from "../../model/aliases.ts";
 import { columns } from "../../model/columns.ts";
-import type { ExpressionToken } from "./tokens.ts";
-import { expressionError, tokenize } from "./tokens.ts";
+import { expressionError, type ExpressionToken, tokenize } from "./tokens.ts";
 
 /** A column's value for one GPU and instant; undefined where it is absent. */
 export type ColumnReader = (column: string) => number | undefined;

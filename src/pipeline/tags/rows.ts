@@ -2,8 +2,7 @@
 import { columnOf } from "../../model/columns.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 

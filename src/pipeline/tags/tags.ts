@@ -1,12 +1,10 @@
 /** Says of every GPU in a frame what is remarkable about it: thresholds, rules, and values unlike those before. Changes no value. */
 import type { Delivery } from "../sink.ts";
 import type { Transform } from "../transforms/transform.ts";
-import type { Condition } from "./expression.ts";
-import { parseCondition } from "./expression.ts";
+import { type Condition, parseCondition } from "./expression.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
 import type { Threshold } from "./thresholds.ts";
-import type { OutlierOptions } from "./outliers.ts";
-import { OutlierDetector } from "./outliers.ts";
+import { OutlierDetector, type OutlierOptions } from "./outliers.ts";
 
 export interface TagOptions {
   readonly thresholds: readonly Threshold[];

@@ -1,12 +1,9 @@
 import { expect, test } from "vitest";
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { Frame } from "../../model/frame.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { AbsenceReason, PresenceName } from "../../model/presence.ts";
-import { presenceNames } from "../../model/presence.ts";
+import { type AbsenceReason, type PresenceName, presenceNames } from "../../model/presence.ts";
 import { createDerive } from "./derive.ts";
 import { EnergyIntegral } from "./energy.ts";
 import type { Transform } from "./transform.ts";

@@ -3,13 +3,10 @@
  * temperature, and energy integrated from power. A vendor that tells one of them itself keeps its own, and a message of a log
  * stays as it was put there: what was added at reading would depend on where the reader began.
  */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { isPlausible, roundTo } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
+import { type Frame, isPlausible, roundTo } from "../../model/frame.ts";
+import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../sink.ts";

@@ -9,15 +9,19 @@ import { seriesOf } from "../../model/columns.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { noLabels, withLabels } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import { type LabelSet, noLabels, withLabels } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery } from "../sink.ts";
 import type { Companion } from "../stream/pipe.ts";
 import { LayoutRows, readColumn } from "../tags/rows.ts";
-import type { WindowAggregate, Pane } from "./pane.ts";
-import { addValue, aggregateOf, emptyPane, joinPanes } from "./pane.ts";
+import {
+  addValue,
+  aggregateOf,
+  emptyPane,
+  joinPanes,
+  type Pane,
+  type WindowAggregate,
+} from "./pane.ts";
 
 export interface WindowOptions {
   /** Columns or aliases; columns the stream makes itself as well. */

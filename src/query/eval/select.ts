@@ -1,6 +1,5 @@
 /** Asks the store for every selector of a query, once, before evaluation starts. */
-import type { Expr, TimeShift, VectorSelector } from "../ast.ts";
-import { withoutParens } from "../ast.ts";
+import { type Expr, type TimeShift, type VectorSelector, withoutParens } from "../ast.ts";
 import { QueryError } from "../errors.ts";
 import type { Matcher, Selection } from "../../model/select.ts";
 import type { QueryRun } from "./run.ts";

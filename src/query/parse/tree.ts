@@ -1,7 +1,6 @@
 /** Turns the grammar's syntax tree into ours. Refuses what the grammar lets through but PromQL does not. */
 import type { SyntaxNode } from "@lezer/common";
-import type { AggregateOp, Expr } from "../ast.ts";
-import { aggregatesWithParam } from "../ast.ts";
+import { type AggregateOp, aggregatesWithParam, type Expr } from "../ast.ts";
 import { quote, unquote } from "../quote.ts";
 import { signatures } from "../signatures.ts";
 import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";

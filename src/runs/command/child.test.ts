@@ -1,8 +1,7 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import type { CommandOptions } from "./child.ts";
-import { CommandStartError, runChild } from "./child.ts";
+import { type CommandOptions, CommandStartError, runChild } from "./child.ts";
 
 const node = process.execPath;
 

@@ -1,6 +1,5 @@
 /** Runs the wrapped command so that it hardly notices: its bytes, its signals and its exit code are its own. */
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { systemCode } from "../../base/error.ts";

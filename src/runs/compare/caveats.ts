@@ -1,6 +1,5 @@
 /** Whether like is compared with like. What is not is refused, with the metrics it touches; what may mislead is warned of. */
-import type { Figures } from "./figures.ts";
-import { secondsOf } from "./figures.ts";
+import { type Figures, secondsOf } from "./figures.ts";
 import { FEWEST_REPEATS } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries, ComparisonSubject } from "./series.ts";

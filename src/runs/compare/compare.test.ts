@@ -1,11 +1,9 @@
 import { expect, test } from "vitest";
-import type { Comparison } from "./compare.ts";
-import { compare } from "./compare.ts";
+import { compare, type Comparison } from "./compare.ts";
 import { differenceOf } from "./difference.ts";
 import { distributionOf, weighReadings } from "./distribution.ts";
 import { figuresOf } from "./figures.ts";
-import type { Truth } from "./fixture.ts";
-import { normal, repeatsOf } from "./fixture.ts";
+import { normal, repeatsOf, type Truth } from "./fixture.ts";
 import { compareMeans, meanInterval } from "./interval.ts";
 import { metrics } from "./metrics.ts";
 import { seeded } from "./random.ts";

@@ -1,22 +1,24 @@
 /** The comparison: every metric of every subject beside the first one's, as plain data that reports, API and page show alike. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Caveat } from "./caveats.ts";
-import { caveatsOf } from "./caveats.ts";
-import type { Curve } from "./curves.ts";
-import { curvesOf } from "./curves.ts";
-import type { Difference } from "./difference.ts";
-import { differenceOf, numbersOf } from "./difference.ts";
+import { type Caveat, caveatsOf } from "./caveats.ts";
+import { type Curve, curvesOf } from "./curves.ts";
+import { type Difference, differenceOf, numbersOf } from "./difference.ts";
 import type { Distribution } from "./distribution.ts";
-import type { Figures, FigureValue } from "./figures.ts";
-import { figuresOf, metricsOf, noReading, perJoule, secondsOf } from "./figures.ts";
-import type { Interval } from "./interval.ts";
-import { meanInterval, meanOfAll } from "./interval.ts";
+import {
+  type Figures,
+  figuresOf,
+  type FigureValue,
+  metricsOf,
+  noReading,
+  perJoule,
+  secondsOf,
+} from "./figures.ts";
+import { type Interval, meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
 import type { PowerKind, RunSeries, ComparisonSubject, WorkAmount } from "./series.ts";
 import { differenceOfRanges } from "./windows.ts";
-import type { Statement } from "./words.ts";
-import { statementsOf } from "./words.ts";
+import { type Statement, statementsOf } from "./words.ts";
 
 export interface Comparison {
   readonly format: "gpulse-comparison";

@@ -1,9 +1,9 @@
 /** A metric of two subjects: how far apart, how sure, and whether that is a real difference, none, or not decided yet. */
 import type { FigureValue } from "./figures.ts";
-import type { DifferenceTest } from "./interval.ts";
 import {
   compareMeans,
   comparePairs,
+  type DifferenceTest,
   FEWEST_REPEATS,
   meanOfAll,
   repeatsNeeded,

@@ -1,14 +1,20 @@
 /** One run as numbers: a value of every metric, or why there is none. Never makes one up. */
-import type { Distribution, WeightedReadings } from "./distribution.ts";
 import {
+  type Distribution,
   distributionOf,
   GAP_DISTANCES,
   meanOf,
   usualDistance,
   weighReadings,
+  type WeightedReadings,
 } from "./distribution.ts";
-import type { Metric, SampledColumn } from "./metrics.ts";
-import { metrics, throttleColumn, throttleMetric } from "./metrics.ts";
+import {
+  type Metric,
+  metrics,
+  type SampledColumn,
+  throttleColumn,
+  throttleMetric,
+} from "./metrics.ts";
 import type { GpuSeries, RunSeries } from "./series.ts";
 
 export type FigureValue = { readonly value: number } | { readonly why: string };

@@ -3,12 +3,16 @@
  * window must be long against the time over which they do; where it is not, nothing is decided yet.
  */
 import { autocorrelationTime } from "./autocorrelation.ts";
-import type { Difference, DecisionNeeds } from "./difference.ts";
-import { differenceOf, differenceOfConstants, formatNeeds, tooSmall } from "./difference.ts";
-import type { WeightedReadings } from "./distribution.ts";
-import { usualDistance, weighReadings } from "./distribution.ts";
-import type { FigureValue } from "./figures.ts";
-import { readings } from "./figures.ts";
+import {
+  type DecisionNeeds,
+  type Difference,
+  differenceOf,
+  differenceOfConstants,
+  formatNeeds,
+  tooSmall,
+} from "./difference.ts";
+import { usualDistance, weighReadings, type WeightedReadings } from "./distribution.ts";
+import { type FigureValue, readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries } from "./series.ts";
 

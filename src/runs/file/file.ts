@@ -4,10 +4,13 @@ import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
-import type { EntryName } from "../../formats/run/archive.ts";
-import { maxArchiveBytes, openArchive, packArchive } from "../../formats/run/archive.ts";
-import type { TraceLimits } from "../../formats/run/trace-bounds.ts";
-import { traceLimits } from "../../formats/run/trace-bounds.ts";
+import {
+  type EntryName,
+  maxArchiveBytes,
+  openArchive,
+  packArchive,
+} from "../../formats/run/archive.ts";
+import { type TraceLimits, traceLimits } from "../../formats/run/trace-bounds.ts";
 import { readTrace, writeTrace } from "../../formats/run/trace.ts";
 import type { Run, RunFile } from "../run.ts";
 import { checkRun } from "./schema.ts";

@@ -1,8 +1,7 @@
 /** Checks the parts of run.json that the program relies on; what a newer gpulse added is kept as it is. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
-import type { Run } from "../run.ts";
-import { runVersion } from "../run.ts";
+import { type Run, runVersion } from "../run.ts";
 
 const finite = v.pipe(v.number(), v.finite());
 const span = v.tuple([finite, finite]);

@@ -6,8 +6,7 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { diffSnapshots } from "../snapshot/diff.ts";
 import type { GpuReading, GpuView } from "../../machine/snapshot-gpu.ts";
-import type { Snapshot } from "../../machine/snapshot.ts";
-import { defaultThresholds } from "../../machine/snapshot.ts";
+import { defaultThresholds, type Snapshot } from "../../machine/snapshot.ts";
 import { takeSnapshot } from "../snapshot/take.ts";
 import type { ForeignProcess, RunChange, RunVerdict } from "../run.ts";
 

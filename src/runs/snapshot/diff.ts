@@ -7,13 +7,13 @@ import { compareFacts } from "./facts.ts";
 import { alignIdentities } from "./identity.ts";
 import { compareLinks } from "./link.ts";
 import { compareLoad } from "./load.ts";
-import type {
-  Snapshot,
-  SnapshotChange,
-  SnapshotDiff,
-  SnapshotThresholds,
+import {
+  defaultThresholds,
+  type Snapshot,
+  type SnapshotChange,
+  type SnapshotDiff,
+  type SnapshotThresholds,
 } from "../../machine/snapshot.ts";
-import { defaultThresholds } from "../../machine/snapshot.ts";
 
 /** What the parts of a comparison add to. */
 export interface Findings {

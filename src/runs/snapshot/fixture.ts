@@ -2,8 +2,7 @@
 import { symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
-import { gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Machine } from "../../machine/machine.ts";

@@ -1,8 +1,12 @@
 /** From a file's text to a snapshot. What is cut short, of another kind or of another version is refused in one sentence. */
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Snapshot } from "../../machine/snapshot.ts";
-import { snapshotFormat, snapshotSchema, snapshotVersion } from "../../machine/snapshot.ts";
+import {
+  type Snapshot,
+  snapshotFormat,
+  snapshotSchema,
+  snapshotVersion,
+} from "../../machine/snapshot.ts";
 
 /** A machine with 256 GPUs that all see each other is some 8 MB. */
 export const mostSnapshotBytes = 32 * 2 ** 20;

@@ -6,12 +6,10 @@ import { gpu } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { diffSnapshots } from "./diff.ts";
-import type { Tree } from "./fixture.ts";
-import { h200, machineAt, serverTree, twoH200, writeTree } from "./fixture.ts";
+import { h200, machineAt, serverTree, type Tree, twoH200, writeTree } from "./fixture.ts";
 import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";
 import { parseSnapshot } from "./parse.ts";
-import type { SnapshotInput } from "./take.ts";
-import { takeSnapshot } from "./take.ts";
+import { type SnapshotInput, takeSnapshot } from "./take.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -3,19 +3,28 @@ import { readText } from "../../machine/sysfs/read.ts";
 import { readContainer, readHidden } from "../../machine/container.ts";
 import { readBoard, readNetwork, readStorage } from "../../machine/devices.ts";
 import { driverFiles } from "../../machine/driver-files.ts";
-import type { Machine } from "../../machine/machine.ts";
-import { MissingFacts, optionalFact } from "../../machine/machine.ts";
+import { type Machine, MissingFacts, optionalFact } from "../../machine/machine.ts";
 import { readKernel } from "../../machine/kernel.ts";
 import { readMemory } from "../../machine/memory.ts";
 import { readProcessor } from "../../machine/processor.ts";
 import { parseMeminfo } from "../../machine/proc.ts";
 import { readOs, readSoftware } from "../../machine/software.ts";
 import { errorCounts } from "./errors.ts";
-import type { GpuExtra, GpuView } from "../../machine/snapshot-gpu.ts";
-import { gpuFacts, gpuReadings, peersOf, processesOf } from "../../machine/snapshot-gpu.ts";
+import {
+  type GpuExtra,
+  gpuFacts,
+  gpuReadings,
+  type GpuView,
+  peersOf,
+  processesOf,
+} from "../../machine/snapshot-gpu.ts";
 import { p2pLinks } from "./p2p-links.ts";
-import type { GpuProcessReading, Snapshot } from "../../machine/snapshot.ts";
-import { snapshotFormat, snapshotVersion } from "../../machine/snapshot.ts";
+import {
+  type GpuProcessReading,
+  type Snapshot,
+  snapshotFormat,
+  snapshotVersion,
+} from "../../machine/snapshot.ts";
 
 /** What a driver's own tool or library told beside the readings. */
 export interface DriverFacts {

@@ -1,17 +1,18 @@
 /** One request to a hub and what its answer means. Never sends a frame without what the hub needs to read it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { HubClock, PushResponse } from "../../formats/frames/push-response.ts";
-import { capabilities, parsePushResponse } from "../../formats/frames/push-response.ts";
-import type { PushFrame } from "../../formats/frames/frame.ts";
-import { FrameEncoder } from "../../formats/frames/frame.ts";
-import type { Hello } from "../../formats/frames/hello.ts";
-import { encodeHello } from "../../formats/frames/hello.ts";
+import {
+  capabilities,
+  type HubClock,
+  parsePushResponse,
+  type PushResponse,
+} from "../../formats/frames/push-response.ts";
+import { FrameEncoder, type PushFrame } from "../../formats/frames/frame.ts";
+import { encodeHello, type Hello } from "../../formats/frames/hello.ts";
 import { encodeMetric } from "../../formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../../formats/frames/request.ts";
 import type { HttpClient } from "../../net/http/client.ts";
-import type { HttpResponse } from "../../net/http/request.ts";
-import { request } from "../../net/http/request.ts";
+import { type HttpResponse, request } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { DefinitionFolder } from "./definitions.ts";

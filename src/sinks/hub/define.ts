@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { labelValue } from "../../model/labels.ts";
-import { defineSink } from "../../pipeline/sink.ts";
-import type { SinkDefinition } from "../../pipeline/sink.ts";
+import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 
 const day = 86_400_000;
 export const defaultSpoolBytes = 512 * 2 ** 20;

@@ -8,11 +8,9 @@ import { makeFolderSync } from "../../base/make-folder.ts";
 import { formatError } from "../../base/error.ts";
 import { encodeDevices } from "../../formats/frames/devices.ts";
 import { hashOf } from "../../formats/frames/hash.ts";
-import type { Definition } from "../../formats/frames/layout.ts";
-import { decodeLayout, encodeLayout } from "../../formats/frames/layout.ts";
+import { decodeLayout, type Definition, encodeLayout } from "../../formats/frames/layout.ts";
 import type { Log } from "../../base/log.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { findMetric } from "../../model/catalogue/index.ts";
+import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
 

@@ -1,11 +1,13 @@
 /** A small stand-in for a hub, for this folder's tests: reads requests as a hub does and answers as a test tells it to. */
-import { createServer } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
-import type { DefinitionStore, PushRequest } from "../../formats/frames/request.ts";
-import { readRequest } from "../../formats/frames/request.ts";
+import {
+  type DefinitionStore,
+  type PushRequest,
+  readRequest,
+} from "../../formats/frames/request.ts";
 
 export interface FakeHubResponse {
   readonly status: number;

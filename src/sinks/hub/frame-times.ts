@@ -5,12 +5,10 @@
  */
 import path from "node:path";
 import { formatDuration } from "../../config/duration.ts";
-import type { HubClock } from "../../formats/frames/push-response.ts";
-import { isAccepted } from "../../formats/frames/push-response.ts";
+import { type HubClock, isAccepted } from "../../formats/frames/push-response.ts";
 import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { Log } from "../../base/log.ts";
-import type { Clock } from "../../base/clock.ts";
-import { readBootId } from "../../base/clock.ts";
+import { type Clock, readBootId } from "../../base/clock.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
 import { ClockSteps } from "./clock-steps.ts";
 

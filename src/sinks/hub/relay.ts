@@ -3,8 +3,7 @@
  * else by remote-write to the same place. What this hub has relayed once is never relayed again.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";

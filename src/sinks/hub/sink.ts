@@ -3,16 +3,14 @@
  * is let go only when the hub says that its log holds it. One request a tick, never more than one at a time.
  */
 import path from "node:path";
-import type { PushFrame } from "../../formats/frames/frame.ts";
-import { FrameDecoder, FrameEncoder } from "../../formats/frames/frame.ts";
+import { FrameDecoder, FrameEncoder, type PushFrame } from "../../formats/frames/frame.ts";
 import { ByteReader, FramesError } from "../../formats/frames/bytes.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import type { HttpClient } from "../../net/http/client.ts";
 import type { Log } from "../../base/log.ts";
 import { presence } from "../../model/presence.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { SendResult } from "../../pipeline/ship.ts";
-import { Shipper } from "../../pipeline/ship.ts";
+import { type SendResult, Shipper } from "../../pipeline/ship.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import { openSpool } from "../../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
@@ -20,8 +18,7 @@ import type { Spool } from "../../pipeline/spool/spool.ts";
 import { createSpoolError } from "../spool-error.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
-import type { FrameBatch } from "./frame-times.ts";
-import { FrameTimes, isStampedHere } from "./frame-times.ts";
+import { type FrameBatch, FrameTimes, isStampedHere } from "./frame-times.ts";
 
 export interface HubSinkOptions {
   /** In logs and self-metrics; no secret in it. */

@@ -1,8 +1,7 @@
 /** `influxdb://…` and `influxdbs://…`: points to InfluxDB by its line protocol, over its first or second write API. */
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
-import type { SinkDefinition } from "../../pipeline/sink.ts";
-import { defineSink } from "../../pipeline/sink.ts";
+import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { pairs } from "../samples-options.ts";
 import { presets } from "./names.ts";
 

@@ -5,8 +5,13 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
-import type { ReceiverResponse, Receiver, ReceivedRequest } from "../fixture.ts";
-import { sinkContextIn, startReceiver } from "../fixture.ts";
+import {
+  type ReceivedRequest,
+  type Receiver,
+  type ReceiverResponse,
+  sinkContextIn,
+  startReceiver,
+} from "../fixture.ts";
 import { openSink } from "../open.ts";
 import { InfluxLineWriter } from "./lines.ts";
 import type { Preset } from "./names.ts";

@@ -5,13 +5,11 @@
 import { fieldHead, floatText, lineHead, quotedText } from "../../formats/influx/encode.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { InfluxNaming, InfluxField } from "./names.ts";
-import { resolveInfluxField } from "./names.ts";
+import { type InfluxField, type InfluxNaming, resolveInfluxField } from "./names.ts";
 
 interface Field {
   readonly slot: number;

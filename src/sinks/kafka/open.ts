@@ -1,10 +1,8 @@
 /** Looks whether the cluster and its topic are there before the first frame, and opens the sink. */
 import { GpulseError } from "../../base/error.ts";
 import { loadClient } from "../../net/kafka/client.ts";
-import type { ClusterOptions } from "../../net/kafka/options.ts";
-import { targetOf } from "../../net/kafka/options.ts";
-import type { Compression } from "../../net/kafka/producer.ts";
-import { KafkaProducer } from "../../net/kafka/producer.ts";
+import { type ClusterOptions, targetOf } from "../../net/kafka/options.ts";
+import { type Compression, KafkaProducer } from "../../net/kafka/producer.ts";
 import { prepareTopics } from "../../net/kafka/topic.ts";
 import { canWriteZstd } from "../../net/kafka/zstd.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";

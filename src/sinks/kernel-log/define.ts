@@ -1,11 +1,13 @@
 /** Where the kernel's lines about GPUs can go, each declared once, by the URL it is named by. */
 import type { GenericSchema, InferOutput } from "valibot";
 import * as v from "valibot";
-import type { Component, ComponentDefinition } from "../../config/component.ts";
-import { parseComponent } from "../../config/component.ts";
+import {
+  type Component,
+  type ComponentDefinition,
+  parseComponent,
+} from "../../config/component.ts";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
-import type { SecretSources } from "../../config/secrets.ts";
-import { fillSecrets } from "../../config/secrets.ts";
+import { fillSecrets, type SecretSources } from "../../config/secrets.ts";
 import { httpOptions, pairs } from "../samples-options.ts";
 import { defaultKmsg } from "../../machine/kernel-log/access.ts";
 import { lineVendors } from "../../machine/kernel-log/classify.ts";

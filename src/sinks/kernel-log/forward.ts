@@ -1,8 +1,7 @@
 /** The kernel's lines about GPUs from its log to where they are wanted, and what there is to say of that. */
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import { classify } from "../../machine/kernel-log/classify.ts";
-import type { LineVendor } from "../../machine/kernel-log/classify.ts";
+import { classify, type LineVendor } from "../../machine/kernel-log/classify.ts";
 import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
 import { KernelLogFrames } from "./frames.ts";
 import { KernelLogReader } from "../../machine/kernel-log/reader.ts";

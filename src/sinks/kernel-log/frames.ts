@@ -1,11 +1,9 @@
 /** What the forwarding of the kernel's lines says of itself, as a frame. */
 import { self } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { LineVendor } from "../../machine/kernel-log/classify.ts";
-import { lineVendors } from "../../machine/kernel-log/classify.ts";
+import { type LineVendor, lineVendors } from "../../machine/kernel-log/classify.ts";
 import type { KernelLineSenderStats } from "./sender.ts";
 
 const outcomes = ["sent", "refused", "dropped"] as const;

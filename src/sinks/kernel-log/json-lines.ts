@@ -2,8 +2,7 @@
 import { appendFile } from "node:fs/promises";
 import { formatError, systemCode } from "../../base/error.ts";
 import type { PostResult } from "../request-batch.ts";
-import type { KernelLine, LineTarget } from "./line.ts";
-import { detailsOf } from "./line.ts";
+import { detailsOf, type KernelLine, type LineTarget } from "./line.ts";
 
 export function jsonLine(line: KernelLine): string {
   const { host, vendor, level, text, timeNs } = line;

@@ -5,11 +5,9 @@
  *
  * A label makes a stream, so labels are few: which GPU and which error is structured metadata. Times of a stream go up.
  */
-import type { SamplesPosterOptions } from "../post.ts";
-import { SamplesPoster } from "../post.ts";
+import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
 import type { PostResult } from "../request-batch.ts";
-import type { KernelLine, LineTarget } from "./line.ts";
-import { detailsOf } from "./line.ts";
+import { detailsOf, type KernelLine, type LineTarget } from "./line.ts";
 
 export interface LokiOptions extends SamplesPosterOptions {
   readonly shown: string;

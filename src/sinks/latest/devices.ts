@@ -1,11 +1,8 @@
 /** The newest frames seen device by device: what the page, `/stats` and doctor show. Absent readings keep their reason. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceKey } from "../../model/device.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelValue } from "../../model/labels.ts";
-import type { AbsenceReason } from "../../model/presence.ts";
-import { presence, presenceNames } from "../../model/presence.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
+import { type LabelSet, labelValue } from "../../model/labels.ts";
+import { type AbsenceReason, presence, presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 
 export interface DeviceReading {

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { LatestFrames } from "./latest.ts";
 

@@ -1,8 +1,7 @@
 /** `mqtt://HOST:1883/PREFIX` and `mqtts://…`: readings to an MQTT broker, for Home Assistant to find by itself. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
-import type { SinkDefinition } from "../../pipeline/sink.ts";
-import { defineSink } from "../../pipeline/sink.ts";
+import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 
 export const mqttOptions = v.strictObject({
   address: v.pipe(

@@ -10,8 +10,11 @@ import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import { presence } from "../../model/presence.ts";
 import { labelValue } from "../../model/labels.ts";
-import type { BrokerAddress } from "../../net/mqtt/connection.ts";
-import { BrokerRefusedError, MqttConnection } from "../../net/mqtt/connection.ts";
+import {
+  type BrokerAddress,
+  BrokerRefusedError,
+  MqttConnection,
+} from "../../net/mqtt/connection.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 import { announce } from "./discovery.ts";
 

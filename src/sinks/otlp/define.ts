@@ -1,7 +1,6 @@
 /** `otlp+http://…` and `otlp+https://…`: metrics to an OpenTelemetry collector, or whatever takes OTLP over HTTP. */
 import * as v from "valibot";
-import type { SinkDefinition } from "../../pipeline/sink.ts";
-import { defineSink } from "../../pipeline/sink.ts";
+import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";
 
 // A histogram's series must stay together: lanes would part them.

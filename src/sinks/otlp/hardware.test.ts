@@ -6,8 +6,7 @@ import { exportOf } from "../../formats/otlp/encode/model.ts";
 import { metadataOf } from "../../formats/samples/frame-metadata.ts";
 import { batchOf } from "../../formats/samples/text-fixture.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { HardwareNames } from "./hardware.ts";
 
 const of = (name: string, more: Record<string, string> = {}): LabelSet =>

@@ -4,12 +4,9 @@
  */
 import { otelSeries } from "../../formats/compat/otel.ts";
 import type { ExportMetric, ExportPoint, ExportResource } from "../../formats/otlp/encode/model.ts";
-import { findMetric, gpu } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device, Vendor } from "../../model/device.ts";
-import { deviceKey } from "../../model/device.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
+import { findMetric, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type Device, deviceKey, type Vendor } from "../../model/device.ts";
+import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 
 const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
 const maxGpus = 100_000;

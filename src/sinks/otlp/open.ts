@@ -1,12 +1,12 @@
 /** Opens an OTLP sink from its options. */
 import type { Sink, SinkContext } from "../../pipeline/sink.ts";
 import { compileRule } from "../../formats/relabel/rule.ts";
-import type { SamplesOptions } from "../samples-options.ts";
 import {
   bareUrl,
   httpConfigOf,
   labelsOf,
   rulesOf,
+  type SamplesOptions,
   sinkOptionsOf,
   targetOf,
 } from "../samples-options.ts";

@@ -10,8 +10,7 @@ import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import type { Receiver, ReceivedRequest } from "../fixture.ts";
-import { sinkContextIn, startReceiver } from "../fixture.ts";
+import { type ReceivedRequest, type Receiver, sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
 
 let dir: string;

@@ -7,8 +7,7 @@ import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { readPartialSuccess } from "../../formats/otlp/encode/partial-success.ts";
 import type { Families } from "../families.ts";
 import type { Post } from "../request-batch.ts";
-import type { SamplesPosterOptions } from "../post.ts";
-import { SamplesPoster } from "../post.ts";
+import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
 import type { HardwareNames } from "./hardware.ts";
 

@@ -1,7 +1,6 @@
 /** `remote-write+http://…` and `remote-write+https://…`: samples to whatever takes Prometheus's remote-write. */
 import * as v from "valibot";
-import type { SinkDefinition } from "../../pipeline/sink.ts";
-import { defineSink } from "../../pipeline/sink.ts";
+import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";
 
 const define = (scheme: "http" | "https"): SinkDefinition =>

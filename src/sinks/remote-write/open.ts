@@ -4,13 +4,13 @@ import type { Sink, SinkContext } from "../../pipeline/sink.ts";
 import { compileRule } from "../../formats/relabel/rule.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { RemoteWriteConfig } from "../../sources/scrape/config/types.ts";
-import type { SamplesOptions } from "../samples-options.ts";
 import {
   bareUrl,
   folderOf,
   httpConfigOf,
   labelsOf,
   rulesOf,
+  type SamplesOptions,
   sinkOptionsOf,
   targetOf,
 } from "../samples-options.ts";

@@ -11,9 +11,8 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import type { Receiver, ReceivedRequest } from "../fixture.ts";
+import { type ReceivedRequest, type Receiver, sinkContextIn, startReceiver } from "../fixture.ts";
 import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
-import { sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
 
 let dir: string;

@@ -7,8 +7,7 @@ import type { HttpResponse } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { Families } from "../families.ts";
 import type { Post, PostResult } from "../request-batch.ts";
-import type { SamplesPosterOptions } from "../post.ts";
-import { SamplesPoster } from "../post.ts";
+import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
 
 const headersOf = {

@@ -1,14 +1,12 @@
 /** What the channels of one card are made from: its folder, what lies in it, its sensors and its metrics table. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
-import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
-import { readHwmon } from "../../machine/sysfs/hwmon.ts";
+import { type HwmonChannel, readHwmon } from "../../machine/sysfs/hwmon.ts";
 import { findSlotPort } from "../../machine/sysfs/pci.ts";
 import { listDir, readSensor } from "../../machine/sysfs/read.ts";
 import { failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
-import type { AmdFamily } from "./family.ts";
-import { familyOf } from "./family.ts";
+import { type AmdFamily, familyOf } from "./family.ts";
 import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
 import type { MetricsFile } from "./metrics-file.ts";
 

@@ -2,10 +2,8 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { CardChannel } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
-import type { AmdCardContext } from "./card-context.ts";
-import { fromTable } from "./card-context.ts";
+import { type CardChannel, oncePerTick } from "../cards.ts";
+import { type AmdCardContext, fromTable } from "./card-context.ts";
 import { parseBadPages, parseErrorCounts } from "./parse.ts";
 
 /** The memory controller: its errors are what other vendors call ECC errors. */

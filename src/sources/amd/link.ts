@@ -8,8 +8,7 @@ import {
 } from "../../machine/sysfs/pci.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
-import type { AmdCardContext } from "./card-context.ts";
-import { fromFile, fromTable } from "./card-context.ts";
+import { type AmdCardContext, fromFile, fromTable } from "./card-context.ts";
 import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
 import type { PcieBandwidth } from "./pcie-bandwidth.ts";

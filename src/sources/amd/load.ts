@@ -4,8 +4,7 @@ import { readSensor } from "../../machine/sysfs/read.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
 import { atMost } from "../checks.ts";
-import type { AmdCardContext } from "./card-context.ts";
-import { fromFile, fromTable } from "./card-context.ts";
+import { type AmdCardContext, fromFile, fromTable } from "./card-context.ts";
 
 /** The percent files before the table: on APUs the table's unit differs by chip, and some firmware says 100 when idle. */
 export function loadChannels(bench: AmdCardContext): readonly CardChannel[] {

@@ -1,19 +1,15 @@
 /** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Log } from "../../base/log.ts";
-import type { Device } from "../../model/device.ts";
-import { fallbackUuid } from "../../model/device.ts";
+import { type Device, fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import type { DrmCard } from "../../machine/sysfs/drm.ts";
-import { findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
+import { type DrmCard, findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { present } from "../../machine/sysfs/read-result.ts";
-import type { Card, CardChannel, CardSeries } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
+import { present, type ReadResult } from "../../machine/sysfs/read-result.ts";
+import { type Card, type CardChannel, type CardSeries, oncePerTick } from "../cards.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { openCardContext } from "./card-context.ts";
 import { amdVendorId, familyOf } from "./family.ts";
@@ -38,8 +34,7 @@ import {
 } from "./sensors.ts";
 import { seriesOf } from "./tools/machine.ts";
 import type { ToolCard } from "./tools/tool-card.ts";
-import type { CardUsersScan } from "./users.ts";
-import { CardUsers } from "./users.ts";
+import { CardUsers, type CardUsersScan } from "./users.ts";
 
 export interface AmdMachineOptions extends AmdOptions {
   readonly sysfs: string;

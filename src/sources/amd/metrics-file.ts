@@ -1,12 +1,10 @@
 /** Reads a card's gpu_metrics at most once a tick, and keeps the reading before for what only a difference tells. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readBytes } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { present } from "../../machine/sysfs/read-result.ts";
+import { present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { oncePerTick } from "../cards.ts";
 import { decodeGpuMetrics } from "./gpu-metrics/decode.ts";
-import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
-import { interpretGpuMetrics } from "./gpu-metrics/interpret.ts";
+import { interpretGpuMetrics, type MetricsReadings } from "./gpu-metrics/interpret.ts";
 
 /** Twice the largest known table. */
 const mostBytes = 8_192;

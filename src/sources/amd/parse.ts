@@ -1,7 +1,6 @@
 /** The text files of amdgpu. Pure: text in, numbers or an absence out. */
 import { isAllOnes } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import { failed, present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
 
 /**
  * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one

@@ -4,10 +4,8 @@
  */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReadResult } from "../../machine/sysfs/read-result.ts";
-import type { PcieTraffic } from "./parse.ts";
-import { parsePcieBandwidth } from "./parse.ts";
+import { failed, mapReadResult, type ReadResult } from "../../machine/sysfs/read-result.ts";
+import { parsePcieBandwidth, type PcieTraffic } from "./parse.ts";
 
 /** Older than this a result is not the traffic of now. */
 const freshForMs = 30_000;

@@ -2,12 +2,10 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { asleep, failed, present } from "../../machine/sysfs/read-result.ts";
+import { asleep, failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
 import { unlessZero } from "../checks.ts";
-import type { AmdCardContext } from "./card-context.ts";
-import { fromHwmon, fromTable } from "./card-context.ts";
+import { type AmdCardContext, fromHwmon, fromTable } from "./card-context.ts";
 import { parseHighestClock } from "./parse.ts";
 
 const sensorOfLabel: Readonly<Record<string, string>> = {

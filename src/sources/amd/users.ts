@@ -1,8 +1,7 @@
 /** Who is on each AMD card: open graphics files, and what ROCm's kernel side tells of compute programs. */
 import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
 import type { DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
-import type { DrmProcessShare } from "../../machine/owners/fdinfo-share.ts";
-import { busiest, EngineShares } from "../../machine/owners/fdinfo-share.ts";
+import { busiest, type DrmProcessShare, EngineShares } from "../../machine/owners/fdinfo-share.ts";
 import type { KfdNode, KfdProcess } from "./kfd.ts";
 
 export interface CardUsersScan {

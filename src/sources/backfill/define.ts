@@ -1,8 +1,7 @@
 /** `prometheus+http://…` and `influxdb+http://…`: what another engine has kept, as frames, to fill a lake or anything else with. */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
-import type { SourceDefinition } from "../source.ts";
-import { defineSource } from "../source.ts";
+import { defineSource, type SourceDefinition } from "../source.ts";
 
 const instantTakes = "an instant such as 2026-01-31 or 2026-01-31T12:00:00Z";
 const instant = (description: string) =>

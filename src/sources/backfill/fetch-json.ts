@@ -1,7 +1,6 @@
 /** One question to an engine over HTTP, with a deadline, answered with JSON or with what to do. */
 import { GpulseError } from "../../base/error.ts";
-import type { HttpAgent } from "../../net/http/request.ts";
-import { HttpRequestError, request } from "../../net/http/request.ts";
+import { type HttpAgent, HttpRequestError, request } from "../../net/http/request.ts";
 
 export interface BackfillConnection {
   readonly agent: HttpAgent;

@@ -7,10 +7,8 @@ import { entry } from "../../model/catalogue/define.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
-import type { BackfillConnection } from "./fetch-json.ts";
-import { fetchEngineJson } from "./fetch-json.ts";
-import type { BackfillEngine, BackfillSeries } from "./source.ts";
-import { BackfillSource } from "./source.ts";
+import { type BackfillConnection, fetchEngineJson } from "./fetch-json.ts";
+import { type BackfillEngine, type BackfillSeries, BackfillSource } from "./source.ts";
 
 interface Common {
   readonly address?: string | undefined;

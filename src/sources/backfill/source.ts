@@ -3,8 +3,7 @@ import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
-import type { Layout, Series } from "../../model/layout.ts";
-import { seriesKey } from "../../model/layout.ts";
+import { type Layout, type Series, seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Emit, StreamingSource } from "../source.ts";
 

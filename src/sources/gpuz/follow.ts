@@ -2,8 +2,7 @@
  * Follows a file another program writes: its bytes from the start, then what is added. Knows a file that was cut short,
  * written over or replaced, and says so. Looks on a schedule, since change notices do not come from network shares.
  */
-import type { FileHandle } from "node:fs/promises";
-import { open, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemCode } from "../../base/error.ts";
 

@@ -6,12 +6,15 @@ import { valueOf } from "../../machine/owners/attribution.ts";
 import { containerLogFolder, PodNames } from "../../machine/owners/kubelet/pod-names.ts";
 import { parseStat } from "../../machine/owners/proc.ts";
 import { readLink, readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
+import {
+  mapReadResult,
+  present,
+  type ReadResult,
+  unsupported,
+} from "../../machine/sysfs/read-result.ts";
 import { lowestPid, parseCpuMax, parseLimit } from "./cgroup-files.ts";
 import type { FoundContainer } from "./container-walk.ts";
-import type { HostContext } from "./machine.ts";
-import { rootOf } from "./machine.ts";
+import { type HostContext, rootOf } from "./machine.ts";
 import { ticksPerSecond } from "./proc.ts";
 import { parsed, part, readProcStat } from "./processor.ts";
 import type { OptionalLabels } from "./samples.ts";

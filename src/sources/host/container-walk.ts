@@ -1,9 +1,7 @@
 /** Finds containers in the version 2 cgroup tree. Looks only where runtimes put them, and never below one that is found. */
-import type { CgroupOwner } from "../../machine/owners/cgroup.ts";
-import { parseCgroupPath } from "../../machine/owners/cgroup.ts";
+import { type CgroupOwner, parseCgroupPath } from "../../machine/owners/cgroup.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { present, unsupported } from "../../machine/sysfs/read-result.ts";
+import { present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { HostContext } from "./machine.ts";
 
 export interface FoundContainer {

@@ -1,19 +1,14 @@
 /** Containers by their version 2 cgroups: processor, memory, disk, network, limits, and how many came and went. Bounded in number. */
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { mapReadResult } from "../../machine/sysfs/read-result.ts";
+import { mapReadResult, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
-import type { ContainerFacts } from "./container-facts.ts";
-import { ContainerFactsFinder, limitOf } from "./container-facts.ts";
-import type { FoundContainer } from "./container-walk.ts";
-import { findCgroupRoot, findContainers } from "./container-walk.ts";
+import { type ContainerFacts, ContainerFactsFinder, limitOf } from "./container-facts.ts";
+import { findCgroupRoot, findContainers, type FoundContainer } from "./container-walk.ts";
 import type { HostContext } from "./machine.ts";
-import type { NetworkCounts, TrafficCounts } from "./proc.ts";
-import { parseNetDev } from "./proc.ts";
+import { type NetworkCounts, parseNetDev, type TrafficCounts } from "./proc.ts";
 import { part } from "./processor.ts";
-import type { OptionalLabels, HostFrameBuilder } from "./samples.ts";
-import { capped } from "./samples.ts";
+import { capped, type HostFrameBuilder, type OptionalLabels } from "./samples.ts";
 
 const directions = ["receive", "transmit"] as const;
 /** Read side by side: half the processor time of one after another, and no long queue before the GPUs' own reads. */

@@ -2,11 +2,9 @@
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 import type { HostContext } from "./machine.ts";
-import type { DiskCounts } from "./proc.ts";
-import { parseDiskstats } from "./proc.ts";
+import { type DiskCounts, parseDiskstats } from "./proc.ts";
 import { FactCache } from "./fact-cache.ts";
-import type { HostFrameBuilder } from "./samples.ts";
-import { capped } from "./samples.ts";
+import { capped, type HostFrameBuilder } from "./samples.ts";
 
 const mostDisks = 64;
 const physicalNames = /^(?:[hsv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+|pmem\d+)$/;

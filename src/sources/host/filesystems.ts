@@ -2,14 +2,16 @@
 import { statfs } from "node:fs/promises";
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { absenceOf, failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
-import type { HostContext } from "./machine.ts";
-import { rootOf } from "./machine.ts";
-import type { Mount } from "./proc.ts";
-import { parseMountinfo } from "./proc.ts";
-import type { HostFrameBuilder } from "./samples.ts";
-import { capped } from "./samples.ts";
+import {
+  absenceOf,
+  failed,
+  mapReadResult,
+  present,
+  type ReadResult,
+} from "../../machine/sysfs/read-result.ts";
+import { type HostContext, rootOf } from "./machine.ts";
+import { type Mount, parseMountinfo } from "./proc.ts";
+import { capped, type HostFrameBuilder } from "./samples.ts";
 
 export interface FilesystemSpace {
   readonly bsize: number;

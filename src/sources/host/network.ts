@@ -1,14 +1,11 @@
 /** Network interfaces: those with hardware behind them. Bridges, bonds and container ends would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { present, unsupported } from "../../machine/sysfs/read-result.ts";
+import { present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { HostContext } from "./machine.ts";
-import type { NetworkCounts } from "./proc.ts";
-import { parseNetDev } from "./proc.ts";
+import { type NetworkCounts, parseNetDev } from "./proc.ts";
 import { FactCache } from "./fact-cache.ts";
-import type { HostFrameBuilder } from "./samples.ts";
-import { capped } from "./samples.ts";
+import { capped, type HostFrameBuilder } from "./samples.ts";
 
 const mostInterfaces = 64;
 const virtualNames =

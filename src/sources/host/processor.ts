@@ -2,13 +2,16 @@
 import { machine as architecture } from "node:os";
 import { host } from "../../model/catalogue/index.ts";
 import { readNumber, readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { HostContext } from "./machine.ts";
-import { rootOf } from "./machine.ts";
-import type { ProcStat } from "./proc.ts";
+import {
+  failed,
+  mapReadResult,
+  present,
+  type ReadResult,
+  unsupported,
+} from "../../machine/sysfs/read-result.ts";
+import { type HostContext, rootOf } from "./machine.ts";
+import { cpuModes, parseLoad, parseProcStat, type ProcStat } from "./proc.ts";
 import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../machine/proc.ts";
-import { cpuModes, parseLoad, parseProcStat } from "./proc.ts";
 import type { HostFrameBuilder } from "./samples.ts";
 
 /** The line of interrupts alone is some 20 KB on a large machine. */

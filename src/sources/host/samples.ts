@@ -1,13 +1,9 @@
 /** A frame written as a list. The series of a machine come and go with disks and containers; while they do not, frames share one layout. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { present } from "../../machine/sysfs/read-result.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
+import { present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 
 export type OptionalLabels = Readonly<Record<string, string | undefined>>;
 

@@ -1,14 +1,11 @@
 /** The machine around the GPUs, read from /proc and /sys on three schedules. One part that fails never takes another with it. */
-import { host } from "../../model/catalogue/index.ts";
-import type { Tier } from "../../model/catalogue/index.ts";
+import { host, type Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
+import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { PolledSource } from "../source.ts";
 import { Containers } from "./containers.ts";
 import { Disks } from "./disks.ts";
-import type { ReadSpace } from "./filesystems.ts";
-import { Filesystems } from "./filesystems.ts";
+import { Filesystems, type ReadSpace } from "./filesystems.ts";
 import type { HostContext } from "./machine.ts";
 import { Network } from "./network.ts";
 import { addPressure } from "./pressure.ts";

@@ -7,8 +7,7 @@ import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { listDir, readLink, readNumber, readText } from "../../machine/sysfs/read.ts";
 import { mapReadResult } from "../../machine/sysfs/read-result.ts";
 import type { HostContext } from "./machine.ts";
-import type { HostFrameBuilder } from "./samples.ts";
-import { capped } from "./samples.ts";
+import { capped, type HostFrameBuilder } from "./samples.ts";
 
 const mostSensors = 128;
 const keptMs = 60_000;

@@ -4,13 +4,15 @@
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { DrmScan, DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
-import type { DrmProcessShare } from "../../machine/owners/fdinfo-share.ts";
-import { busiest, EngineShares, sumEngines } from "../../machine/owners/fdinfo-share.ts";
+import {
+  busiest,
+  type DrmProcessShare,
+  EngineShares,
+  sumEngines,
+} from "../../machine/owners/fdinfo-share.ts";
 import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { denied, failed, present } from "../../machine/sysfs/read-result.ts";
-import type { CardChannel } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
+import { denied, failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
+import { type CardChannel, oncePerTick } from "../cards.ts";
 
 /** xe names engines by class, i915 by word. */
 const engineNames: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 /** Awake time from counters of idle time. Pure; the first look has nothing to compare with. */
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { failed, present } from "../../machine/sysfs/read-result.ts";
+import { failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 
 /** Keeps the last two looks, so that a tick that asks twice gets the same answer. */
 export class CounterRate {

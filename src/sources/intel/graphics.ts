@@ -2,10 +2,13 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readSensor, readText } from "../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
-import type { CardChannel } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
+import {
+  mapReadResult,
+  present,
+  type ReadResult,
+  unsupported,
+} from "../../machine/sysfs/read-result.ts";
+import { type CardChannel, oncePerTick } from "../cards.ts";
 import type { CounterRates } from "./counter-rate.ts";
 import type { GraphicsPart, ThrottleFiles } from "./parts.ts";
 import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";

@@ -5,8 +5,7 @@ import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import type { DrmCard } from "../../machine/sysfs/drm.ts";
-import { findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
+import { type DrmCard, findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
 import { readHwmon } from "../../machine/sysfs/hwmon.ts";
 import {
   aerSeverities,
@@ -17,8 +16,7 @@ import {
   readSleepState,
 } from "../../machine/sysfs/pci.ts";
 import { listDir, readSensor, readText } from "../../machine/sysfs/read.ts";
-import type { Card, CardChannel, CardSeries } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
+import { type Card, type CardChannel, type CardSeries, oncePerTick } from "../cards.ts";
 import { atMost } from "../checks.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";

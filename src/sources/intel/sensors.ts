@@ -1,10 +1,13 @@
 /** Energy, power, temperatures, fans and voltage of an Intel GPU, from hwmon by label: `card` is the board, `pkg` the chip. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
-import type { ReadResult } from "../../machine/sysfs/read-result.ts";
-import { failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
-import type { CardChannel } from "../cards.ts";
-import { oncePerTick } from "../cards.ts";
+import {
+  failed,
+  mapReadResult,
+  present,
+  type ReadResult,
+} from "../../machine/sysfs/read-result.ts";
+import { type CardChannel, oncePerTick } from "../cards.ts";
 import { unlessZero } from "../checks.ts";
 import type { EnergyMeters, EnergyScope } from "./energy.ts";
 

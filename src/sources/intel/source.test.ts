@@ -4,12 +4,15 @@ import { describe, expect, test } from "vitest";
 import { arcTree, i915Tree } from "../../../test/captures/intel-card.ts";
 import { noCaptures, publicFolder } from "../../../test/captures/public.ts";
 import { frameReadings, readAll } from "../../../test/captures/readings.ts";
-import type { TreeFiles } from "../../../test/captures/tree.ts";
-import { mountCapture, temporaryFolder, writeTree } from "../../../test/captures/tree.ts";
+import {
+  mountCapture,
+  temporaryFolder,
+  type TreeFiles,
+  writeTree,
+} from "../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../base/log.ts";
-import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
+import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { parseUevent } from "../../machine/sysfs/drm.ts";
 import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { parseAerTotal, parseLinkSpeed } from "../../machine/sysfs/pci.ts";

@@ -1,9 +1,7 @@
 /** Looks whether the cluster and its topic are there, and opens the source. */
-import type { KafkaClient } from "../../net/kafka/client.ts";
-import { loadClient } from "../../net/kafka/client.ts";
+import { type KafkaClient, loadClient } from "../../net/kafka/client.ts";
 import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
-import type { ClusterOptions, KafkaTarget } from "../../net/kafka/options.ts";
-import { targetOf } from "../../net/kafka/options.ts";
+import { type ClusterOptions, type KafkaTarget, targetOf } from "../../net/kafka/options.ts";
 import { KafkaProducer } from "../../net/kafka/producer.ts";
 import { TopicReader } from "../../net/kafka/reader.ts";
 import { prepareTopics } from "../../net/kafka/topic.ts";

@@ -3,8 +3,7 @@
  * way; nothing is told to the group that was not handed on.
  */
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
-import type { MessageDecodeResult } from "../../formats/message/decode.ts";
-import { MessageDecoder } from "../../formats/message/decode.ts";
+import { MessageDecoder, type MessageDecodeResult } from "../../formats/message/decode.ts";
 import type { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
 import type { KafkaProducer } from "../../net/kafka/producer.ts";

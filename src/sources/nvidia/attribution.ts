@@ -1,10 +1,8 @@
 /** Who uses each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where asked for. */
-import type { Owner } from "../../machine/owners/attribution.ts";
-import { valueOf } from "../../machine/owners/attribution.ts";
+import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { ExtraSeries } from "./frames.ts";
 import type { ProcessReading, XidReading } from "./protocol.ts";
 

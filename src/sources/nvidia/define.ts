@@ -3,8 +3,12 @@ import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
 import type { Device } from "../../model/device.ts";
-import type { DoctorFinding, PolledSource, SourceContext } from "../source.ts";
-import { defineSource } from "../source.ts";
+import {
+  defineSource,
+  type DoctorFinding,
+  type PolledSource,
+  type SourceContext,
+} from "../source.ts";
 import type { DriverEnvironment } from "./explain.ts";
 import type { NvmlFailure } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";

@@ -1,8 +1,7 @@
 /** What `gpulse doctor` says of NVIDIA here. Looks first at files; NVML is asked only where there is a driver, with a deadline. */
 import type { DoctorFinding } from "../source.ts";
 import type { NvmlConnection } from "./connection.ts";
-import { explain } from "./explain.ts";
-import type { DriverEnvironment } from "./explain.ts";
+import { type DriverEnvironment, explain } from "./explain.ts";
 import type { WorkerResponse, NvmlInfo } from "./protocol.ts";
 
 export const openDeadlineMs = 5_000;

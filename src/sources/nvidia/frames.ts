@@ -1,16 +1,10 @@
 /** From the worker's snapshots to frames: layouts are made when the plan changes, and shared by all frames in between. */
-import { gpu } from "../../model/catalogue/index.ts";
-import type { Tier } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import { labelKey } from "../../model/labels.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
-import type { AbsenceReason } from "../../model/presence.ts";
-import { presence, presenceNames } from "../../model/presence.ts";
+import { gpu, type Tier } from "../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
+import { type AbsenceReason, presence, presenceNames } from "../../model/presence.ts";
 import type { GpuMetric, SeriesPlan, WorkerSnapshot } from "./protocol.ts";
 
 /** A series that comes and goes with events and processes, beside the planned ones. Undefined: not told. */

@@ -5,15 +5,13 @@
 import { formatError } from "../../base/error.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Log } from "../../base/log.ts";
 import type { PolledSource, SourceProcess } from "../source.ts";
 import { ownerExtras, processExtras, xidExtras } from "./attribution.ts";
 import type { NvmlConnection } from "./connection.ts";
-import type { ExtraSeries } from "./frames.ts";
-import { NvidiaFrameBuilder } from "./frames.ts";
+import { type ExtraSeries, NvidiaFrameBuilder } from "./frames.ts";
 import type {
   WorkerResponse,
   ProcessUsage,

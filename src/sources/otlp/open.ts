@@ -9,8 +9,13 @@ import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { BatchTooLargeError } from "../../formats/samples/limits.ts";
 import type { Log } from "../../base/log.ts";
-import type { HttpReply, ListeningOptions, ReceivedBatch } from "../listening.ts";
-import { ListeningSource, RequestRejectedError } from "../listening.ts";
+import {
+  type HttpReply,
+  type ListeningOptions,
+  ListeningSource,
+  type ReceivedBatch,
+  RequestRejectedError,
+} from "../listening.ts";
 
 type Address = Pick<ListeningOptions, "host" | "port" | "token" | "maxBodyBytes" | "maxHeldBytes">;
 

@@ -8,8 +8,7 @@ import type { FileInfo, FileStore } from "../../net/objects/store.ts";
 import { parsePath } from "../../lake/names.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceContext, StreamingSource } from "../source.ts";
-import type { LakeReadOptions } from "./source.ts";
-import { LakeSource } from "./source.ts";
+import { type LakeReadOptions, LakeSource } from "./source.ts";
 
 export interface ObjectOptions extends LakeReadOptions {
   readonly "gpu-name"?: string | undefined;

@@ -3,8 +3,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
-import type { LakeReadOptions } from "./source.ts";
-import { LakeSource } from "./source.ts";
+import { type LakeReadOptions, LakeSource } from "./source.ts";
 
 export async function openParquetSource(
   given: string | undefined,

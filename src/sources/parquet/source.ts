@@ -3,10 +3,8 @@
  * each GPU's rows in their order. Never emits a row that a merge has replaced.
  */
 import { GpulseError } from "../../base/error.ts";
-import type { FileInfo, FileStore } from "../../net/objects/store.ts";
-import { FileStoreError } from "../../net/objects/store.ts";
-import type { ParquetFile } from "../../lake/decode.ts";
-import { LakeFileError, openFile } from "../../lake/decode.ts";
+import { type FileInfo, type FileStore, FileStoreError } from "../../net/objects/store.ts";
+import { LakeFileError, openFile, type ParquetFile } from "../../lake/decode.ts";
 import { listLake } from "../../lake/files.ts";
 import { FrameRebuilder } from "../../lake/frames.ts";
 import { joinRows, sortRows } from "../../lake/order.ts";

@@ -6,8 +6,12 @@ import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { BatchTooLargeError } from "../../formats/samples/limits.ts";
 import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../base/log.ts";
-import type { ListeningOptions, ReceivedBatch } from "../listening.ts";
-import { ListeningSource, RequestRejectedError } from "../listening.ts";
+import {
+  type ListeningOptions,
+  ListeningSource,
+  type ReceivedBatch,
+  RequestRejectedError,
+} from "../listening.ts";
 
 type Address = Pick<ListeningOptions, "host" | "port" | "token" | "maxBodyBytes" | "maxHeldBytes">;
 

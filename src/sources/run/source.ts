@@ -3,16 +3,12 @@ import { readFile } from "node:fs/promises";
 import * as v from "valibot";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { openArchive } from "../../formats/run/archive.ts";
-import type { RunTrace } from "../../formats/run/trace.ts";
-import { readTrace } from "../../formats/run/trace.ts";
+import { readTrace, type RunTrace } from "../../formats/run/trace.ts";
 import { seriesOf } from "../../model/columns.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
-import type { Frame } from "../../model/frame.ts";
-import { FrameWriter } from "../../model/frame.ts";
-import type { Layout } from "../../model/layout.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import type { Emit, StreamingSource } from "../source.ts";
 
 interface RunReadings {

@@ -4,8 +4,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import { configKey, seriesKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 import type { DiscoveredGroup } from "./discovery/group.ts";
-import type { LoopSettings, ScrapeContext } from "./loop/loop.ts";
-import { ScrapeLoop } from "./loop/loop.ts";
+import { type LoopSettings, type ScrapeContext, ScrapeLoop } from "./loop/loop.ts";
 import { populateTarget } from "./targets/populate.ts";
 import { Target } from "./targets/target.ts";
 

@@ -1,11 +1,9 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test, vi } from "vitest";
-import type { Log } from "../../base/log.ts";
-import { silentLog } from "../../base/log.ts";
+import { type Log, silentLog } from "../../base/log.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 import { batchText, noDiscovery, noLimits, scrapeConfig } from "./fixture.ts";
 import { Scraper } from "./scraper.ts";

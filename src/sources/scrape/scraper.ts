@@ -1,8 +1,7 @@
 /** All scraping: a pool per job, fed by discoveries that jobs may share. A new configuration changes what it changes and no more. */
 import { configKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
-import type { DiscoveryContext } from "./discovery/discovery.ts";
-import { planDiscoveries } from "./discovery/discovery.ts";
+import { type DiscoveryContext, planDiscoveries } from "./discovery/discovery.ts";
 import type { DiscoveredGroup, Discovery } from "./discovery/group.ts";
 import { StaleSeriesQueue } from "./loop/stale-series-queue.ts";
 import type { ScrapeLoop, ScrapeContext } from "./loop/loop.ts";

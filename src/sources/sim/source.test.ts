@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { catalogue, identityLabels } from "../../model/catalogue/index.ts";
-import type { Tier } from "../../model/catalogue/index.ts";
+import { catalogue, identityLabels, type Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { seriesKey } from "../../model/layout.ts";

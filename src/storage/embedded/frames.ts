@@ -7,8 +7,7 @@ import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Appender } from "./append.ts";
-import { refusedByLimit } from "./append.ts";
+import { type Appender, refusedByLimit } from "./append.ts";
 import type { AppendResult } from "./options.ts";
 
 interface LayoutRefs {

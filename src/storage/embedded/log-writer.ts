@@ -2,8 +2,13 @@
 import type { LabelSet } from "../../model/labels.ts";
 import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
-import type { WalSampleColumns } from "./wal/records.ts";
-import { samplesBound, seriesBound, writeSamples, writeSeries } from "./wal/records.ts";
+import {
+  samplesBound,
+  seriesBound,
+  type WalSampleColumns,
+  writeSamples,
+  writeSeries,
+} from "./wal/records.ts";
 
 export class LogWriter {
   readonly #wal: WriteAheadLog;

@@ -1,6 +1,5 @@
 /** Finds one sample of one series, wherever it is kept: what decides between a duplicate, a conflict and a late sample. */
-import { SeriesPieces } from "./column-source.ts";
-import type { ColumnSource } from "./column-source.ts";
+import { type ColumnSource, SeriesPieces } from "./column-source.ts";
 import { ColumnBuffer } from "./merge.ts";
 
 interface Collecting extends ColumnSource {

@@ -23,8 +23,7 @@ import {
 } from "./retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
 import { reopenBlock } from "./start.ts";
-import type { StoreState } from "./state.ts";
-import { blockFile, changeState } from "./state.ts";
+import { blockFile, changeState, type StoreState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
 /** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */

@@ -3,12 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey, labelSet } from "../../model/labels.ts";
+import { labelKey, type LabelSet, labelSet } from "../../model/labels.ts";
 import { silentLog } from "../../base/log.ts";
 import { isStale, staleHigh, staleLow } from "../../model/stale.ts";
-import type { Store } from "./store.ts";
-import { openStore } from "./store.ts";
+import { openStore, type Store } from "./store.ts";
 
 const folders: string[] = [];
 afterEach(() => {

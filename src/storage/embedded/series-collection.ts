@@ -3,8 +3,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkFile, SeriesLog } from "./files/series-log.ts";
 import { LabelIndex } from "./index/index.ts";
-import type { StoreState } from "./state.ts";
-import { changeState, seriesFile } from "./state.ts";
+import { changeState, seriesFile, type StoreState } from "./state.ts";
 
 /** Some 20 ms of work. */
 const perSlice = 10_000;

@@ -8,15 +8,14 @@ import { makeFolderSync } from "../../base/make-folder.ts";
 import { formatError, systemCode } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { appendAll, newTally } from "./append.ts";
-import type { BlockContext } from "./blocks/block.ts";
-import { Block } from "./blocks/block.ts";
+import { Block, type BlockContext } from "./blocks/block.ts";
 import { BlockDamagedError } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
 import { DiskFailures, isDiskFull } from "./failures.ts";
-import type { Manifest } from "./files/manifest.ts";
 import {
   emptyManifest,
   loadTombstone,
+  type Manifest,
   newStoreId,
   readManifest,
   writeManifest,
@@ -26,12 +25,16 @@ import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
 import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
-import type { StartReport, StoreOptions } from "./options.ts";
-import { defaultLimits, defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import {
+  defaultLimits,
+  defaultRemovalGraceMs,
+  defaultSegmentBytes,
+  type StartReport,
+  type StoreOptions,
+} from "./options.ts";
 import { SeriesBudget } from "./series-budget.ts";
 import { removeLeftover } from "../../base/state/atomic.ts";
 import { TrustedClock } from "../../base/state/trusted-clock.ts";
-import type { StoreState } from "./state.ts";
 import {
   assignTombstones,
   blockCheck,
@@ -39,6 +42,7 @@ import {
   blocksFolder,
   newestSampleMs,
   seriesFile,
+  type StoreState,
   walFolder,
   writeStateIfChanged,
 } from "./state.ts";

@@ -6,8 +6,13 @@ import type { Tombstone } from "./column-source.ts";
 import { footerBytes, writeFooter } from "./blocks/format.ts";
 import type { DiskFailures } from "./failures.ts";
 import type { SeriesLog } from "./files/series-log.ts";
-import type { Manifest } from "./files/manifest.ts";
-import { formatVersion, readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
+import {
+  formatVersion,
+  type Manifest,
+  readManifest,
+  storeTombstone,
+  writeManifest,
+} from "./files/manifest.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";

@@ -1,7 +1,6 @@
 /** Where a store elsewhere is and how it is asked: its URL taken apart. Secrets leave the URL here and are never shown. */
 import { GpulseError } from "../../base/error.ts";
-import type { HttpClientConfig } from "../../net/http/auth-config.ts";
-import { plainHttpClient } from "../../net/http/auth-config.ts";
+import { type HttpClientConfig, plainHttpClient } from "../../net/http/auth-config.ts";
 
 export const engineNames = ["prometheus", "victoria-metrics", "mimir", "thanos", "gpulse"] as const;
 export type EngineName = (typeof engineNames)[number];

@@ -1,8 +1,7 @@
 /** Samples that came as a batch, or in pieces, as the columns a select answers with. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
 import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 

@@ -1,8 +1,7 @@
 /** One engine's HTTP API: requests with its credentials, a deadline and a bound, and trouble in the words of the store. */
 import { redactCredentials } from "../../net/http/redact-credentials.ts";
-import type { HttpResponse } from "../../net/http/request.ts";
+import { HttpRequestError, type HttpResponse, request } from "../../net/http/request.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import { HttpRequestError, request } from "../../net/http/request.ts";
 import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { StoreAddress } from "./address.ts";

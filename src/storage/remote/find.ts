@@ -6,8 +6,7 @@ import { GpulseError } from "../../base/error.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { EngineName, StoreAddress } from "./address.ts";
-import type { EngineConnection } from "./connection.ts";
-import { wordsOf } from "./connection.ts";
+import { type EngineConnection, wordsOf } from "./connection.ts";
 
 export interface DetectedEngine {
   readonly name: EngineName;

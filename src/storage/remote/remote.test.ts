@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
@@ -12,8 +11,7 @@ import { labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../embedded/error.ts";
 import { parseStoreAddress } from "./address.ts";
-import type { RemoteHistory } from "./remote.ts";
-import { openRemoteHistory } from "./remote.ts";
+import { openRemoteHistory, type RemoteHistory } from "./remote.ts";
 import { addressOf } from "./schema.ts";
 
 type Answer = { status?: number; headers?: Record<string, string>; body?: string };

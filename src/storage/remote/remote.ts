@@ -3,8 +3,7 @@
  * that an answer is never older than the engine's own.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import type { FrameBatch } from "../../formats/samples/from-frame.ts";
-import { FrameSamples } from "../../formats/samples/from-frame.ts";
+import { type FrameBatch, FrameSamples } from "../../formats/samples/from-frame.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
@@ -23,8 +22,7 @@ import type { StoreAddress } from "./address.ts";
 import { labelsOf, readResponse, readResult, textsOf } from "./response.ts";
 import { clampMs, secondsText } from "./bounds.ts";
 import { EngineConnection } from "./connection.ts";
-import type { DetectedEngine } from "./find.ts";
-import { findEngine, writeHeaders } from "./find.ts";
+import { type DetectedEngine, findEngine, writeHeaders } from "./find.ts";
 import { selectRaw } from "./raw.ts";
 import { selectorText } from "./selector.ts";
 import { RemoteWriter } from "./writer.ts";

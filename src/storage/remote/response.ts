@@ -3,8 +3,7 @@
  * Prometheus gives is refused, never guessed.
  */
 import type { HttpResponse } from "../../net/http/request.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelSet } from "../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { MatrixSeries, QueryData, QueryResult, VectorSample } from "../../query/result.ts";
 import { StoreError } from "../embedded/error.ts";

@@ -4,8 +4,7 @@ import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";
-import type { StoreAddress } from "./address.ts";
-import { engineNames, parseStoreAddress } from "./address.ts";
+import { engineNames, parseStoreAddress, type StoreAddress } from "./address.ts";
 
 const optionalWithDescription = <Schema extends v.GenericSchema>(
   schema: Schema,

@@ -1,7 +1,6 @@
 /** A running agent, asked over HTTP at the interval; where it does not answer it is asked again with growing waits. */
 import { checkValue } from "../../config/check.ts";
-import { statsSchema } from "../../agent/stats/schema.ts";
-import type { GpuStats, Stats } from "../../agent/stats/schema.ts";
+import { type GpuStats, type Stats, statsSchema } from "../../agent/stats/schema.ts";
 import { formatError } from "../../base/error.ts";
 import { LiveFleet } from "../../view/live/fleet.ts";
 import type { WireDevice } from "../../view/live/protocol.ts";
@@ -9,8 +8,7 @@ import type { Device, Vendor } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { Feed, FeedEvents } from "./feed.ts";
-import { retryDelayMs } from "./feed.ts";
+import { type Feed, type FeedEvents, retryDelayMs } from "./feed.ts";
 import { PageFrames } from "./page-frames.ts";
 import type { Peer } from "./peer.ts";
 import { TaskMemory } from "./tasks.ts";

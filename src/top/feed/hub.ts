@@ -1,14 +1,17 @@
 /** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
 import { formatError } from "../../base/error.ts";
 import { streamLines } from "../../net/http/stream.ts";
-import type { WireClosed, WireDevice, WireFleet, LiveFrame } from "../../view/live/protocol.ts";
-import { SCHEMA } from "../../view/live/protocol.ts";
+import {
+  type LiveFrame,
+  SCHEMA,
+  type WireClosed,
+  type WireDevice,
+  type WireFleet,
+} from "../../view/live/protocol.ts";
 import type { GpuTask } from "../model/process.ts";
-import type { Feed, FeedEvents } from "./feed.ts";
-import { retryDelayMs } from "./feed.ts";
+import { type Feed, type FeedEvents, retryDelayMs } from "./feed.ts";
 import type { Peer } from "./peer.ts";
-import type { TaskReading } from "./tasks.ts";
-import { taskMetrics, tasksOf } from "./tasks.ts";
+import { taskMetrics, type TaskReading, tasksOf } from "./tasks.ts";
 
 /** The hub speaks at least every 1.3 s. */
 const SILENCE_MS = 6_000;

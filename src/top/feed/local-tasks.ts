@@ -1,6 +1,5 @@
 /** What this machine itself knows of a process on a GPU: user, container, parents, and when it was started. Reads /proc alone. */
-import type { Owner } from "../../machine/owners/attribution.ts";
-import { valueOf } from "../../machine/owners/attribution.ts";
+import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import { parseStat } from "../../machine/owners/proc.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import { readText } from "../../machine/sysfs/read.ts";

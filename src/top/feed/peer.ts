@@ -1,8 +1,13 @@
 /** The other end of --url: how it is asked, and whether it is an agent or a hub. */
 import type { ClientAccess } from "../../cli/command/client.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
-import type { HttpResponse, RequestOptions } from "../../net/http/request.ts";
-import { HttpAgent, request, formatUrl } from "../../net/http/request.ts";
+import {
+  formatUrl,
+  HttpAgent,
+  type HttpResponse,
+  request,
+  type RequestOptions,
+} from "../../net/http/request.ts";
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024 * 1024;

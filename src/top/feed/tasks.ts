@@ -1,7 +1,6 @@
 /** Processes and owners out of frames or out of a hub's answer. A GPU whose processes are told shows those, else its owners. */
 import type { WireDevice, WireValue } from "../../view/live/protocol.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { gpu } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presenceNames } from "../../model/presence.ts";

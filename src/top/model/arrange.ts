@@ -1,9 +1,7 @@
 /** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
-import type { Gpu } from "./gpu.ts";
-import { keyOf, severity } from "./gpu.ts";
+import { type Gpu, keyOf, severity } from "./gpu.ts";
 import type { Picture } from "./picture.ts";
-import type { GpuTask } from "./process.ts";
-import { podOf, taskName } from "./process.ts";
+import { type GpuTask, podOf, taskName } from "./process.ts";
 
 export const gpuSorts = [
   "gpu",

@@ -1,9 +1,7 @@
 /** Keeps what a feed tells, with its curves, and gives pictures of it. Time comes in as an argument. */
 import { RecentHistory } from "../../view/live/history.ts";
-import type { HistoryKey, WireFleet } from "../../view/live/protocol.ts";
-import { historyKeys } from "../../view/live/protocol.ts";
-import type { Gpu } from "./gpu.ts";
-import { gpuOf, keyOf } from "./gpu.ts";
+import { type HistoryKey, historyKeys, type WireFleet } from "../../view/live/protocol.ts";
+import { type Gpu, gpuOf, keyOf } from "./gpu.ts";
 import type { FeedUpdate, Link, Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
 

@@ -1,6 +1,11 @@
 /** A GPU as the terminal shows it: its newest row, what follows from it, and what is worth a word. Pure; absent stays absent. */
-import type { ColumnKey, WireDevice, WireRow, WireValue } from "../../view/live/protocol.ts";
-import { columnKeys } from "../../view/live/protocol.ts";
+import {
+  type ColumnKey,
+  columnKeys,
+  type WireDevice,
+  type WireRow,
+  type WireValue,
+} from "../../view/live/protocol.ts";
 import { deviceKey } from "../../model/device.ts";
 
 export type GpuState = "active" | "idle" | "asleep" | "silent" | "lost" | "unknown";

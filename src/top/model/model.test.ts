@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { tasksOf } from "../feed/tasks.ts";
 import { NOW_MS, feedStateOf, deviceOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
-import type { GpuSort, TaskSort } from "./arrange.ts";
-import { arrange } from "./arrange.ts";
+import { arrange, type GpuSort, type TaskSort } from "./arrange.ts";
 import { gpuOf, keyOf } from "./gpu.ts";
 import { treeLines } from "./process.ts";
 

@@ -1,14 +1,11 @@
 /** History as curves of several lines, each with its number and its scale. */
 import type { HistoryKey } from "../../view/live/protocol.ts";
-import type { Gpu } from "../model/gpu.ts";
-import { shortModel } from "../model/gpu.ts";
-import type { Picture } from "../model/picture.ts";
-import { isStale } from "../model/picture.ts";
+import { type Gpu, shortModel } from "../model/gpu.ts";
+import { isStale, type Picture } from "../model/picture.ts";
 import { curve, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { percent, powerOf, temperatureOf, watts } from "../text/quantity.ts";
-import type { TextRole, TextRow, TextSpan } from "../text/row.ts";
-import { fitRow, span } from "../text/row.ts";
+import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, cut, fit } from "../text/width.ts";
 
 /** Lower than this a curve tells no more than the sparkline in the table. */

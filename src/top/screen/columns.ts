@@ -1,7 +1,6 @@
 /** Which columns of a table fit, and how wide each is: what matters least goes first, what can grow takes what is left. */
 import type { Glyphs } from "../text/glyphs.ts";
-import type { TextRow, TextSpan } from "../text/row.ts";
-import { fitRow, inverted, span } from "../text/row.ts";
+import { fitRow, inverted, span, type TextRow, type TextSpan } from "../text/row.ts";
 import { fit, textWidth } from "../text/width.ts";
 
 export interface ScreenColumn<Item, Key extends string> {

@@ -1,14 +1,11 @@
 /** One GPU whole: who it is, what it reads, how old that is, its curves and who is on it. */
 import type { WireColumn, WireValue } from "../../view/live/protocol.ts";
 import { wireColumns } from "../../view/live/columns.ts";
-import type { Gpu } from "../model/gpu.ts";
-import { readColumn, throttleWord } from "../model/gpu.ts";
-import type { Picture } from "../model/picture.ts";
-import { isStale } from "../model/picture.ts";
+import { type Gpu, readColumn, throttleWord } from "../model/gpu.ts";
+import { isStale, type Picture } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, gibibytes, megahertz, memoryOf, percent, powerOf, watts } from "../text/quantity.ts";
-import type { TextRow, TextSpan } from "../text/row.ts";
-import { fitRow, span } from "../text/row.ts";
+import { fitRow, span, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import { chart, scalesOf } from "./charts.ts";
 import { stateCell } from "./gpu-table.ts";

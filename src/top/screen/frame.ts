@@ -1,11 +1,9 @@
 /** The lines round every page: where the numbers come from and how old they are, the sum of it, and the keys. */
 import type { Gpu } from "../model/gpu.ts";
-import type { Picture } from "../model/picture.ts";
-import { STALE_AFTER_MS, simulatedOf } from "../model/picture.ts";
+import { type Picture, simulatedOf, STALE_AFTER_MS } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, total } from "../text/quantity.ts";
-import type { TextRow, TextSpan } from "../text/row.ts";
-import { fitRow, rowWidth, span, spread } from "../text/row.ts";
+import { fitRow, rowWidth, span, spread, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, cut } from "../text/width.ts";
 import type { View } from "../view/view.ts";
 

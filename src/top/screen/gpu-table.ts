@@ -1,10 +1,8 @@
 /** A GPU's line in the table: bars against the card's own limits, its history, clocks and what holds it back. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import type { GpuSort } from "../model/arrange.ts";
-import type { Gpu } from "../model/gpu.ts";
-import { shortModel } from "../model/gpu.ts";
-import type { Picture } from "../model/picture.ts";
-import { isStale, severalHosts, simulatedOf } from "../model/picture.ts";
+import { type Gpu, shortModel } from "../model/gpu.ts";
+import { isStale, type Picture, severalHosts, simulatedOf } from "../model/picture.ts";
 import { bar, curve, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import {
@@ -17,11 +15,9 @@ import {
   temperatureOf,
   watts,
 } from "../text/quantity.ts";
-import type { TextRole, TextRow } from "../text/row.ts";
-import { span } from "../text/row.ts";
+import { span, type TextRole, type TextRow } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
-import type { ScreenColumn } from "./columns.ts";
-import { textCell } from "./columns.ts";
+import { type ScreenColumn, textCell } from "./columns.ts";
 
 /** Below this a bar says nothing that its number does not. */
 const LEAST_BAR = 3;

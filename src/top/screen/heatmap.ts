@@ -1,10 +1,8 @@
 /** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
 import type { WireValue } from "../../view/live/protocol.ts";
-import type { Gpu } from "../model/gpu.ts";
-import { keyOf, severity } from "../model/gpu.ts";
+import { type Gpu, keyOf, severity } from "../model/gpu.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import type { TextRole, TextRow, TextSpan } from "../text/row.ts";
-import { fitRow, span } from "../text/row.ts";
+import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import type { HeatMetric, Hit } from "../view/view.ts";
 

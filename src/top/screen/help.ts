@@ -1,7 +1,6 @@
 /** The keys, all of them. */
 import type { Glyphs } from "../text/glyphs.ts";
-import type { TextRow } from "../text/row.ts";
-import { fitRow, span } from "../text/row.ts";
+import { fitRow, span, type TextRow } from "../text/row.ts";
 import { fit } from "../text/width.ts";
 
 const keys = (glyphs: Glyphs): readonly (readonly [string, string])[] => [

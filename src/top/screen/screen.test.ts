@@ -3,8 +3,7 @@ import { Painter } from "../colour/paint.ts";
 import { NOW_MS, feedStateOf, pictureOf, taskOf, textOf } from "../fixture.ts";
 import { ascii, unicode } from "../text/glyphs.ts";
 import { textWidth } from "../text/width.ts";
-import type { View } from "../view/view.ts";
-import { firstView, topPages } from "../view/view.ts";
+import { firstView, topPages, type View } from "../view/view.ts";
 import { drawScreen } from "./screen.ts";
 
 const view = (more: Partial<View> = {}): View => ({ ...firstView, ...more });

@@ -1,13 +1,10 @@
 /** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
-import type { VisibleItems } from "../model/arrange.ts";
-import { arrange } from "../model/arrange.ts";
+import { arrange, type VisibleItems } from "../model/arrange.ts";
 import { keyOf } from "../model/gpu.ts";
 import type { Picture } from "../model/picture.ts";
-import type { GpuTask, TaskLine } from "../model/process.ts";
-import { treeLines } from "../model/process.ts";
+import { type GpuTask, type TaskLine, treeLines } from "../model/process.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import type { TextRow } from "../text/row.ts";
-import { fitRow, span } from "../text/row.ts";
+import { fitRow, span, type TextRow } from "../text/row.ts";
 import { clean } from "../text/width.ts";
 import type { Hit, View } from "../view/view.ts";
 import { tiles } from "./charts.ts";

@@ -1,9 +1,7 @@
 /** Who is on the GPUs, a line each; as a list or as a tree. */
 import type { TaskSort } from "../model/arrange.ts";
-import type { Picture } from "../model/picture.ts";
-import { severalHosts } from "../model/picture.ts";
-import type { TaskLine } from "../model/process.ts";
-import { podOf, taskName } from "../model/process.ts";
+import { type Picture, severalHosts } from "../model/picture.ts";
+import { podOf, type TaskLine, taskName } from "../model/process.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { NOT_AVAILABLE, gibibytes, percent } from "../text/quantity.ts";
 import { span } from "../text/row.ts";

@@ -1,7 +1,6 @@
 /** Bars and history curves out of characters. An absent value draws nothing: 0 has its own mark, the lowest one. */
 import type { Glyphs } from "./glyphs.ts";
-import type { TextRole, TextSpan } from "./row.ts";
-import { span } from "./row.ts";
+import { span, type TextRole, type TextSpan } from "./row.ts";
 
 /** A share of the width filled; over 1 is full, absent is blank. */
 export function bar(

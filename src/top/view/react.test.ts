@@ -2,13 +2,10 @@ import { expect, test } from "vitest";
 import { deviceKey } from "../../model/device.ts";
 import { pictureOf, taskOf } from "../fixture.ts";
 import { drawScreen } from "../screen/screen.ts";
-import type { TerminalEvent } from "../terminal/input.ts";
-import { parseInput } from "../terminal/input.ts";
+import { parseInput, type TerminalEvent } from "../terminal/input.ts";
 import { unicode } from "../text/glyphs.ts";
-import type { Reaction } from "./react.ts";
-import { react } from "./react.ts";
-import type { View } from "./view.ts";
-import { firstView } from "./view.ts";
+import { react, type Reaction } from "./react.ts";
+import { firstView, type View } from "./view.ts";
 
 const tasks = [
   taskOf(300, { startTicks: "77", ancestors: [] }),

@@ -1,13 +1,16 @@
 /** What a key or click does: the next view, and what is to be done outside. Pure; nothing is ended without a yes. */
-import type { GpuSort, TopSort, TaskSort } from "../model/arrange.ts";
-import { gpuSorts, startsDescending, taskSorts } from "../model/arrange.ts";
-import type { Gpu } from "../model/gpu.ts";
-import { keyOf } from "../model/gpu.ts";
-import type { GpuTask } from "../model/process.ts";
-import { taskName } from "../model/process.ts";
+import {
+  type GpuSort,
+  gpuSorts,
+  startsDescending,
+  type TaskSort,
+  taskSorts,
+  type TopSort,
+} from "../model/arrange.ts";
+import { type Gpu, keyOf } from "../model/gpu.ts";
+import { type GpuTask, taskName } from "../model/process.ts";
 import type { TerminalEvent } from "../terminal/input.ts";
-import type { Hit, TopPage, SignalPrompt, View } from "./view.ts";
-import { heatMetrics } from "./view.ts";
+import { heatMetrics, type Hit, type SignalPrompt, type TopPage, type View } from "./view.ts";
 
 /** What the last screen showed. */
 export interface ScreenContents {

@@ -3,8 +3,7 @@ import { gpu } from "../../model/catalogue/index.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { collectRows, seenDevices } from "./collect.ts";
 import { delivery, first, second } from "./fixture.ts";
-import type { ColumnKey, FactKey } from "./protocol.ts";
-import { columnKeys } from "./protocol.ts";
+import { type ColumnKey, columnKeys, type FactKey } from "./protocol.ts";
 
 const rowOf = (deliveries: readonly Delivery[], uuid = first.uuid, nowMs = 10_000) => {
   const wanted = [first, second]

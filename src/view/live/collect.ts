@@ -1,14 +1,19 @@
 /** The newest deliveries seen device by device, as rows for the wire. Pure; a reading nobody made keeps the reason why. */
 import type { Tier } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceKey } from "../../model/device.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { readingSpecs } from "./columns.ts";
-import type { PlannedSlot } from "./plan.ts";
-import { planLayout } from "./plan.ts";
-import type { FactKey, WireAbsence, WireRow, WireValue, WireXid } from "./protocol.ts";
-import { columnKeys, factKeys } from "./protocol.ts";
+import { planLayout, type PlannedSlot } from "./plan.ts";
+import {
+  columnKeys,
+  type FactKey,
+  factKeys,
+  type WireAbsence,
+  type WireRow,
+  type WireValue,
+  type WireXid,
+} from "./protocol.ts";
 
 export interface SeenDevice {
   readonly device: Device;

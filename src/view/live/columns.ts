@@ -1,8 +1,6 @@
 /** Which catalogue metrics the page shows, and under which key they travel. Names and units come from the catalogue alone. */
-import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { gpu } from "../../model/catalogue/index.ts";
-import type { ColumnKey, FactKey, WireColumn } from "./protocol.ts";
-import { columnKeys, factKeys } from "./protocol.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type ColumnKey, columnKeys, type FactKey, factKeys, type WireColumn } from "./protocol.ts";
 
 export interface ReadingSpec {
   readonly metric: MetricEntry;

@@ -4,8 +4,7 @@
  */
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
-import type { FleetIdentity } from "./fleet.ts";
-import { LiveFleet, HISTORY_SECONDS } from "./fleet.ts";
+import { type FleetIdentity, HISTORY_SECONDS, LiveFleet } from "./fleet.ts";
 import { readPast } from "./prime.ts";
 import { LiveStreams } from "./streams.ts";
 

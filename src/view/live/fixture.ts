@@ -1,7 +1,6 @@
 /** Small made-up deliveries for the tests of this folder: two GPUs whose readings a test chooses. */
 import type { MetricEntry, Tier } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { deviceLabels } from "../../model/device.ts";
+import { type Device, deviceLabels } from "../../model/device.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { AbsenceReason } from "../../model/presence.ts";

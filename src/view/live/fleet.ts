@@ -4,14 +4,20 @@
  */
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { DeviceRow, SeenDevice } from "./collect.ts";
-import { collectRows, seenDevices } from "./collect.ts";
+import { collectRows, type DeviceRow, type SeenDevice, seenDevices } from "./collect.ts";
 import { wireColumns } from "./columns.ts";
-import type { HistoryPoint } from "./history.ts";
-import { RecentHistory } from "./history.ts";
+import { type HistoryPoint, RecentHistory } from "./history.ts";
 import type { PastPoints } from "./prime.ts";
-import type { HistoryKey, WireDevice, WireFleet, LiveFrame } from "./protocol.ts";
-import { SCHEMA, columnKeys, factKeys, historyKeys } from "./protocol.ts";
+import {
+  columnKeys,
+  factKeys,
+  type HistoryKey,
+  historyKeys,
+  type LiveFrame,
+  SCHEMA,
+  type WireDevice,
+  type WireFleet,
+} from "./protocol.ts";
 
 /** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
 const HISTORY_POINTS_SENT = 600_000;

@@ -2,8 +2,7 @@
  * The last minutes of a few readings per device (`deviceKey`), a second apart, in a ring of fixed size. It is no store: it
  * only lets a page that is opened later show curves at once, and is filled from the store at a start. Runs in the hub and in the browser alike.
  */
-import type { HistoryKey } from "./protocol.ts";
-import { historyKeys } from "./protocol.ts";
+import { type HistoryKey, historyKeys } from "./protocol.ts";
 
 /** Kept as 16-bit steps: a curve 20 pixels high needs no more, and 2,000 devices stay below 5 MB. */
 const steps: Readonly<Record<HistoryKey, { readonly perUnit: number; readonly zeroAt: number }>> = {

@@ -3,11 +3,9 @@
  * too many to match by label every second.
  */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
-import type { ReadingSpec } from "./columns.ts";
-import { readingSpecs } from "./columns.ts";
+import { type ReadingSpec, readingSpecs } from "./columns.ts";
 
 export type SlotTarget =
   | { readonly kind: "reading"; readonly at: number }

@@ -4,8 +4,7 @@ import { labelValue } from "../../model/labels.ts";
 import type { Matcher, Queryable } from "../../model/select.ts";
 import { columnSpecs } from "./columns.ts";
 import type { HistoryPoint } from "./history.ts";
-import type { HistoryKey } from "./protocol.ts";
-import { historyKeys } from "./protocol.ts";
+import { type HistoryKey, historyKeys } from "./protocol.ts";
 
 /** By `deviceKey`, by second. */
 export type PastPoints = ReadonlyMap<string, ReadonlyMap<number, HistoryPoint>>;

@@ -1,7 +1,5 @@
-import { createServer } from "node:http";
-import type { ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { connect } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { anonymousClient } from "../../base/fair/client-key.ts";
 import { LiveStreams } from "./streams.ts";

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { spawnSync } from "node:child_process";
 
-import { runProcess } from "../../../engines/process.ts";
-import type { FinishedProcess } from "../../../engines/process.ts";
+import { type FinishedProcess, runProcess } from "../../../engines/process.ts";
 import { moduleText, terraformFolder } from "./module.ts";
 
 const OFFLINE = { TF_CLI_CONFIG_FILE: "/dev/null", CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1" };

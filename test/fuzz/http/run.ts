@@ -7,10 +7,8 @@ import { ensureBuild } from "../../../engines/program.ts";
 import { seededRandom } from "../mutate.ts";
 import type { Row } from "../table.ts";
 import { makeRequest } from "./make.ts";
-import type { RawHttpResponse, MadeRequest } from "./request.ts";
-import { send } from "./request.ts";
-import type { FuzzedServer } from "./servers.ts";
-import { startServers } from "./servers.ts";
+import { type MadeRequest, type RawHttpResponse, send } from "./request.ts";
+import { type FuzzedServer, startServers } from "./servers.ts";
 
 const usual = 110_000;
 const atATime = 8;

@@ -7,8 +7,7 @@ import path from "node:path";
 
 import { hubProgram } from "../../../engines/hub.ts";
 import { freePort } from "../../../engines/ports.ts";
-import type { RunningProcess } from "../../../engines/process.ts";
-import { runProcess, startProcess } from "../../../engines/process.ts";
+import { type RunningProcess, runProcess, startProcess } from "../../../engines/process.ts";
 import type { FuzzRoute } from "./make.ts";
 
 /** Fastify announces each server it makes; its routes are written down as they are added, whoever adds them. */

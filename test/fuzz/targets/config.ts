@@ -61,8 +61,7 @@ import { compilePattern as compileStorePattern } from "../../../src/storage/embe
 import { checkAlertTemplate } from "../../../src/formats/template/alert.ts";
 import { TemplateSet } from "../../../src/formats/template/exec.ts";
 import { TemplateError } from "../../../src/formats/template/lex.ts";
-import type { TemplateValue } from "../../../src/formats/template/value.ts";
-import { GoMap } from "../../../src/formats/template/value.ts";
+import { GoMap, type TemplateValue } from "../../../src/formats/template/value.ts";
 import { parseInput } from "../../../src/top/terminal/input.ts";
 import type { FuzzTarget } from "../contract.ts";
 

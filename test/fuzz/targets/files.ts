@@ -23,8 +23,7 @@ import { cookieOf, sessionOf } from "../../../src/hub/auth/cookie.ts";
 import { readPayload } from "../../../src/hub/events/payload.ts";
 import { parseStoredPipe } from "../../../src/hub/pipes/spec.ts";
 import { columnOf, seriesOf } from "../../../src/model/columns.ts";
-import type { ParquetFile } from "../../../src/lake/decode.ts";
-import { LakeFileError, openBytes } from "../../../src/lake/decode.ts";
+import { LakeFileError, openBytes, type ParquetFile } from "../../../src/lake/decode.ts";
 import { encodeRows } from "../../../src/lake/encode.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { labelSet } from "../../../src/model/labels.ts";
@@ -40,8 +39,11 @@ import { readTrace } from "../../../src/formats/run/trace.ts";
 import { parsePhases, parseTrace } from "../../../src/sources/sim/compare/trace.ts";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../../src/base/state/record.ts";
 import { StateMap } from "../../../src/base/state/state-map.ts";
-import type { Footer } from "../../../src/storage/embedded/blocks/format.ts";
-import { BlockDamagedError, readFooter } from "../../../src/storage/embedded/blocks/format.ts";
+import {
+  BlockDamagedError,
+  type Footer,
+  readFooter,
+} from "../../../src/storage/embedded/blocks/format.ts";
 import {
   parseDirectory,
   parsePageTable,

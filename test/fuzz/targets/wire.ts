@@ -6,8 +6,11 @@ import { decodeDevices, encodeDevices } from "../../../src/formats/frames/device
 import { devices, hello, someLayout, wireFrame } from "../../../src/formats/frames/fixture.ts";
 import { FrameEncoder } from "../../../src/formats/frames/frame.ts";
 import { decodeHello, encodeHello } from "../../../src/formats/frames/hello.ts";
-import type { LayoutDefinition } from "../../../src/formats/frames/layout.ts";
-import { decodeLayout, encodeLayout } from "../../../src/formats/frames/layout.ts";
+import {
+  decodeLayout,
+  encodeLayout,
+  type LayoutDefinition,
+} from "../../../src/formats/frames/layout.ts";
 import { decodeMetric, encodeMetric } from "../../../src/formats/frames/metric.ts";
 import { RequestWriter, readRequest, recordKind } from "../../../src/formats/frames/request.ts";
 import { LineDecoder, TooManyBadLinesError } from "../../../src/formats/influx/decode.ts";

@@ -2,11 +2,9 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Me } from "../query/me.ts";
-import { logOut, me } from "../query/me.ts";
+import { logOut, type Me, me } from "../query/me.ts";
 import { attempt } from "../ui/attempt.ts";
-import type { MenuItem } from "../ui/menu.tsx";
-import { Menu } from "../ui/menu.tsx";
+import { Menu, type MenuItem } from "../ui/menu.tsx";
 
 export type AccountDialog = "share" | "password";
 export const accountDialog = signal<AccountDialog | undefined>(undefined);

@@ -1,6 +1,5 @@
 /** Events as small marks on the time axis, each with its words for pointer and keyboard. */
-import type { TimeWindow } from "../view-state/range.ts";
-import { formatInstant } from "../view-state/range.ts";
+import { formatInstant, type TimeWindow } from "../view-state/range.ts";
 import type { ChartMark } from "./model.ts";
 
 export function Marks({ marks, window }: { marks: readonly ChartMark[]; window: TimeWindow }) {

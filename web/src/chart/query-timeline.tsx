@@ -1,15 +1,13 @@
 /** A state timeline of PromQL: each series of the answer is a row. */
 import { useMemo, useRef } from "preact/hooks";
-import type { Labels } from "../query/columns.ts";
-import { keyOf } from "../query/columns.ts";
+import { keyOf, type Labels } from "../query/columns.ts";
 import { useRange } from "../query/use-range.ts";
 import { useWidth } from "../ui/use-size.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { timeWindow } from "../view-state/time.ts";
 import type { ColourFamily } from "./model.ts";
 import { findStateSpans } from "./spans.ts";
-import type { TimelineRow } from "./state-timeline.tsx";
-import { StateTimeline } from "./state-timeline.tsx";
+import { StateTimeline, type TimelineRow } from "./state-timeline.tsx";
 
 export interface QueryTimelineProps {
   readonly title: string;

@@ -1,11 +1,9 @@
 /** States over time as bars: throttle reasons, power states, what was up. Off is empty, unread is hatched. */
 import { useId } from "preact/hooks";
 import { age } from "../format/quantity.ts";
-import type { TimeWindow } from "../view-state/range.ts";
-import { formatInstant } from "../view-state/range.ts";
+import { formatInstant, type TimeWindow } from "../view-state/range.ts";
 import type { ColourFamily } from "./model.ts";
-import type { StateSpan } from "./spans.ts";
-import { shareOn } from "./spans.ts";
+import { shareOn, type StateSpan } from "./spans.ts";
 import { TimeFrame } from "./time-frame.tsx";
 
 export interface TimelineRow {

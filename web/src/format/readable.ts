@@ -1,7 +1,6 @@
 /** A base unit in the size people read: for charts and tooltips, where values far apart meet. Never given an absent value. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import type { FormattedQuantity } from "./quantity.ts";
-import { formatFixedPoint, formatWithUnit } from "./quantity.ts";
+import { formatFixedPoint, type FormattedQuantity, formatWithUnit } from "./quantity.ts";
 
 interface Size {
   readonly unit: string;

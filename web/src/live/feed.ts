@@ -1,13 +1,16 @@
 /** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
 import { computed, signal } from "@preact/signals";
 import { RecentHistory } from "../../../src/view/live/history.ts";
-import type { HistoryKey, WireFleet, LiveFrame } from "../../../src/view/live/protocol.ts";
-import { SCHEMA, historyKeys } from "../../../src/view/live/protocol.ts";
-import type { Gpu } from "./gpu.ts";
-import { gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
-import type { LinkState } from "./link.ts";
+import {
+  type HistoryKey,
+  historyKeys,
+  type LiveFrame,
+  SCHEMA,
+  type WireFleet,
+} from "../../../src/view/live/protocol.ts";
+import { type Gpu, gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
+import { type LinkState, LiveLink } from "./link.ts";
 import { getJson } from "../query/http.ts";
-import { LiveLink } from "./link.ts";
 
 /** Beyond this without a word from the hub the numbers are no longer shown as the present. */
 const STALE_AFTER_MS = 3_000;

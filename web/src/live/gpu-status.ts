@@ -1,8 +1,7 @@
 /** What is worth a word about a GPU, and how loud. Colour is for trouble only, so the rules stand here, in one place. */
 import type { WireXid } from "../../../src/view/live/protocol.ts";
 import { age } from "../format/quantity.ts";
-import type { Gpu } from "./gpu.ts";
-import { read, temperatureMargin } from "./gpu.ts";
+import { type Gpu, read, temperatureMargin } from "./gpu.ts";
 
 export type Level = "note" | "warn" | "bad";
 

@@ -1,6 +1,11 @@
 /** A GPU as the page sees it: who it is, its newest row, and what follows from both. Pure. */
-import type { ColumnKey, WireDevice, WireRow, WireValue } from "../../../src/view/live/protocol.ts";
-import { columnKeys } from "../../../src/view/live/protocol.ts";
+import {
+  type ColumnKey,
+  columnKeys,
+  type WireDevice,
+  type WireRow,
+  type WireValue,
+} from "../../../src/view/live/protocol.ts";
 
 /** From here up a GPU counts as working; below it is a display or a daemon. */
 export const ACTIVE_FROM_RATIO = 0.05;

@@ -1,8 +1,13 @@
 /** A made-up GPU for tests: readings by name, everything else unsupported. */
-import type { ColumnKey, FactKey, WireRow, WireValue } from "../../../src/view/live/protocol.ts";
-import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
-import type { Gpu } from "./gpu.ts";
-import { gpuOf } from "./gpu.ts";
+import {
+  type ColumnKey,
+  columnKeys,
+  type FactKey,
+  factKeys,
+  type WireRow,
+  type WireValue,
+} from "../../../src/view/live/protocol.ts";
+import { type Gpu, gpuOf } from "./gpu.ts";
 
 export interface SampleGpuOptions {
   readonly index?: number;

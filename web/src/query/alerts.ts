@@ -1,7 +1,6 @@
 /** The alerts that are on now, as Prometheus tells them. A hub without rules has none. */
 import type { ActiveAlert } from "./alert.ts";
-import type { FetchState } from "./use-fetch.ts";
-import { useFetch } from "./use-fetch.ts";
+import { type FetchState, useFetch } from "./use-fetch.ts";
 import { getJson } from "./http.ts";
 
 const EVERY_MS = 10_000;

@@ -1,6 +1,13 @@
 /** PromQL against the hub's own Prometheus API. */
-import type { TimeGrid, Labels, Matrix } from "./columns.ts";
-import { appendMatrix, gridOf, matrixOf, readNumber } from "./columns.ts";
+import {
+  appendMatrix,
+  gridOf,
+  type Labels,
+  type Matrix,
+  matrixOf,
+  readNumber,
+  type TimeGrid,
+} from "./columns.ts";
 import { ApiError, getJson } from "./http.ts";
 
 /** Late samples still change the last instants: they are asked again with every refresh. */

@@ -2,8 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { fleet, gpus, hubTimeMs, liveness } from "../live/feed.ts";
-import type { Gpu } from "../live/gpu.ts";
-import { gpuId } from "../live/gpu.ts";
+import { type Gpu, gpuId } from "../live/gpu.ts";
 import { queryInstant } from "./client.ts";
 import type { Labels } from "./columns.ts";
 import { getJson } from "./http.ts";

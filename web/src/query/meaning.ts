@@ -1,6 +1,5 @@
 /** What a query's numbers are: unit and family, as far as the metric catalogue and the functions around it tell. Pure. */
-import type { MetricEntry, Unit } from "../../../src/model/catalogue/index.ts";
-import { findMetric } from "../../../src/model/catalogue/index.ts";
+import { findMetric, type MetricEntry, type Unit } from "../../../src/model/catalogue/index.ts";
 import type { ColourFamily } from "../chart/model.ts";
 
 /** Functions whose answer is a count or a time, whatever they are given. */

@@ -1,15 +1,15 @@
 /** GPUs the live feed does not carry, made from what the store has of them: scraped, or written by another program. Pure. */
-import type {
-  ColumnKey,
-  FactKey,
-  WireColumn,
-  WireDevice,
-  WireRow,
-  WireValue,
+import {
+  type ColumnKey,
+  columnKeys,
+  type FactKey,
+  factKeys,
+  type WireColumn,
+  type WireDevice,
+  type WireRow,
+  type WireValue,
 } from "../../../src/view/live/protocol.ts";
-import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
-import type { Gpu } from "../live/gpu.ts";
-import { gpuId, gpuOf } from "../live/gpu.ts";
+import { type Gpu, gpuId, gpuOf } from "../live/gpu.ts";
 import type { InstantSample } from "./client.ts";
 import type { Labels } from "./columns.ts";
 

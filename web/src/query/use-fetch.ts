@@ -2,10 +2,8 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { nowMs } from "../view-state/time.ts";
-import type { InstantResult } from "./client.ts";
-import { queryInstant } from "./client.ts";
-import type { ApiError } from "./http.ts";
-import { getJson } from "./http.ts";
+import { type InstantResult, queryInstant } from "./client.ts";
+import { type ApiError, getJson } from "./http.ts";
 import { toApiError } from "./use-range.ts";
 
 export interface FetchState<Value> {

@@ -4,8 +4,7 @@ import type { TimeWindow } from "../view-state/range.ts";
 import { stepMsFor } from "../view-state/step.ts";
 import { timeWindow } from "../view-state/time.ts";
 import { continueRange } from "./client.ts";
-import type { TimeGrid, Matrix } from "./columns.ts";
-import { gridOf } from "./columns.ts";
+import { gridOf, type Matrix, type TimeGrid } from "./columns.ts";
 import { ApiError, isAbort } from "./http.ts";
 
 /** Samples may come later than the overlap: now and then everything is asked anew. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Schema } from "./form-fields.ts";
-import { fieldsOf, parseField } from "./form-fields.ts";
+import { fieldsOf, parseField, type Schema } from "./form-fields.ts";
 
 const schema: Schema = {
   type: "object",

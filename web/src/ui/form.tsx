@@ -1,7 +1,13 @@
 /** A form made from a JSON Schema: labels, help, defaults and checks come from there, so a new setting needs no code here. */
 import { useId, useState } from "preact/hooks";
-import type { SchemaField, FormValue, Schema } from "./form-fields.ts";
-import { fieldsOf, formatFieldValue, parseField } from "./form-fields.ts";
+import {
+  fieldsOf,
+  formatFieldValue,
+  type FormValue,
+  parseField,
+  type Schema,
+  type SchemaField,
+} from "./form-fields.ts";
 
 export interface SchemaFormProps {
   readonly schema: Schema;

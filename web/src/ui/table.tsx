@@ -2,8 +2,7 @@
 import type { ComponentChild } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { density } from "../view-state/preferences.ts";
-import type { TableSort } from "./table-sort.ts";
-import { nextTableSort, sortedRows } from "./table-sort.ts";
+import { nextTableSort, sortedRows, type TableSort } from "./table-sort.ts";
 import { useRowHeight, useWindow } from "./window.ts";
 
 export interface TableColumn<Row> {

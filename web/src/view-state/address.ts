@@ -3,8 +3,7 @@
  * what was seen, and nothing of a view is kept anywhere else.
  */
 import { computed, signal } from "@preact/signals";
-import type { PageName } from "../../../src/hub/page-names.ts";
-import { pageNames } from "../../../src/hub/page-names.ts";
+import { type PageName, pageNames } from "../../../src/hub/page-names.ts";
 
 export interface Address {
   readonly page: PageName;

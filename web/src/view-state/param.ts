@@ -1,8 +1,6 @@
 /** One parameter of the view, read from and written to the address. What is at its default is left out of it. */
-import type { ReadonlySignal } from "@preact/signals";
-import { computed } from "@preact/signals";
-import type { HistoryMode } from "./address.ts";
-import { query, setParams } from "./address.ts";
+import { computed, type ReadonlySignal } from "@preact/signals";
+import { type HistoryMode, query, setParams } from "./address.ts";
 
 export interface Codec<Value> {
   /** Null where the address does not name it; what cannot be read becomes the default. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Range } from "./range.ts";
 import {
+  type Range,
   rangeBetween,
   readDuration,
   readRange,

@@ -3,11 +3,12 @@ import { computed, effect, signal } from "@preact/signals";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { query, setParams } from "./address.ts";
 import { Param, oneOf } from "./param.ts";
-import type { Range, TimeWindow } from "./range.ts";
 import {
+  type Range,
   rangeBetween,
   readRange,
   shiftRange,
+  type TimeWindow,
   windowOf,
   writeRange,
   zoomOutRange,

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../../engines/certificates.ts";
 import { freePort } from "../../../../engines/ports.ts";
 import { notificationOf, openEntries, sendBy, twoAlerts } from "../fixture.ts";
-import type { MailServer, MailServerOptions } from "./fixture.ts";
-import { startMailServer } from "./fixture.ts";
+import { type MailServer, type MailServerOptions, startMailServer } from "./fixture.ts";
 
 const authority = makeAuthority("test CA");
 const certificate = authority.issue({ commonName: "mail", names: ["127.0.0.1", "localhost"] });

@@ -1,7 +1,6 @@
 /** A real mail server on loopback for tests, with STARTTLS or TLS from the first byte, and AUTH; keeps what it was handed. */
 import type { AddressInfo } from "node:net";
-import { SMTPServer } from "smtp-server";
-import type { SMTPServerOptions } from "smtp-server";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
 export interface Mail {
   readonly from: string;

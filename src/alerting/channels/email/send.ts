@@ -10,8 +10,7 @@ import { NotifyError } from "../../route/notification.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import type { SecretText } from "../secret-text.ts";
 import { tlsOptions } from "../tls-files.ts";
-import type { SmtpLogin } from "./session.ts";
-import { sendOver } from "./session.ts";
+import { sendOver, type SmtpLogin } from "./session.ts";
 
 export interface ReadyEmail {
   readonly to: string;

@@ -3,11 +3,13 @@ import net from "node:net";
 import tls from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { NotifyError } from "../../route/notification.ts";
-import type { Connect, Packet, Publish } from "../../../net/mqtt/packets.ts";
 import {
+  type Connect,
   connectPacket,
   disconnect,
+  type Packet,
   packetType,
+  type Publish,
   publishPacket,
   readPacket,
 } from "../../../net/mqtt/packets.ts";

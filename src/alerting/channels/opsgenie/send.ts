@@ -1,8 +1,7 @@
 /** Creates, updates and closes alerts by Opsgenie's Alert API v2. The alias of an alert is the hash of the group's key. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
-import type { NotifyRequest } from "../post.ts";
-import { NotificationPoster } from "../post.ts";
+import { NotificationPoster, type NotifyRequest } from "../post.ts";
 import {
   compileAll,
   groupKeyHash,

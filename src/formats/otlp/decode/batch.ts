@@ -9,8 +9,13 @@ import { BatchBuilder } from "../../samples/builder.ts";
 import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../../samples/limits.ts";
 import { OtlpCache } from "./cache.ts";
 import { EncodedLabels } from "./labels.ts";
-import type { Attributes, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { OtlpError } from "./model.ts";
+import {
+  type Attributes,
+  OtlpError,
+  type OtlpMetric,
+  type OtlpPoint,
+  type OtlpResource,
+} from "./model.ts";
 import { metricName, plainDecimal } from "./names.ts";
 import { attributeLabels, identityLabels, targetInfo } from "./resource.ts";
 

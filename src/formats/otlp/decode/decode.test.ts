@@ -4,8 +4,7 @@ import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts
 import { isStale } from "../../../model/stale.ts";
 import { ProtoError } from "../../protobuf/reader.ts";
 import { batchLines } from "../../samples/fixture.ts";
-import type { OtlpBatch } from "./batch.ts";
-import { otlpBatch } from "./batch.ts";
+import { type OtlpBatch, otlpBatch } from "./batch.ts";
 import { keyValue, otlpProtobuf, textAttributes } from "./fixture.ts";
 import { decodeOtlpJson } from "./json.ts";
 import { OtlpError } from "./model.ts";

@@ -4,8 +4,16 @@
  */
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { textOf } from "./attributes.ts";
-import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { sortAttributes, maxDepth, OtlpError } from "./model.ts";
+import {
+  type Attributes,
+  maxDepth,
+  OtlpError,
+  type OtlpKind,
+  type OtlpMetric,
+  type OtlpPoint,
+  type OtlpResource,
+  sortAttributes,
+} from "./model.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { NamedKind } from "./names.ts";
-import { labelName, metricName, plainDecimal } from "./names.ts";
+import { labelName, metricName, type NamedKind, plainDecimal } from "./names.ts";
 
 // What Prometheus's own translator makes of the same names.
 test.each<[name: string, unit: string, kind: NamedKind, made: string]>([

@@ -10,9 +10,16 @@
 import { ProtoReader } from "../../protobuf/reader.ts";
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { readAttribute } from "./attributes.ts";
-import type { Attributes, OtlpKind, OtlpPoint } from "./model.ts";
+import {
+  type Attributes,
+  emptyPoint,
+  maxAttributes,
+  OtlpError,
+  type OtlpKind,
+  type OtlpPoint,
+  sortAttributes,
+} from "./model.ts";
 import type { OtlpCache } from "./cache.ts";
-import { emptyPoint, sortAttributes, maxAttributes, OtlpError } from "./model.ts";
 
 type MutablePoint = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
   bucketCounts: number[];

@@ -10,8 +10,16 @@ import { ProtoReader } from "../../protobuf/reader.ts";
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
 import { OtlpCache } from "./cache.ts";
 import { readAttribute } from "./attributes.ts";
-import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { sortAttributes, maxAttributes, OtlpError } from "./model.ts";
+import {
+  type Attributes,
+  maxAttributes,
+  OtlpError,
+  type OtlpKind,
+  type OtlpMetric,
+  type OtlpPoint,
+  type OtlpResource,
+  sortAttributes,
+} from "./model.ts";
 import { PointReader } from "./points.ts";
 
 const kinds = new Map<number, OtlpKind>([

@@ -1,6 +1,5 @@
 /** Puts `_bucket`, `_sum` and `_count` series of an instant together into the histogram they are of; what is not whole stays as it is. */
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelKey } from "../../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../../model/labels.ts";
 import type { MetadataLookup, ExportHistogram, NamedSample } from "./model.ts";
 
 export interface GatheredHistogram {

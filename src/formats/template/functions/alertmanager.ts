@@ -1,10 +1,16 @@
 /** The functions and the data of Alertmanager's notification templates. */
-import type { Functions } from "../builtins.ts";
-import { itemsOf } from "../builtins.ts";
+import { type Functions, itemsOf } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
 import { durationMsOf, formatTime, goDuration, goTime, millisOf } from "../time.ts";
-import type { GoObject, TemplateValue } from "../value.ts";
-import { GoMap, isList, isObject, printValue, SafeText } from "../value.ts";
+import {
+  GoMap,
+  type GoObject,
+  isList,
+  isObject,
+  printValue,
+  SafeText,
+  type TemplateValue,
+} from "../value.ts";
 import { floatOf, humanizeDuration } from "./humanize.ts";
 import { textArg, textFunctions } from "./text.ts";
 

@@ -1,9 +1,8 @@
 /** Numbers as people read them, letter for letter as Prometheus writes them. */
 import { TemplateError } from "../lex.ts";
 import { sprintf } from "../printf.ts";
-import type { TemplateValue } from "../value.ts";
+import { isObject, type TemplateValue, typeName } from "../value.ts";
 import { durationMsOf, formatTime, millisOf } from "../time.ts";
-import { isObject, typeName } from "../value.ts";
 
 const large = ["k", "M", "G", "T", "P", "E", "Z", "Y"];
 const small = ["m", "u", "n", "p", "f", "a", "z", "y"];

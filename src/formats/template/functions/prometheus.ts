@@ -3,12 +3,10 @@
  * is asked for outside, and the template runs again with it.
  */
 import { parseDurationMs } from "../../../config/duration.ts";
-import type { Functions } from "../builtins.ts";
-import { itemsOf } from "../builtins.ts";
+import { type Functions, itemsOf } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
 import { goDuration, goTime } from "../time.ts";
-import type { GoObject, TemplateValue } from "../value.ts";
-import { GoMap, isObject, printValue } from "../value.ts";
+import { GoMap, type GoObject, isObject, printValue, type TemplateValue } from "../value.ts";
 import {
   floatOf,
   humanize,

@@ -2,8 +2,7 @@
 import { RE2JS } from "re2js";
 import type { Functions } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
-import type { TemplateValue } from "../value.ts";
-import { SafeText, typeName } from "../value.ts";
+import { SafeText, type TemplateValue, typeName } from "../value.ts";
 
 export function textArg(args: readonly TemplateValue[], index: number, name: string): string {
   const value = args[index];

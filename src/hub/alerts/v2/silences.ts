@@ -2,12 +2,13 @@
 import type { FastifyInstance } from "fastify";
 import type { MatchOp } from "../../../alerting/route/matchers.ts";
 import { parseMatcher } from "../../../alerting/route/parse-matchers.ts";
-import type {
-  SilenceRequest,
-  SilenceState,
-  StoredSilence,
+import {
+  silenceNotFound,
+  type SilenceRequest,
+  type SilenceState,
+  silenceState,
+  type StoredSilence,
 } from "../../../alerting/route/silences.ts";
-import { silenceNotFound, silenceState } from "../../../alerting/route/silences.ts";
 import { GpulseError } from "../../../base/error.ts";
 import { Params } from "../../api/params.ts";
 import { parseOrBadRequest } from "./alerts.ts";

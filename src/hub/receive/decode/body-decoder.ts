@@ -5,8 +5,7 @@ import { Worker } from "node:worker_threads";
 import { limitYoungGeneration } from "../../../base/heap.ts";
 import type { AdmissionHold } from "../admission.ts";
 import { ReceiveError } from "../failure.ts";
-import type { DecodeKind, DecodeKinds } from "./decoders.ts";
-import { Decoders } from "./decoders.ts";
+import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
 import type { DecodeResult, DecodeJob } from "./thread.ts";
 
 /** Decoding so much takes some 10 ms in the worst case; agents and Prometheus send less. */

@@ -1,15 +1,17 @@
 /** Request bodies to sample batches, one decoder for each receiver. Runs on the hub's thread or on the decode worker's. */
-import { LineDecoder, TooManyBadLinesError } from "../../../formats/influx/decode.ts";
-import type { DecodedLines, LineOptions } from "../../../formats/influx/decode.ts";
-import type { OtlpBatch } from "../../../formats/otlp/decode/batch.ts";
-import { otlpBatch } from "../../../formats/otlp/decode/batch.ts";
+import {
+  type DecodedLines,
+  LineDecoder,
+  type LineOptions,
+  TooManyBadLinesError,
+} from "../../../formats/influx/decode.ts";
+import { type OtlpBatch, otlpBatch } from "../../../formats/otlp/decode/batch.ts";
 import { OtlpCache } from "../../../formats/otlp/decode/cache.ts";
 import { decodeOtlpJson } from "../../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../../formats/protobuf/reader.ts";
-import type { DecodedPush } from "../../../formats/push/decode.ts";
-import { decodePush } from "../../../formats/push/decode.ts";
+import { type DecodedPush, decodePush } from "../../../formats/push/decode.ts";
 import { decodeWriteRequestV2 } from "../../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../../formats/remote-write/decode.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";

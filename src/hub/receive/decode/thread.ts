@@ -3,10 +3,8 @@ import { parentPort } from "node:worker_threads";
 import { formatError } from "../../../base/error.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
-import type { RequestOutcome } from "../failure.ts";
-import { ReceiveError } from "../failure.ts";
-import type { DecodeKind, DecodeKinds } from "./decoders.ts";
-import { Decoders } from "./decoders.ts";
+import { ReceiveError, type RequestOutcome } from "../failure.ts";
+import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
 
 export interface DecodeJob {
   readonly kind: DecodeKind;

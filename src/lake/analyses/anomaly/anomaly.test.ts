@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../sources/sim/random.ts";
 import { Episode } from "./episode.ts";
-import type { FixtureValues } from "./fixture.ts";
-import { makeFrames, startMs, summary, watchAll } from "./fixture.ts";
+import { type FixtureValues, makeFrames, startMs, summary, watchAll } from "./fixture.ts";
 import { Peers } from "./peers.ts";
 import { AnomalySeries } from "./series.ts";
 import { kindOfWork, Measure } from "./work.ts";

@@ -1,6 +1,12 @@
 /** One GPU under watch: its readings, its blocks, its detectors and what they have told. Holds a few kilobytes, whatever it has seen. */
-import type { Anomaly, AnomalyChange, AnomalyDevice, AnomalyKind, Evidence } from "./anomaly.ts";
-import { kindFacts } from "./anomaly.ts";
+import {
+  type Anomaly,
+  type AnomalyChange,
+  type AnomalyDevice,
+  type AnomalyKind,
+  type Evidence,
+  kindFacts,
+} from "./anomaly.ts";
 import { ReadingBlocks } from "./block.ts";
 import { ClockDetector } from "./detectors/clock.ts";
 import { CoolingDetector } from "./detectors/cooling.ts";
@@ -13,8 +19,7 @@ import { StragglerDetector } from "./detectors/straggler.ts";
 import { TemperatureSpikeDetector } from "./detectors/temperature-spike.ts";
 import { Episode } from "./episode.ts";
 import type { Peers } from "./peers.ts";
-import type { PlannedDevice } from "./readings.ts";
-import { Readings } from "./readings.ts";
+import { type PlannedDevice, Readings } from "./readings.ts";
 
 /** Cards that tell no limit are measured by this, until they draw more. */
 const usualLimitWatts = 300;

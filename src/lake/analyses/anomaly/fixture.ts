@@ -1,12 +1,8 @@
 /** Streams for the tests of this folder: simulated machines in virtual time, and one made-up GPU whose readings a test chooses. */
-import { gpu } from "../../../model/catalogue/index.ts";
-import type { MetricEntry, Tier } from "../../../model/catalogue/index.ts";
-import type { Device } from "../../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
-import type { Frame } from "../../../model/frame.ts";
-import { FrameWriter } from "../../../model/frame.ts";
-import type { Layout } from "../../../model/layout.ts";
-import { LayoutBuilder } from "../../../model/layout.ts";
+import { gpu, type MetricEntry, type Tier } from "../../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
+import { type Frame, FrameWriter } from "../../../model/frame.ts";
+import { type Layout, LayoutBuilder } from "../../../model/layout.ts";
 import { tierIntervals } from "../../../pipeline/pipeline.ts";
 import { Emitter } from "../../../sources/sim/emit/emitter.ts";
 import { SimFleet } from "../../../sources/sim/fleet/fleet.ts";

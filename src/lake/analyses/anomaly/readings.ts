@@ -1,10 +1,8 @@
 /** What the detectors read of a frame, device by device. A layout is planned once; an absent reading stays absent, never its last value. */
-import { gpu } from "../../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
 import { deviceKey } from "../../../model/device.ts";
 import type { Frame } from "../../../model/frame.ts";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelValue } from "../../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { Layout, Series } from "../../../model/layout.ts";
 import { presence } from "../../../model/presence.ts";
 

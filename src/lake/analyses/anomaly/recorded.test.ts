@@ -1,8 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { loadRecording } from "../../../sources/sim/compare/load.ts";
-import type { FixtureValues } from "./fixture.ts";
-import { makeFrames, summary, watchAll } from "./fixture.ts";
+import { type FixtureValues, makeFrames, summary, watchAll } from "./fixture.ts";
 
 const captures = new URL("../../../sources/sim/captures/", import.meta.url);
 

@@ -2,10 +2,8 @@
  * Frames out of the history, in the order of their time: for a watch that starts and wants to know what was, and for asking
  * what it would have told. Only reads; holds a few minutes of samples at a time.
  */
-import { findMetric } from "../../../model/catalogue/index.ts";
-import type { Tier } from "../../../model/catalogue/index.ts";
-import type { Frame } from "../../../model/frame.ts";
-import { FrameWriter } from "../../../model/frame.ts";
+import { findMetric, type Tier } from "../../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../../model/frame.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { LayoutBuilder } from "../../../model/layout.ts";
 import type { SampleColumn, Queryable } from "../../../model/select.ts";

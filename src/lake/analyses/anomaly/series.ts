@@ -1,12 +1,8 @@
 /** Anomalies as series: 1 while one is told, ended when it is over, so that rules can alert on them. */
-import { gpu } from "../../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../../model/catalogue/index.ts";
-import type { Frame } from "../../../model/frame.ts";
-import { FrameWriter } from "../../../model/frame.ts";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelKey, labelSet } from "../../../model/labels.ts";
-import type { Layout } from "../../../model/layout.ts";
-import { LayoutBuilder } from "../../../model/layout.ts";
+import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../../model/frame.ts";
+import { labelKey, type LabelSet, labelSet } from "../../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../../model/layout.ts";
 import type { AnomalyDevice } from "./anomaly.ts";
 import type { AnomalyWatch } from "./watch.ts";
 

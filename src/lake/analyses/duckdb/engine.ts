@@ -8,8 +8,7 @@ import { GpulseError, formatError } from "../../../base/error.ts";
 import type { Analysis, AnalysisResult, ResultCell } from "../analysis.ts";
 import { duckdbDialect, textSql } from "../dialect.ts";
 import type { AnalysisSettings } from "../parameters.ts";
-import type { LakeSpan, LakeView } from "../statement.ts";
-import { analysisSql, samplesSql } from "../statement.ts";
+import { analysisSql, type LakeSpan, type LakeView, samplesSql } from "../statement.ts";
 
 export interface DuckdbOptions {
   /** Where it puts what does not fit into memory. */

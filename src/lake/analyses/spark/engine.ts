@@ -10,8 +10,7 @@ import { createInterface } from "node:readline";
 import { GpulseError } from "../../../base/error.ts";
 import type { AnalysisResult } from "../analysis.ts";
 import { resultOf } from "../duckdb/engine.ts";
-import type { SparkScript } from "./script.ts";
-import { answerMark, sparkScript } from "./script.ts";
+import { answerMark, type SparkScript, sparkScript } from "./script.ts";
 
 export interface SparkOptions {
   /** Such as `local[2]`, `yarn` or `spark://host:7077`. */

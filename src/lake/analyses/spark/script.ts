@@ -6,8 +6,7 @@ import { columns } from "../../../model/columns.ts";
 import type { Analysis } from "../analysis.ts";
 import { sparkDialect, textSql } from "../dialect.ts";
 import type { AnalysisSettings } from "../parameters.ts";
-import type { LakeSpan } from "../statement.ts";
-import { analysisSql, samplesSql } from "../statement.ts";
+import { analysisSql, type LakeSpan, samplesSql } from "../statement.ts";
 
 export interface SparkScript {
   readonly analyses: readonly Analysis[];

@@ -1,11 +1,9 @@
 /** Which container holds which device, kept fresh in the background: asked at most once in a while, one call at a time. */
 import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
-import type { Attribution } from "../attribution.ts";
-import { known, unknown } from "../attribution.ts";
+import { type Attribution, known, unknown } from "../attribution.ts";
 import { listPodResources } from "./client.ts";
-import type { AllocatedDevice } from "./pod-resources.ts";
-import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
+import { type AllocatedDevice, decodePodResources, plainDeviceId } from "./pod-resources.ts";
 
 export interface KubeletDevicesOptions {
   readonly socket: string;

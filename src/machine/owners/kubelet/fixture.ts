@@ -1,6 +1,10 @@
 /** A small kubelet for tests: writes the protobuf answer, and serves it over HTTP/2 on a unix socket as gRPC does. */
-import { createServer } from "node:http2";
-import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import {
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { rmSync } from "node:fs";
 
 export interface FakePod {

@@ -6,8 +6,15 @@ import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../../base/log.ts";
 import { listPodResources } from "./client.ts";
 import { KubeletDevices } from "./devices.ts";
-import type { FakeKubelet, Reply } from "./fixture.ts";
-import { encodePodResources, replyStatus, replyWith, startKubelet, varint } from "./fixture.ts";
+import {
+  encodePodResources,
+  type FakeKubelet,
+  type Reply,
+  replyStatus,
+  replyWith,
+  startKubelet,
+  varint,
+} from "./fixture.ts";
 import { parseLogNames, PodNames } from "./pod-names.ts";
 import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
 import { WireError } from "./protobuf.ts";

@@ -4,8 +4,7 @@
  */
 import type { FileAccess } from "../../sysfs/file-access.ts";
 import { listDir } from "../../sysfs/read.ts";
-import type { Attribution } from "../attribution.ts";
-import { known, unknown } from "../attribution.ts";
+import { type Attribution, known, unknown } from "../attribution.ts";
 
 export const containerLogFolder = "/var/log/containers";
 

@@ -1,6 +1,10 @@
 /** From the bytes of a `gpu_metrics` file to its members by name. All-ones is "not told". Pure, and never throws. */
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
+import {
+  failed,
+  present,
+  type ReadResult,
+  unsupported,
+} from "../../../machine/sysfs/read-result.ts";
 import {
   attributeNames,
   attributeTypeBytes,
@@ -8,8 +12,13 @@ import {
   gigatransfersUnit,
   parseAttribute,
 } from "./attributes.ts";
-import type { FieldName, FieldType, Member, MetricsLayout } from "./layouts.ts";
-import { metricsLayouts } from "./layouts.ts";
+import {
+  type FieldName,
+  type FieldType,
+  type Member,
+  type MetricsLayout,
+  metricsLayouts,
+} from "./layouts.ts";
 
 export interface GpuMetrics {
   readonly format: number;

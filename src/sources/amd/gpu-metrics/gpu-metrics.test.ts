@@ -4,8 +4,7 @@ import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { attributesBlob, metricsBlob } from "../../../../test/captures/metrics-blob.ts";
 import { decodeGpuMetrics, placeMembers } from "./decode.ts";
 import { EnergyStep } from "./energy.ts";
-import type { MetricsReadings } from "./interpret.ts";
-import { interpretGpuMetrics } from "./interpret.ts";
+import { interpretGpuMetrics, type MetricsReadings } from "./interpret.ts";
 import { metricsLayouts } from "./layouts.ts";
 import { isThrottled, reportableReasons, throttleOf } from "./throttle.ts";
 

@@ -4,8 +4,7 @@
  */
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
-import type { Throttle } from "./throttle.ts";
-import { throttleOf } from "./throttle.ts";
+import { type Throttle, throttleOf } from "./throttle.ts";
 
 export type MetricsSensor =
   | "edge"

@@ -2,10 +2,8 @@
  * `amd-smi metric --json` and `amd-smi static --json`. The root is a list (ROCm 6) or `{"gpu_data": [...]}` (ROCm 7). A value is a
  * number, `{"value": 6, "unit": "W"}`, "N/A" in either place, or a list of such; a whole section may be "N/A". Pure.
  */
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { failed, present } from "../../../machine/sysfs/read-result.ts";
+import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
-import type { ToolCard, ToolValue } from "./tool-card.ts";
 import {
   at,
   findJson,
@@ -14,6 +12,8 @@ import {
   plausibleValues,
   textAt,
   tidyName,
+  type ToolCard,
+  type ToolValue,
 } from "./tool-card.ts";
 
 type Row = readonly [path: string, metric: ToolValue["metric"], labels?: ToolValue["labels"]];

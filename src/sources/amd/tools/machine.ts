@@ -3,8 +3,7 @@
  * is what was said last, and absent once that is too old. The tools wake a sleeping card, which is why /sys comes first.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
-import type { Device } from "../../../model/device.ts";
-import { fallbackUuid } from "../../../model/device.ts";
+import { type Device, fallbackUuid } from "../../../model/device.ts";
 import { parsePciAddress } from "../../../machine/sysfs/pci.ts";
 import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import type { Card, CardChannel } from "../../cards.ts";

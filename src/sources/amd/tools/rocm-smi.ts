@@ -3,10 +3,16 @@
  * in case, colons and wording; they are compared in lower case without colons. Pure.
  */
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { failed, present } from "../../../machine/sysfs/read-result.ts";
-import type { ToolCard, ToolValue } from "./tool-card.ts";
-import { findJson, isRecord, isSentinel, plausibleValues, tidyName } from "./tool-card.ts";
+import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
+import {
+  findJson,
+  isRecord,
+  isSentinel,
+  plausibleValues,
+  tidyName,
+  type ToolCard,
+  type ToolValue,
+} from "./tool-card.ts";
 
 type Row = readonly [
   keys: readonly string[],

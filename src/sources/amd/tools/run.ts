@@ -3,8 +3,7 @@
  * Python and take seconds of processor time, so nothing fast may wait on them.
  */
 import { spawn } from "node:child_process";
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { absenceOf, failed, present } from "../../../machine/sysfs/read-result.ts";
+import { absenceOf, failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolRunnerOptions {
   readonly deadlineMs: number;

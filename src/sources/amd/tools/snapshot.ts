@@ -1,6 +1,5 @@
 /** Asks the tools and keeps what they said: amd-smi where it is installed, rocm-smi where it is not. */
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { failed, present } from "../../../machine/sysfs/read-result.ts";
+import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
 import type { ToolRunner } from "./run.ts";

@@ -2,8 +2,12 @@
 import { gpu } from "../../../model/catalogue/index.ts";
 import { isPlausible } from "../../../model/frame.ts";
 import { isAllOnes } from "../../../machine/sysfs/read.ts";
-import type { ReadResult } from "../../../machine/sysfs/read-result.ts";
-import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
+import {
+  failed,
+  present,
+  type ReadResult,
+  unsupported,
+} from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolValue {
   readonly metric: keyof typeof gpu;

@@ -11,8 +11,7 @@ import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { ToolMachine } from "./machine.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
 import { ToolRunner } from "./run.ts";
-import type { ToolCard } from "./tool-card.ts";
-import { tidyName } from "./tool-card.ts";
+import { tidyName, type ToolCard } from "./tool-card.ts";
 
 function cards(reading: ReadResult<readonly ToolCard[]>): readonly ToolCard[] {
   if (!reading.ok) throw new Error(`no cards: ${reading.reason}`);

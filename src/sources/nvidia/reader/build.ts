@@ -1,10 +1,8 @@
 /** From what was found to cards with their readings and boards. */
 import type { Nvml } from "../nvml/library.ts";
 import type { StartSettings } from "../protocol.ts";
-import { LatestValues } from "./latest-values.ts";
-import type { TierValues } from "./latest-values.ts";
-import type { NvmlCard } from "./card.ts";
-import { createCardBuilder, staticEveryMs } from "./card.ts";
+import { LatestValues, type TierValues } from "./latest-values.ts";
+import { createCardBuilder, type NvmlCard, staticEveryMs } from "./card.ts";
 import { fastTasks, memoryUse } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
 import type { ListedDevice } from "./inventory.ts";

@@ -4,11 +4,9 @@ import type { Device } from "../../../model/device.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
 import type { TierValues } from "./latest-values.ts";
-import type { NvmlField } from "./fields.ts";
-import { FieldBatch } from "./fields.ts";
+import { FieldBatch, type NvmlField } from "./fields.ts";
 import type { MigInstance } from "./inventory.ts";
-import type { Task } from "./task.ts";
-import { ReadTask } from "./task.ts";
+import { ReadTask, type Task } from "./task.ts";
 
 export interface NvmlCard {
   readonly device: Device;

@@ -4,8 +4,7 @@
  * read as often as a fixed share of one processor allows.
  */
 import type { NvmlCard } from "./card.ts";
-import { FieldBatch } from "./fields.ts";
-import type { NvmlField } from "./fields.ts";
+import { FieldBatch, type NvmlField } from "./fields.ts";
 import type { Task } from "./task.ts";
 
 const dearMs = 0.05;

@@ -5,8 +5,7 @@
 import { code, isUnsupported } from "../nvml/codes.ts";
 import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
 import { nvidiaThrottleReasons as reasons, decodeThrottleBits } from "../throttle.ts";
-import type { CardBuilder, NvmlSeries } from "./card.ts";
-import { readU32 } from "./card.ts";
+import { type CardBuilder, type NvmlSeries, readU32 } from "./card.ts";
 import type { Task } from "./task.ts";
 
 /** NVML's clock types in its order. */

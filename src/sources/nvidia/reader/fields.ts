@@ -4,8 +4,7 @@ import type { Nvml } from "../nvml/library.ts";
 import { fieldValue, readFieldValue } from "../nvml/structs.ts";
 import type { LatestValues } from "./latest-values.ts";
 import type { NvmlCard } from "./card.ts";
-import { nextRetryMs } from "./task.ts";
-import type { Task } from "./task.ts";
+import { nextRetryMs, type Task } from "./task.ts";
 
 export interface NvmlField {
   readonly id: number;

@@ -4,8 +4,7 @@ import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
 import type { GpuMetric } from "../protocol.ts";
 import type { CardBuilder } from "./card.ts";
-import { nextRetryMs } from "./task.ts";
-import type { Task } from "./task.ts";
+import { nextRetryMs, type Task } from "./task.ts";
 
 /** The second sample follows soon after the first, so that the first slow read has a value. */
 const firstGapMs = 250;

@@ -1,8 +1,12 @@
 /** Who is on a GPU: the compute and graphics lists as one, and each process's share of time where it was asked for. */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import type { NvmlFunction } from "../nvml/library.ts";
-import { processSampleBytes, readProcessSamples, readProcesses } from "../nvml/structs.ts";
-import type { RunningProcess } from "../nvml/structs.ts";
+import {
+  processSampleBytes,
+  readProcesses,
+  readProcessSamples,
+  type RunningProcess,
+} from "../nvml/structs.ts";
 import type { ProcessReading } from "../protocol.ts";
 import type { CardBuilder, NvmlCard } from "./card.ts";
 import type { Task } from "./task.ts";

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { SleepController, SleepFiles } from "./sleep.ts";
-import type { GpuSleepState } from "./sleep.ts";
+import { type GpuSleepState, SleepController, SleepFiles } from "./sleep.ts";
 
 function sysfs(cards: Readonly<Record<string, Readonly<Record<string, string>>>>): SleepFiles {
   const root = mkdtempSync(join(tmpdir(), "gpulse-sleep-"));

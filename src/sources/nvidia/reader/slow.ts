@@ -1,8 +1,7 @@
 /** What is read on its own slower schedule, because it costs milliseconds or hardly changes. One call at a time, between passes. */
 import { code } from "../nvml/codes.ts";
 import { fabricInfo, readCount } from "../nvml/structs.ts";
-import type { CardBuilder } from "./card.ts";
-import { readU32 } from "./card.ts";
+import { type CardBuilder, readU32 } from "./card.ts";
 import { memoryReader, noMemory } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
 import { processTasks } from "./processes.ts";

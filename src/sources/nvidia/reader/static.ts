@@ -1,8 +1,7 @@
 /** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
 import { code, meansLost } from "../nvml/codes.ts";
 import { memoryV1, readCount } from "../nvml/structs.ts";
-import type { CardBuilder, NvmlCard, NvmlSeries } from "./card.ts";
-import { readU32 } from "./card.ts";
+import { type CardBuilder, type NvmlCard, type NvmlSeries, readU32 } from "./card.ts";
 import { clockDomains, memoryReader, noMemory } from "./fast.ts";
 import type { Task } from "./task.ts";
 

@@ -13,8 +13,7 @@ import { parseSmiText } from "./query-text.ts";
 import { parseSmiXml } from "./query-xml.ts";
 import { SmiError, type SmiRunner } from "./run.ts";
 import { basicColumns, csvColumns } from "./table.ts";
-import type { TopoMatrix } from "./topo.ts";
-import { parseTopo, peerCell } from "./topo.ts";
+import { parseTopo, peerCell, type TopoMatrix } from "./topo.ts";
 import type { SmiCell } from "./value.ts";
 
 export interface SmiPeer {

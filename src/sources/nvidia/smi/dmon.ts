@@ -9,8 +9,7 @@
  */
 import type { SmiReading } from "./gpu.ts";
 import { parseMonitor } from "./monitor.ts";
-import type { CellKind } from "./value.ts";
-import { readCell } from "./value.ts";
+import { type CellKind, readCell } from "./value.ts";
 
 interface Column extends Omit<SmiReading, "cell"> {
   readonly name: string;

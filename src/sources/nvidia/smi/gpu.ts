@@ -4,8 +4,7 @@ import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
 import { nvidiaThrottleReasons, decodeThrottleBits } from "../throttle.ts";
 import { idleBit, reasonBits } from "./table.ts";
-import type { SmiCell } from "./value.ts";
-import { readCell } from "./value.ts";
+import { readCell, type SmiCell } from "./value.ts";
 
 export interface SmiReading {
   readonly metric: GpuMetric;

@@ -5,11 +5,15 @@
  */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { reasonReadings, parseReportedText, versionIn } from "./gpu.ts";
-import type { SmiGpu, SmiReading } from "./gpu.ts";
+import {
+  parseReportedText,
+  reasonReadings,
+  type SmiGpu,
+  type SmiReading,
+  versionIn,
+} from "./gpu.ts";
 import { smiRules } from "./table.ts";
-import type { SmiCell } from "./value.ts";
-import { readCell } from "./value.ts";
+import { readCell, type SmiCell } from "./value.ts";
 
 const mostColumns = 1_024;
 const mostRows = 4_096;

@@ -1,14 +1,18 @@
 /** `nvidia-smi -q -x` of every schema to GPUs. Pure: text in, readings or typed absences out; never throws. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { programName, reasonReadings, parseReportedText, versionIn } from "./gpu.ts";
-import type { SmiGpu, SmiProcess, SmiReading } from "./gpu.ts";
-import type { SmiRule } from "./table.ts";
-import { smiRules } from "./table.ts";
-import type { SmiCell } from "./value.ts";
-import { readCell } from "./value.ts";
-import type { Element } from "./xml.ts";
-import { find, parseXml, textAt } from "./xml.ts";
+import {
+  parseReportedText,
+  programName,
+  reasonReadings,
+  type SmiGpu,
+  type SmiProcess,
+  type SmiReading,
+  versionIn,
+} from "./gpu.ts";
+import { type SmiRule, smiRules } from "./table.ts";
+import { readCell, type SmiCell } from "./value.ts";
+import { type Element, find, parseXml, textAt } from "./xml.ts";
 
 export function parseSmiXml(text: string): SmiGpu[] {
   const root = parseXml(text);

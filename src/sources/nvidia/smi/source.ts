@@ -2,16 +2,11 @@
  * NVIDIA's GPUs through nvidia-smi, where NVML cannot be loaded. A run costs 0.1 s of processor, so everything comes on the slow
  * schedule, and each frame is made of runs of its own: nothing that changes is repeated in between.
  */
-import { gpu } from "../../../model/catalogue/index.ts";
-import type { Tier } from "../../../model/catalogue/index.ts";
-import type { Device } from "../../../model/device.ts";
-import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
-import type { Frame } from "../../../model/frame.ts";
-import { FrameWriter } from "../../../model/frame.ts";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelKey } from "../../../model/labels.ts";
-import type { Layout } from "../../../model/layout.ts";
-import { LayoutBuilder } from "../../../model/layout.ts";
+import { gpu, type Tier } from "../../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
+import { type Frame, FrameWriter } from "../../../model/frame.ts";
+import { labelKey, type LabelSet } from "../../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../../model/layout.ts";
 import type { OwnerResolver } from "../../../machine/owners/resolver.ts";
 import type { PolledSource } from "../../source.ts";
 import { ownerExtras, processExtras } from "../attribution.ts";

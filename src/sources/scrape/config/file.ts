@@ -8,19 +8,22 @@ import type * as v from "valibot";
 import { checkValue } from "../../../config/check.ts";
 import type { FileProblem } from "../../../config/file.ts";
 import { GpulseError, systemCode } from "../../../base/error.ts";
-import type { ConfigDocument } from "../../../config/yaml/document.ts";
-import { readDocument } from "../../../config/yaml/document.ts";
+import { type ConfigDocument, readDocument } from "../../../config/yaml/document.ts";
 import type { Variables } from "./global-section.ts";
 import { expandGlob } from "../../../config/yaml/glob.ts";
-import type { ConfigPath, ConfigIssue } from "../../../config/yaml/diagnostics.ts";
-import { ConfigDiagnostics, formatConfigPath } from "../../../config/yaml/diagnostics.ts";
-import type { Sections } from "./sections.ts";
+import {
+  ConfigDiagnostics,
+  type ConfigIssue,
+  type ConfigPath,
+  formatConfigPath,
+} from "../../../config/yaml/diagnostics.ts";
 import {
   checkJobNames,
   prometheusSchema,
   readJobs,
   readSections,
   scrapeFileSchema,
+  type Sections,
 } from "./sections.ts";
 import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
 

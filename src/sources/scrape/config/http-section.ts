@@ -7,8 +7,7 @@ import type {
   HttpClientConfig,
 } from "../../../net/http/auth-config.ts";
 import type { OAuth2Config } from "../../../net/http/oauth2.ts";
-import type { ProxyConfig } from "../../../net/http/proxy.ts";
-import { parseProxy } from "../../../net/http/proxy.ts";
+import { parseProxy, type ProxyConfig } from "../../../net/http/proxy.ts";
 import { Secret } from "../../../net/http/secret.ts";
 import type { TlsConfig } from "../../../net/http/tls-config.ts";
 import { list, mappingOf, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";

@@ -10,8 +10,7 @@ import {
   yamlBoolean,
 } from "../../../config/yaml/fields.ts";
 import { protocol, readFallback, readFormats } from "./formats-section.ts";
-import type { JobDefaults } from "./global-section.ts";
-import { isLegacy, limitEntries, readLimits } from "./global-section.ts";
+import { isLegacy, type JobDefaults, limitEntries, readLimits } from "./global-section.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";

@@ -5,8 +5,12 @@ import { isWebAddress } from "../../../config/yaml/go-url.ts";
 import { httpEntries, isPlainHttp, readHttp } from "./http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { fieldSelectorProblem, labelSelectorProblem } from "./selector.ts";
-import type { KubernetesDiscovery, KubernetesRole, KubernetesSelector } from "./types.ts";
-import { kubernetesRoles } from "./types.ts";
+import {
+  type KubernetesDiscovery,
+  type KubernetesRole,
+  kubernetesRoles,
+  type KubernetesSelector,
+} from "./types.ts";
 
 const role = () => v.picklist(kubernetesRoles, `one of ${kubernetesRoles.join(", ")}`);
 

@@ -4,8 +4,11 @@ import { checkValue } from "../../../config/check.ts";
 import { GpulseError } from "../../../base/error.ts";
 import { plainSentence } from "./file.ts";
 import type { ownKeys } from "./own-keys.ts";
-import type { ConfigPath, ConfigIssue } from "../../../config/yaml/diagnostics.ts";
-import { ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
+import {
+  ConfigDiagnostics,
+  type ConfigIssue,
+  type ConfigPath,
+} from "../../../config/yaml/diagnostics.ts";
 import { checkJobNames, prometheusSchema, readSections } from "./sections.ts";
 import type { PrometheusConfig } from "./types.ts";
 

@@ -1,8 +1,7 @@
 /** Lists of relabelling rules. */
 import * as v from "valibot";
 import { GpulseError } from "../../../base/error.ts";
-import type { RelabelRule } from "../../../formats/relabel/rule.ts";
-import { compileRule } from "../../../formats/relabel/rule.ts";
+import { compileRule, type RelabelRule } from "../../../formats/relabel/rule.ts";
 import { count, scalar } from "../../../config/yaml/fields.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 

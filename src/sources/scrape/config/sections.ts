@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { alertingSchema, readAlerting } from "./alerting-section.ts";
 import { nonEmptyScalar, list } from "../../../config/yaml/fields.ts";
-import type { JobDefaults, Variables } from "./global-section.ts";
-import { globalSchema, readGlobal } from "./global-section.ts";
+import { globalSchema, type JobDefaults, readGlobal, type Variables } from "./global-section.ts";
 import { jobSchema, readJob } from "./job-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRemoteWrite, remoteWriteSchema } from "./remote-write-section.ts";

@@ -1,8 +1,7 @@
 /** Every kind of discovery there is, each made from its part of the configuration. */
 import type { Log } from "../../../base/log.ts";
 import type { DiscoveryConfig } from "../config/types.ts";
-import type { DnsOptions } from "./dns.ts";
-import { dnsDiscovery } from "./dns.ts";
+import { dnsDiscovery, type DnsOptions } from "./dns.ts";
 import { fileDiscovery } from "./file.ts";
 import type { Discovery } from "./group.ts";
 import { httpDiscovery } from "./http.ts";

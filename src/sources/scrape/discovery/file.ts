@@ -2,8 +2,7 @@
  * Targets listed in JSON and YAML files. A change is seen at once where the system tells of it, and at the refresh
  * interval otherwise; a file that cannot be read or understood keeps its last good groups, one that is gone loses them.
  */
-import { watch } from "node:fs";
-import type { FSWatcher } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { formatError, systemCode } from "../../../base/error.ts";

@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { plainHttpClient } from "../../../net/http/auth-config.ts";
-import type { LogFields } from "../../../base/log.ts";
-import { silentLog } from "../../../base/log.ts";
+import { type LogFields, silentLog } from "../../../base/log.ts";
 import { emitted } from "../fixture.ts";
 import { httpDiscovery } from "./http.ts";
 

@@ -2,8 +2,12 @@
 import { systemCode } from "../../../base/error.ts";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import type { HttpClient } from "../../../net/http/client.ts";
-import type { HttpResponse, RequestOptions } from "../../../net/http/request.ts";
-import { HttpRequestError, request } from "../../../net/http/request.ts";
+import {
+  HttpRequestError,
+  type HttpResponse,
+  request,
+  type RequestOptions,
+} from "../../../net/http/request.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { Target } from "../targets/target.ts";
 

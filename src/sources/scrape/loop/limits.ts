@@ -1,6 +1,5 @@
 /** Limits that fail a whole scrape, with Prometheus's words for it. Pure. */
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelValue } from "../../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { ScrapeLimits } from "../config/types.ts";
 
 /** What the page is refused for; nothing of it is kept. */

@@ -5,12 +5,10 @@ import type { HttpClient } from "../../../net/http/client.ts";
 import type { Log } from "../../../base/log.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { Target } from "../targets/target.ts";
-import type { FetchedPage } from "./fetch.ts";
-import { BodyTooLargeError, fetchPage } from "./fetch.ts";
+import { BodyTooLargeError, type FetchedPage, fetchPage } from "./fetch.ts";
 import { alignedTime, momentAfter, nextMoment, toleranceMs } from "./schedule.ts";
 import { extraReports, usualReports } from "./report.ts";
-import type { PageOutcome } from "./scrape-cache.ts";
-import { ScrapeCache } from "./scrape-cache.ts";
+import { type PageOutcome, ScrapeCache } from "./scrape-cache.ts";
 
 export interface ScrapeContext {
   /** Resolves when the batch is kept; a batch is kept whole or not at all. */

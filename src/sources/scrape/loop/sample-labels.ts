@@ -1,6 +1,5 @@
 /** The labels a scraped series ends up with: the page's and the target's together, then relabelled. Pure. */
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelSet } from "../../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 

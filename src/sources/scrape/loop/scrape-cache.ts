@@ -8,14 +8,12 @@ import type { PageVisitor } from "../../../formats/exposition/visit.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../../formats/samples/builder.ts";
 import { BatchColumns } from "../../../formats/samples/columns.ts";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelSet } from "../../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { putStale } from "../../../model/stale.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import { checkLabels, ScrapeRejectedError } from "./limits.ts";
 import { MetadataPage } from "./metadata-page.ts";
-import type { ReportName } from "./report.ts";
-import { usualReports } from "./report.ts";
+import { type ReportName, usualReports } from "./report.ts";
 import { sampleLabels } from "./sample-labels.ts";
 
 /** A series as the page knows it. */

@@ -1,7 +1,6 @@
 /** From what was discovered to what is scraped: defaults, relabelling, and the checks that Prometheus makes. Pure. */
 import { formatDuration } from "../../../config/duration.ts";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelSet } from "../../../model/labels.ts";
+import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { TargetLabels } from "../discovery/group.ts";

@@ -1,7 +1,6 @@
 /** One thing that is scraped: its labels, its address, and how the last scrape of it went. */
 import { createHash } from "node:crypto";
-import type { LabelSet } from "../../../model/labels.ts";
-import { labelKey, labelValue } from "../../../model/labels.ts";
+import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 
 export type Health = "unknown" | "up" | "down";

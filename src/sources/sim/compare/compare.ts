@@ -4,8 +4,7 @@ import type { GpuModel, ThermalStage } from "../physics/model.ts";
 import { ambientForIdle, idleState, step } from "../physics/gpu.ts";
 import { clockHertz, normalEnvironment, reportedWatts } from "../physics/state.ts";
 import { updateSensors } from "../physics/thermal.ts";
-import type { DriveOptions } from "./drive.ts";
-import { Drive } from "./drive.ts";
+import { Drive, type DriveOptions } from "./drive.ts";
 import { findKernelName } from "../kernels.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 

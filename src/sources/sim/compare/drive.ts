@@ -7,13 +7,11 @@ import {
   type Kernel,
   type ActivityPattern,
 } from "../kernels.ts";
-import type { Demand } from "../physics/demand.ts";
-import { noDemand } from "../physics/demand.ts";
+import { type Demand, noDemand } from "../physics/demand.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { inferActivity, undetermined, type PhaseActivity } from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
-import type { Phase, TraceRow } from "./trace.ts";
-import { rowAt } from "./trace.ts";
+import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 
 /** The first reading that is wholly of the new phase. */
 const utilizationSettledMs = 500;

@@ -3,8 +3,7 @@
  * window, and the delay wanders between about 50 and 400 ms from phase to phase; the trace itself tells it, because its
  * power, a plain mean over the last second, must follow its utilisation. Looks at the recording only, never at the simulator.
  */
-import type { Phase, TraceRow } from "./trace.ts";
-import { rowAt } from "./trace.ts";
+import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 
 export const usualLagMs = 250;
 const longestLagMs = 450;

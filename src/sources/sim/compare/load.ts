@@ -2,8 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { Phase, TraceRow } from "./trace.ts";
-import { parsePhases, parseTrace } from "./trace.ts";
+import { parsePhases, parseTrace, type Phase, type TraceRow } from "./trace.ts";
 
 export function loadRecording(folder: string): { phases: Phase[]; rows: TraceRow[] } {
   const traces = readdirSync(folder)

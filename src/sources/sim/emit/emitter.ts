@@ -1,18 +1,13 @@
 /** Frames from a fleet: a layout per tier, made once, and numbers written in its order. */
-import { gpu as metrics } from "../../../model/catalogue/index.ts";
-import type { Tier } from "../../../model/catalogue/index.ts";
+import { gpu as metrics, type Tier } from "../../../model/catalogue/index.ts";
 import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
-import type { Frame } from "../../../model/frame.ts";
-import { FrameWriter } from "../../../model/frame.ts";
-import type { Layout, Series } from "../../../model/layout.ts";
-import { LayoutBuilder } from "../../../model/layout.ts";
+import { type Frame, FrameWriter } from "../../../model/frame.ts";
+import { type Layout, LayoutBuilder, type Series } from "../../../model/layout.ts";
 import type { SimFleet } from "../fleet/fleet.ts";
-import type { SimGpu } from "../fleet/gpu.ts";
+import { isAsleep, type SimGpu } from "../fleet/gpu.ts";
 import { countsWork } from "../workloads/make.ts";
-import { isAsleep } from "../fleet/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
-import type { SimReading } from "./readings.ts";
-import { readingsOf } from "./readings.ts";
+import { readingsOf, type SimReading } from "./readings.ts";
 import { addWork, writeWork } from "./work.ts";
 
 export class Emitter {

@@ -2,8 +2,7 @@
  * What a card of each model tells, and from which part of its state. One list serves the layout and the frame, in the same
  * order. What the vendor's real driver does not tell of such a card is not in the list.
  */
-import { gpu as metrics } from "../../../model/catalogue/index.ts";
-import type { MetricEntry, Tier } from "../../../model/catalogue/index.ts";
+import { gpu as metrics, type MetricEntry, type Tier } from "../../../model/catalogue/index.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { clockHertz, clockVolts, reportedWatts, simThrottleReasons } from "../physics/state.ts";

@@ -1,12 +1,10 @@
 /** The queue's numbers as series: what the work on all machines adds up to. */
-import { ml } from "../../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../../model/catalogue/index.ts";
+import { type MetricEntry, ml } from "../../../model/catalogue/index.ts";
 import type { FrameWriter } from "../../../model/frame.ts";
 import { labelSet } from "../../../model/labels.ts";
 import type { LayoutBuilder } from "../../../model/layout.ts";
 import type { SimFleet } from "../fleet/fleet.ts";
-import type { Histogram, Tally } from "../workloads/tally.ts";
-import { jobKinds, jobOutcomes } from "../workloads/tally.ts";
+import { type Histogram, jobKinds, jobOutcomes, type Tally } from "../workloads/tally.ts";
 
 /** Adds the series in the order in which writeWork fills them. */
 export function addWork(builder: LayoutBuilder, host: string): void {

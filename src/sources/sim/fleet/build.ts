@@ -1,14 +1,12 @@
 /** From a scenario to its machines: which GPUs there are, what each has to do, what will go wrong. */
-import type { SimCard } from "../physics/card.ts";
-import { makeSimCard } from "../physics/card.ts";
+import { makeSimCard, type SimCard } from "../physics/card.ts";
 import { noDemand } from "../physics/demand.ts";
 import { idleState } from "../physics/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { normalEnvironment } from "../physics/state.ts";
 import { findModel } from "../models/index.ts";
 import { Random } from "../random.ts";
-import type { Scenario } from "../scenario/schema.ts";
-import { namesGpu } from "../scenario/schema.ts";
+import { namesGpu, type Scenario } from "../scenario/schema.ts";
 import { JobQueue } from "../workloads/queue.ts";
 import { idleWorkload } from "../workloads/steady.ts";
 import { Tally } from "../workloads/tally.ts";

@@ -2,10 +2,8 @@
 import type { Device } from "../../../model/device.ts";
 import { stepMs } from "../physics/card.ts";
 import type { Scenario } from "../scenario/schema.ts";
-import type { FleetOptions } from "./build.ts";
-import { buildMachines } from "./build.ts";
-import type { FaultPlan } from "./faults.ts";
-import { intoFault } from "./faults.ts";
+import { buildMachines, type FleetOptions } from "./build.ts";
+import { type FaultPlan, intoFault } from "./faults.ts";
 import type { SimGpu } from "./gpu.ts";
 import type { SimMachine } from "./machine.ts";
 

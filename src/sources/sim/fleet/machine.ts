@@ -3,15 +3,13 @@ import { stepMs } from "../physics/card.ts";
 import type { Demand } from "../physics/demand.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
-import type { LoadReader } from "../follow/followed-workload.ts";
-import { FollowedWorkload } from "../follow/followed-workload.ts";
+import { FollowedWorkload, type LoadReader } from "../follow/followed-workload.ts";
 import { makeWorkload } from "../workloads/make.ts";
 import type { JobQueue } from "../workloads/queue.ts";
 import { idleWorkload } from "../workloads/steady.ts";
 import type { Tally } from "../workloads/tally.ts";
 import { applyFaults } from "./faults.ts";
-import type { SimGpu } from "./gpu.ts";
-import { assignmentAt } from "./gpu.ts";
+import { assignmentAt, type SimGpu } from "./gpu.ts";
 
 const stepsPerSecond = 1_000 / stepMs;
 

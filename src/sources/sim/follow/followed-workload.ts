@@ -2,8 +2,7 @@
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { JobKind } from "../workloads/tally.ts";
-import type { WorkContext, Workload } from "../workloads/workload.ts";
-import { apply } from "../workloads/workload.ts";
+import { apply, type WorkContext, type Workload } from "../workloads/workload.ts";
 import type { ReportedLoad } from "./reported-load.ts";
 
 /** What is said of one GPU now, or undefined: nothing runs on it. */

@@ -5,8 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../base/log.ts";
 import { HttpAgent, HttpRequestError, request, formatUrl } from "../../../net/http/request.ts";
-import { parseReportedLoads } from "./reported-load.ts";
-import type { ReportedLoad } from "./reported-load.ts";
+import { parseReportedLoads, type ReportedLoad } from "./reported-load.ts";
 
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;

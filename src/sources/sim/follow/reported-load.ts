@@ -5,8 +5,7 @@
  *     {"simulated":true,"gpus":[{"gpu":0,"workload":"inference","busy":0.43,"memoryBytes":6e10}]}
  */
 import * as v from "valibot";
-import type { KernelName } from "../kernels.ts";
-import { findKernelName } from "../kernels.ts";
+import { findKernelName, type KernelName } from "../kernels.ts";
 import { knowsWorkload } from "../workloads/make.ts";
 import type { JobKind } from "../workloads/tally.ts";
 

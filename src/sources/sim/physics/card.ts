@@ -1,6 +1,5 @@
 /** A model made ready for stepping: its clock ladder, and the decay of every RC stage over one step, worked out once. */
-import type { ClockLadder } from "./clocks.ts";
-import { clockLadder } from "./clocks.ts";
+import { type ClockLadder, clockLadder } from "./clocks.ts";
 import type { GpuModel } from "./model.ts";
 
 export interface SimCard {

@@ -2,8 +2,13 @@
 import type { SimCard } from "./card.ts";
 import { highestRung } from "./clocks.ts";
 import { leakageWatts } from "./power.ts";
-import type { SimGpuState, CardEnvironment } from "./state.ts";
-import { clockVolts, governingCelsius, reportedWatts } from "./state.ts";
+import {
+  type CardEnvironment,
+  clockVolts,
+  governingCelsius,
+  reportedWatts,
+  type SimGpuState,
+} from "./state.ts";
 
 /** While the mean is still low the card may draw this much over its limit, as H200 traces show in the first second of a load. */
 const burstShare = 1.05;

@@ -1,17 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { kernels } from "../kernels.ts";
-import type { Kernel } from "../kernels.ts";
+import { type Kernel, kernels } from "../kernels.ts";
 import { models } from "../models/index.ts";
 import { h200, rtx4090 } from "../models/nvidia.ts";
 import { rx7800xt } from "../models/amd.ts";
-import type { SimCard } from "./card.ts";
-import { makeSimCard, stepMs } from "./card.ts";
-import type { Demand } from "./demand.ts";
-import { noDemand } from "./demand.ts";
+import { makeSimCard, type SimCard, stepMs } from "./card.ts";
+import { type Demand, noDemand } from "./demand.ts";
 import { ambientForIdle, idleState, step } from "./gpu.ts";
 import { reasonBit } from "./governor.ts";
-import type { SimGpuState, CardEnvironment } from "./state.ts";
-import { clockHertz, governingCelsius, normalEnvironment, reportedWatts } from "./state.ts";
+import {
+  type CardEnvironment,
+  clockHertz,
+  governingCelsius,
+  normalEnvironment,
+  reportedWatts,
+  type SimGpuState,
+} from "./state.ts";
 
 const load = (kernel: Kernel, busy = 1): Demand => ({
   ...noDemand(),

@@ -3,8 +3,13 @@ import type { SimCard } from "./card.ts";
 import type { Demand } from "./demand.ts";
 import { govern } from "./governor.ts";
 import { idleWatts, leakageWatts, scaleAt } from "./power.ts";
-import type { SimGpuState, CardEnvironment } from "./state.ts";
-import { clockVolts, governingCelsius, simThrottleReasons } from "./state.ts";
+import {
+  type CardEnvironment,
+  clockVolts,
+  governingCelsius,
+  type SimGpuState,
+  simThrottleReasons,
+} from "./state.ts";
 import { airflow, fanTarget, heat, updateSensors, sinkKelvinPerWatt } from "./thermal.ts";
 
 /** Share of a step's activity that the utilisation counters take in: they show about the last 200 ms. */

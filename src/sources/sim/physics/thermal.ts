@@ -1,8 +1,7 @@
 /** Heat: RC stages from the junction through the heatsink to the air, the memory chips beside them, and the fan that follows. */
 import type { SimCard } from "./card.ts";
 import type { FanConstants } from "./model.ts";
-import type { SimGpuState, CardEnvironment } from "./state.ts";
-import { governingCelsius } from "./state.ts";
+import { type CardEnvironment, governingCelsius, type SimGpuState } from "./state.ts";
 
 /** What still moves air when every fan stands: little through a server's dense fins, more around an open card. */
 const stillAir = { chassis: 0.015, card: 0.05 } as const;

@@ -5,8 +5,7 @@ import { checkValue } from "../../../config/check.ts";
 import { didYouMean } from "../../../config/closest.ts";
 import { GpulseError, formatError, systemCode } from "../../../base/error.ts";
 import { scenarios } from "../scenarios/index.ts";
-import type { Scenario } from "./schema.ts";
-import { scenarioSchema } from "./schema.ts";
+import { type Scenario, scenarioSchema } from "./schema.ts";
 
 /** What has a slash, a backslash or a YAML ending is a file; anything else is a name. */
 export function loadScenario(nameOrFile: string): Scenario {

@@ -1,8 +1,13 @@
 /** A model that serves requests: more by day than by night, in bursts, with a queue of its own in which requests wait. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
-import { MemoryLoader, apply } from "./workload.ts";
+import {
+  apply,
+  MemoryLoader,
+  type WorkContext,
+  type Workload,
+  type WorkloadOptions,
+} from "./workload.ts";
 
 const dayMs = 86_400_000;
 const daySwing = 0.15;

@@ -1,6 +1,5 @@
 /** From a name in a scenario to a running workload. */
-import type { KernelName } from "../kernels.ts";
-import { findKernelName } from "../kernels.ts";
+import { findKernelName, type KernelName } from "../kernels.ts";
 import { InferenceWorkload } from "./inference.ts";
 import { BatchWorkload, SteadyWorkload, idleWorkload } from "./steady.ts";
 import { TrainingWorkload } from "./training.ts";

@@ -1,10 +1,15 @@
 /** The simple ones: idling, batches one after the other, and any kernel of the table for as long as it is left running. */
-import type { KernelName } from "../kernels.ts";
-import { busyAt, kernels } from "../kernels.ts";
+import { busyAt, type KernelName, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { JobKind } from "./tally.ts";
-import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
-import { MemoryLoader, apply, unitsIn } from "./workload.ts";
+import {
+  apply,
+  MemoryLoader,
+  unitsIn,
+  type WorkContext,
+  type Workload,
+  type WorkloadOptions,
+} from "./workload.ts";
 
 /** Nothing runs and nobody holds a context. */
 export const idleWorkload: Workload = {

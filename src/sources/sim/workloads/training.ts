@@ -1,8 +1,13 @@
 /** Training: steps of forward, backward and optimiser, now and then a wait for data, a checkpoint, and an evaluation after each epoch. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
-import { MemoryLoader, apply } from "./workload.ts";
+import {
+  apply,
+  MemoryLoader,
+  type WorkContext,
+  type Workload,
+  type WorkloadOptions,
+} from "./workload.ts";
 
 /** The optimiser and the exchange of gradients: less arithmetic, more memory. */
 const optimiserShare = 0.1;

@@ -1,8 +1,13 @@
 /** A load whose work is counted: as fast as the card can, or so many units a second. What gets done follows from model and clock alone. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
-import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
-import { apply, unitsIn } from "./workload.ts";
+import {
+  apply,
+  unitsIn,
+  type WorkContext,
+  type Workload,
+  type WorkloadOptions,
+} from "./workload.ts";
 
 const memoryShare = 0.9;
 /** Work that waits longer than this is given up, as callers do. */

@@ -10,16 +10,23 @@ import { mayHoldNaN } from "../codec/encode.ts";
 import type { ColumnSource, SeriesPieces, Tombstone } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { decompress } from "./compression.ts";
-import type { Directory, PageTable, TimebaseTable } from "./directory.ts";
-import { parseDirectory, parsePageTable, parseTimebases } from "./directory.ts";
-import type { Footer, Section } from "./format.ts";
+import {
+  type Directory,
+  type PageTable,
+  parseDirectory,
+  parsePageTable,
+  parseTimebases,
+  type TimebaseTable,
+} from "./directory.ts";
 import {
   BlockDamagedError,
   blockMagic,
   blockVersion,
+  type Footer,
   footerBytes,
   headerBytes,
   readFooter,
+  type Section,
 } from "./format.ts";
 import type { PageCache } from "./page-cache.ts";
 

@@ -1,10 +1,12 @@
 /** Makes a block out of what is read from anywhere: an epoch of the head, or other blocks. Sealing and compaction are this one loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ColumnSource, SeriesPieces } from "../column-source.ts";
-import { SeriesPieces as PieceList } from "../column-source.ts";
+import {
+  type ColumnSource,
+  type SeriesPieces,
+  SeriesPieces as PieceList,
+} from "../column-source.ts";
 import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
-import type { WrittenBlock } from "./writer.ts";
-import { BlockWriter } from "./writer.ts";
+import { BlockWriter, type WrittenBlock } from "./writer.ts";
 
 export interface PieceSource extends ColumnSource {
   collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;

@@ -1,8 +1,7 @@
 /** What a block's sections say, as columns of numbers: which series, where each column lies, on which instants. Parsing only. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import { largestRef } from "../index/largest-ref.ts";
-import { BlockDamagedError } from "./format.ts";
-import type { Footer } from "./format.ts";
+import { BlockDamagedError, type Footer } from "./format.ts";
 
 /** Parallel arrays in ascending order of `refs`. */
 export interface Directory {

@@ -5,8 +5,7 @@ import type { Tombstone } from "../column-source.ts";
 import type { EpochView } from "../head/epoch.ts";
 import { EpochSource } from "../head/epoch-source.ts";
 import { Block, type BlockContext, type BlockParts } from "./block.ts";
-import type { BuildOrder } from "./build.ts";
-import { buildBlock } from "./build.ts";
+import { buildBlock, type BuildOrder } from "./build.ts";
 import { PageCache } from "./page-cache.ts";
 
 /** Pages come in the order they are merged in, so few need to be kept. */

@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { limitYoungGeneration } from "../../../base/heap.ts";
-import type { BlockJob, BlockJobResult } from "./job.ts";
-import { runBlockJob } from "./job.ts";
+import { type BlockJob, type BlockJobResult, runBlockJob } from "./job.ts";
 import type { BlockWorkerReply } from "./worker.ts";
 
 /** The longest this thread works on a block without giving way. */

@@ -1,8 +1,7 @@
 /** The thread in which blocks are made, so that sealing and compaction never hold up ingest or a query. */
 import { parentPort } from "node:worker_threads";
 import { formatError, systemCode } from "../../../base/error.ts";
-import type { BlockJob, BlockJobResult } from "./job.ts";
-import { runBlockJob } from "./job.ts";
+import { type BlockJob, type BlockJobResult, runBlockJob } from "./job.ts";
 
 export interface BlockWorkerReply {
   readonly done?: BlockJobResult;

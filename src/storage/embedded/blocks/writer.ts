@@ -7,8 +7,14 @@ import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { writeVarint, zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
 import { compress } from "./compression.ts";
-import type { Section } from "./format.ts";
-import { footerBytes, headerBytes, pageBytes, writeFooter, writeHeader } from "./format.ts";
+import {
+  footerBytes,
+  headerBytes,
+  pageBytes,
+  type Section,
+  writeFooter,
+  writeHeader,
+} from "./format.ts";
 
 export interface WrittenBlock {
   readonly bytes: number;

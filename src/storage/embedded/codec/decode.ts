@@ -7,8 +7,7 @@ import {
   exceptionsFlag,
   powersOfTen,
 } from "./encode.ts";
-import type { ByteCursor } from "./varint.ts";
-import { readVarint, unzigzag } from "./varint.ts";
+import { type ByteCursor, readVarint, unzigzag } from "./varint.ts";
 
 const cursor: ByteCursor = { at: 0 };
 

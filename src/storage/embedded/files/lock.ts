@@ -1,6 +1,5 @@
 /** The lock of a store's folder: the one every folder of state has, with the store's own error. */
-import type { FolderLock } from "../../../base/state/lock.ts";
-import { FolderLockedError, lockFolder } from "../../../base/state/lock.ts";
+import { type FolderLock, FolderLockedError, lockFolder } from "../../../base/state/lock.ts";
 import { StoreError } from "../error.ts";
 
 export function lockStore(dir: string): FolderLock {

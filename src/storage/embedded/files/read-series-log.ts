@@ -7,14 +7,20 @@
 import zlib from "node:zlib";
 import { formatError, systemCode } from "../../../base/error.ts";
 import type { Label } from "../../../model/labels.ts";
-import type { ScannedRecord } from "../../../base/state/record.ts";
-import { scanFrames } from "../../../base/state/record.ts";
+import { scanFrames, type ScannedRecord } from "../../../base/state/record.ts";
 import { salvageFile, type SalvagedFile } from "../../../base/state/salvage.ts";
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { OldSeriesRecords } from "./old-series-log.ts";
-import type { SeriesLogEnd, SeriesLogOptions } from "./series-log.ts";
-import { checkFile, SeriesLog, typeDropped, typeHeader, typeTextSeries } from "./series-log.ts";
+import {
+  checkFile,
+  SeriesLog,
+  type SeriesLogEnd,
+  type SeriesLogOptions,
+  typeDropped,
+  typeHeader,
+  typeTextSeries,
+} from "./series-log.ts";
 
 export interface LoadedSeries {
   readonly log: SeriesLog;

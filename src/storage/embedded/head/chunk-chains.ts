@@ -6,10 +6,8 @@
  */
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { GrowableFloat64, GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
-import type { Arena } from "./arena.ts";
-import { arenaOffset, arenaSlab, writeWord } from "./arena.ts";
-import type { Timebases } from "./timebases.ts";
-import { chunkSamples } from "./timebases.ts";
+import { type Arena, arenaOffset, arenaSlab, writeWord } from "./arena.ts";
+import { chunkSamples, type Timebases } from "./timebases.ts";
 
 export const chunkHeaderBytes = 12;
 export const openPerSlab = 16_384;

@@ -1,12 +1,14 @@
 /** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
 import { decodeColumn } from "../codec/decode.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
-import type { ColumnSource, SeriesPieces } from "../column-source.ts";
-import { SeriesPieces as PieceList } from "../column-source.ts";
+import {
+  type ColumnSource,
+  type SeriesPieces,
+  SeriesPieces as PieceList,
+} from "../column-source.ts";
 import { arenaOffset, arenaSlab, readWord } from "./arena.ts";
 import type { EpochView } from "./epoch.ts";
-import type { ChunkChainsView } from "./chunk-chains.ts";
-import { chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
+import { type ChunkChainsView, chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
 import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
 
 /** Addresses from here on are open chunks: of the in-order lane, then of the late one. */

@@ -2,12 +2,9 @@
  * The head's samples between two cuts of the log. The newest epoch takes samples; an older one is frozen until a block holds
  * it, and is then forgotten whole: cutting costs nothing per series.
  */
-import { Arena } from "./arena.ts";
-import type { ArenaView } from "./arena.ts";
-import { ChunkChains } from "./chunk-chains.ts";
-import type { ChunkChainsView } from "./chunk-chains.ts";
-import { Timebases } from "./timebases.ts";
-import type { TimebasesView } from "./timebases.ts";
+import { Arena, type ArenaView } from "./arena.ts";
+import { ChunkChains, type ChunkChainsView } from "./chunk-chains.ts";
+import { Timebases, type TimebasesView } from "./timebases.ts";
 
 /** All that a worker needs to read an epoch; shared memory, nothing is copied. */
 export interface EpochView {

@@ -1,8 +1,7 @@
 /** The inverted label index: label sets to series numbers and back, and the series that matchers select. Knows no samples. */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type { Matcher } from "../../../model/select.ts";
-import { MatcherCache } from "./matcher-cache.ts";
-import type { ReadyMatcher } from "./matcher-cache.ts";
+import { MatcherCache, type ReadyMatcher } from "./matcher-cache.ts";
 import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
 import { Symbols } from "./symbols.ts";

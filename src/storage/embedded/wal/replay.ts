@@ -6,14 +6,17 @@
  */
 import { renameSync, statSync } from "node:fs";
 import { formatError } from "../../../base/error.ts";
-import type { ScannedRecord } from "../../../base/state/record.ts";
-import { scanFrames } from "../../../base/state/record.ts";
+import { scanFrames, type ScannedRecord } from "../../../base/state/record.ts";
 import { salvageFile } from "../../../base/state/salvage.ts";
-import type { LogPosition } from "./log.ts";
-import { listSegments, segmentFile } from "./log.ts";
+import { listSegments, type LogPosition, segmentFile } from "./log.ts";
 import { readMark } from "./mark.ts";
-import type { RecordHandler, SegmentHeader } from "./records.ts";
-import { countSamples, readRecord, readSegmentHeader } from "./records.ts";
+import {
+  countSamples,
+  readRecord,
+  readSegmentHeader,
+  type RecordHandler,
+  type SegmentHeader,
+} from "./records.ts";
 
 /** The header is the first record of its segment. */
 const headerSearchBytes = 64;

@@ -7,8 +7,7 @@ import { Labels } from "../../ui/labels.tsx";
 import { toast } from "../../ui/toast.ts";
 import { formatInstant, formatRange } from "../../view-state/range.ts";
 import { range, timeWindow, zoomTo } from "../../view-state/time.ts";
-import type { ApiEvent } from "./api.ts";
-import { levelOf } from "./api.ts";
+import { type ApiEvent, levelOf } from "./api.ts";
 
 interface EventsAnswer {
   readonly data: { readonly events: readonly ApiEvent[]; readonly truncated: boolean };

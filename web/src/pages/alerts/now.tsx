@@ -2,20 +2,19 @@
 import { webLink } from "../../format/link.ts";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
-import type { FetchState } from "../../query/use-fetch.ts";
-import { useJson } from "../../query/use-fetch.ts";
+import { type FetchState, useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
-import type {
-  ApiAlertGroup,
-  LabelMap,
-  ApiRuleAlert,
-  GettableAlert,
-  GettableSilence,
+import {
+  type ApiAlertGroup,
+  type ApiRuleAlert,
+  type GettableAlert,
+  type GettableSilence,
+  type LabelMap,
+  levelOf,
 } from "./api.ts";
-import { levelOf } from "./api.ts";
 import { matchersFor, pendingSilence } from "./silence-dialog.tsx";
 
 interface RawAlerts {

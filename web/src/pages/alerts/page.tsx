@@ -2,8 +2,7 @@
 import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
-import type { ApiAlertGroup, GettableSilence } from "./api.ts";
-import { levelOf } from "./api.ts";
+import { type ApiAlertGroup, type GettableSilence, levelOf } from "./api.ts";
 import { Events } from "./events.tsx";
 import { History } from "./history.tsx";
 import { Now } from "./now.tsx";

@@ -4,13 +4,11 @@ import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { tableSortCodec } from "../../ui/table-sort.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
-import type { ApiRule, ApiRuleGroup, RulesResponse } from "./api.ts";
-import { levelOf } from "./api.ts";
+import { type ApiRule, type ApiRuleGroup, levelOf, type RulesResponse } from "./api.ts";
 import { RuleDetail } from "./rule-detail.tsx";
 
 interface ListedRule extends ApiRule {

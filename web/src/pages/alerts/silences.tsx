@@ -5,13 +5,11 @@ import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { formatInstant } from "../../view-state/range.ts";
-import type { GettableSilence } from "./api.ts";
-import { formatMatcher } from "./api.ts";
+import { formatMatcher, type GettableSilence } from "./api.ts";
 import { pendingSilence } from "./silence-dialog.tsx";
 
 export function Silences({ silences }: { silences: FetchState<readonly GettableSilence[]> }) {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { ThresholdExpression } from "./threshold.ts";
-import { parseThreshold } from "./threshold.ts";
+import { parseThreshold, type ThresholdExpression } from "./threshold.ts";
 
 test.each<[string, ThresholdExpression]>([
   ["gpu_temperature_celsius > 85", { left: "gpu_temperature_celsius", op: ">", level: 85 }],

@@ -1,11 +1,9 @@
 /** A row for each day: how much of it was read, and what it came to. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import type { Price } from "../fleet/price.ts";
-import type { Hour } from "./hours.ts";
-import { groupHoursByDay, aggregateHours } from "./hours.ts";
+import { aggregateHours, groupHoursByDay, type Hour } from "./hours.ts";
 import type { HourlyKey } from "./metrics.ts";
 import { Section } from "./section.tsx";
 

@@ -3,8 +3,7 @@ import { formatFixedPoint } from "../../format/quantity.ts";
 import type { Price } from "../fleet/price.ts";
 import { setPrice } from "../fleet/energy.ts";
 import { formatCost } from "./days-table.tsx";
-import type { Hour } from "./hours.ts";
-import { aggregateHours } from "./hours.ts";
+import { aggregateHours, type Hour } from "./hours.ts";
 import { Section } from "./section.tsx";
 
 export function EnergyLine({

@@ -3,15 +3,21 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 import type { Price } from "../fleet/price.ts";
 import { useAnalysis, useHasLake } from "./lake.ts";
-import type { AnalysisQuery, LakeResultRow } from "./lake-rows.ts";
-import { gpuIn, newestRowPerGpu, numberIn, sumColumn, textIn } from "./lake-rows.ts";
+import {
+  type AnalysisQuery,
+  gpuIn,
+  type LakeResultRow,
+  newestRowPerGpu,
+  numberIn,
+  sumColumn,
+  textIn,
+} from "./lake-rows.ts";
 import { Section } from "./section.tsx";
 
 const STEP_MS = 300_000;

@@ -1,9 +1,7 @@
 /** Analyses the hub makes of its lake: asked once a range, waited for where they take long. */
 import { ApiError, getJson } from "../../query/http.ts";
-import type { FetchState } from "../../query/use-fetch.ts";
-import { useFetch, useJson } from "../../query/use-fetch.ts";
-import type { AnalysisQuery, LakeResultRow } from "./lake-rows.ts";
-import { analysisPath } from "./lake-rows.ts";
+import { type FetchState, useFetch, useJson } from "../../query/use-fetch.ts";
+import { analysisPath, type AnalysisQuery, type LakeResultRow } from "./lake-rows.ts";
 
 interface AnalysisResponse {
   readonly rows: readonly LakeResultRow[];

@@ -1,7 +1,6 @@
 /** Which readings move together: each pair's correlation as a number and a shade. */
 import { formatFixedPoint } from "../../format/quantity.ts";
-import type { Correlation } from "./correlation.ts";
-import { correlationOf } from "./correlation.ts";
+import { type Correlation, correlationOf } from "./correlation.ts";
 import { correlated } from "./metrics.ts";
 import { Section } from "./section.tsx";
 

@@ -1,12 +1,10 @@
 /** What a range comes to: days, hours of the day, what moves together, spikes, energy. Every figure is PromQL over the range in view. */
 import { useMemo } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { nameOf } from "../../live/gpu.ts";
+import { type Gpu, nameOf } from "../../live/gpu.ts";
 import { gridOf, lengthOf } from "../../query/columns.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
-import type { CurveQuery } from "../../query/use-curves.ts";
-import { useCurves } from "../../query/use-curves.ts";
+import { type CurveQuery, useCurves } from "../../query/use-curves.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { useLate } from "../../ui/use-late.ts";
 import { formatRange } from "../../view-state/range.ts";
@@ -18,8 +16,14 @@ import { EnergyLine } from "./energy-line.tsx";
 import { hourGrid, hoursOf } from "./hours.ts";
 import { LakeSections } from "./lake-sections.tsx";
 import { CorrelationMatrix } from "./matrix.tsx";
-import type { HourlyKey } from "./metrics.ts";
-import { correlated, correlatedQuery, hourly, hourlyQuery, spikeQuery } from "./metrics.ts";
+import {
+  correlated,
+  correlatedQuery,
+  hourly,
+  type HourlyKey,
+  hourlyQuery,
+  spikeQuery,
+} from "./metrics.ts";
 import { HourPattern } from "./pattern.tsx";
 import { scope } from "./scope.ts";
 import { MOST_GPUS, SpikesTable } from "./spikes-table.tsx";

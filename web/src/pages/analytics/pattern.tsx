@@ -1,8 +1,7 @@
 /** The hours of the day as shades: when the machines work. An hour nobody read is blank, never the shade of zero. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import type { Hour } from "./hours.ts";
-import { patternOf } from "./hours.ts";
+import { type Hour, patternOf } from "./hours.ts";
 import { patterns } from "./metrics.ts";
 import { patternMetric } from "./scope.ts";
 import { Section } from "./section.tsx";

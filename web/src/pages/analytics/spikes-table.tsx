@@ -1,17 +1,14 @@
 /** Temperatures that rose and fell again within minutes, the highest first. */
-import type { Gpu } from "../../live/gpu.ts";
+import { type Gpu, nameOf } from "../../live/gpu.ts";
 import { idOfLabels } from "../../query/stored.ts";
-import { nameOf } from "../../live/gpu.ts";
 import { age } from "../../format/quantity.ts";
 import { formatReadable } from "../../format/readable.ts";
 import type { Matrix } from "../../query/columns.ts";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import { Section } from "./section.tsx";
-import type { Spike } from "./spikes.ts";
-import { ruleFor, spikesIn } from "./spikes.ts";
+import { ruleFor, type Spike, spikesIn } from "./spikes.ts";
 
 /** More curves than this are too long an answer for one page. */
 export const MOST_GPUS = 64;

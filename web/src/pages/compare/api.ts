@@ -1,7 +1,6 @@
 /** The hub's comparison: the same maths as the command line's. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
-import type { FetchState } from "../../query/use-fetch.ts";
-import { useFetch } from "../../query/use-fetch.ts";
+import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { getJson } from "../../query/http.ts";
 import type { ChosenSubject } from "./chosen-subjects.ts";
 import { writeSubject } from "./subject.ts";

@@ -1,10 +1,8 @@
 /** The chosen subjects as the page shows them: named, coloured, and with how far each is shifted in time. */
 import { gpuColour } from "../../chart/colour.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { findGpu, shortModel, uuidPrefix } from "../../live/gpu.ts";
+import { findGpu, type Gpu, shortModel, uuidPrefix } from "../../live/gpu.ts";
 import { formatInstant, writeDuration } from "../../view-state/range.ts";
-import type { CompareSubject, SubjectTime } from "./subject.ts";
-import { shiftMsOf, subjectKey } from "./subject.ts";
+import { type CompareSubject, shiftMsOf, subjectKey, type SubjectTime } from "./subject.ts";
 
 export interface ChosenSubject {
   readonly key: string;

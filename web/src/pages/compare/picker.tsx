@@ -1,15 +1,12 @@
 /** Who is compared: one small word each to take away, a field to add more, and the same once more in an earlier time. */
 import { useRef, useState } from "preact/hooks";
-import type { Gpu } from "../../live/gpu.ts";
-import { nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { type Gpu, nameOf, uuidPrefix } from "../../live/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { ChosenSubject } from "./chosen-subjects.ts";
-import type { CompareSubject, SubjectTime } from "./subject.ts";
-import { MOST_SUBJECTS, readWhen } from "./subject.ts";
-import type { RunListing } from "./api.ts";
-import { useRuns } from "./api.ts";
+import { type CompareSubject, MOST_SUBJECTS, readWhen, type SubjectTime } from "./subject.ts";
+import { type RunListing, useRuns } from "./api.ts";
 import { add, remove, runs } from "./view.ts";
 
 const DAY = 86_400_000;

@@ -1,8 +1,13 @@
 /** What is compared, kept in the address: `gpus`, `hosts`, `runs`, and a query of the work done. */
 import { list, Param, text } from "../../view-state/param.ts";
 import { setParams } from "../../view-state/address.ts";
-import type { CompareSubject } from "./subject.ts";
-import { MOST_SUBJECTS, subjectKey, subjectsCodec, writeSubject } from "./subject.ts";
+import {
+  type CompareSubject,
+  MOST_SUBJECTS,
+  subjectKey,
+  subjectsCodec,
+  writeSubject,
+} from "./subject.ts";
 
 const gpuCodec = subjectsCodec("gpu");
 const hostCodec = subjectsCodec("host");

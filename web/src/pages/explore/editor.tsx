@@ -8,10 +8,8 @@ import {
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, insertNewline } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
-import type { Diagnostic } from "@codemirror/lint";
-import { lintKeymap, linter } from "@codemirror/lint";
-import type { Text } from "@codemirror/state";
-import { EditorState, Prec, StateEffect } from "@codemirror/state";
+import { type Diagnostic, linter, lintKeymap } from "@codemirror/lint";
+import { EditorState, Prec, StateEffect, type Text } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
 import { useEffect, useRef } from "preact/hooks";

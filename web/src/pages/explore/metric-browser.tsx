@@ -2,8 +2,13 @@
 import { useMemo, useState } from "preact/hooks";
 import { useJson } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
-import type { MetricFacts, MetricMetadataMap } from "./metrics.ts";
-import { searchMetrics, groups, metricsOf } from "./metrics.ts";
+import {
+  groups,
+  type MetricFacts,
+  type MetricMetadataMap,
+  metricsOf,
+  searchMetrics,
+} from "./metrics.ts";
 import { run } from "./view.ts";
 
 const HOUR_MS = 3_600_000;

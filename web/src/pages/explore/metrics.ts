@@ -1,6 +1,5 @@
 /** The metrics there are: the catalogue's in plain words, and whatever else was told or stored. */
-import type { MetricEntry } from "../../../../src/model/catalogue/index.ts";
-import { catalogue } from "../../../../src/model/catalogue/index.ts";
+import { catalogue, type MetricEntry } from "../../../../src/model/catalogue/index.ts";
 
 export interface MetricFacts {
   readonly name: string;

@@ -4,8 +4,7 @@ import { useAlerts } from "../../query/alerts.ts";
 import { knownGpus, severalHosts } from "../../query/known-gpus.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import type { Attention } from "./attention.ts";
-import { alertLine, findAttention, formatGpuName } from "./attention.ts";
+import { alertLine, type Attention, findAttention, formatGpuName } from "./attention.ts";
 import { filter } from "./view.ts";
 
 const MOST_LINES = 4;

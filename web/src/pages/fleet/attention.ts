@@ -1,10 +1,7 @@
 /** What is wrong in the fleet, worst first, GPUs with the same trouble in one line. Pure. */
-import type { Gpu } from "../../live/gpu.ts";
-import { nameOf } from "../../live/gpu.ts";
-import type { Level } from "../../live/gpu-status.ts";
-import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
-import type { ActiveAlert } from "../../query/alert.ts";
-import { levelOfAlert } from "../../query/alert.ts";
+import { type Gpu, nameOf } from "../../live/gpu.ts";
+import { type Level, temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
+import { type ActiveAlert, levelOfAlert } from "../../query/alert.ts";
 
 export interface Attention {
   readonly level: "warn" | "bad";

@@ -1,10 +1,10 @@
 /** The table's columns, one line each: head, order, cell. Adding a column is one entry here and its width in table.css. */
 import type { ComponentChild } from "preact";
 import type { ColumnKey, WireValue } from "../../../../src/view/live/protocol.ts";
-import type { Gpu } from "../../live/gpu.ts";
 import {
   clock,
   clockMax,
+  type Gpu,
   memoryRatio,
   memoryTotal,
   powerLimit,

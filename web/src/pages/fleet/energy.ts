@@ -1,14 +1,12 @@
 /** Energy since midnight, and what it costs at the price the person set. */
 import { signal } from "@preact/signals";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
-import type { FetchState } from "../../query/use-fetch.ts";
-import { useFetch } from "../../query/use-fetch.ts";
+import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { queryInstant } from "../../query/client.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { idOfLabels, uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
-import type { Price } from "./price.ts";
-import { readPrice } from "./price.ts";
+import { type Price, readPrice } from "./price.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 
 const EVERY_MS = 60_000;

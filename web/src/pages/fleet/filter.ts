@@ -3,8 +3,7 @@
  * in the units the table shows, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
  */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
+import { clock, type Gpu, memoryRatio, read, temperature } from "../../live/gpu.ts";
 import { wordsOf } from "../../live/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { groupOf } from "./group.ts";

@@ -9,8 +9,7 @@ import { GroupRow } from "./group-row.tsx";
 import { rangeColumns } from "./range-columns.tsx";
 import { useStatistics } from "./statistics.ts";
 import { goTo } from "../../view-state/address.ts";
-import type { FleetColumn } from "./columns.tsx";
-import { columns, helpOf } from "./columns.tsx";
+import { columns, type FleetColumn, helpOf } from "./columns.tsx";
 import { useRowHeight, useWindow } from "../../ui/window.ts";
 
 export function FleetTable() {

@@ -5,8 +5,7 @@ import {
   toTotalQuantity,
   formatWithUnit,
 } from "../../format/quantity.ts";
-import type { GpuGroup } from "./group.ts";
-import { summarizeGroup } from "./group.ts";
+import { type GpuGroup, summarizeGroup } from "./group.ts";
 import { toggleGroup } from "./view.ts";
 
 interface GroupRowProps {

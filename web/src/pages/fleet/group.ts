@@ -1,6 +1,5 @@
 /** The fleet in groups: by host, model, vendor, state, job, or any label the store has of a GPU. Pure. */
-import type { Gpu } from "../../live/gpu.ts";
-import { read, temperature } from "../../live/gpu.ts";
+import { type Gpu, read, temperature } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 
 type LabelsOf = (id: string) => Labels | undefined;

@@ -1,7 +1,13 @@
 /** What the heatmap can show: readings that are a share of something, so that one scale from 0 to 1 fits every card. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { memoryRatio, powerRatio, read, temperature, temperatureRatio } from "../../live/gpu.ts";
+import {
+  type Gpu,
+  memoryRatio,
+  powerRatio,
+  read,
+  temperature,
+  temperatureRatio,
+} from "../../live/gpu.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 
 export const heatKeys = ["utilization", "memory", "power", "temperature"] as const;

@@ -2,11 +2,9 @@
 import { Component } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../live/gpu.ts";
-import type { HeatScale } from "./heat.ts";
-import { heatKeys, heatScales } from "./heat.ts";
+import { heatKeys, type HeatScale, heatScales } from "./heat.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
-import type { HeatShade } from "./heat-cell.ts";
-import { heatShade, describeCell } from "./heat-cell.ts";
+import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
 

@@ -1,8 +1,15 @@
 /** One GPU closer up: who it is, and its last five minutes with the device's own limits. */
 import type { HistoryKey, WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { findGpu, memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";
+import {
+  findGpu,
+  type Gpu,
+  memoryRatio,
+  nameOf,
+  powerLimit,
+  read,
+  temperature,
+} from "../../live/gpu.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
 import { knownGpus } from "../../query/known-gpus.ts";

@@ -1,6 +1,5 @@
 /** The keys of the fleet page. */
-import type { Shortcut } from "../../app/shortcuts.ts";
-import { isTyping } from "../../app/shortcuts.ts";
+import { isTyping, type Shortcut } from "../../app/shortcuts.ts";
 import { heatKeys } from "./heat.ts";
 import { nextSort, sortKeys } from "./sort.ts";
 import { goTo } from "../../view-state/address.ts";

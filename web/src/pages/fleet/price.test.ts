@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Price } from "./price.ts";
-import { readPrice } from "./price.ts";
+import { type Price, readPrice } from "./price.ts";
 
 test.each<[string, Price | undefined]>([
   ["0.30 €", { perKwh: 0.3, currency: "€" }],

@@ -2,13 +2,10 @@
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { toColumnQuantity } from "../../format/quantity.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { read, temperature } from "../../live/gpu.ts";
+import { type Gpu, read, temperature } from "../../live/gpu.ts";
 import { Absent } from "../../ui/value.tsx";
-import type { FleetColumn } from "./columns.tsx";
-import { columns } from "./columns.tsx";
-import type { StatKey } from "./stat-columns.ts";
-import { statNames } from "./stat-columns.ts";
+import { columns, type FleetColumn } from "./columns.tsx";
+import { type StatKey, statNames } from "./stat-columns.ts";
 import { statistics } from "./statistics.ts";
 
 interface Stat {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../live/sample-gpu.ts";
-import type { SortKey } from "./sort.ts";
-import { nextSort, sortFleet } from "./sort.ts";
+import { nextSort, sortFleet, type SortKey } from "./sort.ts";
 
 const fleet = [
   sampleGpu({ index: 2, readings: { power: 300, temperatureEdge: 60 }, row: { job: "b-job" } }),

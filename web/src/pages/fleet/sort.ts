@@ -1,11 +1,9 @@
 /** The order of the table. What is absent sorts last whichever way: it is neither large nor small. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
+import { clock, type Gpu, memoryRatio, read, temperature } from "../../live/gpu.ts";
 import { severity } from "../../live/gpu-status.ts";
 import type { Codec } from "../../view-state/param.ts";
-import type { StatColumn, FleetStatistics } from "./stat-columns.ts";
-import { statKeys, statNames } from "./stat-columns.ts";
+import { type FleetStatistics, type StatColumn, statKeys, statNames } from "./stat-columns.ts";
 
 export const sortKeys = [
   "gpu",

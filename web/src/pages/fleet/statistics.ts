@@ -4,8 +4,13 @@ import { useEffect } from "preact/hooks";
 import { liveness } from "../../live/feed.ts";
 import { queryInstant } from "../../query/client.ts";
 import { idOfLabels } from "../../query/stored.ts";
-import type { StatColumn, StatKey, FleetStatistics } from "./stat-columns.ts";
-import { statKeys, statNames } from "./stat-columns.ts";
+import {
+  type FleetStatistics,
+  type StatColumn,
+  type StatKey,
+  statKeys,
+  statNames,
+} from "./stat-columns.ts";
 import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
 
 const series: Readonly<Record<StatKey, string>> = {

@@ -1,6 +1,5 @@
 /** The fleet in one line of figures. */
-import type { Totals } from "./totals.ts";
-import { totalsOf } from "./totals.ts";
+import { type Totals, totalsOf } from "./totals.ts";
 import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../live/gpu.ts";
 import { temperatureLevel } from "../../live/gpu-status.ts";
 import {

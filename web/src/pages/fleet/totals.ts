@@ -1,7 +1,14 @@
 /** The fleet in one line. A sum says of how many GPUs it is made: one that does not tell adds nothing, and is not a zero. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import type { Gpu, GpuState } from "../../live/gpu.ts";
-import { memoryTotal, powerLimit, read, temperature, temperatureMargin } from "../../live/gpu.ts";
+import {
+  type Gpu,
+  type GpuState,
+  memoryTotal,
+  powerLimit,
+  read,
+  temperature,
+  temperatureMargin,
+} from "../../live/gpu.ts";
 
 export interface SumOfTotal {
   readonly sum: number;

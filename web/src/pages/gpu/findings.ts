@@ -1,13 +1,9 @@
 /** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
-import type { AnomalyKind } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
-import { kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
+import { type AnomalyKind, kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { temperature, temperatureMargin } from "../../live/gpu.ts";
-import type { Level } from "../../live/gpu-status.ts";
-import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
-import type { ActiveAlert } from "../../query/alert.ts";
-import { levelOfAlert, formatActiveAlert } from "../../query/alert.ts";
+import { type Gpu, temperature, temperatureMargin } from "../../live/gpu.ts";
+import { type Level, temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
+import { type ActiveAlert, formatActiveAlert, levelOfAlert } from "../../query/alert.ts";
 
 export interface GpuFinding {
   readonly level: Level;

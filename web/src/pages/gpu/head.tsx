@@ -1,6 +1,5 @@
 /** Which GPU this is, the way to its neighbours, and what can be done with it. */
-import type { Gpu } from "../../live/gpu.ts";
-import { nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { type Gpu, nameOf, uuidPrefix } from "../../live/gpu.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 
 export interface HeadProps {

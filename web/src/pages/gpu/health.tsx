@@ -7,8 +7,7 @@ import { matchersOf } from "../../query/stored.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import type { GpuFinding } from "./findings.ts";
-import { findingsOf } from "./findings.ts";
+import { findingsOf, type GpuFinding } from "./findings.ts";
 
 const EVERY_MS = 10_000;
 

@@ -3,15 +3,20 @@ import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import { age, toColumnQuantity } from "../../format/quantity.ts";
 import { toReadableQuantity } from "../../format/readable.ts";
 import { fleet, hubTimeMs, feedDelayMs } from "../../live/feed.ts";
-import type { Gpu } from "../../live/gpu.ts";
-import { memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
+import { type Gpu, memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
 import { useInstant, useNow } from "../../query/use-fetch.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { formatRange } from "../../view-state/range.ts";
 import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
-import type { GpuReadingSpec, Statistic } from "./readings.ts";
+import {
+  byReading,
+  type GpuReadingSpec,
+  queryAll,
+  readings,
+  type Statistic,
+  statistics,
+} from "./readings.ts";
 import { matchersOf } from "../../query/stored.ts";
-import { byReading, queryAll, readings, statistics } from "./readings.ts";
 
 /** The statistics read every sample of the range: no more often than they could look different. */
 const everyMs = (lengthMs: number): number =>

@@ -1,7 +1,6 @@
 /** Which metrics the hub has of a GPU in the range in view: what is not among them is not told by the device. */
 import { getJson } from "../../query/http.ts";
-import type { FetchState } from "../../query/use-fetch.ts";
-import { useFetch } from "../../query/use-fetch.ts";
+import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
 
 const EVERY_MS = 60_000;

@@ -4,12 +4,10 @@ import { age } from "../../format/quantity.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { useRange } from "../../query/use-range.ts";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
 import { formatInstant } from "../../view-state/range.ts";
-import type { GpuJob, Process } from "./jobs.ts";
-import { jobsIn, processesIn } from "./jobs.ts";
+import { type GpuJob, jobsIn, type Process, processesIn } from "./jobs.ts";
 
 /** The range is asked as if the table were a chart this wide: a job shorter than two of its pixels may be missed. */
 const AS_WIDE_AS_PX = 1_200;

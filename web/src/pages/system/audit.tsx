@@ -3,8 +3,7 @@ import { hubTimeMs } from "../../live/feed.ts";
 import { age } from "../../format/quantity.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 
 interface Entry {
   readonly time: string;

@@ -6,12 +6,15 @@ import { formatReadable } from "../../format/readable.ts";
 import { getJson } from "../../query/http.ts";
 import { useFetch, useInstant, useJson } from "../../query/use-fetch.ts";
 import { Empty } from "../../ui/banner.tsx";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { formatInstant } from "../../view-state/range.ts";
 import { ImportLog } from "./import-log.tsx";
-import type { SinkStatus, SelfMetricSample } from "./sink-status.ts";
-import { sinkStatuses, parseSelfMetrics } from "./sink-status.ts";
+import {
+  parseSelfMetrics,
+  type SelfMetricSample,
+  type SinkStatus,
+  sinkStatuses,
+} from "./sink-status.ts";
 
 interface Tsdb {
   readonly data: {

@@ -9,8 +9,7 @@ import { attempt } from "../../ui/attempt.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SchemaForm } from "../../ui/form.tsx";
-import type { TableColumn } from "../../ui/table.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
 import type { ApiUser, UsersResponse } from "./api.ts";
 

@@ -6,12 +6,17 @@
 import { gpu } from "../../../../model/catalogue/index.ts";
 import { deviceKey } from "../../../../model/device.ts";
 import type { AnomalyDevice, Evidence } from "../anomaly.ts";
-import type { ReadingBlock } from "../block.ts";
-import { blockMs } from "../block.ts";
+import { blockMs, type ReadingBlock } from "../block.ts";
 import { Seasonal } from "../statistics/seasonal.ts";
 import { StreamFit } from "../statistics/fit.ts";
-import type { Detector, Detection, DetectorContext } from "./detector.ts";
-import { undecidedDetection, digits, selector } from "./detector.ts";
+import {
+  type Detection,
+  type Detector,
+  type DetectorContext,
+  digits,
+  selector,
+  undecidedDetection,
+} from "./detector.ts";
 
 const inputCount = 7;
 /** Six hours of blocks: a card learns its new place within a day. */

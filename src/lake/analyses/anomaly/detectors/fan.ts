@@ -2,8 +2,15 @@
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Detection, DetectorContext } from "./detector.ts";
-import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
+import {
+  type Detection,
+  type Detector,
+  type DetectorContext,
+  digits,
+  normalDetection,
+  selector,
+  undecidedDetection,
+} from "./detector.ts";
 
 const stepCelsius = 5;
 const bins = 24;

@@ -1,8 +1,15 @@
 /** Memory of one job that grows at every look and never shrinks. A job that loads its data, or fills a cache and stops, is none. */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
-import type { Detector, Detection, DetectorContext } from "./detector.ts";
-import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
+import {
+  type Detection,
+  type Detector,
+  type DetectorContext,
+  digits,
+  normalDetection,
+  selector,
+  undecidedDetection,
+} from "./detector.ts";
 
 const lookMs = 30_000;
 /** Eight minutes of growth at the least, an hour at the most; then every other look is let go. */

@@ -2,8 +2,14 @@
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { Readings } from "../readings.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detection, DetectorContext } from "./detector.ts";
-import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
+import {
+  type Detection,
+  type DetectorContext,
+  digits,
+  normalDetection,
+  selector,
+  undecidedDetection,
+} from "./detector.ts";
 
 /** Reported power is a mean over a second or two, so a load that changed within this time explains it. */
 const recentMs = 5_000;

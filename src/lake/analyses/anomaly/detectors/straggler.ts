@@ -5,11 +5,17 @@
  */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
-import type { Measure, WorkGroup } from "../work.ts";
-import { kindOfWork } from "../work.ts";
+import { kindOfWork, type Measure, type WorkGroup } from "../work.ts";
 import { Spread } from "../statistics/spread.ts";
-import type { Detector, Detection, DetectorContext } from "./detector.ts";
-import { undecidedDetection, digits, selector, normalDetection } from "./detector.ts";
+import {
+  type Detection,
+  type Detector,
+  type DetectorContext,
+  digits,
+  normalDetection,
+  selector,
+  undecidedDetection,
+} from "./detector.ts";
 
 /** Two minutes: utilisation is a sample of an instant, so shorter means say little. */
 const windowBlocks = 12;

@@ -5,8 +5,7 @@
 import type { TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { containersOf, podLabels } from "./labels.ts";
-import type { KubePod, ObjectRef } from "./objects.ts";
-import { keyOf } from "./objects.ts";
+import { keyOf, type KubePod, type ObjectRef } from "./objects.ts";
 import { containerLabels, portLabels } from "./pod.ts";
 import type { RelatedObjects } from "./role.ts";
 

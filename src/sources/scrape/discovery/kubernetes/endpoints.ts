@@ -3,10 +3,8 @@ import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
 import { objectLabels, prefix, serviceLabels } from "./labels.ts";
-import type { EndpointAddress, KubeEndpoints } from "./objects.ts";
-import { keyOf } from "./objects.ts";
-import type { RelatedObjects, DiscoveryRole } from "./role.ts";
-import { attachedNode } from "./role.ts";
+import { type EndpointAddress, keyOf, type KubeEndpoints } from "./objects.ts";
+import { attachedNode, type DiscoveryRole, type RelatedObjects } from "./role.ts";
 
 export const endpointsRole: DiscoveryRole<"endpoints"> = {
   resource: "endpoints",

@@ -3,10 +3,8 @@ import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
 import { objectLabels, prefix, sanitize, serviceLabels } from "./labels.ts";
-import type { KubeEndpointSlice } from "./objects.ts";
-import { keyOf } from "./objects.ts";
-import type { RelatedObjects, DiscoveryRole } from "./role.ts";
-import { attachedNode } from "./role.ts";
+import { keyOf, type KubeEndpointSlice } from "./objects.ts";
+import { attachedNode, type DiscoveryRole, type RelatedObjects } from "./role.ts";
 
 export const endpointsliceRole: DiscoveryRole<"endpointslice"> = {
   resource: "endpointslice",

@@ -1,7 +1,6 @@
 /** For tests: an API server on loopback that lists objects and streams what happens to them, as the real one does. */
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeObject } from "./objects.ts";
 

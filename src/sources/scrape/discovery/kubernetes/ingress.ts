@@ -1,8 +1,7 @@
 /** `role: ingress`: each path of each rule's host, for probing from outside. */
 import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { objectLabels, prefix } from "./labels.ts";
-import type { KubeIngress } from "./objects.ts";
-import { keyOf } from "./objects.ts";
+import { keyOf, type KubeIngress } from "./objects.ts";
 import type { DiscoveryRole } from "./role.ts";
 
 export const ingressRole: DiscoveryRole<"ingress"> = { resource: "ingress", beside: [], build };

@@ -7,8 +7,7 @@ import { silentLog } from "../../../../base/log.ts";
 import type { KubernetesDiscovery } from "../../config/types.ts";
 import { emitted } from "../../fixture.ts";
 import type { DiscoveredGroup } from "../group.ts";
-import type { ApiServer } from "./fixture.ts";
-import { startApiServer } from "./fixture.ts";
+import { type ApiServer, startApiServer } from "./fixture.ts";
 import { kubernetesDiscovery } from "./kubernetes.ts";
 
 const ends: (() => void | Promise<void>)[] = [];

@@ -3,8 +3,7 @@ import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/address.ts";
 import { containersOf, podLabels, prefix } from "./labels.ts";
 import type { Container, ContainerPort, KubePod } from "./objects.ts";
-import type { RelatedObjects, DiscoveryRole } from "./role.ts";
-import { attachedNode } from "./role.ts";
+import { attachedNode, type DiscoveryRole, type RelatedObjects } from "./role.ts";
 
 export const podRole: DiscoveryRole<"pod"> = { resource: "pod", beside: [], build };
 
