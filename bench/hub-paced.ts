@@ -80,7 +80,7 @@ async function sendAll(
   const instants = new Instants(gpus);
   const slots = Math.ceil(series.length / seriesPerRequest);
   const [beganMs, wallMs] = [performance.now(), Date.now()];
-  let owed = 0;
+  let pending = 0;
   for (let round = 0; round < rounds; round++) {
     instants.next();
     for (let slot = 0; slot < slots; slot++) {
@@ -90,12 +90,12 @@ async function sendAll(
       const from = slot * seriesPerRequest;
       const to = Math.min(series.length, from + seriesPerRequest);
       const body = requests.encode(from, to, [wallMs + sinceMs], (i) => instants.row[i] ?? 0);
-      owed += to - from;
+      pending += to - from;
       for (const receiver of receivers) receiver.send(body, to - from, beganMs + sinceMs);
     }
   }
   await sleep(Math.max(0, beganMs + rounds * intervalMs - performance.now()));
-  return owed;
+  return pending;
 }
 
 export async function paced(scale: number, minutes: number): Promise<void> {
@@ -114,7 +114,7 @@ export async function paced(scale: number, minutes: number): Promise<void> {
     const probes = engines.map(({ url }) => startProbe(url, probeEveryMs));
     const before = engines.map(({ pid }) => processCost(pid));
     const began = performance.now();
-    const owed = await sendAll(gpus, rounds, receivers);
+    const pending = await sendAll(gpus, rounds, receivers);
     const seconds = (performance.now() - began) / 1000;
     const costs = engines.map(({ pid }) => processCost(pid));
     const waits = await Promise.all(probes.map((probe) => probe.stop()));
@@ -133,7 +133,7 @@ export async function paced(scale: number, minutes: number): Promise<void> {
       for (const share of [0.5, 0.99, 1]) put(`wait ${share}`, quantile(waits[i] ?? [], share));
     }
     head(
-      `${grouped(gpus)} GPUs, ${grouped(gpus * seriesPerGpu)} series, one sample each 15 s for ${minutes} minutes: ${grouped(owed)} samples owed`,
+      `${grouped(gpus)} GPUs, ${grouped(gpus * seriesPerGpu)} series, one sample each 15 s for ${minutes} minutes: ${grouped(pending)} samples owed`,
     );
     row("samples acknowledged", figures.of("acknowledged"), grouped);
     const lost = receivers.map(({ engine, refused }) => `${engine.name} ${grouped(refused)}`);

@@ -83,8 +83,8 @@ export class LoadFleet {
       sum.waiting += report.waiting;
       sum.retries += report.retries;
       sum.lagSeconds = Math.max(sum.lagSeconds, report.lagSeconds);
-      for (const [trouble, count] of Object.entries(report.troubles))
-        sum.troubles[trouble] = (sum.troubles[trouble] ?? 0) + count;
+      for (const [problem, count] of Object.entries(report.troubles))
+        sum.troubles[problem] = (sum.troubles[problem] ?? 0) + count;
     }
     return sum;
   }

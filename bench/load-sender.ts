@@ -61,8 +61,8 @@ function report(): void {
     told.retries += ship.retries;
     told.lagSeconds = Math.max(told.lagSeconds, ship.lagSeconds);
     for (const { samples } of Object.values(spool.dropped)) told.dropped += samples;
-    if (ship.trouble !== undefined)
-      told.troubles[ship.trouble] = (told.troubles[ship.trouble] ?? 0) + 1;
+    if (ship.problem !== undefined)
+      told.troubles[ship.problem] = (told.troubles[ship.problem] ?? 0) + 1;
   }
   process.send?.(told);
 }

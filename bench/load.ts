@@ -90,9 +90,9 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
     fleet.pace(intervalMs);
     const before = fleet.now.sent;
     const seen = await watch(hub, name.includes("first") ? Math.max(20, stepSeconds) : stepSeconds);
-    const { sent, lagSeconds, troubles } = fleet.now;
+    const { sent, lagSeconds, troubles: problems } = fleet.now;
     const samples = sent - before;
-    figures[`agents ${name}`] = { ...seen, samples, lagSeconds, troubles };
+    figures[`agents ${name}`] = { ...seen, samples, lagSeconds, troubles: problems };
     row([
       name,
       grouped(Math.round(samples / seen.seconds)),
@@ -109,12 +109,12 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
   const after = await watch(hub, 5);
   const told = fleet.now;
   const kept = await valueOf(hub.url, `sum(count_over_time(gpu_power_watts{host=~"load-.*"}[1h]))`);
-  const owed = told.ticks * gpusPerHost;
-  figures["agents after"] = { ...after, settledSeconds, told, kept, owed };
+  const pending = told.ticks * gpusPerHost;
+  figures["agents after"] = { ...after, settledSeconds, told, kept, owed: pending };
   say(
-    `\nAfter the load: what waited was taken in ${number(settledSeconds)} s. Of ${grouped(told.written)} samples ${grouped(told.sent)} were acknowledged, ${told.refused + told.dropped} lost; of ${grouped(owed)} readings of power ${grouped(kept)} are read back. Resident ${mib(after.residentBytes)}, \`/-/healthy\` ${ratio(after.healthyMedianMs, unloaded.healthyMedianMs)} of unloaded.`,
+    `\nAfter the load: what waited was taken in ${number(settledSeconds)} s. Of ${grouped(told.written)} samples ${grouped(told.sent)} were acknowledged, ${told.refused + told.dropped} lost; of ${grouped(pending)} readings of power ${grouped(kept)} are read back. Resident ${mib(after.residentBytes)}, \`/-/healthy\` ${ratio(after.healthyMedianMs, unloaded.healthyMedianMs)} of unloaded.`,
   );
-  if (told.refused + told.dropped > 0 || kept !== owed) process.exitCode = 1;
+  if (told.refused + told.dropped > 0 || kept !== pending) process.exitCode = 1;
 }
 
 async function witnesses(hub: RunningHub, tokens: readonly string[]): Promise<void> {

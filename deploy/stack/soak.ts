@@ -57,7 +57,7 @@ export async function soak(options: SoakOptions): Promise<number> {
 function text(virtual: VirtualVerdict, real: RealVerdict): string {
   const perHour = (value: number | undefined): string =>
     value === undefined ? "–" : `${value >= 0 ? "+" : ""}${(value / 1e6).toFixed(2)} MB/h`;
-  const troubles = [...virtual.troubles, ...real.troubles];
+  const problems = [...virtual.troubles, ...real.troubles];
   return [
     `virtual: ${virtual.hours} h, ${virtual.samples.toLocaleString("en")} samples, ${virtual.keptPerGpu} of ${virtual.expectedPerGpu} instants kept, ${virtual.rules} rules,`,
     `         hub: ${megabytes(virtual.live?.median ?? 0)} in use (${perHour(virtual.live?.perHour)} of virtual time), ${megabytes(virtual.memory?.median ?? 0)} held by the process (${perHour(virtual.memory?.perHour)}), ${virtual.files?.median ?? "–"} files; a shorter retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,
@@ -82,9 +82,9 @@ function text(virtual: VirtualVerdict, real: RealVerdict): string {
       return `${engine}: ${sum((one) => one.taken)} scrapes of ${of.length} targets, ${sum((one) => one.due)} due, ${sum((one) => one.failed)} failed`;
     }),
     "",
-    troubles.length === 0
+    problems.length === 0
       ? "verdict: no restart, no leak, no missed scrape"
-      : `verdict: ${troubles.join("; ")}`,
+      : `verdict: ${problems.join("; ")}`,
     "",
   ].join("\n");
 }

@@ -93,7 +93,7 @@ export class AuditLog {
     } catch (thrown) {
       if (this.#refused === 0)
         this.#log.error("the audit log cannot be written: changes go on unnoted", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       this.#refused++;
     }

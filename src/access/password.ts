@@ -116,8 +116,8 @@ function derive(password: string, salt: Buffer, { ln, r, p }: ScryptCost): Promi
   const N = 2 ** ln;
   const text = password.slice(0, maxPasswordLength).normalize("NFKC");
   return new Promise((resolve, reject) =>
-    scrypt(text, salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (trouble, key) =>
-      trouble === null ? resolve(key) : reject(trouble),
+    scrypt(text, salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (problem, key) =>
+      problem === null ? resolve(key) : reject(problem),
     ),
   );
 }

@@ -246,7 +246,7 @@ export class Sessions {
     } catch (thrown) {
       if (!this.#told)
         this.#log.warn("sessions are not kept, a restart ends them", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       this.#told = true;
     }

@@ -84,7 +84,7 @@ export class Collector {
     this.#host = new HostReader(options.hostName, {
       procfs: options.procfs,
       sysfs: options.sysfs ?? "/sys",
-      door: hostFileAccess,
+      fileAccess: hostFileAccess,
       architecture: process.arch,
       env: process.env,
     });

@@ -34,7 +34,7 @@ export class HostReader {
     const [processor, limits, meminfo] = await Promise.all([
       this.#processor,
       readCgroupLimits(this.#machine, missing),
-      readText(`${this.#machine.procfs}/meminfo`, 16_384, this.#machine.door),
+      readText(`${this.#machine.procfs}/meminfo`, 16_384, this.#machine.fileAccess),
     ]);
     const memoryBytes = meminfo.ok ? parseMeminfo(meminfo.value).get("MemTotal") : undefined;
     return {

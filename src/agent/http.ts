@@ -40,7 +40,7 @@ export function createAgentServer(
   collector: Collector,
   metricsPath: string,
   log: Log,
-  door?: WebListener,
+  listener?: WebListener,
   snapshot?: () => Promise<unknown>,
 ): Server {
   const own: Record<(typeof agentPaths)[number], Route | undefined> = {
@@ -65,7 +65,7 @@ export function createAgentServer(
     [metricsPath]: (request) => ({ status: 200, ...collector.page(request.headers.accept) }),
     ...own,
   };
-  const refusal = door === undefined ? undefined : userGuard(door, log);
+  const refusal = listener === undefined ? undefined : userGuard(listener, log);
   const caps = new ClientCaps();
   const tell = createRefusalLog(log);
   const answer = async (request: IncomingMessage): Promise<AgentResponse> => {
@@ -100,16 +100,16 @@ export function createAgentServer(
       if (given.told !== true) tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
       return given;
     };
-    respond(request, response, told, door?.headers ?? {}).catch((thrown: unknown) => {
+    respond(request, response, told, listener?.headers ?? {}).catch((thrown: unknown) => {
       log.error("request failed", {
         path: request.url?.slice(0, 200),
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
   };
-  const server = door?.createServer(bounds, handle) ?? createServer(bounds, handle);
+  const server = listener?.createServer(bounds, handle) ?? createServer(bounds, handle);
   server.maxConnections = maxConnections;
   // A listener of ours takes Node's place: it has to answer as Node would.
   server.on("clientError", (thrown: Error & { code?: string }, socket) => {

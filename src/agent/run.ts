@@ -40,12 +40,12 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
     sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
     ownFrames: [outgoing, kernelLog].flatMap((one) => (one === undefined ? [] : [one.frame])),
   });
-  const door = await openAgentListener(settings, io, log);
+  const listener = await openAgentListener(settings, io, log);
   const server = createAgentServer(
     collector,
     settings.metricsPath,
     log,
-    door,
+    listener,
     lazySnapshot(collector, settings, io, log),
   );
   const stopping = io.stopped();
@@ -60,7 +60,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   });
   const signal = await stopping;
   log.info("stopping", { signal });
-  door?.close();
+  listener?.close();
   server.close();
   server.closeIdleConnections();
   push?.stop();
@@ -101,18 +101,18 @@ async function openAgentListener(
 ): Promise<WebListener | undefined> {
   if (web.configFile === undefined && web.tls === undefined) return undefined;
   const { WebListener } = await import("../net/http/web-listener.ts");
-  const door = await WebListener.open(web, io.env, log);
-  io.onReload?.(() => void door.reload());
-  return door;
+  const listener = await WebListener.open(web, io.env, log);
+  io.onReload?.(() => void listener.reload());
+  return listener;
 }
 
 export function sourceContext(
   settings: Settings,
   log: Log,
-  door: FileAccess = hostFileAccess,
+  listener: FileAccess = hostFileAccess,
 ): SourceContext {
   return {
-    door,
+    fileAccess: listener,
     host: settings.hostName,
     log,
     nowMs: () => Date.now(),
@@ -125,9 +125,9 @@ export function sourceContext(
 export async function openConfiguredSources(
   settings: Settings,
   log: Log,
-  door: FileAccess = hostFileAccess,
+  listener: FileAccess = hostFileAccess,
 ): Promise<OpenSource[]> {
-  const context = sourceContext(settings, log, door);
+  const context = sourceContext(settings, log, listener);
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));

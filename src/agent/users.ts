@@ -14,13 +14,13 @@ export interface AuthFailureResponse {
 }
 
 export function userGuard(
-  door: WebListener,
+  listener: WebListener,
   log: Log,
   nowMs: () => number = Date.now,
 ): (request: IncomingMessage) => Promise<AuthFailureResponse | undefined> {
   const failures = new FailedAttempts();
   return async (request) => {
-    const { users } = door;
+    const { users } = listener;
     if (!users.any) return undefined;
     const given = credentialsOf(request.headers.authorization);
     if (given?.user === undefined) return unauthorized("this agent asks for a user and a password");

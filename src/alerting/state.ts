@@ -36,14 +36,19 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
     "outcome",
     "alerts",
   ]);
-  const owed = open<UndeliveredAlert>("owed", ["fingerprint", "labels", "startsAtMs", "endsAtMs"]);
+  const pending = open<UndeliveredAlert>("owed", [
+    "fingerprint",
+    "labels",
+    "startsAtMs",
+    "endsAtMs",
+  ]);
   const firing = open<FiringAlert>("firing", ["labels", "annotations", "activeAtMs", "firedAtMs"]);
-  const files = [silences, sent, deliveries, owed, firing];
+  const files = [silences, sent, deliveries, pending, firing];
   return {
     silences: new Silences(silences),
     sent: new SentLog(sent, log),
     deliveries: new DeliveryLog(deliveries, log),
-    owed,
+    owed: pending,
     firing: new FiringStore(firing, log),
     close: () => {
       for (const file of files) file.close();

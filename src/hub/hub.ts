@@ -49,7 +49,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
-    serverFactory: (handler) => createServerFor(options.door, handler),
+    serverFactory: (handler) => createServerFor(options.listener, handler),
     routerOptions: { maxParamLength: 200 },
     // The client's address for rate limits and the audit log: the last one the proxy appended, and only from a peer near by.
     ...(options.access?.behindProxy === true && {
@@ -70,12 +70,12 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.api !== undefined)
     await feed.prime(options.api.history).catch((thrown: unknown) => {
       if (!(thrown instanceof StoreError)) throw thrown;
-      options.log.warn("the page's curves begin empty", { trouble: thrown.message });
+      options.log.warn("the page's curves begin empty", { error: thrown.message });
     });
   app.addHook("preClose", async () => feed.close());
   addRefusalLog(app, options);
   const { host, publicUrl } = options;
-  addGuards(app, { host, publicUrl, headers: () => options.door?.headers ?? {} });
+  addGuards(app, { host, publicUrl, headers: () => options.listener?.headers ?? {} });
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
   addRates(app, options);
@@ -120,7 +120,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
 }
 
 /** Plain, or with TLS where the door has it; with the same bounds either way. */
-function createServerFor(door: WebListener | undefined, handler: RequestListener): Server {
+function createServerFor(listener: WebListener | undefined, handler: RequestListener): Server {
   const bounds = {
     headersTimeout: 10_000,
     // How often the times above and below are looked at; Node waits half a minute by itself.
@@ -129,7 +129,7 @@ function createServerFor(door: WebListener | undefined, handler: RequestListener
     maxHeaderSize: 16 * 1024,
     requestTimeout: 30_000,
   };
-  return door?.createServer(bounds, handler) ?? createServer(bounds, handler);
+  return listener?.createServer(bounds, handler) ?? createServer(bounds, handler);
 }
 
 const isNearby = (address: string): boolean =>

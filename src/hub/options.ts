@@ -56,7 +56,7 @@ export interface HubOptions {
   /** Where it is noted who changed what; absent where nothing is kept. */
   readonly audit?: AuditLog;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
-  readonly door?: WebListener;
+  readonly listener?: WebListener;
   /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */
   readonly reload?: () => Promise<void>;
   /** How often one client may ask, where the operator said it. */

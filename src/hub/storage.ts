@@ -174,7 +174,7 @@ export async function openRemoteStorage(
   };
   const ownFrame = (): Frame => hubFrame(undefined, api, nowMs());
   const problems = (): readonly string[] =>
-    history.trouble === undefined ? [] : [`${history.place}: ${history.trouble}`];
+    history.problem === undefined ? [] : [`${history.place}: ${history.problem}`];
   const clock = new StoredClock({ file: path.join(dir, "trusted-clock"), nowMs, log });
   return {
     history,

@@ -59,7 +59,7 @@ export class Coverage {
       // Rows come twice rather than not at all: whoever reads takes each once.
       this.#log.warn("a merged file of the lake does not say what it holds", {
         file: path,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return [];
     }

@@ -31,7 +31,7 @@ const log = createLog({
   nowMs: () => 0,
   write: (line) => said.push(line),
 });
-const workshop = openLakeWorkerPool();
+const workers = openLakeWorkerPool();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "gpulse-lake-"));
@@ -46,7 +46,7 @@ const nowMs = () => day + 3_600_000;
 const writer = (more: Partial<LakeWriterOptions> = {}): LakeWriter =>
   new LakeWriter({
     files,
-    workshop,
+    workers,
     id: "h1",
     version: "0.0.0-test",
     log,
@@ -57,7 +57,7 @@ const writer = (more: Partial<LakeWriterOptions> = {}): LakeWriter =>
 const upkeep = (more: Partial<ConstructorParameters<typeof Upkeep>[0]> = {}): Upkeep =>
   new Upkeep({
     files,
-    workshop,
+    workers,
     version: "0.0.0-test",
     id: "h1",
     log,
@@ -395,7 +395,7 @@ test.for([
     const ahead = (): number => nowMs() + 40 * 86_400_000;
     const lake = new Lake({
       files,
-      workshop: openLakeWorkerPool(),
+      workers: openLakeWorkerPool(),
       name: "h2",
       version: "0.0.0-test",
       log,

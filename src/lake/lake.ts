@@ -29,7 +29,7 @@ export interface LakeOptions {
   readonly maxRows?: number;
   readonly maxBytes?: number;
   readonly series?: boolean;
-  readonly workshop?: LakeWorkerPool;
+  readonly workers?: LakeWorkerPool;
 }
 
 /** Files written since the last look after which another is worth it. */
@@ -40,7 +40,7 @@ export class Lake {
   readonly #options: LakeOptions;
   readonly #writer: LakeWriter;
   readonly #upkeep: Upkeep;
-  readonly #workshop: LakeWorkerPool;
+  readonly #workers: LakeWorkerPool;
   readonly #own = new Set<string>();
   #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
@@ -50,10 +50,10 @@ export class Lake {
   constructor(options: LakeOptions) {
     this.#options = options;
     this.files = options.files;
-    this.#workshop = options.workshop ?? openLakeWorkerPool();
+    this.#workers = options.workers ?? openLakeWorkerPool();
     // Two pipes of one machine may begin in the same millisecond.
     const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
-    const shared = { ...options, workshop: this.#workshop, id, ...this.#retention() };
+    const shared = { ...options, workers: this.#workers, id, ...this.#retention() };
     const onWritten = (path: string): void => void this.#own.add(path);
     this.#writer = new LakeWriter({ ...shared, onWritten });
     const mine = (path: string): boolean => this.#own.has(path);
@@ -107,7 +107,7 @@ export class Lake {
       this.#closing.abort();
       this.#clock?.close();
       await this.#keeping;
-      await this.#workshop.close();
+      await this.#workers.close();
       this.files.close();
       this.#options.mirror?.close();
     }
@@ -136,7 +136,7 @@ export class Lake {
       if (!signal.aborted)
         log.warn("the lake could not be kept in shape", {
           place: this.files.name,
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
     }
   }

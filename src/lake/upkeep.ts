@@ -23,7 +23,7 @@ import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface UpkeepOptions {
   readonly files: FileStore;
-  readonly workshop: LakeWorkerPool;
+  readonly workers: LakeWorkerPool;
   readonly version: string;
   readonly id: string;
   readonly log: Log;
@@ -133,7 +133,7 @@ export class Upkeep {
     } catch (thrown) {
       this.#options.log.warn("a file of the lake cannot be read", {
         file: path,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return undefined;
     }
@@ -144,7 +144,7 @@ export class Upkeep {
     group: readonly LakeFile[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { files, workshop, version, log } = this.#options;
+    const { files, workers, version, log } = this.#options;
     const [first] = group;
     if (first === undefined) return false;
     try {
@@ -157,7 +157,7 @@ export class Upkeep {
         ranges.push(...known, ...(file.range === undefined ? [] : [file.range]));
         contents.push(bytes);
       }
-      const merged = await workshop.run({
+      const merged = await workers.run({
         kind: "merge",
         files: contents,
         version,
@@ -182,7 +182,7 @@ export class Upkeep {
       // Whatever was done so far is as good as before, or is ended by the next run.
       log.warn("files of the lake could not be merged", {
         day: first.date,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return false;
     }

@@ -16,7 +16,7 @@ import type { LakeWorkerPool } from "./worker-pool.ts";
 
 export interface LakeWriterOptions {
   readonly files: FileStore;
-  readonly workshop: LakeWorkerPool;
+  readonly workers: LakeWorkerPool;
   /** Names the files of this writer: two that write at once must not have the same. */
   readonly id: string;
   readonly version: string;
@@ -75,7 +75,7 @@ export class LakeWriter {
   #sequence = 0;
   #writing: Promise<void> | undefined;
   /** Of a write that nobody waited for. */
-  #trouble: unknown;
+  #problem: unknown;
 
   constructor(options: LakeWriterOptions) {
     this.#options = options;
@@ -87,15 +87,15 @@ export class LakeWriter {
 
   /** Takes a frame; waits where memory is full. */
   async take(frame: FrameRows, origin: Origin | undefined, signal: AbortSignal): Promise<void> {
-    const trouble = this.#trouble;
-    this.#trouble = undefined;
-    if (trouble !== undefined) throw trouble as Error;
+    const problem = this.#problem;
+    this.#problem = undefined;
+    if (problem !== undefined) throw problem as Error;
     if (origin === undefined) this.put(frame);
     else await this.#takeFromLog(frame, origin, signal);
     if (this.heldBytes > this.#maxBytes) await this.flush(signal);
     else if (this.#sealed.length > 0 && this.#writing === undefined)
       // Not waited for, there is room: what goes wrong is told to whoever comes next.
-      this.#write(signal).catch((thrown: unknown) => (this.#trouble = thrown));
+      this.#write(signal).catch((thrown: unknown) => (this.#problem = thrown));
   }
 
   /** Takes a frame that stands in no log, without waiting: whoever calls flushes in time. */
@@ -212,9 +212,9 @@ export class LakeWriter {
 
   async #writeAll(signal: AbortSignal): Promise<void> {
     for (let next = this.#sealed[0]; next !== undefined; next = this.#sealed[0]) {
-      const { workshop, version } = this.#options;
+      const { workers, version } = this.#options;
       next.encoded ??= (
-        await workshop.run({ kind: "encode", rows: next.rows.finish(), version })
+        await workers.run({ kind: "encode", rows: next.rows.finish(), version })
       ).bytes;
       const { path, encoded } = next;
       await retryUntilDone(this.#options, signal, () =>

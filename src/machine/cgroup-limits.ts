@@ -20,7 +20,7 @@ export async function readCgroupLimits(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<CgroupLimits> {
-  const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.door);
+  const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.fileAccess);
   if (!text.ok) {
     // Without it every limit would look as if none were set.
     if (text.reason !== "unsupported")
@@ -29,7 +29,7 @@ export async function readCgroupLimits(
   }
   const paths = parseHierarchies(text.value);
   const root = `${machine.sysfs}/fs/cgroup`;
-  const files = await listDir(root, machine.door);
+  const files = await listDir(root, machine.fileAccess);
   const isTwo = files.ok && files.value.includes("cgroup.controllers");
   if (isTwo)
     return { version: 2, ...(await readTwo(machine, root, paths.get("") ?? "/", missing)) };
@@ -63,7 +63,10 @@ async function readTwo(
 ): Promise<CgroupLimits> {
   const least = (fact: string, file: string, parse: (text: string) => number | undefined) =>
     tightest(root, path, async (folder) => {
-      const text = missing.optional(fact, await readText(`${folder}/${file}`, 64, machine.door));
+      const text = missing.optional(
+        fact,
+        await readText(`${folder}/${file}`, 64, machine.fileAccess),
+      );
       return text === undefined ? undefined : parse(text);
     });
   return limits(
@@ -83,7 +86,7 @@ async function readOne(
   const least = (controller: string, read: (folder: string) => Promise<number | undefined>) =>
     tightest(`${root}/${controller}`, paths.get(controller) ?? "/", read);
   const number = async (fact: string, file: string): Promise<number | undefined> => {
-    const text = missing.optional(fact, await readText(file, 64, machine.door));
+    const text = missing.optional(fact, await readText(file, 64, machine.fileAccess));
     return text === undefined ? undefined : whole(text);
   };
   const { memoryBytes, cpuCores, processes } = factNames;

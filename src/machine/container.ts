@@ -14,7 +14,7 @@ export async function readContainer(machine: Machine, missing: MissingFacts): Pr
   const [runtime, limits, status] = await Promise.all([
     readRuntime(machine),
     readCgroupLimits(machine, missing),
-    readText(`${processOf(machine)}/status`, 8_192, machine.door),
+    readText(`${processOf(machine)}/status`, 8_192, machine.fileAccess),
   ]);
   const said = (name: string) => (status.ok ? statusValue(status.value, name) : undefined);
   return {
@@ -32,19 +32,19 @@ export async function readContainer(machine: Machine, missing: MissingFacts): Pr
 
 /** By what runtimes leave behind: their files, a Kubernetes mount, or the path of the cgroup. */
 async function readRuntime(machine: Machine): Promise<string | undefined> {
-  const { door } = machine;
+  const { fileAccess } = machine;
   const root = rootOf(machine);
-  const has = async (path: string): Promise<boolean> => (await readText(path, 16, door)).ok;
-  const cgroups = await readText(`${processOf(machine)}/cgroup`, 65_536, door);
+  const has = async (path: string): Promise<boolean> => (await readText(path, 16, fileAccess)).ok;
+  const cgroups = await readText(`${processOf(machine)}/cgroup`, 65_536, fileAccess);
   const owner = cgroups.ok ? ownerOfCgroups(parseCgroupFile(cgroups.value)) : {};
-  const pod = await listDir(`${root}/run/secrets/kubernetes.io`, door);
+  const pod = await listDir(`${root}/run/secrets/kubernetes.io`, fileAccess);
   if (owner.podUid !== undefined || pod.ok) return "kubernetes";
   if (owner.container !== undefined) return owner.runtime ?? "unknown";
   if (await has(`${root}/.dockerenv`)) return "docker";
   if (await has(`${root}/run/.containerenv`)) return "podman";
-  const systemd = await readText(`${root}/run/systemd/container`, 64, door);
+  const systemd = await readText(`${root}/run/systemd/container`, 64, fileAccess);
   if (systemd.ok && /^[\w-]{1,40}$/.test(systemd.value)) return systemd.value;
-  const singularity = await listDir(`${root}/.singularity.d`, door);
+  const singularity = await listDir(`${root}/.singularity.d`, fileAccess);
   return singularity.ok ? "singularity" : undefined;
 }
 
@@ -105,7 +105,7 @@ async function unreadGpus(machine: Machine, gpus: readonly GpuFacts[]): Promise<
       (gpu) => gpu.vendor === vendor && gpu.parent === undefined && !gpu.simulated,
     ).length;
     if (read === 0) continue;
-    const onBus = (await findPciDisplays(machine.sysfs, id, machine.door)).length;
+    const onBus = (await findPciDisplays(machine.sysfs, id, machine.fileAccess)).length;
     if (onBus > read)
       hidden.push(`${onBus} ${vendor} GPUs are on the bus and ${read} can be read here.`);
   }

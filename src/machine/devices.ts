@@ -12,8 +12,8 @@ export async function readStorage(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<SnapshotFacts["storage"]> {
-  const { sysfs, door } = machine;
-  const names = await listDir(`${sysfs}/block`, door);
+  const { sysfs, fileAccess } = machine;
+  const names = await listDir(`${sysfs}/block`, fileAccess);
   if (!names.ok) {
     missing.note("storage", names.reason);
     return [];
@@ -24,8 +24,8 @@ export async function readStorage(
       const folder = `${sysfs}/block/${name}`;
       const [model, sectors, rotational] = await Promise.all([
         lineOf(machine, `${folder}/device/model`),
-        readNumber(`${folder}/size`, door),
-        readNumber(`${folder}/queue/rotational`, door),
+        readNumber(`${folder}/size`, fileAccess),
+        readNumber(`${folder}/queue/rotational`, fileAccess),
       ]);
       return {
         name,
@@ -56,8 +56,8 @@ export async function readNetwork(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<SnapshotFacts["network"]> {
-  const { sysfs, door } = machine;
-  const names = await listDir(`${sysfs}/class/net`, door);
+  const { sysfs, fileAccess } = machine;
+  const names = await listDir(`${sysfs}/class/net`, fileAccess);
   if (!names.ok) {
     missing.note("network", names.reason);
     return [];
@@ -68,11 +68,11 @@ export async function readNetwork(
       .slice(0, mostDevices)
       .map(async (name) => {
         const folder = `${sysfs}/class/net/${name}`;
-        const device = await listDir(`${folder}/device`, door);
+        const device = await listDir(`${folder}/device`, fileAccess);
         if (!device.ok) return [];
         const [driver, megabits] = await Promise.all([
-          readLink(`${folder}/device/driver`, door),
-          readNumber(`${folder}/speed`, door),
+          readLink(`${folder}/device/driver`, fileAccess),
+          readNumber(`${folder}/speed`, fileAccess),
         ]);
         return [
           {

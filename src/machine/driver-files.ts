@@ -15,7 +15,7 @@ export async function driverFiles(
   // A simulated GPU has an address too, and somebody else may be there.
   if (device.simulated || pciBusId === undefined || !/^[0-9a-f:.]{1,20}$/.test(pciBusId)) return {};
   const folder = `${machine.sysfs}/bus/pci/devices/${pciBusId}`;
-  const node = await readNumber(`${folder}/numa_node`, machine.door);
+  const node = await readNumber(`${folder}/numa_node`, machine.fileAccess);
   const numa = optionalFact("numaNode", node.ok && node.value >= 0 ? node.value : undefined);
   if (vendor === "amd") {
     const firmware = optionalFact(
@@ -23,7 +23,7 @@ export async function driverFiles(
       await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
     );
     // Older kernels wake the card to tell its level.
-    const sleeps = (await readSleepState(folder, machine.door)) === "asleep";
+    const sleeps = (await readSleepState(folder, machine.fileAccess)) === "asleep";
     const level = sleeps
       ? asleep
       : await lineOf(machine, `${folder}/power_dpm_force_performance_level`);
@@ -41,7 +41,8 @@ async function amdFirmware(
   fact: string,
   missing: MissingFacts,
 ): Promise<Record<string, string> | undefined> {
-  const names = missing.optional(fact, await listDir(`${folder}/fw_version`, machine.door)) ?? [];
+  const names =
+    missing.optional(fact, await listDir(`${folder}/fw_version`, machine.fileAccess)) ?? [];
   const firmware: Record<string, string> = {};
   for (const name of names.toSorted().slice(0, 64)) {
     const part = name.replace(/_fw_version$/, "");
@@ -62,12 +63,12 @@ async function intelFiles(
   uuid: string,
   missing: MissingFacts,
 ): Promise<GpuExtra> {
-  const cards = await listDir(`${folder}/drm`, machine.door);
+  const cards = await listDir(`${folder}/drm`, machine.fileAccess);
   const card = (cards.ok ? cards.value : []).find((name) => /^card\d+$/.test(name));
   const hertz = async (fact: string, ...paths: readonly string[]): Promise<number | undefined> => {
     let reading: ReadResult<number> = unsupported;
     for (const path of paths) {
-      const next = await readNumber(`${folder}/${path}`, machine.door);
+      const next = await readNumber(`${folder}/${path}`, machine.fileAccess);
       if (next.ok || next.reason !== "unsupported") reading = next;
       if (next.ok) break;
     }

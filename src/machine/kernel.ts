@@ -50,12 +50,12 @@ const gpuModules = [
 const mostParameters = 512;
 
 export async function readKernel(machine: Machine, missing: MissingFacts): Promise<KernelFacts> {
-  const { procfs, sysfs, door } = machine;
+  const { procfs, sysfs, fileAccess } = machine;
   const line = async (fact: string, path: string): Promise<string | undefined> => {
-    const text = missing.optional(`kernel.${fact}`, await readText(path, 8_192, door));
+    const text = missing.optional(`kernel.${fact}`, await readText(path, 8_192, fileAccess));
     return text === undefined || text === "" ? undefined : text.slice(0, 900);
   };
-  const commandLine = await readText(`${procfs}/cmdline`, 8_192, door);
+  const commandLine = await readText(`${procfs}/cmdline`, 8_192, fileAccess);
   const defrag = await line(
     "transparentHugePagesDefrag",
     `${sysfs}/kernel/mm/transparent_hugepage/defrag`,
@@ -91,7 +91,7 @@ async function readSysctl(
     const path = `${machine.procfs}/sys/${name.replaceAll(".", "/")}`;
     const value = missing.optional(
       `kernel.sysctl.${name}`,
-      await readText(path, 1_024, machine.door),
+      await readText(path, 1_024, machine.fileAccess),
     );
     if (value !== undefined && value !== "")
       values[name] = value.replace(/\s+/g, " ").slice(0, 900);
@@ -108,14 +108,14 @@ async function readModules(
   for (const module of gpuModules) {
     const folder = `${machine.sysfs}/module/${module}`;
     const fact = `kernel.modules.${module}`;
-    const there = missing.optional(fact, await listDir(folder, machine.door));
+    const there = missing.optional(fact, await listDir(folder, machine.fileAccess));
     if (there === undefined) continue;
     const names = there.includes("parameters")
-      ? missing.optional(fact, await listDir(`${folder}/parameters`, machine.door))
+      ? missing.optional(fact, await listDir(`${folder}/parameters`, machine.fileAccess))
       : [];
     const parameters: Record<string, string> = {};
     for (const name of (names ?? []).toSorted().slice(0, mostParameters)) {
-      const text = await readText(`${folder}/parameters/${name}`, 1_024, machine.door);
+      const text = await readText(`${folder}/parameters/${name}`, 1_024, machine.fileAccess);
       const value = missing.optional(`${fact}.${name}`, text);
       if (value !== undefined)
         parameters[name] = maskValue(name, value.replace(/\s+/g, " ")).slice(0, 900);
@@ -130,7 +130,7 @@ async function readModules(
 
 /** `/proc/driver/nvidia/params`, `EnableMSI: 1` a line: in effect, also where the module's own files are not readable. */
 async function nvidiaParams(machine: Machine): Promise<Record<string, string>> {
-  const text = await readText(`${machine.procfs}/driver/nvidia/params`, 16_384, machine.door);
+  const text = await readText(`${machine.procfs}/driver/nvidia/params`, 16_384, machine.fileAccess);
   const found = text.ok ? text.value.matchAll(/^(\w{1,80}): (.{0,400})$/gm) : [];
   return Object.fromEntries(
     [...found]

@@ -8,7 +8,7 @@ import type { MissingFact } from "./snapshot.ts";
 export interface Machine {
   readonly procfs: string;
   readonly sysfs: string;
-  readonly door: FileAccess;
+  readonly fileAccess: FileAccess;
   /** The processor's instruction set as the system calls it. */
   readonly architecture: string;
   /** Only the variables that narrow which GPUs are seen are looked at. */
@@ -66,7 +66,7 @@ export function optionalFact<Name extends string, Value>(
 
 /** The first line of a file that is text for people; `unsupported` where it is empty or a placeholder. */
 export async function lineOf(machine: Machine, path: string): Promise<ReadResult<string>> {
-  const text = await readText(path, 1_024, machine.door);
+  const text = await readText(path, 1_024, machine.fileAccess);
   if (!text.ok) return text;
   const line = (text.value.split("\n", 1)[0] ?? "")
     .trim()

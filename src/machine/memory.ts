@@ -8,8 +8,8 @@ import { parseBracketed } from "./text.ts";
 type Memory = SnapshotFacts["memory"];
 
 export async function readMemory(machine: Machine, missing: MissingFacts): Promise<Memory> {
-  const { procfs, sysfs, door } = machine;
-  const text = await readText(`${procfs}/meminfo`, 8_192, door);
+  const { procfs, sysfs, fileAccess } = machine;
+  const text = await readText(`${procfs}/meminfo`, 8_192, fileAccess);
   const sizes = text.ok ? parseMeminfo(text.value) : new Map<string, number>();
   const totalBytes = sizes.get("MemTotal");
   if (totalBytes === undefined)
@@ -34,9 +34,9 @@ export async function readMemory(machine: Machine, missing: MissingFacts): Promi
 }
 
 async function readNodes(machine: Machine): Promise<NonNullable<Memory["numaNodes"]>> {
-  const { sysfs, door } = machine;
+  const { sysfs, fileAccess } = machine;
   const folder = `${sysfs}/devices/system/node`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   const numbers = (names.ok ? names.value : [])
     .flatMap((name) => /^node(\d{1,4})$/.exec(name)?.[1] ?? [])
     .map(Number)
@@ -44,7 +44,7 @@ async function readNodes(machine: Machine): Promise<NonNullable<Memory["numaNode
   const nodes = await Promise.all(
     numbers.map(async (node) => {
       const [memory, cpus] = await Promise.all([
-        readText(`${folder}/node${node}/meminfo`, 8_192, door),
+        readText(`${folder}/node${node}/meminfo`, 8_192, fileAccess),
         lineOf(machine, `${folder}/node${node}/cpulist`),
       ]);
       const kilobytes = memory.ok ? /MemTotal:\s+(\d{1,15}) kB/.exec(memory.value)?.[1] : undefined;

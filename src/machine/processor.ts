@@ -17,7 +17,7 @@ export type ProcessorCounts = Partial<CpuInfo> & {
 /** Of the whole machine, whatever a process may use of it: by /proc/cpuinfo, and by /sys where that lists no cores, as on ARM. */
 export async function readProcessorCounts(machine: Machine): Promise<ProcessorCounts> {
   // Some 1.5 KB a thread.
-  const text = await readText(`${machine.procfs}/cpuinfo`, 2_097_152, machine.door);
+  const text = await readText(`${machine.procfs}/cpuinfo`, 2_097_152, machine.fileAccess);
   const cpu = text.ok ? parseCpuinfo(text.value) : undefined;
   const topology = cpu?.cores === undefined ? await readTopology(machine) : undefined;
   return { ...(text.ok ? {} : { absent: text.reason }), ...cpu, ...topology };
@@ -25,10 +25,10 @@ export async function readProcessorCounts(machine: Machine): Promise<ProcessorCo
 
 async function readTopology({
   sysfs,
-  door,
+  fileAccess,
 }: Machine): Promise<Partial<Pick<CpuInfo, "cores" | "sockets" | "threads">>> {
   const folder = `${sysfs}/devices/system/cpu`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   const siblings = new Set<string>();
   const packages = new Set<string>();
   let threads = 0;
@@ -36,8 +36,8 @@ async function readTopology({
     if (!/^cpu\d+$/.test(name) || threads >= mostCpus) continue;
     const at = `${folder}/${name}/topology`;
     const [core, socket] = await Promise.all([
-      readText(`${at}/thread_siblings_list`, 4_096, door),
-      readText(`${at}/physical_package_id`, 64, door),
+      readText(`${at}/thread_siblings_list`, 4_096, fileAccess),
+      readText(`${at}/physical_package_id`, 64, fileAccess),
     ]);
     if (!core.ok) continue;
     threads++;
@@ -79,9 +79,9 @@ async function readFrequency(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<Processor["frequency"]> {
-  const { sysfs, door } = machine;
+  const { sysfs, fileAccess } = machine;
   const folder = `${sysfs}/devices/system/cpu`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   const cpus = (names.ok ? names.value : []).filter((name) => /^cpu\d+$/.test(name));
   const ofAllCpus = async (file: string): Promise<ReadResult<string>> => {
     const each = await Promise.all(
@@ -93,7 +93,10 @@ async function readFrequency(
     return each.find((one) => !one.ok && one.reason !== "unsupported") ?? unsupported;
   };
   const hertz = async (file: string): Promise<ReadResult<number>> =>
-    mapReadResult(await readNumber(`${folder}/cpu0/cpufreq/${file}`, door), (khz) => khz * 1_000);
+    mapReadResult(
+      await readNumber(`${folder}/cpu0/cpufreq/${file}`, fileAccess),
+      (khz) => khz * 1_000,
+    );
   const fact = (name: string): string => `processor.frequency.${name}`;
   const [driver, governor, energyPreference, minHertz, maxHertz, boost, noTurbo] =
     await Promise.all([
@@ -102,8 +105,8 @@ async function readFrequency(
       ofAllCpus("energy_performance_preference"),
       hertz("scaling_min_freq"),
       hertz("scaling_max_freq"),
-      readNumber(`${folder}/cpufreq/boost`, door),
-      readNumber(`${folder}/intel_pstate/no_turbo`, door),
+      readNumber(`${folder}/cpufreq/boost`, fileAccess),
+      readNumber(`${folder}/intel_pstate/no_turbo`, fileAccess),
     ]);
   const turbo = boost.ok
     ? mapReadResult(boost, (on) => on === 1)
@@ -123,19 +126,19 @@ async function readFrequency(
 
 /** Each cache is told by every processor that shares it: they are one, counted by who shares. */
 async function readCaches(machine: Machine): Promise<NonNullable<Processor["caches"]>> {
-  const { sysfs, door } = machine;
+  const { sysfs, fileAccess } = machine;
   const folder = `${sysfs}/devices/system/cpu`;
-  const online = await readText(`${folder}/online`, 4_096, door);
+  const online = await readText(`${folder}/online`, 4_096, fileAccess);
   const cpus = online.ok ? parseCpuList(online.value) : [0];
   const found = new Map<string, { level: number; type: string; sizeBytes: number }>();
   await Promise.all(
     cpus.slice(0, mostCpus).map(async (cpu) => {
-      const indexes = await listDir(`${folder}/cpu${cpu}/cache`, door);
+      const indexes = await listDir(`${folder}/cpu${cpu}/cache`, fileAccess);
       for (const name of indexes.ok ? indexes.value : []) {
         if (!/^index\d+$/.test(name)) continue;
         const at = `${folder}/cpu${cpu}/cache/${name}`;
         const [level, type, size, shared] = await Promise.all([
-          readNumber(`${at}/level`, door),
+          readNumber(`${at}/level`, fileAccess),
           lineOf(machine, `${at}/type`),
           lineOf(machine, `${at}/size`),
           lineOf(machine, `${at}/shared_cpu_list`),

@@ -8,10 +8,10 @@ export async function readOs(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<SnapshotFacts["os"]> {
-  const { procfs, door } = machine;
+  const { procfs, fileAccess } = machine;
   const [kernel, release] = await Promise.all([
-    readText(`${procfs}/sys/kernel/osrelease`, 256, door),
-    readText(`${rootOf(machine)}/etc/os-release`, 4_096, door),
+    readText(`${procfs}/sys/kernel/osrelease`, 256, fileAccess),
+    readText(`${rootOf(machine)}/etc/os-release`, 4_096, fileAccess),
   ]);
   const name = release.ok ? parseOsRelease(release.value) : undefined;
   if (name === undefined) missing.note("os.name", release.ok ? "unsupported" : release.reason);
@@ -45,12 +45,12 @@ async function readVersions(
   machine: Machine,
   missing: MissingFacts,
 ): Promise<Record<string, string>> {
-  const { procfs, sysfs, door } = machine;
+  const { procfs, sysfs, fileAccess } = machine;
   const root = rootOf(machine);
   const [nvidia, cuda, oldCuda, rocm, amdgpu] = await Promise.all([
-    readText(`${procfs}/driver/nvidia/version`, 4_096, door),
-    readText(`${root}/usr/local/cuda/version.json`, 65_536, door),
-    readText(`${root}/usr/local/cuda/version.txt`, 256, door),
+    readText(`${procfs}/driver/nvidia/version`, 4_096, fileAccess),
+    readText(`${root}/usr/local/cuda/version.json`, 65_536, fileAccess),
+    readText(`${root}/usr/local/cuda/version.txt`, 256, fileAccess),
     lineOf(machine, `${root}/opt/rocm/.info/version`),
     lineOf(machine, `${sysfs}/module/amdgpu/version`),
   ]);

@@ -5,25 +5,25 @@ export interface SourceHealth {
   readonly source: string;
   readonly ok: boolean;
   /** One sentence on what is wrong; absent while all is well. */
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
 export function sourceHealth(state: SourceState, nowMs: number): SourceHealth {
   const source = state.name;
   const tiers = [...state.tiers.values()];
-  const ill = tiers.find((tier) => tier.trouble !== undefined);
+  const ill = tiers.find((tier) => tier.problem !== undefined);
   if (state.hungSinceMs !== undefined) {
     const seconds = Math.round((nowMs - state.hungSinceMs) / 1_000);
     return {
       source,
       ok: false,
-      trouble: `hung: ${ill?.trouble ?? "no answer"}, past its deadline since ${seconds} s`,
+      problem: `hung: ${ill?.problem ?? "no answer"}, past its deadline since ${seconds} s`,
     };
   }
   if (ill !== undefined)
-    return { source, ok: false, trouble: `${ill.tier} readings: ${ill.trouble}` };
+    return { source, ok: false, problem: `${ill.tier} readings: ${ill.problem}` };
   if (state.ended !== true && !tiers.some((tier) => tier.success === true)) {
-    return { source, ok: false, trouble: "has not delivered yet" };
+    return { source, ok: false, problem: "has not delivered yet" };
   }
   return { source, ok: true };
 }

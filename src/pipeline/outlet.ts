@@ -86,7 +86,7 @@ export class Outlet {
         if (!this.#failing)
           this.#log.error("sink refused a frame", {
             sink: this.name,
-            trouble: formatError(thrown),
+            error: formatError(thrown),
           });
         this.#failing = true;
       }

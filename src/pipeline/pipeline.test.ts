@@ -95,12 +95,12 @@ test("a source that throws, one that hangs and one that gives garbage leave the 
     pipeline.states.map((state) => [state.name, sourceHealth(state, clock.nowMs())]),
   );
   expect(health["good"]?.ok).toBe(true);
-  expect(health["throws"]?.trouble).toBe("fast readings: no driver");
-  expect(health["hangs"]?.trouble).toBe(
+  expect(health["throws"]?.problem).toBe("fast readings: no driver");
+  expect(health["hangs"]?.problem).toBe(
     "hung: no answer for 2000 ms, past its deadline since 58 s",
   );
-  expect(health["garbage"]?.trouble).toContain("7 values and 7 presences for 1 series");
-  expect(health["nothing"]?.trouble).toContain("undefined, not a frame");
+  expect(health["garbage"]?.problem).toContain("7 values and 7 presences for 1 series");
+  expect(health["nothing"]?.problem).toContain("undefined, not a frame");
   const hung = pipeline.states.find(({ name }) => name === "hangs");
   expect(hung && tierState(hung, "fast").reads.late, "a hung call is counted once").toBe(1);
   expect(hung && tierState(hung, "fast").skippedTicks).toBeGreaterThan(50);

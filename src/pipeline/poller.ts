@@ -148,8 +148,8 @@ export class Poller {
     try {
       const frame: unknown = await this.#source.read(tier, timeMs, this.#abort.signal);
       if (late || this.#abort.signal.aborted) return;
-      const trouble = findFrameProblem(frame);
-      if (trouble !== undefined) return this.#fail(tier, timeMs, "invalid", trouble);
+      const problem = findFrameProblem(frame);
+      if (problem !== undefined) return this.#fail(tier, timeMs, "invalid", problem);
       this.#succeed(tier, frame as Frame, clock.monotonicMs() - startMs);
       for (const refresh of refreshes) this.#finishTier(refresh, tier);
     } catch (thrown) {
@@ -171,14 +171,14 @@ export class Poller {
     refresh.resolve();
   }
 
-  #logRead(tier: Tier, late: boolean, { lastDurationSeconds, readings, trouble }: TierState): void {
+  #logRead(tier: Tier, late: boolean, { lastDurationSeconds, readings, problem }: TierState): void {
     this.#options.log.debug("source read", {
       source: this.#state.name,
       tier,
       tookMs: Math.round((lastDurationSeconds ?? 0) * 1e5) / 100,
-      ...(trouble === undefined && !late
+      ...(problem === undefined && !late
         ? { readings: readings?.present }
-        : { error: trouble ?? "late" }),
+        : { error: problem ?? "late" }),
     });
   }
 
@@ -191,29 +191,34 @@ export class Poller {
     this.#options.deliver(frame, tier, durationMs);
   }
 
-  #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, trouble: string): void {
-    this.#end(tier, outcome, trouble);
+  #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, problem: string): void {
+    this.#end(tier, outcome, problem);
     // A newer instant that is due is told when its turn comes.
     if (!this.#due.has(tier)) this.#tellSilence(tier, timeMs);
   }
 
   /** Logs only the change from well to ill and back: a source that fails ten times a second is still one line. */
-  #end(tier: Tier, outcome: ReadOutcome, trouble?: string): void {
+  #end(tier: Tier, outcome: ReadOutcome, problem?: string): void {
     const { log, clock, intervalsMs } = this.#options;
     const counts = tierState(this.#state, tier);
     counts.reads[outcome]++;
     counts.success = outcome === "ok";
-    if (trouble === undefined) {
-      if (counts.trouble !== undefined)
+    if (problem === undefined) {
+      if (counts.problem !== undefined)
         log.info("source delivers again", { source: this.#state.name, tier });
-      delete counts.trouble;
+      delete counts.problem;
       counts.failuresInARow = 0;
       return;
     }
-    if (counts.trouble === undefined) {
-      log.warn("source is in trouble", { source: this.#state.name, tier, outcome, trouble });
+    if (counts.problem === undefined) {
+      log.warn("source is in trouble", {
+        source: this.#state.name,
+        tier,
+        outcome,
+        error: problem,
+      });
     }
-    counts.trouble = trouble;
+    counts.problem = problem;
     counts.failuresInARow++;
     const over = counts.failuresInARow - patience;
     if (over < 0) return;

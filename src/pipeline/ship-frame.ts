@@ -48,7 +48,7 @@ export class ShipFrames {
       put(ship.refusedSamples);
       put(ship.retries);
       put(ship.lagSeconds);
-      put(ship.trouble === undefined ? 1 : 0);
+      put(ship.problem === undefined ? 1 : 0);
       put(ship.clockAheadSeconds);
       put(ship.restampedSamples);
     }

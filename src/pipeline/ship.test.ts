@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const sent: SendResult = { outcome: "sent" };
-const away: SendResult = { outcome: "retry", trouble: "connection refused" };
+const away: SendResult = { outcome: "retry", problem: "connection refused" };
 
 const put = (...texts: string[]): void => {
   for (const text of texts) spool.append(Buffer.from(text), text.length);
@@ -93,7 +93,7 @@ test("each reason of an outage is told once, also where it changes, and anew in 
   const told: string[] = [];
   const warn = (_sentence: string, fields?: LogFields): void =>
     void told.push(String(fields?.["trouble"]));
-  const wrong: SendResult = { outcome: "retry", trouble: "wrong certificate" };
+  const wrong: SendResult = { outcome: "retry", problem: "wrong certificate" };
   const { made } = shipper([away, wrong, away, wrong, sent, away, sent], {
     log: { ...silentLog, warn },
   });
@@ -115,7 +115,7 @@ test("pauses stop growing at their bound, and chance spreads them", async () => 
 
 test("a receiver that says when to come back is left alone until then, and by chance a little longer", async () => {
   put("a");
-  const { made, tried } = shipper([{ outcome: "retry", trouble: "429", afterMs: 20_000 }, sent]);
+  const { made, tried } = shipper([{ outcome: "retry", problem: "429", afterMs: 20_000 }, sent]);
   made.start();
   await clock.advance(60_000);
   expect(tried.map(({ atMs }) => atMs)).toEqual([0, 25_000]);
@@ -124,7 +124,7 @@ test("a receiver that says when to come back is left alone until then, and by ch
 
 test("what is refused for good is counted and passed", async () => {
   put("aaa", "b");
-  const { made, tried } = shipper([{ outcome: "refused", trouble: "400" }, sent]);
+  const { made, tried } = shipper([{ outcome: "refused", problem: "400" }, sent]);
   made.start();
   await clock.advance(0);
   expect(tried.map(({ text }) => text)).toEqual(["aaa", "b"]);

@@ -10,9 +10,9 @@ import type { Spool } from "./spool/spool.ts";
 
 /** What became of a lot: taken (all, or less what the receiver will never take), not now, or never. */
 export type SendResult =
-  | { readonly outcome: "sent"; readonly refusedSamples?: number; readonly trouble?: string }
-  | { readonly outcome: "retry"; readonly trouble: string; readonly afterMs?: number }
-  | { readonly outcome: "refused"; readonly trouble: string };
+  | { readonly outcome: "sent"; readonly refusedSamples?: number; readonly problem?: string }
+  | { readonly outcome: "retry"; readonly problem: string; readonly afterMs?: number }
+  | { readonly outcome: "refused"; readonly problem: string };
 
 /** Called again with the very same records until it answers with something else than retry; a rejection is a retry. */
 export type Send = (records: readonly SpoolRecord[], signal: AbortSignal) => Promise<SendResult>;
@@ -43,7 +43,7 @@ export interface ShipStats {
   /** How long the oldest that waits has been waiting; 0 when nothing does. */
   readonly lagSeconds: number;
   /** What is wrong, while something is. */
-  readonly trouble?: string;
+  readonly problem?: string;
   /** How far this machine's clock is ahead of the receiver's; absent where the receiver does not report its own. */
   readonly clockAheadSeconds?: number;
   /** Sent with a corrected time; absent where a sink never does. */
@@ -63,7 +63,7 @@ export class Shipper {
   #refusedSamples = 0;
   #retries = 0;
   #failures = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
   /** Of this outage: what comes first need not be what lasts, and each is told once. */
   readonly #toldTroubles = new Set<string>();
   #refusalToldMs = -Infinity;
@@ -87,7 +87,7 @@ export class Shipper {
       refusedSamples: this.#refusedSamples,
       retries: this.#retries,
       lagSeconds: oldestTimeMs === undefined ? 0 : Math.max(0, nowMs - oldestTimeMs) / 1_000,
-      ...(this.#trouble !== undefined && { trouble: this.#trouble }),
+      ...(this.#problem !== undefined && { problem: this.#problem }),
     };
   }
 
@@ -120,7 +120,7 @@ export class Shipper {
     for (;;) {
       const result = await this.#attempt(records);
       if (result.outcome === "retry") {
-        this.#failed(result.trouble);
+        this.#failed(result.problem);
         if (this.#stop.signal.aborted) return false;
         await this.#pause(result.afterMs);
         continue;
@@ -131,14 +131,14 @@ export class Shipper {
   }
 
   async #attempt(records: readonly SpoolRecord[]): Promise<SendResult> {
-    if (this.#giveUp.signal.aborted) return { outcome: "retry", trouble: "it is time to end" };
+    if (this.#giveUp.signal.aborted) return { outcome: "retry", problem: "it is time to end" };
     const { log, name: to, clock, send } = this.#options;
     const startMs = clock.monotonicMs();
     let result: SendResult;
     try {
       result = await send(records, this.#giveUp.signal);
     } catch (thrown) {
-      result = { outcome: "retry", trouble: formatError(thrown) };
+      result = { outcome: "retry", problem: formatError(thrown) };
     }
     if (log.isDebug === true)
       log.debug("batch sent", {
@@ -147,19 +147,19 @@ export class Shipper {
         samples: records.reduce((sum, record) => sum + record.samples, 0),
         outcome: result.outcome,
         tookMs: Math.round((clock.monotonicMs() - startMs) * 100) / 100,
-        error: result.trouble,
+        error: result.problem,
       });
     return result;
   }
 
-  #failed(trouble: string): void {
+  #failed(problem: string): void {
     const { log, name } = this.#options;
     this.#retries++;
     this.#failures++;
-    if (!this.#toldTroubles.has(trouble) && this.#toldTroubles.size < mostTroubles)
-      log.warn("cannot send: it is kept and tried again", { to: name, trouble });
-    if (this.#toldTroubles.size < mostTroubles) this.#toldTroubles.add(trouble);
-    this.#trouble = trouble;
+    if (!this.#toldTroubles.has(problem) && this.#toldTroubles.size < mostTroubles)
+      log.warn("cannot send: it is kept and tried again", { to: name, error: problem });
+    if (this.#toldTroubles.size < mostTroubles) this.#toldTroubles.add(problem);
+    this.#problem = problem;
   }
 
   #answered(
@@ -174,18 +174,18 @@ export class Shipper {
     this.#refusedSamples += refused;
     if (this.#failures > 0) log.info("sends again", { to: name, attempts: this.#failures });
     this.#failures = 0;
-    this.#trouble = undefined;
+    this.#problem = undefined;
     this.#toldTroubles.clear();
-    if (refused > 0) this.#tellRefusal(refused, result.trouble ?? "");
+    if (refused > 0) this.#tellRefusal(refused, result.problem ?? "");
   }
 
   /** Once a minute at most. */
-  #tellRefusal(samples: number, trouble: string): void {
+  #tellRefusal(samples: number, problem: string): void {
     const { log, name, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#refusalToldMs < 60_000) return;
     this.#refusalToldMs = nowMs;
-    log.error("the receiver refuses samples for good", { to: name, samples, trouble });
+    log.error("the receiver refuses samples for good", { to: name, samples, error: problem });
   }
 
   /** Half of a growing pause, and up to as much again by chance; never sooner than was asked for, and up to half as much later. */

@@ -17,7 +17,7 @@ export interface TierState {
   lastSuccessMs?: number;
   readings?: Record<PresenceName, number>;
   /** The last error's sentence while this tier is failing. */
-  trouble?: string;
+  problem?: string;
   failuresInARow: number;
 }
 

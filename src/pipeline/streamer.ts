@@ -28,17 +28,17 @@ export async function runStream(
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   const emit = async (frame: Frame): Promise<void> => {
-    const trouble = findFrameProblem(frame);
-    counts.success = trouble === undefined;
-    if (trouble !== undefined) {
+    const problem = findFrameProblem(frame);
+    counts.success = problem === undefined;
+    if (problem !== undefined) {
       counts.reads.invalid++;
-      counts.trouble = trouble;
+      counts.problem = problem;
       return;
     }
     counts.reads.ok++;
     counts.lastSuccessMs = options.clock.nowMs();
     counts.readings = countReadings(frame);
-    delete counts.trouble;
+    delete counts.problem;
     await options.deliver(frame);
   };
   for (let attempt = 0; !signal.aborted; attempt++) {
@@ -50,12 +50,12 @@ export async function runStream(
       if (signal.aborted) return;
       counts.reads.failed++;
       counts.success = false;
-      counts.trouble = formatError(thrown);
+      counts.problem = formatError(thrown);
       if (!options.restart) throw thrown;
       const pauseMs = Math.min(longestPauseMs, 1_000 * 2 ** Math.min(attempt, 5));
       options.log.warn("stream failed, starting it again", {
         source: state.name,
-        trouble: counts.trouble ?? "",
+        error: counts.problem ?? "",
         pauseMs,
       });
       await pause(options.clock, pauseMs, signal);

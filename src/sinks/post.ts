@@ -58,12 +58,12 @@ export class SamplesPoster {
 
   meaning(answer: HttpResponse): PostResult {
     const { status } = answer;
-    const trouble = `${formatUrl(new URL(answer.url))} answers ${status}${formatResponseText(answer, this.#sent)}`;
+    const problem = `${formatUrl(new URL(answer.url))} answers ${status}${formatResponseText(answer, this.#sent)}`;
     if (status >= 200 && status < 300) return { outcome: "taken" };
-    if (status === 413) return { outcome: "too-large", trouble };
-    if (refusals.has(status)) return { outcome: "never", trouble };
+    if (status === 413) return { outcome: "too-large", problem };
+    if (refusals.has(status)) return { outcome: "never", problem };
     const afterMs = retryAfterMs(answer.headers["retry-after"], this.#options.nowMs());
-    return { ...later(trouble, status >= 500), ...(afterMs !== undefined && { afterMs }) };
+    return { ...later(problem, status >= 500), ...(afterMs !== undefined && { afterMs }) };
   }
 
   close(): void {
@@ -71,8 +71,8 @@ export class SamplesPoster {
   }
 }
 
-const later = (trouble: string, maybeTaken: boolean) =>
-  ({ outcome: "later", trouble, maybeTaken }) as const;
+const later = (problem: string, maybeTaken: boolean) =>
+  ({ outcome: "later", problem, maybeTaken }) as const;
 
 const isRefusedConnection = (thrown: HttpRequestError): boolean =>
   thrown.kind === "connection" && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(thrown.message);

@@ -9,16 +9,16 @@ import { partOf, splitBatch } from "../formats/samples/split.ts";
 import type { SendResult } from "../pipeline/ship.ts";
 
 export type PostResult =
-  | { readonly outcome: "taken"; readonly refusedSamples?: number; readonly trouble?: string }
+  | { readonly outcome: "taken"; readonly refusedSamples?: number; readonly problem?: string }
   /** `maybeTaken`: no answer says that it was not. */
   | {
       readonly outcome: "later";
-      readonly trouble: string;
+      readonly problem: string;
       readonly afterMs?: number;
       readonly maybeTaken: boolean;
     }
-  | { readonly outcome: "never"; readonly trouble: string }
-  | { readonly outcome: "too-large"; readonly trouble: string };
+  | { readonly outcome: "never"; readonly problem: string }
+  | { readonly outcome: "too-large"; readonly problem: string };
 
 export type Post = (batch: SampleBatch, signal: AbortSignal) => Promise<PostResult>;
 
@@ -36,7 +36,7 @@ const mostHalvings = 32;
 export class RequestBatch {
   readonly #lanes: Request[][];
   #refusedSamples = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   /** Each lane's batches in order, one for every record of the lot that has something for it. */
   constructor(
@@ -63,12 +63,12 @@ export class RequestBatch {
     const [first] = waits;
     if (first !== undefined) {
       const afterMs = Math.max(...waits.map((wait) => wait.afterMs ?? 0));
-      return { outcome: "retry", trouble: first.trouble, ...(afterMs > 0 && { afterMs }) };
+      return { outcome: "retry", problem: first.problem, ...(afterMs > 0 && { afterMs }) };
     }
     return {
       outcome: "sent",
       refusedSamples: this.#refusedSamples,
-      ...(this.#trouble !== undefined && { trouble: this.#trouble }),
+      ...(this.#problem !== undefined && { problem: this.#problem }),
     };
   }
 
@@ -76,7 +76,7 @@ export class RequestBatch {
     lane: Request[],
     post: Post,
     signal: AbortSignal,
-  ): Promise<{ trouble: string; afterMs?: number } | undefined> {
+  ): Promise<{ problem: string; afterMs?: number } | undefined> {
     for (let request = lane[0]; request !== undefined; request = lane[0]) {
       const result = await post(joinBatches(request.units), signal);
       if (result.outcome === "later") {
@@ -84,19 +84,19 @@ export class RequestBatch {
         return result;
       }
       lane.shift();
-      if (result.outcome === "taken") this.#refuse(result.refusedSamples ?? 0, result.trouble);
+      if (result.outcome === "taken") this.#refuse(result.refusedSamples ?? 0, result.problem);
       else {
         const parts = apart(request, result.outcome === "too-large");
-        if (parts.length === 0) this.#refuse(samplesIn(request), result.trouble);
+        if (parts.length === 0) this.#refuse(samplesIn(request), result.problem);
         lane.unshift(...parts);
       }
     }
     return undefined;
   }
 
-  #refuse(samples: number, trouble: string | undefined): void {
+  #refuse(samples: number, problem: string | undefined): void {
     this.#refusedSamples += samples;
-    if (samples > 0) this.#trouble = trouble;
+    if (samples > 0) this.#problem = problem;
   }
 }
 

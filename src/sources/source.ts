@@ -18,7 +18,7 @@ export interface SourceContext {
   readonly sysfs: string;
   readonly procfs: string;
   /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   /** Takes what can never become a frame; resolves when it is kept. Where absent it is counted and logged alone. */
   readonly reject?: (letter: DeadLetter) => Promise<void>;
 }

@@ -91,8 +91,14 @@ export function startWriter(
           seen.add(batch);
         }
       }
-      const owed = acknowledged * SERIES;
-      return { acknowledged: owed, lost: owed - right - wrong, duplicated, wrong, unexplained };
+      const pending = acknowledged * SERIES;
+      return {
+        acknowledged: pending,
+        lost: pending - right - wrong,
+        duplicated,
+        wrong,
+        unexplained,
+      };
     },
   };
 }

@@ -136,7 +136,7 @@ const JOBS = [
 
 test.for(JOBS)(
   "Prometheus finds the target of job %s %s",
-  async ([job, health, trouble], context) => {
+  async ([job, health, problem], context) => {
     toolOrSkip(context, "prometheus");
     const target = await waitUntil({ what: `a scrape of ${job}`, timeoutMs: 30_000 }, async () => {
       const targets = await prometheus.targets();
@@ -144,7 +144,7 @@ test.for(JOBS)(
     });
     expect([target.health, target.lastError]).toEqual([
       health,
-      trouble === "" ? "" : expect.stringMatching(trouble),
+      problem === "" ? "" : expect.stringMatching(problem),
     ]);
   },
 );

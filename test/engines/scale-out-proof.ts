@@ -86,21 +86,21 @@ export async function proveNothingLost(
       .filter(({ host, value }) => host.startsWith("agent-") && !Number.isNaN(value))
       .map(({ uuid, timeMs, value }) => `gpu_power_watts ${uuid} ${timeMs} ${value}`),
   );
-  const owed = fleet.flatMap((host) => host.acknowledged);
+  const pending = fleet.flatMap((host) => host.acknowledged);
   // A sample that was only just written is shown after a moment.
   const found = await waitUntil(
     { what: "what was written last to be shown", timeoutMs: 60_000 },
     async () => {
       const now = await readThroughHub(lab.hub.url, "fleet-.*");
-      return now.samples.length >= owed.length ? now : undefined;
+      return now.samples.length >= pending.length ? now : undefined;
     },
   ).catch(() => readThroughHub(lab.hub.url, "fleet-.*"));
   const seen = new Set(found.samples);
-  const sentByFleet = new Set(owed);
+  const sentByFleet = new Set(pending);
   const seenOfAgents = new Set((await readThroughHub(lab.hub.url, "agent-.*")).samples);
   return {
-    acknowledged: owed.length,
-    lost: owed.filter((line) => !seen.has(line)).length,
+    acknowledged: pending.length,
+    lost: pending.filter((line) => !seen.has(line)).length,
     duplicated: Math.max(found.samples.length, found.counted) - seen.size,
     strange: [...seen].filter((line) => !sentByFleet.has(line)).length,
     keptAgain: (await storedCount(lab)) - seen.size,

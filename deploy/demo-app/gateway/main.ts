@@ -31,11 +31,11 @@ await runProgram("gateway", async () => {
   const results = openResults(settings.databaseUrl, settings.poolSize, log);
   const replies = listenForReplies(settings.redisUrl, randomUUID(), connection, log);
   const metrics = gatewayMetrics();
-  const troubles = (): readonly string[] =>
+  const problems = (): readonly string[] =>
     [connection.trouble() ?? replies.trouble(), results.trouble()].filter(
-      (trouble) => trouble !== undefined,
+      (problem) => problem !== undefined,
     );
-  const door = { ...settings, registry: metrics.registry, log, troubles };
+  const door = { ...settings, registry: metrics.registry, log, troubles: problems };
   const app = makeDoor(door);
   const { redis } = connection;
   tellState(metrics, app.server, redis, results, settings.poolSize);
@@ -48,7 +48,7 @@ await runProgram("gateway", async () => {
     metrics,
     tracer: tracing.tracer,
     log,
-    troubles,
+    troubles: problems,
   });
   await listen(app, door);
   return {

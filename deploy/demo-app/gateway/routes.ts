@@ -116,8 +116,8 @@ export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
   });
 
   function needAll(): void {
-    const troubles = parts.troubles();
-    if (troubles.length > 0) throw new HttpError(503, "unavailable", troubles.join("; "), 1);
+    const problems = parts.troubles();
+    if (problems.length > 0) throw new HttpError(503, "unavailable", problems.join("; "), 1);
   }
 
   async function enqueue(jobWith: (trace: Record<string, string>) => Job): Promise<void> {

@@ -21,23 +21,23 @@ export interface Connection {
 /** @param blocking for a connection that waits in commands on purpose, which no limit of time may break */
 export function connectRedis(url: string, log: Log, blocking = false): Connection {
   const redis = clientFor(url, blocking);
-  let trouble: string | undefined = "Redis is not connected yet";
+  let problem: string | undefined = "Redis is not connected yet";
   redis.on("ready", () => {
     log.info("Redis is there");
-    trouble = undefined;
+    problem = undefined;
   });
   redis.on("error", (error: unknown) => {
     // A reconnect that fails tells again and again: once is enough.
-    if (trouble === undefined) log.warn("Redis is away", { error: reasonOf(error) });
-    trouble = `Redis is away: ${reasonOf(error)}`;
+    if (problem === undefined) log.warn("Redis is away", { error: reasonOf(error) });
+    problem = `Redis is away: ${reasonOf(error)}`;
   });
   // Fails only when it is stopped while Redis is away: there is nobody left to tell.
   redis.connect().catch((error: unknown) => {
-    trouble = `Redis is away: ${reasonOf(error)}`;
+    problem = `Redis is away: ${reasonOf(error)}`;
   });
   return {
     redis,
-    trouble: () => (redis.isReady ? undefined : (trouble ?? "Redis is away")),
+    trouble: () => (redis.isReady ? undefined : (problem ?? "Redis is away")),
     onReady: (run) => {
       redis.on("ready", run);
       if (redis.isReady) run();

@@ -47,17 +47,17 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
     query_timeout: STATEMENT_LIMIT_MS,
     application_name: "demo-app",
   });
-  let trouble: string | undefined = "PostgreSQL is not connected yet";
+  let problem: string | undefined = "PostgreSQL is not connected yet";
   let hasTable = false;
   // An idle connection that breaks is told here; without a listener it would end the process.
   pool.on("error", (error) => away(error));
   const away = (error: unknown): void => {
-    if (trouble === undefined) log.warn("PostgreSQL is away", { error: reasonOf(error) });
-    trouble = `PostgreSQL is away: ${reasonOf(error)}`;
+    if (problem === undefined) log.warn("PostgreSQL is away", { error: reasonOf(error) });
+    problem = `PostgreSQL is away: ${reasonOf(error)}`;
   };
   const there = (): void => {
-    if (trouble !== undefined) log.info("PostgreSQL is there");
-    trouble = undefined;
+    if (problem !== undefined) log.info("PostgreSQL is there");
+    problem = undefined;
   };
   const probe = async (): Promise<void> => {
     try {
@@ -72,7 +72,7 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
   const probing = every(PROBE_MS, probe);
   return {
     pool,
-    trouble: () => trouble,
+    trouble: () => problem,
     write: async ({ id, queue, outcome, body, finishedMs }) => {
       const insert = `insert into results (id, queue, outcome, body, finished_at)
         values ($1, $2, $3, $4, $5) on conflict (id) do nothing`;

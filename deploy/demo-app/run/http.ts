@@ -35,9 +35,9 @@ export function makeDoor(door: Door): FastifyInstance {
   const app = fastify({ bodyLimit: door.bodyLimitBytes ?? 65_536, forceCloseConnections: "idle" });
   app.get("/healthz", async () => ({ status: "alive" }));
   app.get("/readyz", async (_request, reply) => {
-    const troubles = door.troubles?.() ?? [];
-    if (troubles.length > 0) reply.code(503);
-    return { status: troubles.length === 0 ? "ready" : "not ready", troubles };
+    const problems = door.troubles?.() ?? [];
+    if (problems.length > 0) reply.code(503);
+    return { status: problems.length === 0 ? "ready" : "not ready", troubles: problems };
   });
   app.get("/metrics", async (_request, reply) => {
     reply.header("content-type", door.registry.contentType);

@@ -89,9 +89,9 @@ await runProgram("worker", async () => {
     });
   });
 
-  const troubles = (): readonly string[] =>
-    [connection.trouble(), results.trouble()].filter((trouble) => trouble !== undefined);
-  const door = { ...settings, registry: metrics.registry, log, troubles };
+  const problems = (): readonly string[] =>
+    [connection.trouble(), results.trouble()].filter((problem) => problem !== undefined);
+  const door = { ...settings, registry: metrics.registry, log, troubles: problems };
   const app = makeDoor(door);
   await listen(app, door);
   return {

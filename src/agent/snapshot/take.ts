@@ -17,7 +17,7 @@ export interface SnapshotSettings {
   readonly version: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   /** What is run for NVIDIA GPUs; ended after `smiDeadlineMs`. */
   readonly smi?: string;
 }
@@ -32,7 +32,15 @@ export function createSnapshotTaker(
   views: () => readonly GpuView[],
   settings: SnapshotSettings,
 ): TakeSnapshot {
-  const { hostName: host, procfs, sysfs, env, version, nowMs, door = hostFileAccess } = settings;
+  const {
+    hostName: host,
+    procfs,
+    sysfs,
+    env,
+    version,
+    nowMs,
+    fileAccess = hostFileAccess,
+  } = settings;
   const runner = new SmiRunner({
     command: settings.smi ?? "nvidia-smi",
     deadlineMs: smiDeadlineMs,
@@ -41,7 +49,7 @@ export function createSnapshotTaker(
   const take = async (): Promise<Snapshot> => {
     const hasNvidia = views().some(({ device }) => device.vendor === "nvidia" && !device.simulated);
     const told = hasNvidia ? await askSmi(runner, settings.log) : undefined;
-    const machine = { procfs, sysfs, door, env, architecture: architecture() };
+    const machine = { procfs, sysfs, fileAccess, env, architecture: architecture() };
     const gpus = views();
     return takeSnapshot({
       machine,
@@ -66,7 +74,7 @@ async function askSmi(runner: SmiRunner, log: Log): Promise<DriverFacts | undefi
     return parseSmiFacts(await runner.run(["-q", "-x"]));
   } catch (thrown) {
     log.warn("nvidia-smi did not answer: the snapshot is without CUDA version and firmware", {
-      trouble: formatError(thrown),
+      error: formatError(thrown),
     });
     return undefined;
   }

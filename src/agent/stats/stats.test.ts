@@ -29,7 +29,7 @@ function hostOf(
     ...Object.fromEntries(Object.entries(proc).map(([name, text]) => [`proc/${name}`, text])),
     ...Object.fromEntries(Object.entries(sys).map(([name, text]) => [`sys/${name}`, text])),
   });
-  const machine = { door: hostFileAccess, architecture: "x64", env: {} };
+  const machine = { fileAccess: hostFileAccess, architecture: "x64", env: {} };
   return new HostReader("box", {
     ...machine,
     procfs: `${root}/proc`,
@@ -92,7 +92,11 @@ test.each<[string, Record<string, string>, Record<string, string>, number | null
 });
 
 test("without /proc the machine still has a name and this process its threads", async () => {
-  const machine = { procfs: temporaryFolder(), sysfs: temporaryFolder(), door: hostFileAccess };
+  const machine = {
+    procfs: temporaryFolder(),
+    sysfs: temporaryFolder(),
+    fileAccess: hostFileAccess,
+  };
   const facts = await new HostReader("box", { ...machine, architecture: "x64", env: {} }).read();
   expect(statsOf(facts).host).toMatchObject({ name: "box", processor_cores: { value: null } });
 });

@@ -229,9 +229,9 @@ test.each([
     const receivers = await openEntries(
       `discord_configs: [{ webhook_url: '${service.url}/secret-path-1234' }]`,
     );
-    const trouble = await sendBy(receivers);
-    expect(trouble?.message).toContain(`Discord answered ${status}`);
-    expect([trouble?.retryable, trouble?.retryAfterMs]).toEqual([retryable, afterMs]);
+    const problem = await sendBy(receivers);
+    expect(problem?.message).toContain(`Discord answered ${status}`);
+    expect([problem?.retryable, problem?.retryAfterMs]).toEqual([retryable, afterMs]);
     receivers.close();
   },
 );
@@ -240,8 +240,8 @@ test("Slack's refusal with a 200 is a refusal", async () => {
   service.answer = () => ({ status: 200, body: '{"ok":false,"error":"channel_not_found"}' });
   const entry = `slack_configs: [{ app_token: xoxb-1234, app_url: '${service.url}', channel: '#a' }]`;
   const receivers = await openEntries(entry);
-  const trouble = await sendBy(receivers);
-  expect([trouble?.message, trouble?.retryable]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.message, problem?.retryable]).toEqual([
     "Slack refused it: channel_not_found",
     false,
   ]);
@@ -255,10 +255,10 @@ test("a service that is not there is tried again, and its address is shown witho
   const receivers = await openEntries(
     `slack_configs: [{ api_url: '${url}/services/hunter2hunter2' }]`,
   );
-  const trouble = await sendBy(receivers);
-  expect(trouble?.retryable).toBe(true);
-  expect(trouble?.message).toMatch(/^Slack: http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
-  expect(trouble?.message).not.toContain("hunter2");
+  const problem = await sendBy(receivers);
+  expect(problem?.retryable).toBe(true);
+  expect(problem?.message).toMatch(/^Slack: http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+  expect(problem?.message).not.toContain("hunter2");
   receivers.close();
 });
 
@@ -295,8 +295,8 @@ test("a redirect is followed by a webhook alone: elsewhere the body holds the se
   const pager = await openEntries(
     `pagerduty_configs: [{ url: '${service.url}/old', routing_key: abcdefg }]`,
   );
-  const trouble = await sendBy(pager);
-  expect(trouble?.message).toContain("give its new address");
+  const problem = await sendBy(pager);
+  expect(problem?.message).toContain("give its new address");
   expect(service.requests.map(({ path }) => path)).toEqual(["/old", "/new", "/old"]);
   webhook.close();
   pager.close();

@@ -101,13 +101,13 @@ test("no secret is in an error, a log line, a warning, a test's outcome or the f
     status: 400,
     body: `${asked} ${JSON.stringify(headers)} ${text}`,
   });
-  const troubles: unknown[] = [];
+  const problems: unknown[] = [];
   for (const integration of receivers.integrations("all"))
     await integration
       .send(twoAlerts, AbortSignal.timeout(5_000))
-      .catch((thrown: unknown) => troubles.push(thrown));
+      .catch((thrown: unknown) => problems.push(thrown));
   const ways = receivers.integrations("all").length;
-  expect(troubles).toHaveLength(ways);
+  expect(problems).toHaveLength(ways);
   expect(service.requests.length).toBeGreaterThan(8);
   expect(JSON.stringify(service.requests)).toContain(mark);
   const outcomes = await testReceiver(receivers, "all", {
@@ -115,12 +115,12 @@ test("no secret is in an error, a log line, a warning, a test's outcome or the f
     externalUrl: "http://hub",
     id: "1",
   });
-  expect(outcomes.map(({ ok }) => ok)).toEqual(troubles.map(() => false));
+  expect(outcomes.map(({ ok }) => ok)).toEqual(problems.map(() => false));
   const shown = await redactConfig(source);
   expect(shown).toContain("smtp_auth_password: <secret>");
   const seen = {
-    troubles: troubles.map(
-      (trouble) => `${inspect(trouble, { depth: 9 })} ${JSON.stringify(trouble)}`,
+    troubles: problems.map(
+      (problem) => `${inspect(problem, { depth: 9 })} ${JSON.stringify(problem)}`,
     ),
     lines,
     warnings: receivers.warnings,

@@ -143,8 +143,8 @@ test("a template that fails at the alert is said, and not tried again", async ()
   const receivers = await openEntries(
     "discord_configs: [{ webhook_url: 'http://127.0.0.1:1', title: '{{ index .Alerts 99 }}' }]",
   );
-  const trouble = await sendBy(receivers);
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.retryable, problem?.message]).toEqual([
     false,
     expect.stringContaining("a template could not be filled in"),
   ]);

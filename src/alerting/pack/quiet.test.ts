@@ -4,7 +4,7 @@ import { packGroups } from "./pack.ts";
 import { type FiredAlert, simulate } from "./simulate.ts";
 
 const groups = await packGroups();
-const troubles = (fired: readonly FiredAlert[]): string[] =>
+const problems = (fired: readonly FiredAlert[]): string[] =>
   fired
     .filter(({ severity }) => severity !== "info")
     .map(({ name, labels }) => `${name} of GPU ${labels.get("gpu") ?? "?"}`)
@@ -20,7 +20,7 @@ test.each([
 ])("%s tells of no trouble in an hour", { timeout: 120_000 }, async (_says, source) => {
   const { fired, failed } = await run(source, 60);
   expect([...failed]).toEqual([]);
-  expect(troubles(fired)).toEqual([]);
+  expect(problems(fired)).toEqual([]);
 });
 
 test(
@@ -41,7 +41,7 @@ test(
 test("an hour of faults is told GPU by GPU", { timeout: 120_000 }, async () => {
   const { fired, failed } = await run("sim:8?scenario=faults", 40);
   expect([...failed]).toEqual([]);
-  expect(troubles(fired)).toEqual(
+  expect(problems(fired)).toEqual(
     expect.arrayContaining([
       "GpuHot of GPU 0",
       "GpuThermalThrottling of GPU 0",

@@ -29,13 +29,13 @@ export async function deliver(
 ): Promise<boolean> {
   const { log, clock } = context;
   for (let attempts = 1; !signal.aborted; attempts++) {
-    const trouble = await attempt(integration, notification, signal);
-    if (trouble === undefined) {
+    const problem = await attempt(integration, notification, signal);
+    if (problem === undefined) {
       record(integration, notification, context, { outcome: "sent", attempts });
       return true;
     }
-    const final = trouble instanceof NotifyError && !trouble.retryable;
-    const why = formatError(trouble);
+    const final = problem instanceof NotifyError && !problem.retryable;
+    const why = formatError(problem);
     if (attempts === 1 || final) {
       const { receiver, channel } = integration;
       const again = final ? "with the next notification" : "soon";
@@ -51,7 +51,7 @@ export async function deliver(
       record(integration, notification, context, { outcome: "failed", attempts, why });
     }
     if (final) return false;
-    await pause(attempts, trouble, context, signal);
+    await pause(attempts, problem, context, signal);
   }
   return false;
 }
@@ -73,12 +73,12 @@ async function attempt(
 
 async function pause(
   attempts: number,
-  trouble: unknown,
+  problem: unknown,
   { clock, random }: DeliveryContext,
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return;
-  const asked = trouble instanceof NotifyError ? trouble.retryAfterMs : undefined;
+  const asked = problem instanceof NotifyError ? problem.retryAfterMs : undefined;
   const growing = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10));
   const delayMs = asked ?? growing * (0.5 + random() / 2);
   await new Promise<void>((resolve) => {

@@ -228,7 +228,7 @@ export class Router {
     } catch (thrown) {
       if (this.#keeps)
         this.#options.log.error("alerts cannot be kept: they are lost if gpulse ends now", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       this.#keeps = false;
     }
@@ -259,15 +259,15 @@ export class Router {
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
     const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
-    for (const owed of this.#options.owed.values()) {
-      const ended = hasEnded(owed);
-      const { labels, ...rest } = owed;
+    for (const pending of this.#options.owed.values()) {
+      const ended = hasEnded(pending);
+      const { labels, ...rest } = pending;
       const alert: RoutedAlert = {
         ...rest,
         labels: new Map(Object.entries(labels)),
-        endsAtMs: ended ? owed.endsAtMs : Math.max(owed.endsAtMs, waitUntilMs),
+        endsAtMs: ended ? pending.endsAtMs : Math.max(pending.endsAtMs, waitUntilMs),
         timeout: !ended,
-        ...(ended || owed.endsAtMs > nowMs ? {} : { restored: true }),
+        ...(ended || pending.endsAtMs > nowMs ? {} : { restored: true }),
       };
       this.#book.restore(alert);
       this.#inhibitor.set(alert);
@@ -282,7 +282,7 @@ export class Router {
         this.#forgetOld(clock.nowMs());
       } catch (thrown) {
         this.#options.log.error("what is old could not be cleared away", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       }
       this.#upkeep();

@@ -46,7 +46,7 @@ export class SentLog {
     } catch (thrown) {
       this.#unwritten.set(key, entry);
       this.#log.error("what was sent cannot be kept: after a restart it is sent again", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
   }

@@ -89,7 +89,7 @@ export class FiringStore {
     } catch (thrown) {
       if (this.#keeps)
         this.#log.error("what fires cannot be kept: its end is told late if gpulse ends now", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       this.#keeps = false;
     }

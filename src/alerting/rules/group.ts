@@ -164,7 +164,7 @@ export class RuleGroupRunner {
     } catch (thrown) {
       context.log.warn("series of rules that are no more could not be ended", {
         group: this.definition.name,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
     return true;
@@ -194,7 +194,7 @@ export class RuleGroupRunner {
         context.log.warn("a rule could not be evaluated", {
           group: this.definition.name,
           rule: run.rule.name,
-          trouble: said,
+          error: said,
         });
       run.health = "err";
       run.lastError = said;

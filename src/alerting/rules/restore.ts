@@ -25,7 +25,7 @@ export async function restoreTimers(
     } catch (thrown) {
       context.log.warn("pending alerts could not be restored", {
         rule: state.rule.name,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
     state.restored = true;

@@ -47,7 +47,7 @@ export class RuleSources {
     } catch (thrown) {
       log.debug("whether alerts from before the start have ended is not known yet", {
         rule: this.#rule.name,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return () => false;
     }

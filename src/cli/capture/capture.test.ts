@@ -46,7 +46,7 @@ test("records text, bytes, refusals and links, once each, and nothing of a proce
   writeFileSync(join(folder, "binary"), Buffer.from([0, 1, 255]));
   symlinkSync("../driver/amdgpu", join(folder, "driver"));
   const recorder = new FileRecorder(hostFileAccess, procfs);
-  const { bytes, link } = recorder.door;
+  const { bytes, link } = recorder.fileAccess;
   await bytes(join(folder, "plain"), 4_096);
   await bytes(join(folder, "binary"), 4_096);
   await bytes(join(procfs, "42", "environ"), 4_096);

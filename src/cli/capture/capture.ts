@@ -22,7 +22,7 @@ export async function writeCapture(
   log: Log,
 ): Promise<string> {
   const recorder = new FileRecorder(hostFileAccess, settings.procfs);
-  const context = sourceContext(settings, log, recorder.door);
+  const context = sourceContext(settings, log, recorder.fileAccess);
   const components = settings.sources.map(parseSource);
   const readable: Settings["sources"][number][] = [];
   for (const [index, { definition, options }] of components.entries()) {
@@ -33,7 +33,7 @@ export async function writeCapture(
   const frames =
     readable.length === 0
       ? []
-      : await readBriefly({ ...settings, sources: readable }, io, log, recorder.door);
+      : await readBriefly({ ...settings, sources: readable }, io, log, recorder.fileAccess);
   const outputs: CommandOutput[] = [];
   for (const { definition } of components) {
     for (const command of definition.captureCommands ?? []) {

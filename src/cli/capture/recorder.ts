@@ -36,7 +36,7 @@ export class FileRecorder {
       path.startsWith(`${procfs}/`) && /^\d+(\/|$)/.test(path.slice(procfs.length + 1));
   }
 
-  readonly door: FileAccess = {
+  readonly fileAccess: FileAccess = {
     bytes: async (path, maxBytes) => {
       try {
         const bytes = await this.#inner.bytes(path, maxBytes);

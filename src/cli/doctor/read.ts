@@ -16,12 +16,12 @@ export async function readBriefly(
   settings: Settings,
   io: CommandIo,
   log: Log,
-  door?: FileAccess,
+  fileAccess?: FileAccess,
 ): Promise<readonly Delivery[]> {
   const sampling = { ...settings, intervalMs: 200 };
   const collector = createCollector(
     sampling,
-    await openConfiguredSources(sampling, log, door),
+    await openConfiguredSources(sampling, log, fileAccess),
     io,
     log,
   );

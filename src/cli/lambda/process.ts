@@ -59,7 +59,7 @@ export async function processObject(
   const summary = new LogSummaryBuilder();
   const writer = new LakeWriter({
     files: output,
-    workshop: { run: runLakeJob, close: async () => {} },
+    workers: { run: runLakeJob, close: async () => {} },
     id: name,
     version,
     log,

@@ -127,7 +127,7 @@ async function keep(
     return flags.failOnChange === true && spoiled && end.passCode === 0 ? 1 : end.passCode;
   } catch (thrown) {
     partial.close();
-    log.error("the run could not be kept", { trouble: formatError(thrown) });
+    log.error("the run could not be kept", { error: formatError(thrown) });
     say(`what was recorded is in ${partial.folder}: gpulse runs recover ${partial.folder}`);
     if (!(thrown instanceof GpulseError)) throw thrown;
     return end.passCode;

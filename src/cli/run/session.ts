@@ -236,7 +236,7 @@ export class RunSession {
           machine: {
             procfs: settings.procfs,
             sysfs: settings.sysfs,
-            door: hostFileAccess,
+            fileAccess: hostFileAccess,
             architecture: process.arch,
             env: io.env,
           },
@@ -247,7 +247,7 @@ export class RunSession {
       );
     } catch (thrown) {
       log.warn("no snapshot could be taken: the run will prove nothing of the system", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return undefined;
     }

@@ -48,11 +48,11 @@ export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number>
         ...listed.map(rowOf),
       ]),
     );
-  return listed.some(({ trouble }) => trouble !== undefined) ? 1 : 0;
+  return listed.some(({ trouble: problem }) => problem !== undefined) ? 1 : 0;
 }
 
-function rowOf({ file, run, trouble }: ListedRun): string[] {
-  if (run === undefined) return ["", "", "", "", "", trouble ?? "", file];
+function rowOf({ file, run, trouble: problem }: ListedRun): string[] {
+  if (run === undefined) return ["", "", "", "", "", problem ?? "", file];
   const { work } = run;
   return [
     run.id,

@@ -80,9 +80,9 @@ const expected = [
 ];
 
 test("series, samples and what is told of their metrics come out; a created timestamp is passed over", () => {
-  const { batch, trouble } = decodeWriteRequestV2(encode(request));
+  const { batch, problem } = decodeWriteRequestV2(encode(request));
   expect(plain(batch)).toEqual(expected);
-  expect(trouble).toBeUndefined();
+  expect(problem).toBeUndefined();
   expect(batch.metadata).toEqual([
     { family: "up", type: "gauge", help: "Is it?", unit: "" },
     { family: "x_seconds", type: "histogram", help: "", unit: "s" },
@@ -136,7 +136,7 @@ test.each([
   "a series whose references lead nowhere has no labels, and the others have theirs: %#",
   (refs, sentence) => {
     const samples = [{ value: 1, timestamp: 1 }];
-    const { batch, trouble } = decodeWriteRequestV2(
+    const { batch, problem } = decodeWriteRequestV2(
       encode({
         symbols,
         timeseries: [
@@ -145,7 +145,7 @@ test.each([
         ],
       }),
     );
-    expect(trouble).toBe(sentence);
+    expect(problem).toBe(sentence);
     expect(batch.labelEnds[0]).toBe(batch.labelStarts[0]);
     expect(readLabelBlock(batch.bytes, batch.labelStarts[1] ?? 0, batch.labelEnds[1] ?? 0)).toEqual(
       [["__name__", "up"]],

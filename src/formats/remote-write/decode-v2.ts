@@ -23,7 +23,7 @@ const maxRefs = 512;
 export interface DecodedV2 {
   readonly batch: SampleBatch;
   /** Why series are in the batch without labels: their references do not lead to any. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** @throws ProtoError where the bytes are no Request. */
@@ -60,7 +60,7 @@ class SeriesDecoder {
   readonly #families: FamilyMetadataTable;
   readonly #refs = new Uint32Array(maxRefs);
   #refCount = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(bytes: Uint8Array, symbols: SymbolTable) {
     this.#bytes = bytes;
@@ -95,7 +95,7 @@ class SeriesDecoder {
 
   finish(): DecodedV2 {
     for (const told of this.#families.list()) this.#builder.learn(told);
-    return { batch: this.#builder.finish(), trouble: this.#trouble };
+    return { batch: this.#builder.finish(), problem: this.#problem };
   }
 
   #field(reader: ProtoReader, series: number): void {
@@ -154,8 +154,8 @@ class SeriesDecoder {
   #close(): void {
     const block = this.#block;
     block.clear();
-    const trouble = this.#symbols.encode(this.#refs, this.#refCount, block);
-    if (trouble !== undefined) this.#trouble ??= trouble;
-    this.#builder.rawSeries(block.bytes, 0, trouble === undefined ? block.length : 0);
+    const problem = this.#symbols.encode(this.#refs, this.#refCount, block);
+    if (problem !== undefined) this.#problem ??= problem;
+    this.#builder.rawSeries(block.bytes, 0, problem === undefined ? block.length : 0);
   }
 }

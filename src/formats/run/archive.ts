@@ -61,22 +61,22 @@ export async function openArchive(
   const manifest = files.get(manifestName);
   if (manifest === undefined) throw bad(shown, "has no manifest.json, so nothing in it is proved");
   const hashes = readManifest(manifest, shown);
-  const troubles: string[] = [];
+  const problems: string[] = [];
   const entries = new Map<EntryName, Uint8Array>();
   for (const name of entryNames) {
     const content = files.get(name);
     const expected = hashes[name];
-    if (content === undefined && expected !== undefined) troubles.push(`${name} is missing`);
+    if (content === undefined && expected !== undefined) problems.push(`${name} is missing`);
     else if (content === undefined) continue;
-    else if (expected === undefined) troubles.push(`${name} was added`);
-    else if (sha256(content) !== expected) troubles.push(`${name} was changed`);
+    else if (expected === undefined) problems.push(`${name} was added`);
+    else if (sha256(content) !== expected) problems.push(`${name} was changed`);
     else entries.set(name, content);
   }
   for (const name of files.keys())
     if (name !== manifestName && !entryNames.some((known) => known === name))
-      troubles.push(`${name.slice(0, 100)} does not belong in it`);
-  if (troubles.length > 0)
-    throw bad(shown, `is not as it was written: ${troubles.join(", ")}. Get the original`);
+      problems.push(`${name.slice(0, 100)} does not belong in it`);
+  if (problems.length > 0)
+    throw bad(shown, `is not as it was written: ${problems.join(", ")}. Get the original`);
   const missing = required.filter((name) => !entries.has(name));
   if (missing.length > 0) throw bad(shown, `has no ${missing.join(" and no ")}`);
   return { entries, seal: sha256(manifest) };

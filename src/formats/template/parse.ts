@@ -56,17 +56,17 @@ class Parser {
 
   parse(): ParsedTemplate {
     const { nodes, ending } = this.#list(true);
-    if (ending !== "eof") throw this.#trouble(`unexpected {{${ending}}}`);
+    if (ending !== "eof") throw this.#problem(`unexpected {{${ending}}}`);
     return { main: nodes, defined: this.#defined };
   }
 
   #list(top = false): { nodes: TemplateNode[]; ending: BlockEnd } {
-    if (++this.#depth > maxDepth) throw this.#trouble("too many nested actions");
+    if (++this.#depth > maxDepth) throw this.#problem("too many nested actions");
     const nodes: TemplateNode[] = [];
     for (;;) {
       const token = this.#take();
       if (token.kind === "end") {
-        if (!top) throw this.#trouble("unexpected EOF");
+        if (!top) throw this.#problem("unexpected EOF");
         this.#depth--;
         return { nodes, ending: "eof" };
       }
@@ -107,14 +107,14 @@ class Parser {
         nodes.push(this.#call());
         return undefined;
       case "define":
-        if (!top || this.#depth > 1) throw this.#trouble("unexpected {{define}}");
+        if (!top || this.#depth > 1) throw this.#problem("unexpected {{define}}");
         this.#define();
         return undefined;
       case "block":
         nodes.push(this.#block());
         return undefined;
       default:
-        if (this.#loops === 0) throw this.#trouble(`{{${word}}} outside {{range}}`);
+        if (this.#loops === 0) throw this.#problem(`{{${word}}} outside {{range}}`);
         this.#close();
         nodes.push({ kind: word === "break" ? "break" : "continue" });
         return undefined;
@@ -124,7 +124,7 @@ class Parser {
   #branch(kind: "if" | "with" | "range"): TemplateNode {
     const known = this.#variables.length;
     const pipeline = this.#pipeline("close", kind === "range" ? 2 : 1);
-    if (pipeline.commands.length === 0) throw this.#trouble(`missing value for ${kind}`);
+    if (pipeline.commands.length === 0) throw this.#problem(`missing value for ${kind}`);
     if (kind === "range") this.#loops++;
     const { nodes: body, ending } = this.#list();
     if (kind === "range") this.#loops--;
@@ -142,7 +142,7 @@ class Parser {
     }
     this.#close();
     const { nodes, ending } = this.#list();
-    if (ending !== "end") throw this.#trouble("expected end; found {{else}}");
+    if (ending !== "end") throw this.#problem("expected end; found {{else}}");
     return nodes;
   }
 
@@ -160,7 +160,7 @@ class Parser {
     const outer = this.#variables;
     this.#variables = ["$"];
     const { nodes, ending } = this.#list();
-    if (ending !== "end") throw this.#trouble("unexpected {{else}} in define clause");
+    if (ending !== "end") throw this.#problem("unexpected {{else}} in define clause");
     this.#variables = outer;
     this.#defined.set(name, nodes);
   }
@@ -171,7 +171,7 @@ class Parser {
     const outer = this.#variables;
     this.#variables = ["$"];
     const { nodes, ending } = this.#list();
-    if (ending !== "end") throw this.#trouble("unexpected {{else}} in block clause");
+    if (ending !== "end") throw this.#problem("unexpected {{else}} in block clause");
     this.#variables = outer;
     this.#defined.set(name, nodes);
     return { kind: "template", name, pipeline, at };
@@ -181,7 +181,7 @@ class Parser {
     this.#spaces();
     const token = this.#take();
     if (token.kind !== "string")
-      throw this.#trouble(`unexpected "${token.text}" in ${clause} clause`);
+      throw this.#problem(`unexpected "${token.text}" in ${clause} clause`);
     return { name: readString(token.text), at: formatPosition(this.#source, token.at) };
   }
 
@@ -197,17 +197,17 @@ class Parser {
         break;
       }
       const command = this.#command();
-      if (command[0].operand.kind === "nil") throw this.#trouble("nil is not a command");
+      if (command[0].operand.kind === "nil") throw this.#problem("nil is not a command");
       commands.push(command);
       this.#spaces();
       const after = this.#peek();
       if (after.kind === "pipe") {
         this.#take();
         this.#spaces();
-        if (this.#peek().kind === end) throw this.#trouble("missing value for command");
-      } else if (after.kind !== end) throw this.#trouble(`unexpected "${after.text}" in operand`);
+        if (this.#peek().kind === end) throw this.#problem("missing value for command");
+      } else if (after.kind !== end) throw this.#problem(`unexpected "${after.text}" in operand`);
     }
-    if (commands.length === 0) throw this.#trouble("missing value for command");
+    if (commands.length === 0) throw this.#problem("missing value for command");
     if (!assigns) this.#variables.push(...declares);
     return { declares, assigns, commands };
   }
@@ -225,7 +225,7 @@ class Parser {
         if (token.kind === "assign")
           for (const name of names)
             if (!this.#variables.includes(name))
-              throw this.#trouble(`undefined variable "${name}"`);
+              throw this.#problem(`undefined variable "${name}"`);
         return { declares: names, assigns: token.kind === "assign" };
       }
       if (token.kind !== "comma") break;
@@ -246,7 +246,7 @@ class Parser {
       if (["pipe", "close", "right"].includes(this.#peek().kind)) break;
     }
     const [first, ...rest] = terms;
-    if (first === undefined) throw this.#trouble("missing value for command");
+    if (first === undefined) throw this.#problem("missing value for command");
     return [first, ...rest];
   }
 
@@ -257,7 +257,7 @@ class Parser {
     const fields: string[] = token.kind === "field" ? [token.text.slice(1)] : [];
     while (this.#peek().kind === "field") fields.push(this.#take().text.slice(1));
     if (fields.length > 0 && (operand.kind === "literal" || operand.kind === "nil"))
-      throw this.#trouble(`unexpected . after term "${token.text}"`);
+      throw this.#problem(`unexpected . after term "${token.text}"`);
     return { operand, fields, at };
   }
 
@@ -270,25 +270,25 @@ class Parser {
     if (kind === "left") return { kind: "pipeline", pipeline: this.#pipeline("right") };
     if (kind === "variable") {
       if (this.#variables.includes(text)) return { kind: "variable", name: text };
-      throw this.#trouble(`undefined variable "${text}"`, token);
+      throw this.#problem(`undefined variable "${text}"`, token);
     }
-    if (kind !== "word") throw this.#trouble(`unexpected "${text}" in operand`, token);
+    if (kind !== "word") throw this.#problem(`unexpected "${text}" in operand`, token);
     if (text === "true" || text === "false") return { kind: "literal", value: text === "true" };
     if (text === "nil") return { kind: "nil" };
     if (this.#isFunction(text)) return { kind: "function", name: text };
-    throw this.#trouble(`function "${text}" not defined`, token);
+    throw this.#problem(`function "${text}" not defined`, token);
   }
 
   #number(token: TemplateToken): number | bigint {
     const value = readNumber(token.text);
-    if (value === undefined) throw this.#trouble(`bad number syntax: "${token.text}"`, token);
+    if (value === undefined) throw this.#problem(`bad number syntax: "${token.text}"`, token);
     return value;
   }
 
   #close(): void {
     this.#spaces();
     const token = this.#take();
-    if (token.kind !== "close") throw this.#trouble(`unexpected "${token.text}" in action`, token);
+    if (token.kind !== "close") throw this.#problem(`unexpected "${token.text}" in action`, token);
   }
 
   #spaces(): void {
@@ -305,7 +305,7 @@ class Parser {
     return token;
   }
 
-  #trouble(sentence: string, token = this.#tokens[Math.max(0, this.#next - 1)]): TemplateError {
+  #problem(sentence: string, token = this.#tokens[Math.max(0, this.#next - 1)]): TemplateError {
     return new TemplateError(`${formatPosition(this.#source, token?.at ?? 0)}: ${sentence}`);
   }
 }

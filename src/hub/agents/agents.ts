@@ -154,7 +154,7 @@ export class Agents {
     const look = (): Promise<void> =>
       this.#look().catch((thrown: unknown) =>
         this.#options.log.warn("agents could not be looked after", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         }),
       );
     this.#watching = this.#watching.then(look);
@@ -382,7 +382,7 @@ export class Agents {
     try {
       await this.#options.history.write(upBatch(proven, this.#options.nowMs()));
     } catch (thrown) {
-      this.#options.log.warn("up of agents was not kept", { trouble: formatError(thrown) });
+      this.#options.log.warn("up of agents was not kept", { error: formatError(thrown) });
     }
   }
 
@@ -396,7 +396,7 @@ export class Agents {
         store.put(agent.id, agent.record);
       } catch (thrown) {
         log.warn("what is known of agents could not be written down", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
         return;
       }

@@ -52,7 +52,7 @@ test("eight simulated GPUs at 30 s stay under 1 KB/s on the wire, headers and an
   });
   const relay = await countingRelay(Number(new URL(hub.url).port));
   const [opened] = await openSources(["sim:8"], {
-    door: hostFileAccess,
+    fileAccess: hostFileAccess,
     host: "lab",
     log,
     nowMs,

@@ -119,7 +119,7 @@ export class AlertingEngine {
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
       log.error("the rules or the routing cannot be used; those before stay", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       throw thrown;
     }
@@ -144,7 +144,7 @@ export class AlertingEngine {
       await this.#use(await plan());
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
-      log.error("the default rules cannot be used", { trouble: formatError(thrown) });
+      log.error("the default rules cannot be used", { error: formatError(thrown) });
     }
   }
 

@@ -36,7 +36,7 @@ export class AlertmanagerSender {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #failures = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
   sent = 0;
   dropped = 0;
 
@@ -51,8 +51,8 @@ export class AlertmanagerSender {
   }
 
   /** Why the last attempt failed; undefined where it did not. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   put(alerts: readonly IncomingAlert[]): void {
@@ -133,15 +133,15 @@ export class AlertmanagerSender {
   }
 
   /** Once when it begins, and once when it is over. */
-  #tell(trouble: string | undefined): void {
+  #tell(problem: string | undefined): void {
     const { log } = this.#options;
     const fields = { alertmanager: this.target.url, waiting: this.#waiting.size };
-    if (trouble !== undefined && this.#trouble === undefined)
-      log.warn("an Alertmanager does not take alerts", { ...fields, trouble });
-    if (trouble === undefined && this.#trouble !== undefined)
+    if (problem !== undefined && this.#problem === undefined)
+      log.warn("an Alertmanager does not take alerts", { ...fields, error: problem });
+    if (problem === undefined && this.#problem !== undefined)
       log.info("the Alertmanager takes alerts again", fields);
-    this.#trouble = trouble;
-    this.#failures = trouble === undefined ? 0 : this.#failures + 1;
+    this.#problem = problem;
+    this.#failures = problem === undefined ? 0 : this.#failures + 1;
   }
 
   async #pause(): Promise<void> {

@@ -63,10 +63,10 @@ export async function openExternalAlertmanagers(
       return 0;
     },
     problems: () =>
-      all().flatMap(({ target, trouble, waiting }) =>
-        trouble === undefined
+      all().flatMap(({ target, problem, waiting }) =>
+        problem === undefined
           ? []
-          : [`${target.url} does not take alerts, ${waiting} wait: ${trouble}`],
+          : [`${target.url} does not take alerts, ${waiting} wait: ${problem}`],
       ),
     frame: (nowMs) => frames.at(senderReadings(all()), nowMs),
     reload: use,

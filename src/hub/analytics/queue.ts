@@ -39,7 +39,7 @@ export interface AnalysisJob {
   state: AnalysisJobState;
   fraction: number;
   result?: AnalysisResult;
-  trouble?: GpulseError;
+  problem?: GpulseError;
   cancel(): void;
 }
 
@@ -104,7 +104,7 @@ export class AnalysisQueue {
       const soon = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(10_000)]);
       await lake.flush(soon).catch((thrown: unknown) =>
         log.warn("the newest rows are not in the lake yet, and in no analysis", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         }),
       );
     }
@@ -152,7 +152,7 @@ export class AnalysisQueue {
       job.fraction = 1;
     } catch (thrown) {
       job.state = stop.signal.aborted && this.#isCancel(stop.signal) ? "cancelled" : "failed";
-      job.trouble =
+      job.problem =
         thrown instanceof GpulseError
           ? thrown
           : new GpulseError("ANALYSIS_FAILED", `The analysis failed: ${formatError(thrown)}`, {
@@ -161,7 +161,7 @@ export class AnalysisQueue {
       if (job.state === "failed")
         log.warn("an analysis failed", {
           analysis: job.analysis.name,
-          trouble: job.trouble.message,
+          error: job.problem.message,
         });
     } finally {
       clearTimeout(timer);

@@ -109,7 +109,7 @@ function sendResult(
   if (job.result === undefined)
     return fail(
       reply,
-      job.trouble ?? new GpulseError("ANALYSIS_FAILED", "The analysis did not end."),
+      job.problem ?? new GpulseError("ANALYSIS_FAILED", "The analysis did not end."),
     );
   if (format !== "csv") return fresh(reply).send(objectOf(job.result));
   return fresh(reply)
@@ -124,22 +124,22 @@ const statuses: Readonly<Record<string, number>> = {
   ANALYSIS_ENGINE: 501,
 };
 
-function fail(reply: FastifyReply, trouble: GpulseError): FastifyReply {
+function fail(reply: FastifyReply, problem: GpulseError): FastifyReply {
   // A range of which nothing is kept has no rows: that is its answer, and says why.
-  if (trouble.code === "LAKE_EMPTY") return fresh(reply).send({ rows: [], note: trouble.message });
-  return fresh(reply.code(statuses[trouble.code] ?? 500)).send({
-    error: trouble.message,
-    code: trouble.code,
+  if (problem.code === "LAKE_EMPTY") return fresh(reply).send({ rows: [], note: problem.message });
+  return fresh(reply.code(statuses[problem.code] ?? 500)).send({
+    error: problem.message,
+    code: problem.code,
   });
 }
 
-const jobJson = ({ id, analysis, state, fraction, trouble }: AnalysisJob): object => ({
+const jobJson = ({ id, analysis, state, fraction, problem }: AnalysisJob): object => ({
   job: id,
   analysis: analysis.name,
   state,
   progress: Math.round(fraction * 1_000) / 1_000,
   href: `/api/analytics/jobs/${id}`,
-  ...(trouble === undefined ? {} : { error: trouble.message, code: trouble.code }),
+  ...(problem === undefined ? {} : { error: problem.message, code: problem.code }),
 });
 
 const analysisJson = ({ name, title, summary, parameters, columns }: Analysis): object => ({

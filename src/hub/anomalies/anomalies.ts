@@ -80,7 +80,7 @@ export class Anomalies {
     await this.#remember().catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
         log.warn("what was usual could not be read from the history and is learned anew", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
     });
     if (this.#closing.signal.aborted) return;
@@ -152,7 +152,7 @@ export class Anomalies {
   }
 
   #complain(what: string, thrown: unknown): void {
-    if (!this.#troubled) this.#options.log.warn(what, { trouble: formatError(thrown) });
+    if (!this.#troubled) this.#options.log.warn(what, { error: formatError(thrown) });
     this.#troubled = true;
   }
 }

@@ -103,7 +103,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
       refreshAccess(access);
     } catch (thrown) {
       log.error("tokens and users cannot be read, the last known ones go on", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
     endStreams();
@@ -142,8 +142,7 @@ function usesNoted(access: HubAccess, log: Log): (id: string, nowMs: number) => 
     try {
       access.tokens.noteUse(id, nowMs);
     } catch (thrown) {
-      if (!told)
-        log.warn("when a token was last used is not kept", { trouble: formatError(thrown) });
+      if (!told) log.warn("when a token was last used is not kept", { error: formatError(thrown) });
       told = true;
     }
   };

@@ -94,7 +94,7 @@ export function openSession(
   try {
     access.accounts.noteLogin(name, nowMs());
   } catch (thrown) {
-    log.warn("when a user last logged in is not kept", { trouble: formatError(thrown) });
+    log.warn("when a user last logged in is not kept", { error: formatError(thrown) });
   }
 }
 
@@ -148,14 +148,14 @@ function refuseLogin(
 ): FastifyReply {
   const { why } = verdict;
   const status = loginStatus[why] ?? 401;
-  const trouble =
+  const problem =
     why === "scope"
       ? "This token may only push: log in with one of scope read or admin."
       : formatRefusal(verdict);
   if (why === "too-many") reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000));
   return wantsPage(request.headers.accept)
-    ? sendLoginPage(reply, status, { ...again, trouble })
-    : reply.code(status).header("cache-control", "no-store").send({ error: trouble });
+    ? sendLoginPage(reply, status, { ...again, problem })
+    : reply.code(status).header("cache-control", "no-store").send({ error: problem });
 }
 
 export const wantsPage = (accept: string | undefined): boolean =>

@@ -22,11 +22,11 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
   /** By the digest of the cookie. In memory: a restart within these minutes means to begin again. */
   const begun = new Map<string, StoredPendingLogin>();
   const again = { oidc: settings.label };
-  const refuse = (reply: FastifyReply, status: number, trouble: string): FastifyReply =>
-    sendLoginPage(reply, status, { ...again, trouble });
+  const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply =>
+    sendLoginPage(reply, status, { ...again, problem });
   const troubled = (reply: FastifyReply, thrown: unknown): FastifyReply => {
     if (!(thrown instanceof OidcError)) throw thrown;
-    log.warn("logging in with the provider failed", { trouble: thrown.message });
+    log.warn("logging in with the provider failed", { error: thrown.message });
     return refuse(reply, thrown.status, thrown.message);
   };
 

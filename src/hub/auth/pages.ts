@@ -8,13 +8,13 @@ export function sendLoginPage(
   reply: FastifyReply,
   status: number,
   {
-    trouble = "",
+    problem = "",
     oidc,
     next,
-  }: { readonly trouble?: string; readonly oidc?: string; readonly next?: string } = {},
+  }: { readonly problem?: string; readonly oidc?: string; readonly next?: string } = {},
 ): FastifyReply {
   const { url } = reply.request;
-  const form = loginForm(trouble, toRoot(url), oidc, nextOf(next === undefined ? url : `/${next}`));
+  const form = loginForm(problem, toRoot(url), oidc, nextOf(next === undefined ? url : `/${next}`));
   return sendAccessPage(reply, status, "log in", form);
 }
 
@@ -105,11 +105,11 @@ export const escapeMarkup = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const loginForm = (
-  trouble: string,
+  problem: string,
   root: string,
   oidc: string | undefined,
   next: string,
-): string => `${trouble === "" ? "" : `<p role="alert">${escapeMarkup(trouble)}</p>\n`}${
+): string => `${problem === "" ? "" : `<p role="alert">${escapeMarkup(problem)}</p>\n`}${
   oidc === undefined
     ? ""
     : `<p><a class="button" href="${root}login/oidc${next === "" ? "" : `?next=${encodeURIComponent(next)}`}">Log in with ${escapeMarkup(oidc)}</a></p>\n<p class="or">or</p>\n`

@@ -152,7 +152,7 @@ function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginCont
   try {
     access.shares.noteUse(id, nowMs);
   } catch (thrown) {
-    log.warn("the use of a share is not counted", { trouble: formatError(thrown) });
+    log.warn("the use of a share is not counted", { error: formatError(thrown) });
   }
 }
 

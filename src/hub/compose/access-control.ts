@@ -17,7 +17,7 @@ import type { Frame } from "../../model/frame.ts";
 
 export interface HubAccessControl {
   readonly access: HubAccess;
-  readonly door: WebListener;
+  readonly listener: WebListener;
   /** What the door says about itself. */
   readonly frame: () => Frame;
   close(): void;
@@ -29,27 +29,27 @@ export async function openHubAccessControl(
   log: Log,
 ): Promise<HubAccessControl> {
   const loopback = isLoopback(settings.listen.host);
-  const door = await WebListener.open(settings.web, io.env, log);
+  const listener = await WebListener.open(settings.web, io.env, log);
   const { oidc, sessionTimes = {} } = settings.access;
   const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes, sessionTimes });
-  io.onReload?.(() => void door.reload());
+  io.onReload?.(() => void listener.reload());
   const refused = new RefusalCounts();
   return {
-    door,
-    frame: () => accessFrame(refused, door.certificateExpiresMs, Date.now()),
+    listener,
+    frame: () => accessFrame(refused, listener.certificateExpiresMs, Date.now()),
     access: {
       ...state,
-      users: () => door.users,
+      users: () => listener.users,
       openReads: loopback && !settings.access.always,
       openWithoutTokens: (loopback && !settings.access.always) || settings.insecure,
-      secure: door.secure || settings.access.behindProxy,
+      secure: listener.secure || settings.access.behindProxy,
       behindProxy: settings.access.behindProxy,
       random: randomBytes,
       refused,
       ...(oidc === undefined ? {} : { oidc }),
     },
     close: () => {
-      door.close();
+      listener.close();
       closeAccess(state);
     },
   };
@@ -59,13 +59,13 @@ export async function openHubAccessControl(
 export async function requireNetworkAuth(settings: Settings, io: CommandIo): Promise<void> {
   const { host } = settings.listen;
   if (isLoopback(host) || settings.insecure) return;
-  const door = await WebListener.open(settings.web, io.env, silentLog);
+  const listener = await WebListener.open(settings.web, io.env, silentLog);
   const known =
-    door.users.any ||
+    listener.users.any ||
     settings.access.oidc !== undefined ||
     anyToken(settings.dataDir) ||
     anyUser(settings.dataDir);
-  const sealed = door.secure || settings.access.behindProxy;
+  const sealed = listener.secure || settings.access.behindProxy;
   if (known && sealed) return;
   const data = settings.dataDir === "gpulse-data" ? "" : ` --data ${settings.dataDir}`;
   const steps = [

@@ -43,7 +43,7 @@ export function startScraping(
         api.received.add("scrape", "failed_request");
         if (nowMs() - toldMs < errorLogIntervalMs) return;
         toldMs = nowMs();
-        log.error("scraped samples are lost", { trouble: formatError(thrown) });
+        log.error("scraped samples are lost", { error: formatError(thrown) });
       }
     },
     log,
@@ -86,7 +86,7 @@ export function startScraping(
       } catch (thrown) {
         loaded = { ok: false, timeMs: loaded.timeMs };
         log.error("the scrape configuration cannot be used; the one before stays", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
         throw thrown instanceof GpulseError ? thrown : new Error(formatError(thrown));
       }

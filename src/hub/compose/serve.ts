@@ -75,8 +75,8 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     parts.push({ close: guardOutbound(settings.outbound, log, Date.now) });
     const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
-    const door = await openHubAccessControl(settings, io, log);
-    parts.push(door);
+    const listener = await openHubAccessControl(settings, io, log);
+    parts.push(listener);
     const files = await loadScrapeFiles(settings, io.env);
     const outgoing = await openHubSinks(settings, sources.length > 0, io, log, files?.config);
     parts.push(outgoing);
@@ -96,7 +96,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
         () => conflicts.frame(),
         () => shedding.frame(),
         outgoing.frame,
-        door.frame,
+        listener.frame,
         () => alerting.frame(),
         () => anomalies.frame(),
         () => alerting.sink.frame(Date.now()),
@@ -170,8 +170,8 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const pipes = openHubPipes(settings, io, log);
     parts.push(pipes);
     const hub = await createHub({
-      door: door.door,
-      access: door.access,
+      listener: listener.listener,
+      access: listener.access,
       audit: new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now }),
       latest: collector.latest,
       shedding,
@@ -200,7 +200,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       stats: () => collector.stats(),
       reload: async () => {
         await allOf([() => scraping?.reload(), () => alerting.reload()]);
-        if (!(await door.door.reload()))
+        if (!(await listener.listener.reload()))
           throw new Error("the new TLS or user files do not work, the log says why");
       },
       ready: () =>
@@ -243,9 +243,9 @@ async function openScraping(
 
 /** Each is done, whatever becomes of the others; then what went wrong first is thrown. */
 async function allOf(works: readonly (() => Promise<void> | undefined)[]): Promise<void> {
-  const troubles: unknown[] = [];
-  for (const work of works) await work()?.catch((thrown: unknown) => void troubles.push(thrown));
-  if (troubles.length > 0) throw troubles[0];
+  const problems: unknown[] = [];
+  for (const work of works) await work()?.catch((thrown: unknown) => void problems.push(thrown));
+  if (problems.length > 0) throw problems[0];
 }
 
 /** A hub without sources is ready when it answers; with them, when each has been read. */
@@ -257,8 +257,8 @@ function readyState(
   const { ready, sources } = collector.readiness();
   return {
     ready,
-    problems: sources.flatMap(({ source, trouble }) =>
-      trouble === undefined ? [] : [`${source}: ${trouble}`],
+    problems: sources.flatMap(({ source, problem }) =>
+      problem === undefined ? [] : [`${source}: ${problem}`],
     ),
   };
 }

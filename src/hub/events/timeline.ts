@@ -136,7 +136,7 @@ export class Timeline implements EventRoutesContext {
       return result;
     } catch (thrown) {
       if (!this.#troubled)
-        this.#log.error("the timeline could not be written", { trouble: formatError(thrown) });
+        this.#log.error("the timeline could not be written", { error: formatError(thrown) });
       this.#troubled = true;
       return undefined;
     }

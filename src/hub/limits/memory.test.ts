@@ -28,7 +28,7 @@ function machine(group: string, files: Readonly<Record<string, string>>): Machin
   return {
     procfs: path.join(root, "proc"),
     sysfs: path.join(root, "sys"),
-    door: hostFileAccess,
+    fileAccess: hostFileAccess,
     architecture: "x64",
     env: {},
   };

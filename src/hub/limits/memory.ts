@@ -47,7 +47,7 @@ const maxSeries = 5_000_000;
 const ownMachine: Machine = {
   procfs: "/proc",
   sysfs: "/sys",
-  door: hostFileAccess,
+  fileAccess: hostFileAccess,
   architecture: process.arch,
   env: {},
 };

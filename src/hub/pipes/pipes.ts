@@ -80,7 +80,7 @@ export class Pipes {
     if (pipe === undefined || run === undefined) return undefined;
     const { name, kind, options, wanted } = pipe;
     const counts = run.counts;
-    const trouble = run.lastTrouble;
+    const problem = run.lastTrouble;
     const isPast = kind === "replay" && options.now !== true;
     return {
       id,
@@ -99,9 +99,9 @@ export class Pipes {
       lagSeconds: (isPast ? run.behindSeconds : counts?.lagSeconds) ?? null,
       lagRecords: counts?.lagRecords ?? null,
       trouble:
-        trouble === undefined
+        problem === undefined
           ? null
-          : { text: trouble.text, at: new Date(trouble.atMs).toISOString() },
+          : { text: problem.text, at: new Date(problem.atMs).toISOString() },
     };
   }
 

@@ -9,14 +9,14 @@ export interface BadSeries {
   readonly flags: Uint8Array;
   readonly count: number;
   /** What is wrong with the first. */
-  readonly trouble: string;
+  readonly problem: string;
 }
 
 /** Reads every label block, which the history does only for those it has not seen. */
 export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSeries | undefined {
   const { bytes, labelStarts, labelEnds, seriesCount } = batch;
   let flags: Uint8Array | undefined;
-  let [count, trouble] = [0, ""];
+  let [count, problem] = [0, ""];
   for (let series = 0; series < seriesCount; series++) {
     try {
       readLabelBlock(bytes, labelStarts[series] ?? 0, labelEnds[series] ?? 0, limits);
@@ -24,10 +24,10 @@ export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSerie
       if (!(thrown instanceof ProtoError)) throw thrown;
       flags ??= new Uint8Array(seriesCount);
       flags[series] = 1;
-      if (count++ === 0) trouble = thrown.message;
+      if (count++ === 0) problem = thrown.message;
     }
   }
-  return flags === undefined ? undefined : { flags, count, trouble };
+  return flags === undefined ? undefined : { flags, count, problem };
 }
 
 /** Whether any sample is later: asked for every request, so it is one plain loop. */

@@ -122,7 +122,7 @@ export class Intake {
 
   #failure(thrown: unknown): unknown {
     if (!(thrown instanceof StoreError)) return thrown;
-    this.#options.log.warn("a write was refused", { trouble: thrown.message });
+    this.#options.log.warn("a write was refused", { error: thrown.message });
     return new ReceiveError(
       thrown.retryable ? 503 : 500,
       "failed_request",
@@ -188,7 +188,7 @@ async function writeFiltered(
     return { result: await write(batch), bad: 0, later: 0 };
   const sifted = filterBatch(batch, bad?.flags, maxTimeMs);
   const result = await write(sifted.batch);
-  return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.trouble };
+  return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.problem };
 }
 
 /** What is told of a metric is kept for long: a copy that is cut holds on to nothing of the request. */

@@ -34,7 +34,7 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
           batch,
           delta,
           malformed: bad,
-          trouble,
+          problem,
         } = await intake.decoder.decode("otlp", body, { json }, hold);
         const kept = await intake.keep("otlp", batch, hold.client);
         intake.received.add("otlp", "delta_temporality", delta);
@@ -44,7 +44,7 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
           batch.droppedHistograms === 0
             ? undefined
             : "exponential histograms are not kept: use explicit buckets";
-        const told = [trouble, refused, histograms].filter((part) => part !== undefined).join("; ");
+        const told = [problem, refused, histograms].filter((part) => part !== undefined).join("; ");
         const rejected = delta + bad + batch.droppedHistograms + countRejected(kept.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")

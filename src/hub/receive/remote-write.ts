@@ -43,7 +43,7 @@ export async function addRemoteWrite(
         const encoding = request.headers["content-encoding"] ?? "snappy";
         if (encoding !== "snappy")
           throw unsupported(`content encoding ${encoding} is not taken: send snappy`);
-        const { kept, trouble } = await take(
+        const { kept, problem } = await take(
           intake,
           version,
           bodies.packed(request),
@@ -52,7 +52,7 @@ export async function addRemoteWrite(
         if (version === "2.0") writtenHeaders(reply, kept.samples);
         const told = formatRejected(kept.samples, {
           ...kept.refused,
-          ...(trouble === undefined ? {} : { badTrouble: trouble }),
+          ...(problem === undefined ? {} : { badTrouble: problem }),
         });
         if (told === undefined) return reply.code(204).send();
         if (isAtSeriesLimit(kept)) reply.header("retry-after", seriesLimitRetrySeconds);
@@ -67,20 +67,20 @@ async function take(
   version: Version,
   packed: Buffer,
   hold: AdmissionHold,
-): Promise<{ kept: IngestResult; trouble: string | undefined }> {
+): Promise<{ kept: IngestResult; problem: string | undefined }> {
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
   const length = lengthOf(packed);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
   hold.take(length);
-  const { batch, trouble } = await intake.decoder.decode(
+  const { batch, problem } = await intake.decoder.decode(
     "remote_write",
     packed,
     { version },
     hold,
     length,
   );
-  return { kept: await intake.keep("remote_write", batch, hold.client), trouble };
+  return { kept: await intake.keep("remote_write", batch, hold.client), problem };
 }
 
 function lengthOf(packed: Buffer): number {

@@ -142,7 +142,7 @@ export class RunStore {
           known.set(described.run.id, { ...described, bytes: size });
       } catch (thrown) {
         if (!(thrown instanceof GpulseError) && systemCode(thrown) === undefined) throw thrown;
-        this.#log.warn("a benchmark run cannot be used", { file, trouble: formatError(thrown) });
+        this.#log.warn("a benchmark run cannot be used", { file, error: formatError(thrown) });
       }
     }
     return known;

@@ -25,7 +25,7 @@ const wanted = v.strictObject({
   ),
 });
 
-export async function addSnapshots(app: FastifyInstance, shelf: SnapshotStore): Promise<void> {
+export async function addSnapshots(app: FastifyInstance, archive: SnapshotStore): Promise<void> {
   await app.register(async (api) => {
     api.setErrorHandler(async (thrown, _request, reply) => {
       if (thrown instanceof PrometheusApiError)
@@ -35,21 +35,23 @@ export async function addSnapshots(app: FastifyInstance, shelf: SnapshotStore): 
     api.addHook("onRequest", async (_request, reply) => {
       reply.header("cache-control", "no-store");
     });
-    api.get("/api/snapshot", async () => shelf.now());
-    api.post("/api/snapshots", { bodyLimit }, async (request, reply) => add(shelf, request, reply));
-    api.get("/api/snapshots", async () => success({ snapshots: shelf.list().map(summary) }));
+    api.get("/api/snapshot", async () => archive.now());
+    api.post("/api/snapshots", { bodyLimit }, async (request, reply) =>
+      add(archive, request, reply),
+    );
+    api.get("/api/snapshots", async () => success({ snapshots: archive.list().map(summary) }));
     api.get("/api/snapshots/diff", async (request, reply) =>
-      reply.send(compare(shelf, Params.of(request))),
+      reply.send(compare(archive, Params.of(request))),
     );
     api.get<{ Params: { id: string } }>("/api/snapshots/:id", async (request, reply) => {
       const { id } = request.params;
-      return reply.send({ id, ...found(shelf, id) });
+      return reply.send({ id, ...found(archive, id) });
     });
   });
 }
 
 async function add(
-  shelf: SnapshotStore,
+  archive: SnapshotStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -59,16 +61,16 @@ async function add(
       "bad_data",
       checked.problems.map(({ sentence }) => sentence).join(" "),
     );
-  const kept = await shelf.add(checked.value.label);
+  const kept = await archive.add(checked.value.label);
   return reply.code(201).send(success({ ...summary(kept), snapshot: kept.snapshot }));
 }
 
-function compare(shelf: SnapshotStore, params: Params): unknown {
+function compare(archive: SnapshotStore, params: Params): unknown {
   const [before, after] = ["before", "after"].map((name) => {
     const id = params.all(name)[0];
     if (id === undefined || id === "")
       throw invalidParameter(name, "give the id of a snapshot: GET /api/snapshots lists them");
-    return found(shelf, id);
+    return found(archive, id);
   }) as [Snapshot, Snapshot];
   return success(diffSnapshots(before, after, thresholdsOf(params)));
 }
@@ -90,8 +92,8 @@ function thresholdsOf(params: Params): SnapshotThresholds {
   };
 }
 
-function found(shelf: SnapshotStore, id: string): Snapshot {
-  const snapshot = shelf.get(id);
+function found(archive: SnapshotStore, id: string): Snapshot {
+  const snapshot = archive.get(id);
   if (snapshot !== undefined) return snapshot;
   throw new PrometheusApiError(
     "not_found",

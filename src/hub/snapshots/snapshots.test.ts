@@ -13,15 +13,15 @@ import { addSnapshots } from "./routes.ts";
 import { SnapshotStore } from "./store.ts";
 
 let dataDir = "";
-let shelf: SnapshotStore;
+let archive: SnapshotStore;
 let gpus = twoH200();
 beforeEach(() => {
   dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-shelf-"));
   gpus = twoH200();
-  shelf = open();
+  archive = open();
 });
 afterEach(() => {
-  shelf.close();
+  archive.close();
   rmSync(dataDir, { recursive: true });
 });
 
@@ -29,7 +29,7 @@ function open(maxSnapshots = 500): SnapshotStore {
   const machine = {
     procfs: dataDir,
     sysfs: dataDir,
-    door: hostFileAccess,
+    fileAccess: hostFileAccess,
     architecture: "x",
     env: {},
   };
@@ -39,7 +39,7 @@ function open(maxSnapshots = 500): SnapshotStore {
 
 async function app() {
   const server = fastify();
-  await addSnapshots(server, shelf);
+  await addSnapshots(server, archive);
   const get = async (url: string) => {
     const { statusCode, body } = await server.inject({ url });
     return { status: statusCode, body: JSON.parse(body) as Record<string, never> };
@@ -89,16 +89,16 @@ test("a body of another shape or size is refused and nothing is kept", async () 
   expect((await post({ lable: "x" })).statusCode).toBe(400);
   expect((await post({ label: "x".repeat(201) })).statusCode).toBe(400);
   expect((await post({ label: "x".repeat(10_000) })).statusCode).toBe(413);
-  expect(shelf.list()).toEqual([]);
+  expect(archive.list()).toEqual([]);
 });
 
 test("they outlive the hub, the oldest go first, and no id is used again", async () => {
-  await shelf.add("a");
-  await shelf.add("b");
-  shelf.close();
-  shelf = open(2);
-  await shelf.add("c");
-  const labels = shelf
+  await archive.add("a");
+  await archive.add("b");
+  archive.close();
+  archive = open(2);
+  await archive.add("c");
+  const labels = archive
     .list()
     .map(({ id, snapshot }): [string, Snapshot["label"]] => [id, snapshot.label]);
   expect(labels).toEqual([

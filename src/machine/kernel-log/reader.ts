@@ -42,7 +42,7 @@ export class KernelLogReader {
   #lost = 0;
   #justLost = 0;
   #isReadable = false;
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(options: KernelLogReaderOptions) {
     this.#options = { pollMs: 500, retryMs: 60_000, ...options };
@@ -84,8 +84,8 @@ export class KernelLogReader {
     try {
       const fd = openKmsg(path);
       this.#isReadable = true;
-      if (this.#trouble !== undefined) log.info("the kernel log can be read again", { path });
-      this.#trouble = undefined;
+      if (this.#problem !== undefined) log.info("the kernel log can be read again", { path });
+      this.#problem = undefined;
       return fd;
     } catch (thrown) {
       const { says, fix } = explain(path, thrown);
@@ -94,10 +94,10 @@ export class KernelLogReader {
     }
   }
 
-  #say(trouble: string): void {
-    if (trouble !== this.#trouble)
-      this.#options.log.error("the kernel log cannot be read", { trouble });
-    this.#trouble = trouble;
+  #say(problem: string): void {
+    if (problem !== this.#problem)
+      this.#options.log.error("the kernel log cannot be read", { error: problem });
+    this.#problem = problem;
   }
 
   async #follow(fd: number, signal: AbortSignal): Promise<void> {

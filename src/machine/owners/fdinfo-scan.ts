@@ -27,18 +27,18 @@ const mostRevisited = 64;
 
 export class DrmScan {
   readonly #procfs: string;
-  readonly #door: FileAccess;
+  readonly #fileAccess: FileAccess;
   readonly #plainUntilMs = new Map<number, number>();
   #known: readonly { readonly pid: number; readonly files: readonly string[] }[] = [];
   #denied: number | undefined;
 
-  constructor(procfs: string, door: FileAccess) {
+  constructor(procfs: string, fileAccess: FileAccess) {
     this.#procfs = procfs;
-    this.#door = door;
+    this.#fileAccess = fileAccess;
   }
 
   async scan(timeMs: number): Promise<DrmScanResult> {
-    const entries = await listDir(this.#procfs, this.#door);
+    const entries = await listDir(this.#procfs, this.#fileAccess);
     if (!entries.ok) return { processes: [], denied: 1 };
     const pids = entries.value.filter((name) => /^\d{1,10}$/.test(name)).map(Number);
     this.#forget(new Set(pids));
@@ -81,14 +81,14 @@ export class DrmScan {
 
   async #graphicsFiles(pid: number): Promise<readonly string[] | "denied"> {
     const folder = `${this.#procfs}/${pid}/fd`;
-    const names = await listDir(folder, this.#door);
+    const names = await listDir(folder, this.#fileAccess);
     if (!names.ok) return names.reason === "denied" ? "denied" : [];
     const found: string[] = [];
     const some = names.value.slice(0, mostFilesOfProcess);
     for (let start = 0; start < some.length; start += atOnce) {
       await Promise.all(
         some.slice(start, start + atOnce).map(async (name) => {
-          const link = await readLink(`${folder}/${name}`, this.#door);
+          const link = await readLink(`${folder}/${name}`, this.#fileAccess);
           if (link.ok && link.value.startsWith("/dev/dri/")) found.push(name);
         }),
       );
@@ -100,7 +100,11 @@ export class DrmScan {
   async #process(pid: number, files: readonly string[], seen: Set<string>): Promise<DrmProcess> {
     const clients: DrmClient[] = [];
     for (const file of files) {
-      const text = await readText(`${this.#procfs}/${pid}/fdinfo/${file}`, 16_384, this.#door);
+      const text = await readText(
+        `${this.#procfs}/${pid}/fdinfo/${file}`,
+        16_384,
+        this.#fileAccess,
+      );
       const client = text.ok ? parseFdinfo(text.value) : undefined;
       if (client === undefined) continue;
       const key = `${client.pciBusId} ${client.clientId}`;
@@ -108,7 +112,7 @@ export class DrmScan {
       seen.add(key);
       clients.push(client);
     }
-    const name = await readText(`${this.#procfs}/${pid}/comm`, 64, this.#door);
+    const name = await readText(`${this.#procfs}/${pid}/comm`, 64, this.#fileAccess);
     return { pid, name: name.ok ? name.value.replace(/\p{Cc}/gu, "?") : "", clients };
   }
 }

@@ -74,25 +74,25 @@ test("a file open twice, and in a second process, is counted once", async () => 
 
 test("a process without a graphics file is left alone for half a minute", async () => {
   const procfs = writeTree({ "8/comm": "sh", "8/fd/0": "-> /dev/null" });
-  const door = traceFileAccess();
-  const scan = new DrmScan(procfs, door);
+  const fileAccess = traceFileAccess();
+  const scan = new DrmScan(procfs, fileAccess);
   await scan.scan(0);
-  door.touched.length = 0;
+  fileAccess.touched.length = 0;
   await scan.scan(5_000);
-  expect(door.touched).toEqual([procfs]);
+  expect(fileAccess.touched).toEqual([procfs]);
   await scan.scan(30_000);
-  expect(door.touched).toContain(`${procfs}/8/fd/0`);
+  expect(fileAccess.touched).toContain(`${procfs}/8/fd/0`);
 });
 
 test("processes that may not be looked into are counted, not passed over in silence", async () => {
   const procfs = writeTree({ "8/comm": "sh", "9/comm": "other" });
   const refused = Object.assign(new Error("EACCES"), { code: "EACCES" });
-  const door = {
+  const fileAccess = {
     ...hostFileAccess,
     list: (path: string) =>
       path.endsWith("/9/fd") ? Promise.reject(refused) : hostFileAccess.list(path),
   };
-  expect(await new DrmScan(procfs, door).scan(0)).toEqual({ processes: [], denied: 1 });
+  expect(await new DrmScan(procfs, fileAccess).scan(0)).toEqual({ processes: [], denied: 1 });
 });
 
 test(

@@ -16,7 +16,7 @@ let reads: string[] = [];
 let refused = "";
 
 /** Counts what is opened, and refuses one kind of file as the kernel does for another user's process. */
-const door: FileAccess = {
+const fileAccess: FileAccess = {
   ...hostFileAccess,
   bytes: (path, maxBytes) => {
     reads.push(path);
@@ -61,7 +61,7 @@ const resolver = () =>
     procfs: join(folder, "proc"),
     nowMs: () => nowMs,
     log: silentLog,
-    door,
+    fileAccess,
     kubeletSocket: join(folder, "none.sock"),
     containerLogs: join(folder, "containers"),
     passwd: join(folder, "passwd"),

@@ -27,7 +27,7 @@ export interface OwnerResolverOptions {
   readonly kubeletSocket?: string;
   readonly containerLogs?: string;
   readonly passwd?: string;
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   /** How long an owner is believed without looking again. */
   readonly expiryMs?: number;
 }
@@ -51,19 +51,19 @@ interface CachedOwner {
 }
 
 export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolver {
-  const { procfs, nowMs, log, door = hostFileAccess, expiryMs = 60_000 } = options;
+  const { procfs, nowMs, log, fileAccess = hostFileAccess, expiryMs = 60_000 } = options;
   const devices = new KubeletDevices({
     socket: options.kubeletSocket ?? defaultSocket,
     nowMs,
     log,
   });
-  const podNames = new PodNames(options.containerLogs ?? containerLogFolder, nowMs, door);
+  const podNames = new PodNames(options.containerLogs ?? containerLogFolder, nowMs, fileAccess);
   const kept = new Map<number, CachedOwner>();
   let users: { readonly names: ReadonlyMap<string, string>; readonly untilMs: number } | undefined;
 
   const userName = async (uid: string): Promise<string> => {
     if (users === undefined || users.untilMs < nowMs()) {
-      const text = await readText(options.passwd ?? "/etc/passwd", 1_048_576, door);
+      const text = await readText(options.passwd ?? "/etc/passwd", 1_048_576, fileAccess);
       users = { names: text.ok ? parsePasswd(text.value) : new Map(), untilMs: nowMs() + 600_000 };
     }
     return users.names.get(uid) ?? uid;
@@ -72,9 +72,9 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
   const look = async (pid: number, process: string): Promise<Owner> => {
     const folder = `${procfs}/${pid}`;
     const [cgroups, environ, status] = await Promise.all([
-      readText(`${folder}/cgroup`, 65_536, door),
-      readBytes(`${folder}/environ`, 262_144, door),
-      readText(`${folder}/status`, 8_192, door),
+      readText(`${folder}/cgroup`, 65_536, fileAccess),
+      readBytes(`${folder}/environ`, 262_144, fileAccess),
+      readText(`${folder}/status`, 8_192, fileAccess),
     ]);
     const cgroup: Attribution<CgroupOwner> = cgroups.ok
       ? known(ownerOfCgroups(parseCgroupFile(cgroups.value)))
@@ -111,7 +111,7 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
   return {
     async resolve(pid) {
       const before = kept.get(pid);
-      const stat = await readText(`${procfs}/${pid}/stat`, 4_096, door);
+      const stat = await readText(`${procfs}/${pid}/stat`, 4_096, fileAccess);
       const identity = stat.ok ? parseStat(stat.value) : undefined;
       if (identity === undefined) {
         kept.delete(pid);

@@ -31,17 +31,19 @@ export interface DrmCards {
 export async function findDrmCards(
   sysfs: string,
   vendorId: number,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<DrmCards> {
   const folder = `${sysfs}/class/drm`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   if (!names.ok) return { cards: [], unidentified: [], absent: names.reason };
   const numbers = names.value
     .flatMap((name) => /^card(\d{1,6})$/.exec(name)?.[1] ?? [])
     .map(Number)
     .toSorted((a, b) => a - b);
   const found = await Promise.all(
-    numbers.map((number) => describeCard(`card${number}`, `${folder}/card${number}/device`, door)),
+    numbers.map((number) =>
+      describeCard(`card${number}`, `${folder}/card${number}/device`, fileAccess),
+    ),
   );
   const own = found.filter((card) => card?.vendorId === vendorId);
   return {
@@ -71,43 +73,47 @@ const isIdentified = (card: FoundCard): card is DrmCard => card.pciBusId !== und
 async function describeCard(
   name: string,
   device: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<FoundCard | undefined> {
   const [vendor, uevent, revision] = await Promise.all([
-    readText(`${device}/vendor`, 64, door),
-    readText(`${device}/uevent`, 4_096, door),
-    readText(`${device}/revision`, 64, door),
+    readText(`${device}/vendor`, 64, fileAccess),
+    readText(`${device}/uevent`, 4_096, fileAccess),
+    readText(`${device}/revision`, 64, fileAccess),
   ]);
   if (!vendor.ok) return undefined;
   const facts = parseUevent(uevent.ok ? uevent.value : "");
   return {
     name,
     device,
-    driver: facts.get("DRIVER") || (await linkName(`${device}/driver`, door)),
+    driver: facts.get("DRIVER") || (await linkName(`${device}/driver`, fileAccess)),
     pciBusId:
-      parsePciAddress(facts.get("PCI_SLOT_NAME") ?? "") ?? (await pathAddress(device, door)),
+      parsePciAddress(facts.get("PCI_SLOT_NAME") ?? "") ?? (await pathAddress(device, fileAccess)),
     vendorId: Number.parseInt(vendor.value, 16),
-    deviceId: await readDeviceId(facts.get("PCI_ID") ?? "", device, door),
+    deviceId: await readDeviceId(facts.get("PCI_ID") ?? "", device, fileAccess),
     revision: revision.ok ? Number.parseInt(revision.value, 16) : undefined,
   };
 }
 
-async function linkName(link: string, door: FileAccess): Promise<string> {
-  const target = await readLink(link, door);
+async function linkName(link: string, fileAccess: FileAccess): Promise<string> {
+  const target = await readLink(link, fileAccess);
   return target.ok ? path.basename(target.value) : "";
 }
 
 /** `device` links to a folder named after the address: `…/pci0000:00/0000:00:03.1/0000:03:00.0`. */
-async function pathAddress(device: string, door: FileAccess): Promise<string | undefined> {
-  const real = await resolvePath(device, door);
+async function pathAddress(device: string, fileAccess: FileAccess): Promise<string | undefined> {
+  const real = await resolvePath(device, fileAccess);
   return real.ok ? parsePciAddress(path.basename(real.value)) : undefined;
 }
 
 /** PCI_ID is `1002:744C`. */
-async function readDeviceId(pciId: string, device: string, door: FileAccess): Promise<number> {
+async function readDeviceId(
+  pciId: string,
+  device: string,
+  fileAccess: FileAccess,
+): Promise<number> {
   const told = /^[0-9a-f]{1,4}:([0-9a-f]{1,4})$/i.exec(pciId)?.[1];
   if (told !== undefined) return Number.parseInt(told, 16);
-  const own = await readText(`${device}/device`, 64, door);
+  const own = await readText(`${device}/device`, 64, fileAccess);
   return own.ok ? Number.parseInt(own.value, 16) : Number.NaN;
 }
 

@@ -25,29 +25,32 @@ export interface HwmonChannel {
 /** Every channel of the device's own hwmon folders, ordered by kind and number. */
 export async function readHwmon(
   device: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<readonly HwmonChannel[]> {
-  const folders = await listDir(`${device}/hwmon`, door);
+  const folders = await listDir(`${device}/hwmon`, fileAccess);
   if (!folders.ok) return [];
   const found = await Promise.all(
     folders.value
       .filter((name) => /^hwmon\d+$/.test(name))
-      .map((name) => readFolder(`${device}/hwmon/${name}`, door)),
+      .map((name) => readFolder(`${device}/hwmon/${name}`, fileAccess)),
   );
   return found.flat();
 }
 
-async function readFolder(folder: string, door: FileAccess): Promise<readonly HwmonChannel[]> {
-  const files = await listDir(folder, door);
+async function readFolder(
+  folder: string,
+  fileAccess: FileAccess,
+): Promise<readonly HwmonChannel[]> {
+  const files = await listDir(folder, fileAccess);
   if (!files.ok) return [];
   const channels = groupFiles(files.value);
-  const name = await readText(`${folder}/name`, 64, door);
+  const name = await readText(`${folder}/name`, 64, fileAccess);
   const chip = name.ok ? name.value : "";
   return Promise.all(
     channels.map(async ({ kind, number, attributes }) => {
       const stem = `${folder}/${kind}${number}`;
       const label = attributes.has("label")
-        ? await readText(`${stem}_label`, 256, door)
+        ? await readText(`${stem}_label`, 256, fileAccess)
         : unsupported;
       return {
         chip,
@@ -57,7 +60,7 @@ async function readFolder(folder: string, door: FileAccess): Promise<readonly Hw
         attributes,
         read: async (attribute: string) =>
           attributes.has(attribute)
-            ? readSensor(attribute === "" ? stem : `${stem}_${attribute}`, door)
+            ? readSensor(attribute === "" ? stem : `${stem}_${attribute}`, fileAccess)
             : unsupported,
       };
     }),

@@ -15,20 +15,20 @@ const displayClass = /^0x(?:03|12)/;
 export async function findPciDisplays(
   sysfs: string,
   vendorId: number,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<readonly PciDisplay[]> {
   const folder = `${sysfs}/bus/pci/devices`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   if (!names.ok) return [];
   const found = await Promise.all(
     names.value.toSorted().map(async (name) => {
       const [vendor, kind] = await Promise.all([
-        readText(`${folder}/${name}/vendor`, 64, door),
-        readText(`${folder}/${name}/class`, 64, door),
+        readText(`${folder}/${name}/vendor`, 64, fileAccess),
+        readText(`${folder}/${name}/class`, 64, fileAccess),
       ]);
       if (!vendor.ok || Number(vendor.value) !== vendorId) return [];
       if (!kind.ok || !displayClass.test(kind.value)) return [];
-      const uevent = await readText(`${folder}/${name}/uevent`, 4_096, door);
+      const uevent = await readText(`${folder}/${name}/uevent`, 4_096, fileAccess);
       const driver = uevent.ok ? (parseUevent(uevent.value).get("DRIVER") ?? "") : "";
       return [{ pciBusId: name, driver }];
     }),

@@ -19,13 +19,13 @@ export type SleepState = "awake" | "asleep" | "gone";
  * runtime_status first; where it says nothing, power_state. A device that is about to sleep counts as asleep, since a read
  * would hold it back. Gone means not even the vendor can be read.
  */
-export async function readSleepState(device: string, door: FileAccess): Promise<SleepState> {
-  const status = await readText(`${device}/power/runtime_status`, 64, door);
+export async function readSleepState(device: string, fileAccess: FileAccess): Promise<SleepState> {
+  const status = await readText(`${device}/power/runtime_status`, 64, fileAccess);
   if (status.ok && /^suspend(?:ed|ing)$/.test(status.value)) return "asleep";
   if (status.ok && /^(?:active|resuming)$/.test(status.value)) return "awake";
-  const power = await readText(`${device}/power_state`, 64, door);
+  const power = await readText(`${device}/power_state`, 64, fileAccess);
   if (power.ok) return power.value.startsWith("D3") ? "asleep" : "awake";
-  const vendor = await readText(`${device}/vendor`, 64, door);
+  const vendor = await readText(`${device}/vendor`, 64, fileAccess);
   return vendor.ok ? "awake" : "gone";
 }
 
@@ -47,9 +47,9 @@ export function parseLinkSpeed(text: string): ReadResult<number> {
 export async function readLinkGeneration(
   device: string,
   which: "current" | "max",
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<ReadResult<number>> {
-  const text = await readText(`${device}/${which}_link_speed`, 64, door);
+  const text = await readText(`${device}/${which}_link_speed`, 64, fileAccess);
   return text.ok ? parseLinkSpeed(text.value) : text;
 }
 
@@ -57,9 +57,9 @@ export async function readLinkGeneration(
 export async function readLinkWidth(
   device: string,
   which: "current" | "max",
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<ReadResult<number>> {
-  const width = await readNumber(`${device}/${which}_link_width`, door);
+  const width = await readNumber(`${device}/${which}_link_width`, fileAccess);
   if (width.ok && width.value === 0) return unsupported;
   return width.ok && width.value >= 255 ? failed : width;
 }
@@ -68,15 +68,15 @@ export async function readLinkWidth(
  * Where the slot's link is told. A card with a switch of its own shows the link inside the card; the switch's upstream port,
  * a bridge of the same vendor above it, shows the one to the slot.
  */
-export async function findSlotPort(device: string, door: FileAccess): Promise<string> {
-  const vendor = await readText(`${device}/vendor`, 64, door);
-  const real = await resolvePath(device, door);
+export async function findSlotPort(device: string, fileAccess: FileAccess): Promise<string> {
+  const vendor = await readText(`${device}/vendor`, 64, fileAccess);
+  const real = await resolvePath(device, fileAccess);
   if (!vendor.ok || !real.ok) return device;
   let port = device;
   let folder = real.value;
   for (let step = 0; step < 2; step++) {
     folder = folder.slice(0, folder.lastIndexOf("/"));
-    const above = await readText(`${folder}/vendor`, 64, door);
+    const above = await readText(`${folder}/vendor`, 64, fileAccess);
     if (!above.ok || above.value !== vendor.value) break;
     port = folder;
   }
@@ -95,8 +95,8 @@ export function parseAerTotal(text: string): ReadResult<number> {
 export async function readAerTotal(
   device: string,
   severity: AerSeverity,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<ReadResult<number>> {
-  const text = await readText(`${device}/aer_dev_${severity}`, 4_096, door);
+  const text = await readText(`${device}/aer_dev_${severity}`, 4_096, fileAccess);
   return text.ok ? parseAerTotal(text.value) : text;
 }

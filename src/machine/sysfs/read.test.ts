@@ -47,14 +47,14 @@ test.each([
   ["ENODEV", "failed"],
   ["ETIMEDOUT", "failed"],
 ])("%s means %s, whichever way a file is read", async (code, reason) => {
-  const door = failing(code);
+  const fileAccess = failing(code);
   const absent = { ok: false, reason };
-  expect(await readText("x", 16, door)).toEqual(absent);
-  expect(await readNumber("x", door)).toEqual(absent);
-  expect(await readBytes("x", 16, door)).toEqual(absent);
-  expect(await listDir("x", door)).toEqual(absent);
-  expect(await readLink("x", door)).toEqual(absent);
-  expect(await resolvePath("x", door)).toEqual(absent);
+  expect(await readText("x", 16, fileAccess)).toEqual(absent);
+  expect(await readNumber("x", fileAccess)).toEqual(absent);
+  expect(await readBytes("x", 16, fileAccess)).toEqual(absent);
+  expect(await listDir("x", fileAccess)).toEqual(absent);
+  expect(await readLink("x", fileAccess)).toEqual(absent);
+  expect(await resolvePath("x", fileAccess)).toEqual(absent);
 });
 
 test("text ends at the padding and loses its line break", async () => {
@@ -108,8 +108,8 @@ test("a folder is no file, a file is no folder, and a link tells where it points
 });
 
 test("a traced door tells every path that was touched", async () => {
-  const door = traceFileAccess(hostFileAccess);
-  await readText(path.join(folder, "missing"), 16, door);
-  await listDir(folder, door);
-  expect(door.touched).toEqual([path.join(folder, "missing"), folder]);
+  const fileAccess = traceFileAccess(hostFileAccess);
+  await readText(path.join(folder, "missing"), 16, fileAccess);
+  await listDir(folder, fileAccess);
+  expect(fileAccess.touched).toEqual([path.join(folder, "missing"), folder]);
 });

@@ -7,10 +7,10 @@ const numberBytes = 64;
 export async function readBytes(
   path: string,
   maxBytes: number,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<Buffer>> {
   try {
-    return present(await door.bytes(path, maxBytes));
+    return present(await fileAccess.bytes(path, maxBytes));
   } catch (thrown) {
     return absenceOf(thrown);
   }
@@ -20,18 +20,18 @@ export async function readBytes(
 export async function readText(
   path: string,
   maxBytes: number = pageBytes,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<string>> {
-  const bytes = await readBytes(path, maxBytes, door);
+  const bytes = await readBytes(path, maxBytes, fileAccess);
   return bytes.ok ? present(trimText(bytes.value)) : bytes;
 }
 
 /** One whole number, as most sensor files hold it. Anything else in the file is a failed reading. */
 export async function readNumber(
   path: string,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<number>> {
-  const text = await readText(path, numberBytes, door);
+  const text = await readText(path, numberBytes, fileAccess);
   return text.ok ? parseNumber(text.value) : text;
 }
 
@@ -46,18 +46,18 @@ export function isAllOnes(value: number): boolean {
 /** A number a GPU's chip reports; all ones is what it does not report. */
 export async function readSensor(
   path: string,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<number>> {
-  const number = await readNumber(path, door);
+  const number = await readNumber(path, fileAccess);
   return number.ok && isAllOnes(number.value) ? unsupported : number;
 }
 
 export async function listDir(
   path: string,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<string[]>> {
   try {
-    return present(await door.list(path));
+    return present(await fileAccess.list(path));
   } catch (thrown) {
     return absenceOf(thrown);
   }
@@ -65,10 +65,10 @@ export async function listDir(
 
 export async function readLink(
   path: string,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<string>> {
   try {
-    return present(await door.link(path));
+    return present(await fileAccess.link(path));
   } catch (thrown) {
     return absenceOf(thrown);
   }
@@ -77,10 +77,10 @@ export async function readLink(
 /** Where the path really is, through every link on the way. */
 export async function resolvePath(
   path: string,
-  door: FileAccess = hostFileAccess,
+  fileAccess: FileAccess = hostFileAccess,
 ): Promise<ReadResult<string>> {
   try {
-    return present(await door.resolve(path));
+    return present(await fileAccess.resolve(path));
   } catch (thrown) {
     return absenceOf(thrown);
   }

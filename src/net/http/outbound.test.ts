@@ -137,7 +137,7 @@ async function server(listener: http.RequestListener = (_request, reply) => void
 const failed = (socket: net.Socket): Promise<string> =>
   new Promise((resolve, reject) => {
     ends.push(() => socket.destroy());
-    socket.once("error", (trouble) => resolve("code" in trouble ? String(trouble.code) : ""));
+    socket.once("error", (problem) => resolve("code" in problem ? String(problem.code) : ""));
     socket.once("connect", () => reject(new Error("it connected")));
   });
 

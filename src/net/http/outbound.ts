@@ -133,8 +133,8 @@ function checkGuards(
 /** Hands on only addresses that may be contacted, and an error where none is left. */
 function guardLookup(lookup: LookupFunction, port: number): LookupFunction {
   return (name, options, callback) => {
-    lookup(name, options, (trouble, found, family) => {
-      if (trouble !== null) return callback(trouble, found, family);
+    lookup(name, options, (problem, found, family) => {
+      if (problem !== null) return callback(problem, found, family);
       const all = typeof found === "string" ? [{ address: found, family: family ?? 4 }] : found;
       const refusals = all.map(({ address }) => checkGuards(address, name, port));
       const left = all.filter((_one, at) => refusals[at] === undefined);

@@ -34,19 +34,19 @@ function hubCertificate(name = "hub", by = ca) {
 async function serve(
   yaml: string,
   log: Log = silentLog,
-): Promise<{ door: WebListener; url: string }> {
+): Promise<{ listener: WebListener; url: string }> {
   const file = path.join(dir, "web.yml");
   writeFileSync(file, yaml);
-  const door = await WebListener.open({ configFile: file }, {}, log);
-  const server: Server = door.createServer({}, (_request, response) => response.end("hello"));
+  const listener = await WebListener.open({ configFile: file }, {}, log);
+  const server: Server = listener.createServer({}, (_request, response) => response.end("hello"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => {
-    door.close();
+    listener.close();
     server.close();
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  return { door, url: `https://127.0.0.1:${port}/` };
+  return { listener, url: `https://127.0.0.1:${port}/` };
 }
 
 /** What a client gets: the body, or the word "refused". */
@@ -143,14 +143,14 @@ test("a new certificate is served without a restart, a broken one is told and no
   hubCertificate();
   const told: string[] = [];
   const note = (message: string): void => void told.push(message);
-  const { door, url } = await serve(tlsYaml(), { ...silentLog, info: note, error: note });
+  const { listener, url } = await serve(tlsYaml(), { ...silentLog, info: note, error: note });
   hubCertificate("hub", otherCa);
   await vi.waitFor(async () => expect(await get(url, { ca: otherCa.cert })).toBe("hello"), 8_000);
   expect(await get(url)).toBe("refused");
   writeFileSync(path.join(dir, "hub.key"), "no key at all");
   await vi.waitFor(() => expect(told.at(-1)).toContain("do not work, the old ones go on"), 8_000);
   expect(await get(url, { ca: otherCa.cert })).toBe("hello");
-  expect(await door.reload()).toBe(false);
+  expect(await listener.reload()).toBe(false);
 });
 
 test("users and headers follow the file; turning TLS off waits for a restart", async () => {
@@ -160,8 +160,8 @@ test("users and headers follow the file; turning TLS off waits for a restart", a
     ...silentLog,
     error: (_: string, fields = {}) => void told.push(JSON.stringify(fields)),
   };
-  const { door } = await serve(tlsYaml(), log);
-  expect(door.users.any).toBe(false);
+  const { listener } = await serve(tlsYaml(), log);
+  expect(listener.users.any).toBe(false);
   const hash = hashSync("pw", 4);
   const next = path.join(dir, "next.yml");
   writeFileSync(
@@ -169,12 +169,12 @@ test("users and headers follow the file; turning TLS off waits for a restart", a
     `${tlsYaml()}basic_auth_users: { me: "${hash}" }\nhttp_server_config: { headers: { Strict-Transport-Security: max-age=1 } }\n`,
   );
   renameSync(next, path.join(dir, "web.yml"));
-  await vi.waitFor(() => expect(door.users.any).toBe(true), 8_000);
-  expect(door.headers).toEqual({ "strict-transport-security": "max-age=1" });
+  await vi.waitFor(() => expect(listener.users.any).toBe(true), 8_000);
+  expect(listener.headers).toEqual({ "strict-transport-security": "max-age=1" });
   writeFileSync(path.join(dir, "web.yml"), "{}\n");
-  expect(await door.reload()).toBe(false);
+  expect(await listener.reload()).toBe(false);
   expect(told.at(-1)).toContain("turning TLS on or off needs a restart");
-  expect([door.secure, door.users.any]).toEqual([true, true]);
+  expect([listener.secure, listener.users.any]).toEqual([true, true]);
 });
 
 test.each([

@@ -85,18 +85,18 @@ export class WebListener {
       handler,
     );
     const lines = new LogThrottle();
-    const refused = (address: string | undefined, trouble: string): void => {
+    const refused = (address: string | undefined, problem: string): void => {
       const line = lines.take(address ?? "gone", Date.now());
       if (line !== undefined)
-        this.#log.warn("TLS connection refused", { address, trouble, ...line });
+        this.#log.warn("TLS connection refused", { address, error: problem, ...line });
     };
     guardClients(server, () => this.#config.tls, refused);
-    server.on("tlsClientError", (trouble, socket) => {
+    server.on("tlsClientError", (problem, socket) => {
       // A certificate that nobody we trust has signed ends the connection like one who leaves in the middle.
       const untrusted = socket.authorizationError as unknown;
       if (typeof untrusted === "string") refused(socket.remoteAddress, untrusted);
-      else if (systemCode(trouble) !== "ECONNRESET")
-        refused(socket.remoteAddress, systemCode(trouble) ?? trouble.message);
+      else if (systemCode(problem) !== "ECONNRESET")
+        refused(socket.remoteAddress, systemCode(problem) ?? problem.message);
     });
     this.#server = server;
     return server;
@@ -115,7 +115,7 @@ export class WebListener {
       this.#loaded = loaded;
     } catch (thrown) {
       this.#log.error("new TLS or user files do not work, the old ones go on", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return false;
     } finally {

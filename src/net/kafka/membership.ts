@@ -202,7 +202,7 @@ export class Membership {
     if (toPermanentError(thrown, target) === undefined)
       log.warn("lost the group, joining again", {
         of: target.shown,
-        trouble: formatKafkaError(thrown),
+        error: formatKafkaError(thrown),
       });
     this.#over.abort(thrown);
   }

@@ -179,7 +179,7 @@ export class KafkaProducer {
         if (attempt === 0)
           log.warn("sending failed, trying again until it works", {
             to: target.shown,
-            trouble: formatKafkaError(thrown),
+            error: formatKafkaError(thrown),
           });
         await pause(backoffMs(attempt, random), this.#stop.signal);
         // A client whose connections broke keeps stale leaders for a while; a few attempts on, a fresh one knows better.

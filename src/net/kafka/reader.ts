@@ -73,7 +73,7 @@ export class TopicReader {
         if (attempt === 2)
           log.warn("reading failed, trying again until it works", {
             of: target.shown,
-            trouble: formatKafkaError(thrown),
+            error: formatKafkaError(thrown),
           });
         await this.#leave();
         await pause(backoffMs(attempt, random), signal);
@@ -100,7 +100,7 @@ export class TopicReader {
         if (attempt === 0)
           log.warn("committing failed, trying again", {
             of: target.shown,
-            trouble: formatKafkaError(thrown),
+            error: formatKafkaError(thrown),
           });
         // A stay that is over takes no commit; what it read is read again by the next.
         if (this.#membership?.over.aborted === true || signal?.aborted === true) return;

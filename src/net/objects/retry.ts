@@ -25,7 +25,7 @@ export async function retryUntilDone<Result>(
       if (!(thrown instanceof FileStoreError) || !thrown.retryable || signal.aborted) throw thrown;
       log.warn("the lake cannot be used now, trying again", {
         code: thrown.code,
-        trouble: thrown.message,
+        error: thrown.message,
       });
       await pause(waitMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw thrown;

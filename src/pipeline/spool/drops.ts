@@ -26,7 +26,7 @@ export class Drops {
     this.#monotonicMs = monotonicMs;
   }
 
-  count(reason: DropReason, records: number, samples: number, trouble?: string): void {
+  count(reason: DropReason, records: number, samples: number, problem?: string): void {
     this.counts[reason].records += records;
     this.counts[reason].samples += samples;
     this.#lastMs = this.#monotonicMs();
@@ -35,7 +35,7 @@ export class Drops {
     this.#log.error("the spool loses records", {
       spool: this.#spool,
       reason,
-      ...(trouble !== undefined && { trouble }),
+      ...(problem !== undefined && { trouble: problem }),
     });
   }
 

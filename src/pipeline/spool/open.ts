@@ -77,7 +77,7 @@ function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): OpenedSpool
     } catch (thrown) {
       log.error("a file of the spool cannot be read and is passed over", {
         file: segmentFile(dir, first),
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
     return undefined;

@@ -331,8 +331,8 @@ export class Spool {
     if (this.#fd !== undefined) fdatasync(this.#fd, () => undefined);
   }
 
-  #refuse(reason: "full" | "disk", record: SpoolRecord, trouble?: string): undefined {
-    this.#drops.count(reason, 1, record.samples, trouble);
+  #refuse(reason: "full" | "disk", record: SpoolRecord, problem?: string): undefined {
+    this.#drops.count(reason, 1, record.samples, problem);
   }
 
   #dropOld(): void {
@@ -365,7 +365,7 @@ export class Spool {
       rmSync(file, { force: true });
     } catch (thrown) {
       this.#options.log.warn("a file of the spool cannot be removed", {
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
     }
   }
@@ -403,7 +403,7 @@ export class Spool {
     try {
       return readSegment(dir, segment.first, segment.readFrom, this.#opened.cursor.position);
     } catch (thrown) {
-      log.error("a file of the spool cannot be read", { trouble: formatError(thrown) });
+      log.error("a file of the spool cannot be read", { error: formatError(thrown) });
       return { records: [], end: segment.diskBytes };
     }
   }
@@ -427,7 +427,7 @@ export class Spool {
       if (!this.#cursorTold)
         this.#options.log.warn(
           "what is acknowledged cannot be written down: a restart would send it again",
-          { spool: this.#options.name ?? this.#options.dir, trouble: formatError(thrown) },
+          { spool: this.#options.name ?? this.#options.dir, error: formatError(thrown) },
         );
       this.#cursorTold = true;
     }

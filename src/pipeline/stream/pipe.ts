@@ -149,11 +149,11 @@ export class Pipe {
       if (stop.aborted) resolve("stopped");
       else stop.addEventListener("abort", () => resolve("stopped"), { once: true });
     });
-    let trouble: unknown;
+    let problem: unknown;
     this.#tick();
     const streams = this.#start().map((stream) =>
       stream.catch((thrown: unknown) => {
-        trouble ??= thrown;
+        problem ??= thrown;
         this.#abort.abort();
       }),
     );
@@ -163,10 +163,10 @@ export class Pipe {
     idle.abort();
     this.#abort.abort();
     if (why !== "ended") await this.#within(Promise.all(streams), this.#options.graceMs);
-    const end = await this.#finish(why, trouble !== undefined, stop);
+    const end = await this.#finish(why, problem !== undefined, stop);
     await this.#close();
     if (this.#failure !== undefined) throw this.#failure as Error;
-    if (trouble !== undefined) throw trouble as Error;
+    if (problem !== undefined) throw problem as Error;
     return end;
   }
 
@@ -191,19 +191,19 @@ export class Pipe {
     const counts = tierState(state, "stream");
     try {
       await source.run(async (frame, about = {}) => {
-        const trouble = findFrameProblem(frame);
-        counts.success = trouble === undefined;
-        if (trouble !== undefined) {
+        const problem = findFrameProblem(frame);
+        counts.success = problem === undefined;
+        if (problem !== undefined) {
           counts.reads.invalid++;
-          counts.trouble = trouble;
+          counts.problem = problem;
           const { origin } = about;
-          const letter = { content: new Uint8Array(), reason: trouble, source: name };
+          const letter = { content: new Uint8Array(), reason: problem, source: name };
           return this.letters.reject({ ...letter, ...(origin !== undefined && { origin }) });
         }
         counts.reads.ok++;
         counts.lastSuccessMs = this.#options.clock.nowMs();
         counts.readings = countReadings(frame);
-        delete counts.trouble;
+        delete counts.problem;
         await this.#take(name, about.devices ?? source.devices(), frame, "stream", about);
       }, this.#abort.signal);
       state.ended = true;
@@ -211,7 +211,7 @@ export class Pipe {
       if (this.#abort.signal.aborted) return;
       counts.reads.failed++;
       counts.success = false;
-      counts.trouble = formatError(thrown);
+      counts.problem = formatError(thrown);
       throw thrown;
     }
   }
@@ -396,10 +396,12 @@ export class Pipe {
       const { promise, cancel } = this.#after(drainLookMs);
       await promise;
       cancel();
-      const trouble = sinks.map((sink) => sink.shipping?.().ship.trouble).find(Boolean);
-      if (told || trouble === undefined) continue;
+      const problem = sinks.map((sink) => sink.shipping?.().ship.problem).find(Boolean);
+      if (told || problem === undefined) continue;
       told = true;
-      this.#options.log.warn("everything is kept; waiting until it can be sent", { trouble });
+      this.#options.log.warn("everything is kept; waiting until it can be sent", {
+        error: problem,
+      });
     }
   }
 

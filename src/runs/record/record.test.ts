@@ -234,7 +234,7 @@ test("snapshots taken as soon as the recorder has started say the same of an unc
         machine: {
           procfs: path.join(folder, "proc"),
           sysfs: path.join(folder, "sys"),
-          door: hostFileAccess,
+          fileAccess: hostFileAccess,
           architecture: "x86_64",
           env: {},
         },

@@ -118,8 +118,8 @@ export class Recorder {
   troubles(): string[] {
     return this.#states.flatMap((state) => [
       ...(state.hungSinceMs === undefined ? [] : [`The source ${state.name} stopped answering.`]),
-      ...[...state.tiers.values()].flatMap(({ trouble, tier }) =>
-        trouble === undefined ? [] : [`The ${tier} readings of ${state.name} failed: ${trouble}.`],
+      ...[...state.tiers.values()].flatMap(({ problem, tier }) =>
+        problem === undefined ? [] : [`The ${tier} readings of ${state.name} failed: ${problem}.`],
       ),
     ]);
   }

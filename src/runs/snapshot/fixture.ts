@@ -22,7 +22,7 @@ export async function writeTree(root: string, tree: Tree): Promise<void> {
 export const machineAt = (root: string, env: Machine["env"] = {}): Machine => ({
   procfs: path.join(root, "proc"),
   sysfs: path.join(root, "sys"),
-  door: hostFileAccess,
+  fileAccess: hostFileAccess,
   architecture: "x86_64",
   env,
 });

@@ -293,7 +293,7 @@ test("a file that must not be read is named with that reason, one that is not th
   const { facts, missing } = await takeSnapshot({
     machine: {
       ...machine,
-      door: {
+      fileAccess: {
         ...hostFileAccess,
         bytes: async (file, most) => {
           if (refused.test(file)) throw Object.assign(new Error("no"), { code: "EACCES" });

@@ -117,11 +117,14 @@ function processesNow(
   );
 }
 
-async function hostReadings({ procfs, door }: Machine): Promise<Snapshot["readings"]["host"]> {
+async function hostReadings({
+  procfs,
+  fileAccess,
+}: Machine): Promise<Snapshot["readings"]["host"]> {
   const [memory, load, boot] = await Promise.all([
-    readText(`${procfs}/meminfo`, 8_192, door),
-    readText(`${procfs}/loadavg`, 256, door),
-    readText(`${procfs}/sys/kernel/random/boot_id`, 64, door),
+    readText(`${procfs}/meminfo`, 8_192, fileAccess),
+    readText(`${procfs}/loadavg`, 256, fileAccess),
+    readText(`${procfs}/sys/kernel/random/boot_id`, 64, fileAccess),
   ]);
   const load1 = load.ok ? Number(load.value.split(" ", 1)[0]) : Number.NaN;
   return {

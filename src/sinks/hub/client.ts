@@ -20,11 +20,11 @@ import type { DefinitionFolder } from "./definitions.ts";
 export type PushResult =
   /** The hub's log holds everything up to this sequence. */
   | { readonly outcome: "acknowledged"; readonly sequence: number }
-  | { readonly outcome: "retry"; readonly trouble: string; readonly afterMs?: number }
+  | { readonly outcome: "retry"; readonly problem: string; readonly afterMs?: number }
   /** The hub does not accept the time of a frame; nothing from that frame on is acknowledged. */
   | { readonly outcome: "outside"; readonly clock: HubClock }
   /** Too much at once, or not understood: fewer may do. */
-  | { readonly outcome: "refused"; readonly trouble: string };
+  | { readonly outcome: "refused"; readonly problem: string };
 
 export interface PushClientOptions {
   readonly url: string;
@@ -76,7 +76,7 @@ export class PushClient {
       if (answer.status === 428 && said?.needs !== undefined) needs = merged(needs, said.needs);
       else return this.#judge(answer, said);
     }
-    return { outcome: "retry", trouble: "the hub asks for the same layouts again and again" };
+    return { outcome: "retry", problem: "the hub asks for the same layouts again and again" };
   }
 
   async #body(
@@ -154,21 +154,23 @@ export class PushClient {
         `the hub reads other versions of the format (${said?.formats?.join(", ") ?? "unknown"}) than this agent: give both the same gpulse`,
       );
     if ((status === 400 && said?.error !== undefined) || status === 413)
-      return { outcome: "refused", trouble: words };
+      return { outcome: "refused", problem: words };
     const afterMs = Number(headers["retry-after"]) * 1_000;
     return {
       outcome: "retry",
-      trouble: words,
+      problem: words,
       ...(Number.isFinite(afterMs) ? { afterMs: Math.min(afterMs, 300_000) } : {}),
     };
   }
 
   /** A person is needed: told as an error, once for each reason. */
-  #loudly(trouble: string): PushResult {
-    if (this.#told !== trouble)
-      this.#options.log.error("the hub does not take what is pushed: it is kept", { trouble });
-    this.#told = trouble;
-    return { outcome: "retry", trouble, afterMs: slowRetryMs };
+  #loudly(problem: string): PushResult {
+    if (this.#told !== problem)
+      this.#options.log.error("the hub does not take what is pushed: it is kept", {
+        error: problem,
+      });
+    this.#told = problem;
+    return { outcome: "retry", problem, afterMs: slowRetryMs };
   }
 
   /** A hub from before clock/1 has lost them, and only this machine's owner can do something about it. */

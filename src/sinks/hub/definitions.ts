@@ -131,7 +131,7 @@ export class DefinitionFolder {
     } catch (thrown) {
       if (!this.#told)
         this.#log.warn("a layout cannot be written down: after a restart its frames are lost", {
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       this.#told = true;
     }
@@ -145,7 +145,7 @@ export class DefinitionFolder {
       if (hashOf(content) === hash) return content;
       this.#log.error("a layout's file is damaged: its frames are lost", { file });
     } catch (thrown) {
-      this.#log.error("a layout's file cannot be read", { file, trouble: formatError(thrown) });
+      this.#log.error("a layout's file cannot be read", { file, error: formatError(thrown) });
     }
     return undefined;
   }

@@ -29,7 +29,7 @@ export interface FrameBatch {
   readonly lostSamples: number;
   readonly restampedSamples: number;
   /** Why samples are lost, where some are. */
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
 /** Frames are stamped before they are spooled, give or take the clock's own corrections. */
@@ -87,7 +87,7 @@ export class FrameTimes {
       isAccepted(hub, timeMs) && timeMs <= nowMs + stampSlackMs;
     const samples = new Map(records.map((record) => [record.position, record.samples]));
     const frames: PushFrame[] = [];
-    let { lostSamples, trouble } = batch;
+    let { lostSamples, problem } = batch;
     let restampedSamples = 0;
     for (const frame of batch.frames) {
       if (isAccepted(hub, frame.timeMs)) {
@@ -100,13 +100,18 @@ export class FrameTimes {
         : undefined;
       if (timeMs === undefined) {
         lostSamples += samples.get(sequence) ?? 0;
-        trouble = `the hub does not accept frames of ${formatTime(frame.timeMs)}, and their right time is not known`;
+        problem = `the hub does not accept frames of ${formatTime(frame.timeMs)}, and their right time is not known`;
         continue;
       }
       restampedSamples += samples.get(sequence) ?? 0;
       frames.push({ ...frame, timeMs });
     }
-    return { frames, lostSamples, restampedSamples, ...(trouble !== undefined && { trouble }) };
+    return {
+      frames,
+      lostSamples,
+      restampedSamples,
+      ...(problem !== undefined && { problem }),
+    };
   }
 
   /** Corrections are logged once a minute at most. */

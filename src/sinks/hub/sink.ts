@@ -182,27 +182,27 @@ export class HubSink implements Sink {
     if (pushed.outcome === "outside") {
       this.#isReachable = true;
       const because = this.#times.holdBecause(pushed.clock);
-      if (because !== undefined) return { outcome: "retry", trouble: because };
+      if (because !== undefined) return { outcome: "retry", problem: because };
       batch = this.#times.correct(batch, records, pushed.clock);
       pushed = await this.#client.push(batch.frames, { signal });
     }
     if (pushed.outcome === "outside")
-      return { outcome: "retry", trouble: "the hub accepts other times than a moment ago" };
+      return { outcome: "retry", problem: "the hub accepts other times than a moment ago" };
     if (pushed.outcome === "retry") return pushed;
     this.#isReachable = true;
     if (pushed.outcome === "acknowledged") {
       const wanted = batch.frames.at(-1)?.sequence ?? 0;
       if (pushed.sequence < wanted)
-        return { outcome: "retry", trouble: "the hub took only a part", afterMs: 0 };
+        return { outcome: "retry", problem: "the hub took only a part", afterMs: 0 };
       this.#times.acknowledged(batch);
       if (this.#spool.stats().records <= records.length) this.#definitions.tidy();
-      const { lostSamples, trouble } = batch;
-      return trouble === undefined
+      const { lostSamples, problem } = batch;
+      return problem === undefined
         ? { outcome: "sent" }
-        : { outcome: "sent", refusedSamples: lostSamples, trouble };
+        : { outcome: "sent", refusedSamples: lostSamples, problem };
     }
     if (records.length === 1) {
-      return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, trouble: pushed.trouble };
+      return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, problem: pushed.problem };
     }
     const half = records.length >> 1;
     const first = await this.#send(records.slice(0, half), signal);
@@ -219,8 +219,13 @@ export class HubSink implements Sink {
       if (frame === undefined) lostSamples += record.samples;
       else frames.push(frame);
     }
-    const trouble = "frames in the spool whose layout is lost cannot be read";
-    return { frames, lostSamples, restampedSamples: 0, ...(lostSamples > 0 && { trouble }) };
+    const problem = "frames in the spool whose layout is lost cannot be read";
+    return {
+      frames,
+      lostSamples,
+      restampedSamples: 0,
+      ...(lostSamples > 0 && { problem }),
+    };
   }
 
   /** Undefined where it cannot be read: its layout is lost, or another version of gpulse wrote it. */
@@ -287,6 +292,10 @@ function both(first: FinalSendResult, second: FinalSendResult): SendResult {
   const refusedSamples =
     (first.outcome === "sent" ? (first.refusedSamples ?? 0) : 0) +
     (second.outcome === "sent" ? (second.refusedSamples ?? 0) : 0);
-  const trouble = first.trouble ?? second.trouble;
-  return { outcome: "sent", refusedSamples, ...(trouble === undefined ? {} : { trouble }) };
+  const problem = first.problem ?? second.problem;
+  return {
+    outcome: "sent",
+    refusedSamples,
+    ...(problem === undefined ? {} : { problem }),
+  };
 }

@@ -27,7 +27,7 @@ export interface InfluxSenderStats {
   readonly refused: number;
   readonly waiting: number;
   readonly retries: number;
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 interface Waiter {
@@ -51,7 +51,7 @@ export class InfluxLineSender {
   #done = 0;
   #refused = 0;
   #retries = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
   #running: Promise<void> | undefined;
   #failure: Error | undefined;
   #hurry = new AbortController();
@@ -66,7 +66,7 @@ export class InfluxLineSender {
       refused: this.#refused,
       waiting: this.#added - this.#done,
       retries: this.#retries,
-      trouble: this.#trouble,
+      problem: this.#problem,
     };
   }
 
@@ -172,33 +172,33 @@ export class InfluxLineSender {
     const body = `${batch.join("\n")}\n`;
     for (let attempt = 0; !this.#stop.signal.aborted; attempt++) {
       const result = await write(body, this.#stop.signal);
-      if (result.outcome === "failed") throw new GpulseError("SINK_FAILED", result.trouble);
+      if (result.outcome === "failed") throw new GpulseError("SINK_FAILED", result.problem);
       if (result.outcome !== "later") {
-        if (attempt > 0 || this.#trouble !== undefined) log.info("writing again", { to: shown });
-        this.#trouble = undefined;
+        if (attempt > 0 || this.#problem !== undefined) log.info("writing again", { to: shown });
+        this.#problem = undefined;
       }
       if (result.outcome === "stored") {
-        if (result.dropped > 0) this.#refuse(result.dropped, result.trouble);
+        if (result.dropped > 0) this.#refuse(result.dropped, result.problem);
         return true;
       }
-      if (result.outcome === "refused") return this.#apart(batch, result.trouble);
+      if (result.outcome === "refused") return this.#apart(batch, result.problem);
       if (this.#stop.signal.aborted) return false;
       this.#retries++;
-      if (this.#trouble === undefined)
+      if (this.#problem === undefined)
         log.warn("writing failed, trying again until it works", {
           to: shown,
-          trouble: result.trouble,
+          error: result.problem,
         });
-      this.#trouble = result.trouble;
+      this.#problem = result.problem;
       await pause(result.afterMs ?? backoffMs(attempt, random), this.#stop.signal);
     }
     return false;
   }
 
   /** What is bad takes nothing else with it. A line that was stored already is stored again, as the same point. */
-  async #apart(batch: readonly string[], trouble: string): Promise<boolean> {
+  async #apart(batch: readonly string[], problem: string): Promise<boolean> {
     if (batch.length === 1) {
-      this.#refuse(1, trouble);
+      this.#refuse(1, problem);
       return true;
     }
     const middle = Math.ceil(batch.length / 2);
@@ -207,16 +207,16 @@ export class InfluxLineSender {
     );
   }
 
-  #refuse(lines: number, trouble: string): void {
+  #refuse(lines: number, problem: string): void {
     const { log, shown, stopsAtRefusal } = this.#options;
     if (stopsAtRefusal)
       throw new GpulseError(
         "SINK_FAILED",
-        `${trouble}. Mend the data or the server; refused=skip leaves such lines out and counts them.`,
+        `${problem}. Mend the data or the server; refused=skip leaves such lines out and counts them.`,
       );
     this.#refused += lines;
-    if (this.#refusals.has(trouble) || this.#refusals.size >= mostRefusals) return;
-    this.#refusals.add(trouble);
-    log.error("lines are refused and lost", { to: shown, lines, trouble });
+    if (this.#refusals.has(problem) || this.#refusals.size >= mostRefusals) return;
+    this.#refusals.add(problem);
+    log.error("lines are refused and lost", { to: shown, lines, error: problem });
   }
 }

@@ -36,7 +36,7 @@ export class InfluxSink implements Sink {
 
   /** Points are what others count as samples here; nothing is kept on disk. */
   shipping(): ShippingStats {
-    const { sent, refused, waiting, retries, trouble } = this.#parts.sender.stats;
+    const { sent, refused, waiting, retries, problem } = this.#parts.sender.stats;
     return {
       ship: {
         name: this.name,
@@ -45,7 +45,7 @@ export class InfluxSink implements Sink {
         refusedSamples: refused,
         retries,
         lagSeconds: 0,
-        ...(trouble !== undefined && { trouble }),
+        ...(problem !== undefined && { problem }),
       },
       spool: {
         bytes: 0,

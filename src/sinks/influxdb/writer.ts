@@ -7,12 +7,12 @@ import { SamplesPoster, retryAfterMs } from "../post.ts";
 
 export type WriteResult =
   /** All but what the server says it dropped. */
-  | { readonly outcome: "stored"; readonly dropped: number; readonly trouble: string }
+  | { readonly outcome: "stored"; readonly dropped: number; readonly problem: string }
   /** The request, or a line of it, is not as the server wants it. */
-  | { readonly outcome: "refused"; readonly trouble: string }
-  | { readonly outcome: "later"; readonly trouble: string; readonly afterMs?: number }
+  | { readonly outcome: "refused"; readonly problem: string }
+  | { readonly outcome: "later"; readonly problem: string; readonly afterMs?: number }
   /** Nothing will be taken before a person mends it. */
-  | { readonly outcome: "failed"; readonly trouble: string };
+  | { readonly outcome: "failed"; readonly problem: string };
 
 export interface WriterOptions {
   /** Where lines go, with database or bucket in its query. */
@@ -56,7 +56,7 @@ export class InfluxWriter {
       },
       signal,
     );
-    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.trouble : "");
+    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.problem : "");
     if (answer.status === 404 && this.#statements !== undefined && !this.#isMade)
       return this.#make(this.#statements, signal);
     return this.#meaning(answer);
@@ -75,7 +75,7 @@ export class InfluxWriter {
       { "content-type": "application/x-www-form-urlencoded" },
       signal,
     );
-    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.trouble : "");
+    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.problem : "");
     if (answer.status >= 300) return this.#meaning(answer);
     this.#isMade = true;
     return { ...laterOf(`${this.#options.place} was not there and is made now`), afterMs: 0 };
@@ -83,29 +83,29 @@ export class InfluxWriter {
 
   #meaning({ status, body, headers }: HttpResponse): WriteResult {
     const { shown, place, credentials, nowMs } = this.#options;
-    const trouble = `${shown} answers ${status}${formatErrorBody(body)}`;
-    if (status >= 200 && status < 300) return { outcome: "stored", dropped: 0, trouble };
+    const problem = `${shown} answers ${status}${formatErrorBody(body)}`;
+    if (status >= 200 && status < 300) return { outcome: "stored", dropped: 0, problem };
     const dropped = Number(
       /partial write:.*\bdropped=(\d+)/s.exec(body.toString("utf8"))?.[1] ?? 0,
     );
-    if (status === 400 && dropped > 0) return { outcome: "stored", dropped, trouble };
-    if (status === 400 || status === 413 || status === 422) return { outcome: "refused", trouble };
+    if (status === 400 && dropped > 0) return { outcome: "stored", dropped, problem };
+    if (status === 400 || status === 413 || status === 422) return { outcome: "refused", problem };
     if (status === 401 || status === 403)
-      return { outcome: "failed", trouble: `${trouble}. ${credentials}` };
+      return { outcome: "failed", problem: `${problem}. ${credentials}` };
     if (status === 404)
       return {
         outcome: "failed",
-        trouble: `${trouble}. Is there a ${place}, and is this InfluxDB's address? Make it there first, and check the name.`,
+        problem: `${problem}. Is there a ${place}, and is this InfluxDB's address? Make it there first, and check the name.`,
       };
     // A redirect that was not followed, or a method that is not known: this is no InfluxDB.
     if (status < 400 || status === 405)
-      return { outcome: "failed", trouble: `${trouble}. Check that this is InfluxDB's address.` };
+      return { outcome: "failed", problem: `${problem}. Check that this is InfluxDB's address.` };
     const afterMs = retryAfterMs(headers["retry-after"], nowMs());
-    return { ...laterOf(trouble), ...(afterMs !== undefined && { afterMs }) };
+    return { ...laterOf(problem), ...(afterMs !== undefined && { afterMs }) };
   }
 }
 
-const laterOf = (trouble: string) => ({ outcome: "later", trouble }) as const;
+const laterOf = (problem: string) => ({ outcome: "later", problem }) as const;
 
 /** `{"error": …}` of the first API, `{"message": …}` of the second, on one line. */
 function formatErrorBody(body: Buffer): string {

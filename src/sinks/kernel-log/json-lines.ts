@@ -25,12 +25,12 @@ export class StdoutLines implements LineTarget {
   }
 
   async send(lines: readonly KernelLine[]): Promise<PostResult> {
-    const trouble = await new Promise<Error | undefined>((resolve) => {
+    const problem = await new Promise<Error | undefined>((resolve) => {
       this.#stream.write(all(lines), (error) => resolve(error ?? undefined));
     });
     // `… | head` has seen enough: nobody wants what is left.
-    if (trouble === undefined || systemCode(trouble) === "EPIPE") return { outcome: "taken" };
-    return { outcome: "later", trouble: formatError(trouble), maybeTaken: true };
+    if (problem === undefined || systemCode(problem) === "EPIPE") return { outcome: "taken" };
+    return { outcome: "later", problem: formatError(problem), maybeTaken: true };
   }
 
   close(): void {}
@@ -50,7 +50,7 @@ export class FileLines implements LineTarget {
       await appendFile(this.#path, all(lines), { mode: 0o640 });
       return { outcome: "taken" };
     } catch (thrown) {
-      return { outcome: "later", trouble: formatError(thrown), maybeTaken: true };
+      return { outcome: "later", problem: formatError(thrown), maybeTaken: true };
     }
   }
 

@@ -43,7 +43,7 @@ export class KernelLineSender {
   #refused = 0;
   #dropped = 0;
   #retries = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
   #isFull = false;
   #running: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ export class KernelLineSender {
       dropped: this.#dropped,
       waiting: this.#queue.length,
       retries: this.#retries,
-      isTaken: this.#trouble === undefined,
+      isTaken: this.#problem === undefined,
     };
   }
 
@@ -113,7 +113,7 @@ export class KernelLineSender {
     if (result.outcome === "later") {
       if (this.#stop.signal.aborted) return false;
       this.#retries++;
-      this.#say(result.trouble);
+      this.#say(result.problem);
       // A receiver may ask for no pause at all, and be asked without end.
       const pauseMs = Math.max(result.afterMs ?? 0, backoffMs(attempt, random));
       await this.#wait(Math.min(longestWaitMs, pauseMs), true);
@@ -133,7 +133,7 @@ export class KernelLineSender {
       this.#leave(still);
       this.#options.log.error("a kernel line is refused and lost", {
         to: target.shown,
-        trouble: result.trouble,
+        error: result.problem,
       });
     }
     return true;
@@ -146,20 +146,20 @@ export class KernelLineSender {
     else if (isRetry) await pause(Math.min(delayMs, endingPauseMs), stop);
   }
 
-  #say(trouble: string): void {
+  #say(problem: string): void {
     const { log, target } = this.#options;
-    if (this.#trouble === undefined)
+    if (this.#problem === undefined)
       log.warn("kernel lines cannot be sent, trying again until they are taken", {
         to: target.shown,
-        trouble,
+        error: problem,
       });
-    this.#trouble = trouble;
+    this.#problem = problem;
   }
 
   #recover(): void {
     const { log, target } = this.#options;
-    if (this.#trouble !== undefined) log.info("kernel lines are sent again", { to: target.shown });
-    this.#trouble = undefined;
+    if (this.#problem !== undefined) log.info("kernel lines are sent again", { to: target.shown });
+    this.#problem = undefined;
     this.#isFull = false;
   }
 

@@ -149,7 +149,7 @@ export class MqttSink implements Sink {
           if (!this.#isTrouble)
             log.warn("sending failed, trying again until it works", {
               to: broker.host,
-              trouble: formatError(thrown),
+              error: formatError(thrown),
             });
           this.#isTrouble = true;
           await pause(backoffMs(attempt++, random), this.#stop.signal);

@@ -50,7 +50,7 @@ export class OtlpSender implements Sender {
         : {
             outcome: "taken",
             refusedSamples: Math.min(rejected, batch.sampleCount),
-            trouble: message,
+            problem: message,
           };
     };
   }

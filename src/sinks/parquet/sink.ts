@@ -79,7 +79,7 @@ export class LakeSink implements Sink {
     } catch (thrown) {
       if (!this.#stop.signal.aborted)
         this.#log.error("the lake cannot be written", {
-          trouble: thrown instanceof Error ? thrown.message : String(thrown),
+          error: thrown instanceof Error ? thrown.message : String(thrown),
         });
     } finally {
       this.#isFlushing = false;

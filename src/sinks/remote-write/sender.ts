@@ -85,5 +85,5 @@ function counted(result: PostResult, answer: HttpResponse, samples: number): Pos
   const written = header === undefined ? NaN : Number(header);
   if (!Number.isInteger(written) || written <= 0 || result.outcome !== "never") return result;
   const refusedSamples = Math.max(0, samples - written);
-  return { outcome: "taken", refusedSamples, trouble: result.trouble };
+  return { outcome: "taken", refusedSamples, problem: result.problem };
 }

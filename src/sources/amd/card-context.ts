@@ -12,7 +12,7 @@ import type { MetricsFile } from "./metrics-file.ts";
 
 export interface AmdCardContext {
   readonly card: DrmCard;
-  readonly door: FileAccess;
+  readonly fileAccess: FileAccess;
   readonly family: AmdFamily;
   /** Names in the card's folder. */
   readonly files: ReadonlySet<string>;
@@ -28,20 +28,20 @@ export interface AmdCardContext {
 /** Looks around in the folder of a card that is awake. */
 export async function openCardContext(
   card: DrmCard,
-  door: FileAccess,
+  fileAccess: FileAccess,
   metrics: MetricsFile,
   timeMs: number,
 ): Promise<AmdCardContext> {
   const [names, hwmon, table, port] = await Promise.all([
-    listDir(card.device, door),
-    readHwmon(card.device, door),
+    listDir(card.device, fileAccess),
+    readHwmon(card.device, fileAccess),
     metrics.read(timeMs),
-    findSlotPort(card.device, door),
+    findSlotPort(card.device, fileAccess),
   ]);
   const told = table.ok ? table.value : undefined;
   return {
     card,
-    door,
+    fileAccess,
     family: familyOf(card.deviceId),
     files: new Set(names.ok ? names.value : []),
     hwmon,
@@ -56,7 +56,7 @@ export async function openCardContext(
 /** A number file of the card's folder, scaled. */
 export function fromFile(bench: AmdCardContext, file: string, factor = 1): CardChannel["read"] {
   return async () =>
-    mapReadResult(await readSensor(`${bench.card.device}/${file}`, bench.door), (value) =>
+    mapReadResult(await readSensor(`${bench.card.device}/${file}`, bench.fileAccess), (value) =>
       scale(value, factor),
     );
 }

@@ -21,10 +21,10 @@ export const amd = defineSource({
   ],
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, context.door ?? hostFileAccess);
+    return examine(context.sysfs, context.fileAccess ?? hostFileAccess);
   },
   create: async (options, context) => {
     const { openAmd } = await import("./source.ts");
-    return openAmd(options, context, context.door ?? hostFileAccess);
+    return openAmd(options, context, context.fileAccess ?? hostFileAccess);
   },
 });

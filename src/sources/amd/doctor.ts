@@ -7,11 +7,11 @@ import type { DoctorFinding } from "../source.ts";
 import { amdVendorId } from "./family.ts";
 import { nameCard } from "./names.ts";
 
-export async function examine(sysfs: string, door: FileAccess): Promise<DoctorFinding> {
-  const { cards, unidentified, absent } = await findDrmCards(sysfs, amdVendorId, door);
+export async function examine(sysfs: string, fileAccess: FileAccess): Promise<DoctorFinding> {
+  const { cards, unidentified, absent } = await findDrmCards(sysfs, amdVendorId, fileAccess);
   const own = cards.filter(({ driver }) => driver === "amdgpu");
   if (own.length > 0) {
-    const states = await Promise.all(own.map(({ device }) => readSleepState(device, door)));
+    const states = await Promise.all(own.map(({ device }) => readSleepState(device, fileAccess)));
     const asleep = states.filter((state) => state === "asleep").length;
     const names = own.map(({ deviceId, revision, pciBusId }) => {
       const name = nameCard({ deviceId, revision, productName: undefined }, new Map());
@@ -30,7 +30,7 @@ export async function examine(sysfs: string, door: FileAccess): Promise<DoctorFi
       fix: `Mount the host's /sys read-only (docker run -v /sys:/sys:ro) and give it with --sysfs.`,
     };
   }
-  const [unbound] = await findPciDisplays(sysfs, amdVendorId, door);
+  const [unbound] = await findPciDisplays(sysfs, amdVendorId, fileAccess);
   if (unbound === undefined) return { state: "not-found", says: "No AMD GPU on this machine." };
   const holder = unbound.driver === "" ? "no driver" : `the driver ${unbound.driver}`;
   return {

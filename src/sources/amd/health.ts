@@ -12,7 +12,7 @@ const memoryBlock = "umc";
 export async function rasChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
   if (!bench.files.has("ras")) return [];
   const folder = `${bench.card.device}/ras`;
-  const names = await listDir(folder, bench.door);
+  const names = await listDir(folder, bench.fileAccess);
   if (!names.ok) return [];
   const blocks = names.value.flatMap((name) => /^(\w{1,32})_err_count$/.exec(name)?.[1] ?? []);
   const channels = await Promise.all(blocks.toSorted().map((block) => blockChannels(bench, block)));
@@ -23,7 +23,7 @@ export async function rasChannels(bench: AmdCardContext): Promise<readonly CardC
 async function blockChannels(bench: AmdCardContext, block: string): Promise<CardChannel[]> {
   const read = oncePerTick(async () => {
     const file = `${bench.card.device}/ras/${block}_err_count`;
-    const text = await readText(file, 4_096, bench.door);
+    const text = await readText(file, 4_096, bench.fileAccess);
     return text.ok ? parseErrorCounts(text.value) : text;
   });
   const first = await read(Number.NaN);
@@ -46,7 +46,7 @@ async function blockChannels(bench: AmdCardContext, block: string): Promise<Card
 function badPageChannels(bench: AmdCardContext): CardChannel[] {
   const read = oncePerTick(async () => {
     const file = `${bench.card.device}/ras/gpu_vram_bad_pages`;
-    const text = await readText(file, 1 << 16, bench.door);
+    const text = await readText(file, 1 << 16, bench.fileAccess);
     return text.ok ? parseBadPages(text.value) : text;
   });
   return [
@@ -66,7 +66,7 @@ function badPageChannels(bench: AmdCardContext): CardChannel[] {
 export async function partitionChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
   const mode = async (file: string): Promise<string | undefined> => {
     if (!bench.files.has(file)) return undefined;
-    const text = await readText(`${bench.card.device}/${file}`, 64, bench.door);
+    const text = await readText(`${bench.card.device}/${file}`, 64, bench.fileAccess);
     return text.ok && /^[A-Z0-9]{2,8}$/.test(text.value) ? text.value : undefined;
   };
   const [compute, memory] = await Promise.all([

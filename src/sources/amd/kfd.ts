@@ -21,14 +21,17 @@ export interface KfdProcess {
 }
 
 /** Nodes that are GPUs; empty where kfd is not there. */
-export async function readKfdNodes(sysfs: string, door: FileAccess): Promise<readonly KfdNode[]> {
+export async function readKfdNodes(
+  sysfs: string,
+  fileAccess: FileAccess,
+): Promise<readonly KfdNode[]> {
   const folder = `${sysfs}/class/kfd/kfd/topology/nodes`;
-  const names = await listDir(folder, door);
+  const names = await listDir(folder, fileAccess);
   if (!names.ok) return [];
   const nodes = await Promise.all(
     names.value
       .filter((name) => /^\d{1,4}$/.test(name))
-      .map((name) => readNode(`${folder}/${name}`, Number(name), door)),
+      .map((name) => readNode(`${folder}/${name}`, Number(name), fileAccess)),
   );
   return nodes.filter((node) => node !== undefined);
 }
@@ -36,18 +39,18 @@ export async function readKfdNodes(sysfs: string, door: FileAccess): Promise<rea
 async function readNode(
   folder: string,
   node: number,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<KfdNode | undefined> {
   const [gpuId, text] = await Promise.all([
-    readNumber(`${folder}/gpu_id`, door),
-    readText(`${folder}/properties`, 4_096, door),
+    readNumber(`${folder}/gpu_id`, fileAccess),
+    readText(`${folder}/properties`, 4_096, fileAccess),
   ]);
   if (!gpuId.ok || gpuId.value === 0 || !text.ok) return undefined;
   const facts = parseProperties(text.value);
   const location = facts.get("location_id");
   if (location === undefined) return undefined;
   const links = await Promise.all(
-    ["io_links", "p2p_links"].map((kind) => readLinks(`${folder}/${kind}`, door)),
+    ["io_links", "p2p_links"].map((kind) => readLinks(`${folder}/${kind}`, fileAccess)),
   );
   return {
     node,
@@ -79,11 +82,11 @@ interface KfdLink {
 }
 
 /** `max_bandwidth` is in MB/s, and 0 where the driver does not know it. */
-async function readLinks(folder: string, door: FileAccess): Promise<KfdLink[]> {
-  const links = await listDir(folder, door);
+async function readLinks(folder: string, fileAccess: FileAccess): Promise<KfdLink[]> {
+  const links = await listDir(folder, fileAccess);
   if (!links.ok) return [];
   const texts = await Promise.all(
-    links.value.map((link) => readText(`${folder}/${link}/properties`, 4_096, door)),
+    links.value.map((link) => readText(`${folder}/${link}/properties`, 4_096, fileAccess)),
   );
   return texts.flatMap((text) => {
     const facts = text.ok ? parseProperties(text.value) : undefined;
@@ -98,21 +101,21 @@ async function readLinks(folder: string, door: FileAccess): Promise<KfdLink[]> {
 /** Compute programs and the memory they hold; world-readable, unlike their fdinfo. */
 export async function readKfdProcesses(
   sysfs: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<readonly KfdProcess[]> {
   const folder = `${sysfs}/class/kfd/kfd/proc`;
-  const pids = await listDir(folder, door);
+  const pids = await listDir(folder, fileAccess);
   if (!pids.ok) return [];
   return Promise.all(
     pids.value
       .filter((name) => /^\d{1,10}$/.test(name))
       .map(async (name) => {
-        const files = await listDir(`${folder}/${name}`, door);
+        const files = await listDir(`${folder}/${name}`, fileAccess);
         const vramBytes = new Map<number, number>();
         for (const file of files.ok ? files.value : []) {
           const gpuId = /^vram_(\d{1,10})$/.exec(file)?.[1];
           if (gpuId === undefined) continue;
-          const bytes = await readNumber(`${folder}/${name}/${file}`, door);
+          const bytes = await readNumber(`${folder}/${name}/${file}`, fileAccess);
           if (bytes.ok) vramBytes.set(Number(gpuId), bytes.value);
         }
         return { pid: Number(name), vramBytes };

@@ -15,18 +15,24 @@ import type { PcieBandwidth } from "./pcie-bandwidth.ts";
 
 /** An APU hangs on no slot: what its files say is the chip's inside. */
 export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const { port, door, files, told } = bench;
+  const { port, fileAccess, files, told } = bench;
   const channels: CardChannel[] = [];
   if (!bench.isApu && files.has("current_link_speed")) {
     channels.push(
-      { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
-      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", door) },
+      {
+        metric: gpu.pcieLinkGeneration,
+        read: () => readLinkGeneration(port, "current", fileAccess),
+      },
+      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", fileAccess) },
     );
   }
   if (!bench.isApu && files.has("max_link_speed")) {
     channels.push(
-      { metric: gpu.pcieLinkGenerationMax, read: () => readLinkGeneration(port, "max", door) },
-      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", door) },
+      {
+        metric: gpu.pcieLinkGenerationMax,
+        read: () => readLinkGeneration(port, "max", fileAccess),
+      },
+      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", fileAccess) },
     );
   }
   if (files.has("pcie_replay_count")) {
@@ -44,7 +50,7 @@ export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
   }
   for (const severity of aerSeverities) {
     if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: CardChannel["read"] = () => readAerTotal(bench.card.device, severity, door);
+    const read: CardChannel["read"] = () => readAerTotal(bench.card.device, severity, fileAccess);
     channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
   }
   return channels;

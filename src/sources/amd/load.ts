@@ -50,9 +50,11 @@ export function memoryChannels(bench: AmdCardContext): readonly CardChannel[] {
   return channels;
 }
 
-async function readFree({ card, door }: AmdCardContext): ReturnType<typeof readSensor> {
+async function readFree({ card, fileAccess }: AmdCardContext): ReturnType<typeof readSensor> {
   const [total, used] = await Promise.all(
-    ["total", "used"].map((which) => readSensor(`${card.device}/mem_info_vram_${which}`, door)),
+    ["total", "used"].map((which) =>
+      readSensor(`${card.device}/mem_info_vram_${which}`, fileAccess),
+    ),
   );
   if (total === undefined || used === undefined) throw new Error("BUG: two reads gave fewer");
   if (!total.ok) return total;

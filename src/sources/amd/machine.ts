@@ -39,7 +39,7 @@ import { CardUsers, type CardUsersScan } from "./users.ts";
 export interface AmdMachineOptions extends AmdOptions {
   readonly sysfs: string;
   readonly procfs: string;
-  readonly door: FileAccess;
+  readonly fileAccess: FileAccess;
   readonly resolver: OwnerResolver;
   /** Of `machineIdentity`, for cards without `unique_id`. */
   readonly machine: string;
@@ -66,14 +66,14 @@ export class AmdMachine {
 
   constructor(options: AmdMachineOptions) {
     this.#options = options;
-    const { sysfs, procfs, door } = options;
-    const scan = new DrmScan(procfs, door);
+    const { sysfs, procfs, fileAccess } = options;
+    const scan = new DrmScan(procfs, fileAccess);
     this.#visit = oncePerTick(
       latestOf(async (timeMs) => {
         const [seen, compute, nodes] = await Promise.all([
           scan.scan(timeMs),
-          readKfdProcesses(sysfs, door),
-          readKfdNodes(sysfs, door),
+          readKfdProcesses(sysfs, fileAccess),
+          readKfdNodes(sysfs, fileAccess),
         ]);
         return { scan: seen, compute, nodes };
       }, scanPatienceMs),
@@ -81,11 +81,11 @@ export class AmdMachine {
   }
 
   async discover(): Promise<readonly Card[]> {
-    const { sysfs, door, nameTable, log } = this.#options;
-    const { cards, unidentified } = await findDrmCards(sysfs, amdVendorId, door);
+    const { sysfs, fileAccess, nameTable, log } = this.#options;
+    const { cards, unidentified } = await findDrmCards(sysfs, amdVendorId, fileAccess);
     warnUnidentified(unidentified, this.#warned, log);
     const own = cards.filter(({ driver }) => driver === "amdgpu");
-    if (own.length > 0) this.#names ??= await readNameTable(door, nameTable);
+    if (own.length > 0) this.#names ??= await readNameTable(fileAccess, nameTable);
     const found: Card[] = [];
     for (const card of own) {
       const key = `${card.name} ${card.pciBusId}`;
@@ -125,20 +125,20 @@ export class AmdMachine {
 
   async #meet(key: string, card: DrmCard): Promise<Card> {
     const device = await this.#identify(card);
-    const { door, resolver, processes, pcie } = this.#options;
-    const metrics = new MetricsFile(card.device, door);
+    const { fileAccess, resolver, processes, pcie } = this.#options;
+    const metrics = new MetricsFile(card.device, fileAccess);
     const step = new EnergyStep(familyOf(card.deviceId).joulesPerStep);
-    const bandwidth = pcie ? new PcieBandwidth(card.device, door, this.#turn) : undefined;
+    const bandwidth = pcie ? new PcieBandwidth(card.device, fileAccess, this.#turn) : undefined;
     let users: CardUsers | undefined;
     return {
       key,
       device,
       expected: expectedOf(card),
-      sleepState: () => readSleepState(card.device, door),
+      sleepState: () => readSleepState(card.device, fileAccess),
       findChannels: async (timeMs) => {
-        const bench = await openCardContext(card, door, metrics, timeMs);
+        const bench = await openCardContext(card, fileAccess, metrics, timeMs);
         users ??= new CardUsers(card.pciBusId, bench.isApu);
-        const nodes = await readKfdNodes(this.#options.sysfs, door);
+        const nodes = await readKfdNodes(this.#options.sysfs, fileAccess);
         const lists: readonly (readonly CardChannel[])[] = [
           loadChannels(bench),
           memoryChannels(bench),
@@ -173,14 +173,14 @@ export class AmdMachine {
 
   /** Only what the driver holds in memory: none of these files reaches the chip. */
   async #identify(card: DrmCard): Promise<Device> {
-    const { sysfs, procfs, door, machine } = this.#options;
+    const { sysfs, procfs, fileAccess, machine } = this.#options;
     const [unique, product, part, vbios, module, kernel] = await Promise.all([
-      readText(`${card.device}/unique_id`, 64, door),
-      readText(`${card.device}/product_name`, 256, door),
-      readText(`${card.device}/product_number`, 64, door),
-      readText(`${card.device}/vbios_version`, 64, door),
-      readText(`${sysfs}/module/amdgpu/version`, 64, door),
-      readText(`${procfs}/sys/kernel/osrelease`, 128, door),
+      readText(`${card.device}/unique_id`, 64, fileAccess),
+      readText(`${card.device}/product_name`, 256, fileAccess),
+      readText(`${card.device}/product_number`, 64, fileAccess),
+      readText(`${card.device}/vbios_version`, 64, fileAccess),
+      readText(`${sysfs}/module/amdgpu/version`, 64, fileAccess),
+      readText(`${procfs}/sys/kernel/osrelease`, 128, fileAccess),
     ]);
     const id = unique.ok ? parseUniqueId(unique.value) : undefined;
     // The form ROCm itself takes in HIP_VISIBLE_DEVICES. Two cards of one id (a passed-through copy) stay two.

@@ -14,9 +14,9 @@ export class MetricsFile {
   #now: MetricsReadings | undefined;
   #before: MetricsReadings | undefined;
 
-  constructor(device: string, door: FileAccess) {
+  constructor(device: string, fileAccess: FileAccess) {
     this.read = oncePerTick(async () => {
-      const bytes = await readBytes(`${device}/gpu_metrics`, mostBytes, door);
+      const bytes = await readBytes(`${device}/gpu_metrics`, mostBytes, fileAccess);
       const decoded = bytes.ok ? decodeGpuMetrics(bytes.value) : bytes;
       if (!decoded.ok) return decoded;
       const readings = interpretGpuMetrics(decoded.value);

@@ -214,10 +214,10 @@ const idKey = (deviceId: number, revision: string): string => `${pciIdText(devic
 
 /** libdrm's table, lines of `73BF,	C0,	AMD Radeon RX 6900 XT`; empty where the machine has none. */
 export async function readNameTable(
-  door: FileAccess,
+  fileAccess: FileAccess,
   file = "/usr/share/libdrm/amdgpu.ids",
 ): Promise<ReadonlyMap<string, string>> {
-  const text = await readText(file, 1 << 18, door);
+  const text = await readText(file, 1 << 18, fileAccess);
   return text.ok ? parseNameTable(text.value) : new Map();
 }
 

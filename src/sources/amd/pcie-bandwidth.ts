@@ -23,14 +23,14 @@ export class PcieReadQueue {
 
 export class PcieBandwidth {
   readonly #file: string;
-  readonly #door: FileAccess;
+  readonly #fileAccess: FileAccess;
   readonly #turn: PcieReadQueue;
   #running = false;
   #result: { readonly askedAtMs: number; readonly traffic: ReadResult<PcieTraffic> } | undefined;
 
-  constructor(device: string, door: FileAccess, turn: PcieReadQueue) {
+  constructor(device: string, fileAccess: FileAccess, turn: PcieReadQueue) {
     this.#file = `${device}/pcie_bw`;
-    this.#door = door;
+    this.#fileAccess = fileAccess;
     this.#turn = turn;
   }
 
@@ -47,7 +47,7 @@ export class PcieBandwidth {
     if (this.#running) return;
     this.#running = true;
     void this.#turn.take(async () => {
-      const text = await readText(this.#file, 256, this.#door);
+      const text = await readText(this.#file, 256, this.#fileAccess);
       const traffic = text.ok ? parsePcieBandwidth(text.value) : text;
       this.#result = { askedAtMs: timeMs, traffic };
       this.#running = false;

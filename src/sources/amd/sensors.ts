@@ -131,7 +131,7 @@ export function highestClockChannels(bench: AmdCardContext): readonly CardChanne
             metric: gpu.clockMax,
             labels: { domain },
             read: async () => {
-              const text = await readText(`${bench.card.device}/${file}`, 4_096, bench.door);
+              const text = await readText(`${bench.card.device}/${file}`, 4_096, bench.fileAccess);
               return text.ok ? parseHighestClock(text.value) : text;
             },
           },

@@ -18,14 +18,14 @@ const { signal } = new AbortController();
 
 interface Place {
   readonly procfs?: string;
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   readonly options?: AmdOptions;
 }
 
 function open(sysfs: string, place: Place = {}): Promise<PolledSource> {
-  const { procfs = temporaryFolder(), door = hostFileAccess, options = plain } = place;
+  const { procfs = temporaryFolder(), fileAccess = hostFileAccess, options = plain } = place;
   const context = { host: "box", log: silentLog, nowMs: () => 0, sysfs, procfs };
-  return openAmd(options, context, door);
+  return openAmd(options, context, fileAccess);
 }
 
 test("a card's readings come by label, in base units, each tier its own", async () => {
@@ -165,8 +165,8 @@ test.each([
   ["only power_state tells", { "power/runtime_status": "unsupported", power_state: "D3cold" }],
 ])("when %s the card is asleep, and no sensor file is opened", async (_when, files) => {
   const sysfs = writeTree({ ...radeonTree, ...prefixed("class/drm/card1/device", files) });
-  const door = traceFileAccess();
-  const source = await open(sysfs, { door });
+  const fileAccess = traceFileAccess();
+  const source = await open(sysfs, { fileAccess });
   const first = await readAll(source, 0);
   expect(first).toMatchObject({
     gpu_up: 1,
@@ -177,8 +177,8 @@ test.each([
   });
   expect(Object.values(first).filter((value) => value === "failed")).toEqual([]);
   await readAll(source, 70_000);
-  await examine(sysfs, door);
-  const opened = door.touched.filter((file) => file.includes("/card1/device/"));
+  await examine(sysfs, fileAccess);
+  const opened = fileAccess.touched.filter((file) => file.includes("/card1/device/"));
   expect(opened.length).toBeGreaterThan(5);
   expect(
     opened.filter((file) => /hwmon|gpu_metrics|busy|mem_info|pp_dpm|pcie|ras/.test(file)),
@@ -188,16 +188,16 @@ test.each([
 test("a card that falls asleep keeps its series, all asleep, and is left alone until it wakes", async () => {
   const sysfs = writeTree(radeonTree);
   const status = path.join(sysfs, "class/drm/card1/device/power/runtime_status");
-  const door = traceFileAccess();
-  const source = await open(sysfs, { door });
+  const fileAccess = traceFileAccess();
+  const source = await open(sysfs, { fileAccess });
   const awake = await readAll(source, 0);
   writeFileSync(status, "suspended\n");
-  door.touched.length = 0;
+  fileAccess.touched.length = 0;
   const sleeping = await readAll(source, 1_000);
   const absent = Object.keys(awake).filter((name) => !/^gpu_(?:up|asleep|info)/.test(name));
   expect(absent.length).toBeGreaterThan(30);
   expect(absent.filter((name) => sleeping[name] !== "asleep")).toEqual([]);
-  expect(door.touched.filter((file) => /hwmon|gpu_metrics/.test(file))).toEqual([]);
+  expect(fileAccess.touched.filter((file) => /hwmon|gpu_metrics/.test(file))).toEqual([]);
   writeFileSync(status, "active\n");
   expect(await readAll(source, 2_000)).toEqual(awake);
 });
@@ -241,7 +241,7 @@ test("a card that comes back under its own number is looked at afresh, since its
 
 test("a file that may not be read is denied, one that fails is failed, and both are read again with the next tick", async () => {
   const refused = new Map<string, string>();
-  const door: FileAccess = {
+  const fileAccess: FileAccess = {
     ...hostFileAccess,
     bytes: (file, maxBytes) => {
       const code = refused.get(path.basename(file));
@@ -250,7 +250,7 @@ test("a file that may not be read is denied, one that fails is failed, and both 
         : Promise.reject(Object.assign(new Error(code), { code }));
     },
   };
-  const source = await open(writeTree(radeonTree), { door });
+  const source = await open(writeTree(radeonTree), { fileAccess });
   await readAll(source, 0);
   refused
     .set("gpu_busy_percent", "EBUSY")
@@ -285,13 +285,13 @@ test("what was unsupported is asked again after a minute", async () => {
 });
 
 test("gpu_metrics is opened once a tick at most, and pcie_bw never unless asked for", async () => {
-  const door = traceFileAccess();
-  const source = await open(writeTree(radeonTree), { door });
+  const fileAccess = traceFileAccess();
+  const source = await open(writeTree(radeonTree), { fileAccess });
   await readAll(source, 0);
-  door.touched.length = 0;
+  fileAccess.touched.length = 0;
   await readAll(source, 1_000);
   const opened = (name: string): number =>
-    door.touched.filter((file) => file.endsWith(name)).length;
+    fileAccess.touched.filter((file) => file.endsWith(name)).length;
   expect(opened("/gpu_metrics")).toBe(1);
   expect(opened("/pcie_bw")).toBe(0);
 });

@@ -16,7 +16,7 @@ const staticDeadlineMs = 15_000;
 export async function openAmd(
   options: AmdOptions,
   context: SourceContext,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<PolledSource> {
   const { sysfs, procfs, nowMs, log, host } = context;
   const mayAsk = options.tools === "auto" && sysfs === ownSysfs;
@@ -28,8 +28,8 @@ export async function openAmd(
     log,
     sysfs,
     procfs,
-    door,
-    resolver: createOwnerResolver({ procfs, nowMs, log, door }),
+    fileAccess,
+    resolver: createOwnerResolver({ procfs, nowMs, log, fileAccess }),
     ...(mayAsk ? { askTool: () => readStatic(runner, nowMs()) } : {}),
   });
   const tools = mayAsk ? new ToolMachine({ nowMs, machine: identity }) : undefined;

@@ -73,9 +73,9 @@ export function openInfluxDb(
       const { results = [] } = (await fetchEngineJson(asking, "/query", form, signal)) as {
         results?: readonly InfluxResult[];
       };
-      const trouble = results.find(({ error }) => error !== undefined)?.error;
-      if (trouble !== undefined)
-        throw new GpulseError("QUERY_FAILED", `${asking.origin}: ${trouble}`);
+      const problem = results.find(({ error }) => error !== undefined)?.error;
+      if (problem !== undefined)
+        throw new GpulseError("QUERY_FAILED", `${asking.origin}: ${problem}`);
       return results.flatMap(({ series = [] }) => series.flatMap(fromInflux));
     },
   };

@@ -39,7 +39,7 @@ export class ContainerFactsFinder {
   constructor(machine: HostContext) {
     this.#machine = machine;
     const logs = `${rootOf(machine)}${containerLogFolder}`;
-    this.#names = new PodNames(logs, machine.nowMs, machine.door);
+    this.#names = new PodNames(logs, machine.nowMs, machine.fileAccess);
   }
 
   /** Of each in order; those not named are forgotten. */
@@ -66,18 +66,18 @@ export class ContainerFactsFinder {
   }
 
   networkOf(pid: number): Promise<ReadResult<string>> {
-    return readLink(`${this.#machine.procfs}/${pid}/ns/net`, this.#machine.door);
+    return readLink(`${this.#machine.procfs}/${pid}/ns/net`, this.#machine.fileAccess);
   }
 
   async #look(root: string, container: FoundContainer): Promise<ContainerFacts> {
-    const { procfs, door } = this.#machine;
+    const { procfs, fileAccess } = this.#machine;
     const folder = `${root}${container.path}`;
     const pid = await this.#firstPid(folder);
     const [labels, cpuMax, memoryMax, stat, boot, network] = await Promise.all([
       this.#labels(container),
-      readText(`${folder}/cpu.max`, 64, door),
-      readText(`${folder}/memory.max`, 64, door),
-      pid.ok ? readText(`${procfs}/${pid.value}/stat`, 4_096, door) : pid,
+      readText(`${folder}/cpu.max`, 64, fileAccess),
+      readText(`${folder}/memory.max`, 64, fileAccess),
+      pid.ok ? readText(`${procfs}/${pid.value}/stat`, 4_096, fileAccess) : pid,
       readProcStat(this.#machine),
       pid.ok ? this.networkOf(pid.value) : pid,
     ]);
@@ -116,7 +116,11 @@ export class ContainerFactsFinder {
   /** Some runtimes keep the processes one folder further down. */
   async #firstPid(folder: string): Promise<ReadResult<number>> {
     for (const below of ["", "/container", "/init.scope", "/payload", "/supervisor"]) {
-      const text = await readText(`${folder}${below}/cgroup.procs`, 65_536, this.#machine.door);
+      const text = await readText(
+        `${folder}${below}/cgroup.procs`,
+        65_536,
+        this.#machine.fileAccess,
+      );
       const pid = text.ok ? lowestPid(text.value) : undefined;
       if (pid !== undefined) return present(pid);
     }

@@ -25,9 +25,12 @@ export const worthEntering = (name: string): boolean =>
   !controlFile.test(name) && (!unit.test(name) || holdsContainers.test(name));
 
 /** Where the version 2 tree is: alone, or beside version 1 on a hybrid machine. */
-export async function findCgroupRoot({ sysfs, door }: HostContext): Promise<ReadResult<string>> {
+export async function findCgroupRoot({
+  sysfs,
+  fileAccess,
+}: HostContext): Promise<ReadResult<string>> {
   for (const root of [`${sysfs}/fs/cgroup`, `${sysfs}/fs/cgroup/unified`]) {
-    const files = await listDir(root, door);
+    const files = await listDir(root, fileAccess);
     if (files.ok && files.value.includes("cgroup.controllers")) return present(root);
   }
   return unsupported;
@@ -42,7 +45,7 @@ export async function findContainers(
   let folders = 0;
   const enter = async (path: string, depth: number): Promise<void> => {
     if (depth > deepest || ++folders > mostFolders) return;
-    const names = await listDir(`${root}${path}`, machine.door);
+    const names = await listDir(`${root}${path}`, machine.fileAccess);
     if (!names.ok) return;
     for (const name of names.value) {
       if (controlFile.test(name)) continue;

@@ -98,15 +98,17 @@ export class Containers {
   }
 
   async #read({ folder, process }: Plan): Promise<Files> {
-    const { procfs, door } = this.#machine;
-    const file = (name: string, bytes = 4_096) => readText(`${folder}/${name}`, bytes, door);
+    const { procfs, fileAccess } = this.#machine;
+    const file = (name: string, bytes = 4_096) => readText(`${folder}/${name}`, bytes, fileAccess);
     const [cpu, memory, memoryStat, events, io, network] = await Promise.all([
       file("cpu.stat"),
       file("memory.current", 64),
       file("memory.stat", 8_192),
       file("memory.events"),
       file("io.stat", 16_384),
-      process?.ok === true ? readText(`${procfs}/${process.value}/net/dev`, 16_384, door) : process,
+      process?.ok === true
+        ? readText(`${procfs}/${process.value}/net/dev`, 16_384, fileAccess)
+        : process,
     ]);
     return { cpu, memory, memoryStat, events, io, network };
   }

@@ -25,7 +25,7 @@ export const host = defineSource({
   doctor: async (_, context) => {
     const { findCgroupRoot } = await import("./container-walk.ts");
     const { readProcStat } = await import("./processor.ts");
-    const machine = { ...context, door: context.door ?? hostFileAccess };
+    const machine = { ...context, fileAccess: context.fileAccess ?? hostFileAccess };
     const stat = await readProcStat(machine);
     if (!stat.ok && stat.reason === "denied")
       return {
@@ -48,8 +48,11 @@ export const host = defineSource({
       }.`,
     };
   },
-  create: async ({ containers }, { host: name, procfs, sysfs, nowMs, door = hostFileAccess }) => {
+  create: async (
+    { containers },
+    { host: name, procfs, sysfs, nowMs, fileAccess = hostFileAccess },
+  ) => {
     const { HostSource } = await import("./source.ts");
-    return new HostSource({ host: name, procfs, sysfs, nowMs, containers, door });
+    return new HostSource({ host: name, procfs, sysfs, nowMs, containers, fileAccess });
   },
 });

@@ -20,8 +20,8 @@ export class Disks {
   }
 
   async add(samples: HostFrameBuilder): Promise<void> {
-    const { procfs, door } = this.#machine;
-    const text = await readText(`${procfs}/diskstats`, 262_144, door);
+    const { procfs, fileAccess } = this.#machine;
+    const text = await readText(`${procfs}/diskstats`, 262_144, fileAccess);
     if (!text.ok) return;
     const all = parseDiskstats(text.value);
     const physical = await this.#physical.filter([...all.keys()]);
@@ -34,10 +34,10 @@ export class Disks {
   }
 
   async #isPhysical(name: string): Promise<boolean> {
-    const { sysfs, door } = this.#machine;
-    const block = await listDir(`${sysfs}/block/${name}`, door);
+    const { sysfs, fileAccess } = this.#machine;
+    const block = await listDir(`${sysfs}/block/${name}`, fileAccess);
     if (block.ok) return block.value.includes("device");
-    const blocks = await listDir(`${sysfs}/block`, door);
+    const blocks = await listDir(`${sysfs}/block`, fileAccess);
     return !blocks.ok && physicalNames.test(name);
   }
 }

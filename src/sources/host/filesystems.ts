@@ -57,9 +57,9 @@ export class Filesystems {
   }
 
   async add(samples: HostFrameBuilder): Promise<void> {
-    const { procfs, door } = this.#machine;
-    const own = await readText(`${procfs}/1/mountinfo`, 1_048_576, door);
-    const text = own.ok ? own : await readText(`${procfs}/self/mountinfo`, 1_048_576, door);
+    const { procfs, fileAccess } = this.#machine;
+    const own = await readText(`${procfs}/1/mountinfo`, 1_048_576, fileAccess);
+    const text = own.ok ? own : await readText(`${procfs}/self/mountinfo`, 1_048_576, fileAccess);
     if (!text.ok) return;
     const [mounts, leftOut] = capped(diskMounts(parseMountinfo(text.value)), mostFilesystems);
     this.leftOut = leftOut;

@@ -36,7 +36,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const space = { bsize: 4_096, blocks: 1_000, bavail: 250, files: 64, ffree: 32 };
 
-const source = (containers = 100, door?: FileAccess) =>
+const source = (containers = 100, fileAccess?: FileAccess) =>
   new HostSource({
     host: "node1",
     procfs: join(folder, "proc"),
@@ -44,7 +44,7 @@ const source = (containers = 100, door?: FileAccess) =>
     nowMs: () => nowMs,
     containers,
     askSpace: async () => space,
-    ...(door === undefined ? {} : { door }),
+    ...(fileAccess === undefined ? {} : { fileAccess }),
   });
 
 function shown(frame: Frame): Record<string, number | string> {
@@ -152,10 +152,10 @@ test("the slow reading gives links, temperatures, pressure and the filesystems o
 
 test("sensors of GPUs and disks are not even opened: a look could wake them", async () => {
   await writeTree(folder, machineTree);
-  const door = traceFileAccess();
-  await source(0, door).read("slow", 0);
-  const touched = door.touched.filter((path) => /hwmon[23]\/(?!name$)/.test(path));
-  expect(door.touched.some((path) => path.endsWith("hwmon0/temp1_input"))).toBe(true);
+  const fileAccess = traceFileAccess();
+  await source(0, fileAccess).read("slow", 0);
+  const touched = fileAccess.touched.filter((path) => /hwmon[23]\/(?!name$)/.test(path));
+  expect(fileAccess.touched.some((path) => path.endsWith("hwmon0/temp1_input"))).toBe(true);
   expect(touched).toEqual([]);
 });
 

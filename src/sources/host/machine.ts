@@ -5,7 +5,7 @@ export interface HostContext {
   readonly procfs: string;
   readonly sysfs: string;
   readonly nowMs: () => number;
-  readonly door: FileAccess;
+  readonly fileAccess: FileAccess;
 }
 
 /** The root of the machine's own files: another /proc is another machine's (a container that mounts its host's). */

@@ -20,7 +20,7 @@ export class Network {
   constructor(machine: HostContext) {
     this.#machine = machine;
     this.#hasDevice = new FactCache(machine.nowMs, async (name) => {
-      const files = await listDir(`${machine.sysfs}/class/net/${name}`, machine.door);
+      const files = await listDir(`${machine.sysfs}/class/net/${name}`, machine.fileAccess);
       return files.ok && files.value.includes("device");
     });
   }
@@ -34,9 +34,9 @@ export class Network {
   }
 
   async addLinks(samples: HostFrameBuilder): Promise<void> {
-    const { sysfs, door } = this.#machine;
+    const { sysfs, fileAccess } = this.#machine;
     for (const name of await this.#shown(await this.#read())) {
-      const megabits = await readNumber(`${sysfs}/class/net/${name}/speed`, door);
+      const megabits = await readNumber(`${sysfs}/class/net/${name}/speed`, fileAccess);
       samples.add(host.networkLinkSpeed, speedOf(megabits), { interface: name });
     }
   }
@@ -54,9 +54,9 @@ export class Network {
 
   /** Process 1 has the machine's own network, also when we run in a container that mounts its host's /proc. */
   async #read(): Promise<ReadonlyMap<string, NetworkCounts>> {
-    const { procfs, door } = this.#machine;
+    const { procfs, fileAccess } = this.#machine;
     for (const path of [`${procfs}/1/net/dev`, `${procfs}/net/dev`]) {
-      const text = await readText(path, 262_144, door);
+      const text = await readText(path, 262_144, fileAccess);
       if (text.ok) return parseNetDev(text.value);
     }
     return new Map();

@@ -10,11 +10,11 @@ import type { HostFrameBuilder } from "./samples.ts";
 const resources = ["cpu", "memory", "io"] as const;
 
 export async function addPressure(
-  { procfs, door }: HostContext,
+  { procfs, fileAccess }: HostContext,
   samples: HostFrameBuilder,
 ): Promise<void> {
   for (const resource of resources) {
-    const text = await readText(`${procfs}/pressure/${resource}`, 512, door);
+    const text = await readText(`${procfs}/pressure/${resource}`, 512, fileAccess);
     const pressure = mapReadResult(text, parsePressure);
     samples.add(
       host.pressureWaiting,

@@ -20,8 +20,8 @@ const statBytes = 131_072;
 export async function addProcessor(machine: HostContext, samples: HostFrameBuilder): Promise<void> {
   const [stat, load, memory] = await Promise.all([
     readProcStat(machine),
-    readText(`${machine.procfs}/loadavg`, 256, machine.door),
-    readText(`${machine.procfs}/meminfo`, 8_192, machine.door),
+    readText(`${machine.procfs}/loadavg`, 256, machine.fileAccess),
+    readText(`${machine.procfs}/meminfo`, 8_192, machine.fileAccess),
   ]);
   for (const mode of cpuModes)
     samples.add(
@@ -78,15 +78,15 @@ export async function addMachineFacts(
   machine: HostContext,
   samples: HostFrameBuilder,
 ): Promise<void> {
-  const { procfs, sysfs, door } = machine;
+  const { procfs, sysfs, fileAccess } = machine;
   const [stat, cpuinfo, memory, kernel, release, maxKilohertz] = await Promise.all([
     readProcStat(machine),
     // Some 1.5 KB a thread.
-    readText(`${procfs}/cpuinfo`, 2_097_152, door),
-    readText(`${procfs}/meminfo`, 8_192, door),
-    readText(`${procfs}/sys/kernel/osrelease`, 256, door),
-    readText(`${rootOf(machine)}/etc/os-release`, 4_096, door),
-    readNumber(`${sysfs}/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq`, door),
+    readText(`${procfs}/cpuinfo`, 2_097_152, fileAccess),
+    readText(`${procfs}/meminfo`, 8_192, fileAccess),
+    readText(`${procfs}/sys/kernel/osrelease`, 256, fileAccess),
+    readText(`${rootOf(machine)}/etc/os-release`, 4_096, fileAccess),
+    readNumber(`${sysfs}/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq`, fileAccess),
   ]);
   const cpu = parsed(cpuinfo, parseCpuinfo);
   samples.add(host.info, 1, {
@@ -133,8 +133,11 @@ export async function addMachineFacts(
   );
 }
 
-export async function readProcStat({ procfs, door }: HostContext): Promise<ReadResult<ProcStat>> {
-  return parsed(await readText(`${procfs}/stat`, statBytes, door), parseProcStat);
+export async function readProcStat({
+  procfs,
+  fileAccess,
+}: HostContext): Promise<ReadResult<ProcStat>> {
+  return parsed(await readText(`${procfs}/stat`, statBytes, fileAccess), parseProcStat);
 }
 
 /** What a file holds; a file that is there and cannot be understood has failed. */

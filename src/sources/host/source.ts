@@ -20,7 +20,7 @@ export interface HostOptions {
   readonly nowMs: () => number;
   /** How many containers get series of their own; 0 leaves containers out. */
   readonly containers: number;
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   readonly askSpace?: ReadSpace;
 }
 
@@ -36,8 +36,8 @@ export class HostSource implements PolledSource {
   readonly #containers: Containers | undefined;
 
   constructor(options: HostOptions) {
-    const { procfs, sysfs, nowMs, door = hostFileAccess } = options;
-    this.#machine = { procfs, sysfs, nowMs, door };
+    const { procfs, sysfs, nowMs, fileAccess = hostFileAccess } = options;
+    this.#machine = { procfs, sysfs, nowMs, fileAccess };
     this.#samples = {
       fast: new HostFrameBuilder(options.host),
       slow: new HostFrameBuilder(options.host),

@@ -42,7 +42,7 @@ export class Temperatures {
       this.leftOut = leftOut;
     }
     const readings = await Promise.all(
-      this.#sensors.map(({ path }) => readNumber(path, this.#machine.door)),
+      this.#sensors.map(({ path }) => readNumber(path, this.#machine.fileAccess)),
     );
     for (const [index, { chip, sensor, processor }] of this.#sensors.entries()) {
       const reading = readings[index];
@@ -56,8 +56,8 @@ export class Temperatures {
   }
 
   async #find(): Promise<readonly Sensor[]> {
-    const { sysfs, door } = this.#machine;
-    const chips = await listDir(`${sysfs}/class/hwmon`, door);
+    const { sysfs, fileAccess } = this.#machine;
+    const chips = await listDir(`${sysfs}/class/hwmon`, fileAccess);
     const names = chips.ok ? chips.value.filter((name) => /^hwmon\d{1,4}$/.test(name)) : [];
     const sensors = (
       await Promise.all(names.sort(byNumber).map((name) => this.#chip(name)))
@@ -67,13 +67,13 @@ export class Temperatures {
   }
 
   async #chip(folder: string): Promise<Sensor[]> {
-    const { sysfs, door } = this.#machine;
+    const { sysfs, fileAccess } = this.#machine;
     const path = `${sysfs}/class/hwmon/${folder}`;
-    const name = await readText(`${path}/name`, 64, door);
+    const name = await readText(`${path}/name`, 64, fileAccess);
     if (!name.ok || leftAlone.test(name.value)) return [];
     const [files, device] = await Promise.all([
-      listDir(path, door),
-      readLink(`${path}/device`, door),
+      listDir(path, fileAccess),
+      readLink(`${path}/device`, fileAccess),
     ]);
     if (!files.ok) return [];
     const parent = device.ok ? (device.value.split("/").at(-1) ?? folder) : folder;
@@ -84,7 +84,7 @@ export class Temperatures {
     return Promise.all(
       channels.map(async ({ number, attributes }) => {
         const label = attributes.has("label")
-          ? await readText(`${path}/temp${number}_label`, 64, door)
+          ? await readText(`${path}/temp${number}_label`, 64, fileAccess)
           : undefined;
         return {
           path: `${path}/temp${number}_input`,
@@ -98,14 +98,14 @@ export class Temperatures {
 
   /** Boards without a sensor driver, as most ARM ones, still have thermal zones. */
   async #zones(): Promise<Sensor[]> {
-    const { sysfs, door } = this.#machine;
-    const zones = await listDir(`${sysfs}/class/thermal`, door);
+    const { sysfs, fileAccess } = this.#machine;
+    const zones = await listDir(`${sysfs}/class/thermal`, fileAccess);
     if (!zones.ok) return [];
     const found: Sensor[] = [];
     for (const zone of zones.value
       .filter((name) => /^thermal_zone\d{1,4}$/.test(name))
       .sort(byNumber)) {
-      const type = await readText(`${sysfs}/class/thermal/${zone}/type`, 64, door);
+      const type = await readText(`${sysfs}/class/thermal/${zone}/type`, 64, fileAccess);
       if (type.ok && processorZone.test(type.value))
         found.push({
           path: `${sysfs}/class/thermal/${zone}/temp`,

@@ -21,10 +21,10 @@ export const intel = defineSource({
   auto: true,
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, context.procfs, context.door ?? hostFileAccess);
+    return examine(context.sysfs, context.procfs, context.fileAccess ?? hostFileAccess);
   },
   create: async (options, context) => {
     const { openIntel } = await import("./source.ts");
-    return openIntel(options, context, context.door ?? hostFileAccess);
+    return openIntel(options, context, context.fileAccess ?? hostFileAccess);
   },
 });

@@ -9,16 +9,16 @@ import { intelVendorId, nameIntel } from "./names.ts";
 export async function examine(
   sysfs: string,
   procfs: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<DoctorFinding> {
-  const { cards, unidentified, absent } = await findDrmCards(sysfs, intelVendorId, door);
+  const { cards, unidentified, absent } = await findDrmCards(sysfs, intelVendorId, fileAccess);
   const own = cards.filter(({ driver }) => isIntelDriver(driver));
   if (own.length > 0) {
     const names = own.map(
       ({ deviceId, pciBusId, driver }) => `${nameIntel(deviceId)} (${pciBusId}, ${driver})`,
     );
     // The first process belongs to root: one who may look into it may look into all.
-    const first = await listDir(`${procfs}/1/fd`, door);
+    const first = await listDir(`${procfs}/1/fd`, fileAccess);
     if (first.ok) return { state: "found", says: `${names.join(", ")}.` };
     return {
       state: "found",

@@ -18,7 +18,7 @@ const domains = ["graphics", "media"] as const;
 /** Several tiles are one GPU: the fastest speaks. A part in its idle state has its clock off and says 0. */
 export function clockChannels(
   parts: readonly GraphicsPart[],
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): readonly CardChannel[] {
   return domains.flatMap((domain) => {
     const own = parts.filter((part) => part.domain === domain);
@@ -31,7 +31,7 @@ export function clockChannels(
         read: () =>
           fastest(
             own.map(({ clock }) => clock),
-            door,
+            fileAccess,
           ),
       },
       {
@@ -40,15 +40,18 @@ export function clockChannels(
         read: () =>
           fastest(
             own.map(({ highestClock }) => highestClock),
-            door,
+            fileAccess,
           ),
       },
     ];
   });
 }
 
-async function fastest(files: readonly string[], door: FileAccess): Promise<ReadResult<number>> {
-  const readings = await Promise.all(files.map((file) => readSensor(file, door)));
+async function fastest(
+  files: readonly string[],
+  fileAccess: FileAccess,
+): Promise<ReadResult<number>> {
+  const readings = await Promise.all(files.map((file) => readSensor(file, fileAccess)));
   return mapReadResult(
     readings.reduce((best, next) =>
       next.ok && (!best.ok || next.value > best.value) ? next : best,
@@ -60,7 +63,7 @@ async function fastest(files: readonly string[], door: FileAccess): Promise<Read
 /** The least idle part's share: time not in the deepest idle state is the most it can have worked. */
 export function awakeChannels(
   parts: readonly GraphicsPart[],
-  door: FileAccess,
+  fileAccess: FileAccess,
   differences: CounterRates,
 ): readonly CardChannel[] {
   const files = parts.flatMap(({ idleMs }) => idleMs ?? []);
@@ -69,7 +72,7 @@ export function awakeChannels(
   const read: CardChannel["read"] = async (timeMs) => {
     const shares = await Promise.all(
       counters.map(async ({ file, idle }) => {
-        const milliseconds = await readSensor(file, door);
+        const milliseconds = await readSensor(file, fileAccess);
         return milliseconds.ok
           ? mapReadResult(idle.perSecond(timeMs, milliseconds.value), awakeShare)
           : milliseconds;
@@ -88,12 +91,12 @@ const awakeShare = (idleMsPerSecond: number): number =>
 
 export function throttleChannels(
   parts: readonly GraphicsPart[],
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): readonly CardChannel[] {
   const files = parts.flatMap(({ throttle }) => throttle ?? []);
   if (files.length === 0) return [];
   const active = oncePerTick(async () =>
-    mergeActive(await Promise.all(files.map((file) => readActive(file, door)))),
+    mergeActive(await Promise.all(files.map((file) => readActive(file, fileAccess)))),
   );
   const tellable = new Set(files.flatMap(({ single }) => [...single.keys()].map(reasonOf)));
   return intelReasons
@@ -109,16 +112,17 @@ export function throttleChannels(
 /** One file where the kernel has the list, else the status, and each reason only while there is one. */
 async function readActive(
   files: ThrottleFiles,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<ReadResult<ReadonlySet<string>>> {
   if (files.list !== undefined) {
-    return mapReadResult(await readText(files.list, 4_096, door), parseReasons);
+    return mapReadResult(await readText(files.list, 4_096, fileAccess), parseReasons);
   }
-  const status = files.status === undefined ? unsupported : await readSensor(files.status, door);
+  const status =
+    files.status === undefined ? unsupported : await readSensor(files.status, fileAccess);
   if (status.ok && status.value === 0) return present(new Set());
   const names = new Set<string>();
   for (const [name, file] of files.single) {
-    const flag = await readSensor(file, door);
+    const flag = await readSensor(file, fileAccess);
     if (!flag.ok) return flag;
     const reason = reasonOf(name);
     if (flag.value !== 0 && reason !== undefined) names.add(reason);

@@ -30,7 +30,7 @@ import { sensorChannels } from "./sensors.ts";
 export interface IntelMachineOptions {
   readonly sysfs: string;
   readonly procfs: string;
-  readonly door: FileAccess;
+  readonly fileAccess: FileAccess;
   readonly resolver: OwnerResolver;
   readonly processes: boolean;
   /** Of `machineIdentity`: the driver reports no UUID. */
@@ -62,14 +62,14 @@ export class IntelMachine {
 
   constructor(options: IntelMachineOptions) {
     this.#options = options;
-    const scan = new DrmScan(options.procfs, options.door);
+    const scan = new DrmScan(options.procfs, options.fileAccess);
     this.#scan = scan;
     this.#visit = oncePerTick(latestOf((timeMs) => scan.scan(timeMs), scanPatienceMs));
   }
 
   async discover(): Promise<readonly Card[]> {
-    const { sysfs, door, log } = this.#options;
-    const { cards, unidentified } = await findDrmCards(sysfs, intelVendorId, door);
+    const { sysfs, fileAccess, log } = this.#options;
+    const { cards, unidentified } = await findDrmCards(sysfs, intelVendorId, fileAccess);
     warnUnidentified(unidentified, this.#warned, log);
     const found: Card[] = [];
     for (const card of cards.filter(({ driver }) => isIntelDriver(driver))) {
@@ -82,8 +82,8 @@ export class IntelMachine {
   }
 
   async #meet(key: string, card: DrmCard): Promise<Card> {
-    const { procfs, door, resolver, processes, machine } = this.#options;
-    const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, door);
+    const { procfs, fileAccess, resolver, processes, machine } = this.#options;
+    const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, fileAccess);
     const isDiscrete = card.pciBusId !== integratedAddress;
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
     const state = { differences: new CounterRates(), meters: new EnergyMeters() };
@@ -100,7 +100,7 @@ export class IntelMachine {
         ...(kernel.ok && kernel.value !== "" ? { driver: kernel.value } : {}),
       },
       expected,
-      sleepState: () => readSleepState(card.device, door),
+      sleepState: () => readSleepState(card.device, fileAccess),
       findChannels: () => this.#findChannels(card, clients, state),
       findUsers: async (timeMs) => {
         const scan = await this.#visit(timeMs);
@@ -118,13 +118,13 @@ export class IntelMachine {
     clients: IntelClients,
     { differences, meters }: CounterState,
   ): Promise<readonly CardChannel[]> {
-    const { sysfs, door } = this.#options;
+    const { sysfs, fileAccess } = this.#options;
     const folder = `${sysfs}/class/drm/${card.name}`;
     const [parts, hwmon] = await Promise.all([
-      findParts(card, folder, door),
-      readHwmon(card.device, door),
+      findParts(card, folder, fileAccess),
+      readHwmon(card.device, fileAccess),
     ]);
-    const board = clients.isDiscrete ? await boardChannels(card, folder, door) : [];
+    const board = clients.isDiscrete ? await boardChannels(card, folder, fileAccess) : [];
     const total = board.find(({ metric }) => metric === gpu.memoryTotal);
     return [
       ...clients
@@ -134,9 +134,9 @@ export class IntelMachine {
             ? { ...channel, read: atMost(channel.read, total.read) }
             : channel,
         ),
-      ...clockChannels(parts, door),
-      ...awakeChannels(parts, door, differences),
-      ...throttleChannels(parts, door),
+      ...clockChannels(parts, fileAccess),
+      ...awakeChannels(parts, fileAccess, differences),
+      ...throttleChannels(parts, fileAccess),
       ...sensorChannels(hwmon, meters),
       ...board,
     ];
@@ -147,31 +147,37 @@ export class IntelMachine {
 async function boardChannels(
   card: DrmCard,
   folder: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<readonly CardChannel[]> {
   const [port, names, cardNames, tile] = await Promise.all([
-    findSlotPort(card.device, door),
-    listDir(card.device, door),
-    listDir(folder, door),
-    listDir(`${card.device}/tile0`, door),
+    findSlotPort(card.device, fileAccess),
+    listDir(card.device, fileAccess),
+    listDir(folder, fileAccess),
+    listDir(`${card.device}/tile0`, fileAccess),
   ]);
   const files = new Set(names.ok ? names.value : []);
   const channels: CardChannel[] = [];
   if (files.has("current_link_speed")) {
     channels.push(
-      { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
-      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", door) },
+      {
+        metric: gpu.pcieLinkGeneration,
+        read: () => readLinkGeneration(port, "current", fileAccess),
+      },
+      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", fileAccess) },
     );
   }
   if (files.has("max_link_speed")) {
     channels.push(
-      { metric: gpu.pcieLinkGenerationMax, read: () => readLinkGeneration(port, "max", door) },
-      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", door) },
+      {
+        metric: gpu.pcieLinkGenerationMax,
+        read: () => readLinkGeneration(port, "max", fileAccess),
+      },
+      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", fileAccess) },
     );
   }
   for (const severity of aerSeverities) {
     if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: CardChannel["read"] = () => readAerTotal(card.device, severity, door);
+    const read: CardChannel["read"] = () => readAerTotal(card.device, severity, fileAccess);
     channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
   }
   const memoryFile =
@@ -181,7 +187,7 @@ async function boardChannels(
         ? `${card.device}/tile0/physical_vram_size_bytes`
         : undefined;
   if (memoryFile !== undefined) {
-    channels.push({ metric: gpu.memoryTotal, read: () => readSensor(memoryFile, door) });
+    channels.push({ metric: gpu.memoryTotal, read: () => readSensor(memoryFile, fileAccess) });
   }
   return channels;
 }

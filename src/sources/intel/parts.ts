@@ -28,23 +28,23 @@ export interface ThrottleFiles {
 export async function findParts(
   card: DrmCard,
   cardFolder: string,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<readonly GraphicsPart[]> {
-  const xe = await xeParts(card.device, door);
+  const xe = await xeParts(card.device, fileAccess);
   if (xe.length > 0) return xe;
-  const i915 = await i915Parts(cardFolder, door);
-  return i915.length > 0 ? i915 : oldParts(cardFolder, door);
+  const i915 = await i915Parts(cardFolder, fileAccess);
+  return i915.length > 0 ? i915 : oldParts(cardFolder, fileAccess);
 }
 
-async function xeParts(device: string, door: FileAccess): Promise<GraphicsPart[]> {
+async function xeParts(device: string, fileAccess: FileAccess): Promise<GraphicsPart[]> {
   const parts: GraphicsPart[] = [];
-  for (const tile of await numbered(device, /^tile\d{1,2}$/, door)) {
-    for (const gt of await numbered(`${device}/${tile}`, /^gt\d{1,2}$/, door)) {
+  for (const tile of await numbered(device, /^tile\d{1,2}$/, fileAccess)) {
+    for (const gt of await numbered(`${device}/${tile}`, /^gt\d{1,2}$/, fileAccess)) {
       const folder = `${device}/${tile}/${gt}`;
       const [names, label, idle] = await Promise.all([
-        listDir(`${folder}/freq0/throttle`, door),
-        readText(`${folder}/gtidle/name`, 64, door),
-        listDir(`${folder}/gtidle`, door),
+        listDir(`${folder}/freq0/throttle`, fileAccess),
+        readText(`${folder}/gtidle/name`, 64, fileAccess),
+        listDir(`${folder}/gtidle`, fileAccess),
       ]);
       parts.push({
         // The media part's idle state is called gt1-mc, a graphics part's gt0-rc.
@@ -64,11 +64,11 @@ async function xeParts(device: string, door: FileAccess): Promise<GraphicsPart[]
   return parts;
 }
 
-async function i915Parts(cardFolder: string, door: FileAccess): Promise<GraphicsPart[]> {
+async function i915Parts(cardFolder: string, fileAccess: FileAccess): Promise<GraphicsPart[]> {
   const parts: GraphicsPart[] = [];
-  for (const gt of await numbered(`${cardFolder}/gt`, /^gt\d{1,2}$/, door)) {
+  for (const gt of await numbered(`${cardFolder}/gt`, /^gt\d{1,2}$/, fileAccess)) {
     const folder = `${cardFolder}/gt/${gt}`;
-    const names = await listDir(folder, door);
+    const names = await listDir(folder, fileAccess);
     const files = names.ok ? names.value : [];
     if (!files.includes("rps_act_freq_mhz")) continue;
     parts.push({
@@ -82,8 +82,8 @@ async function i915Parts(cardFolder: string, door: FileAccess): Promise<Graphics
   return parts;
 }
 
-async function oldParts(cardFolder: string, door: FileAccess): Promise<GraphicsPart[]> {
-  const names = await listDir(cardFolder, door);
+async function oldParts(cardFolder: string, fileAccess: FileAccess): Promise<GraphicsPart[]> {
+  const names = await listDir(cardFolder, fileAccess);
   if (!names.ok || !names.value.includes("gt_act_freq_mhz")) return [];
   return [
     {
@@ -96,8 +96,12 @@ async function oldParts(cardFolder: string, door: FileAccess): Promise<GraphicsP
   ];
 }
 
-async function numbered(folder: string, pattern: RegExp, door: FileAccess): Promise<string[]> {
-  const names = await listDir(folder, door);
+async function numbered(
+  folder: string,
+  pattern: RegExp,
+  fileAccess: FileAccess,
+): Promise<string[]> {
+  const names = await listDir(folder, fileAccess);
   return names.ok ? names.value.filter((name) => pattern.test(name)).toSorted() : [];
 }
 

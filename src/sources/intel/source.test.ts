@@ -27,14 +27,14 @@ const { signal } = new AbortController();
 
 interface Place {
   readonly procfs?: string;
-  readonly door?: FileAccess;
+  readonly fileAccess?: FileAccess;
   readonly processes?: boolean;
 }
 
 function open(sysfs: string, place: Place = {}): Promise<PolledSource> {
-  const { procfs = temporaryFolder(), door = hostFileAccess, processes = false } = place;
+  const { procfs = temporaryFolder(), fileAccess = hostFileAccess, processes = false } = place;
   const context = { host: "box", log: silentLog, nowMs: () => 0, sysfs, procfs };
-  return openIntel({ processes }, context, door);
+  return openIntel({ processes }, context, fileAccess);
 }
 
 const xeClient = (busy: number, total: number): string =>
@@ -238,7 +238,7 @@ test("an old i915 is read by the card's own files", async () => {
 
 test("one who may not look into every process is told so, not given a part", async () => {
   const procfs = writeTree({ ...clientTree(xeClient(1, 2)), "1/comm": "init" });
-  const door: FileAccess = {
+  const fileAccess: FileAccess = {
     ...hostFileAccess,
     list: (folder) =>
       folder.endsWith("/1/fd")
@@ -246,7 +246,7 @@ test("one who may not look into every process is told so, not given a part", asy
         : hostFileAccess.list(folder),
   };
   const sysfs = writeTree(arcTree);
-  const source = await open(sysfs, { procfs, door });
+  const source = await open(sysfs, { procfs, fileAccess });
   await readAll(source, 0);
   expect(await readAll(source, 5_000)).toMatchObject({
     gpu_utilization_ratio: "denied",
@@ -255,7 +255,7 @@ test("one who may not look into every process is told so, not given a part", asy
     'gpu_engine_utilization_ratio{engine="compute"}': "denied",
     'gpu_clock_hertz{domain="graphics"}': 2_400_000_000,
   });
-  const { fix } = await examine(sysfs, procfs, door);
+  const { fix } = await examine(sysfs, procfs, fileAccess);
   expect(fix).toContain("--cap-add SYS_PTRACE");
 });
 
@@ -264,10 +264,10 @@ test("a sleeping Arc card is left asleep: no sensor, clock or throttle file is o
     ...arcTree,
     "class/drm/card1/device/power/runtime_status": "suspended",
   });
-  const door = traceFileAccess();
-  const all = await readAll(await open(sysfs, { door }), 0);
+  const fileAccess = traceFileAccess();
+  const all = await readAll(await open(sysfs, { fileAccess }), 0);
   expect(all).toMatchObject({ gpu_up: 1, gpu_asleep: 1, gpu_utilization_ratio: "asleep" });
-  expect(door.touched.filter((file) => /hwmon|tile0|gt\/gt0|link_/.test(file))).toEqual([]);
+  expect(fileAccess.touched.filter((file) => /hwmon|tile0|gt\/gt0|link_/.test(file))).toEqual([]);
 });
 
 test("a lost Arc card is remembered and comes back", async () => {

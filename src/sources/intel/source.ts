@@ -9,14 +9,14 @@ import { IntelMachine } from "./machine.ts";
 export async function openIntel(
   options: { readonly processes: boolean },
   { sysfs, procfs, nowMs, log, host }: SourceContext,
-  door: FileAccess,
+  fileAccess: FileAccess,
 ): Promise<PolledSource> {
-  const resolver = createOwnerResolver({ procfs, nowMs, log, door });
+  const resolver = createOwnerResolver({ procfs, nowMs, log, fileAccess });
   const machine = new IntelMachine({
     ...options,
     sysfs,
     procfs,
-    door,
+    fileAccess,
     resolver,
     machine: await machineIdentity(host, procfs),
     log,

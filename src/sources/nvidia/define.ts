@@ -142,8 +142,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     if (given.fallback === "never") throw new Error(unbuilt.says);
     return openSmi(given, context);
   }
-  const explainHere = async (trouble: NvmlFailure): Promise<string> => {
-    const { says, fix } = explain(trouble, await probeDriverEnvironment(procfs));
+  const explainHere = async (problem: NvmlFailure): Promise<string> => {
+    const { says, fix } = explain(problem, await probeDriverEnvironment(procfs));
     return fix === undefined ? says : `${says} ${fix}`;
   };
   const nvml = new NvidiaSource({
@@ -154,8 +154,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     explain: explainHere,
     log,
   });
-  const trouble = await within(nvml.start(), openDeadlineMs);
-  if (trouble === "later" || !cannotLoad(trouble) || given.fallback === "never") return nvml;
+  const problem = await within(nvml.start(), openDeadlineMs);
+  if (problem === "later" || !cannotLoad(problem) || given.fallback === "never") return nvml;
   const smi = await openSmi(given, context);
   return new FallbackSource({ nvml, smi, explain: explainHere, log });
 }

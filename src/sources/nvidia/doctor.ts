@@ -29,7 +29,7 @@ export async function examine(
       says: `The NVIDIA driver does not answer: NVML has not come back for ${openDeadlineMs / 1_000} s.`,
       fix: "Look for Xid lines in dmesg; a GPU that fell off the bus needs a reset (sudo nvidia-smi --gpu-reset) or a reboot.",
     };
-  if (answer.kind === "trouble") return explain(answer.trouble, around);
+  if (answer.kind === "trouble") return explain(answer.problem, around);
   if (answer.kind !== "opened") throw new Error(`BUG: asked to open, was told ${answer.kind}`);
   return describe(answer.opened);
 }

@@ -26,8 +26,8 @@ test.for([
   [{ stage: "koffi", detail: "gone" }, here, "failed", /npm install koffi/],
   [refused, { module: false, control: "missing", container: false }, "failed", /architecture/],
   [refused, { ...here, container: true }, "failed", /architecture/],
-] as const)("%j where %j is %s", ([trouble, around, state, fix]) => {
-  const finding = explain(trouble, around);
+] as const)("%j where %j is %s", ([problem, around, state, fix]) => {
+  const finding = explain(problem, around);
   expect(finding.state).toBe(state);
   if (fix === undefined) expect(finding.fix).toBeUndefined();
   else expect(finding.fix).toMatch(fix);

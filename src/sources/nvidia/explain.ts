@@ -44,20 +44,20 @@ export function withSmiError(says: string, error: unknown): string {
   return `${says} ${reason}.`.trimStart();
 }
 
-export function explain(trouble: NvmlFailure, around: DriverEnvironment): Explanation {
-  switch (trouble.stage) {
+export function explain(problem: NvmlFailure, around: DriverEnvironment): Explanation {
+  switch (problem.stage) {
     case "koffi":
       return {
         state: "failed",
-        says: `The package koffi, through which NVML is called, is not installed or does not load (${trouble.detail}).`,
+        says: `The package koffi, through which NVML is called, is not installed or does not load (${problem.detail}).`,
         fix: "Install it beside gpulse: npm install koffi",
       };
     case "library":
-      return withoutLibrary(trouble, around);
+      return withoutLibrary(problem, around);
     case "refused":
       return {
         state: "failed",
-        says: `The NVIDIA library is here, but it does not load: ${trouble.detail}.`,
+        says: `The NVIDIA library is here, but it does not load: ${problem.detail}.`,
         fix: "Install the library of the loaded driver for this machine's architecture, or pass another file: --source nvidia:?library=/path/libnvidia-ml.so.1",
       };
     case "asleep":
@@ -66,9 +66,9 @@ export function explain(trouble: NvmlFailure, around: DriverEnvironment): Explan
         says: "The NVIDIA GPU is asleep, and left asleep: it is read when something else wakes it.",
       };
     case "worker":
-      return { state: "failed", says: `NVML cannot be read: ${trouble.detail}.` };
+      return { state: "failed", says: `NVML cannot be read: ${problem.detail}.` };
     case "init":
-      return initFailed(trouble, around);
+      return initFailed(problem, around);
   }
 }
 

@@ -13,13 +13,13 @@ import type { SmiSource } from "./smi/source.ts";
 import type { NvidiaSource } from "./source.ts";
 
 /** NVML itself cannot be used here; one that loads and finds the driver gone, or its GPUs asleep, waits for them by itself. */
-export const cannotLoad = (trouble: NvmlFailure | undefined): boolean =>
-  trouble !== undefined && trouble.stage !== "init" && trouble.stage !== "asleep";
+export const cannotLoad = (problem: NvmlFailure | undefined): boolean =>
+  problem !== undefined && problem.stage !== "init" && problem.stage !== "asleep";
 
 export interface FallbackOptions {
   readonly nvml: NvidiaSource;
   readonly smi: SmiSource;
-  readonly explain: (trouble: NvmlFailure) => Promise<string>;
+  readonly explain: (problem: NvmlFailure) => Promise<string>;
   readonly log: Log;
 }
 
@@ -57,13 +57,13 @@ export class FallbackSource implements PolledSource {
       if (this.#error !== undefined) throw this.#error;
       return new FrameWriter({ series: [] }, timeMs).finish();
     }
-    const trouble = await nvml.start();
-    if (!cannotLoad(trouble)) {
+    const problem = await nvml.start();
+    if (!cannotLoad(problem)) {
       this.#usesNvml = true;
       this.#options.log.info("NVML loads now: nvidia-smi is no longer used");
       return nvml.read(tier, timeMs);
     }
-    return this.#readSmi(timeMs, trouble);
+    return this.#readSmi(timeMs, problem);
   }
 
   async close(): Promise<void> {
@@ -71,19 +71,19 @@ export class FallbackSource implements PolledSource {
     await this.#options.nvml.close();
   }
 
-  async #readSmi(timeMs: number, trouble: NvmlFailure | undefined): Promise<Frame> {
+  async #readSmi(timeMs: number, problem: NvmlFailure | undefined): Promise<Frame> {
     const { smi, explain, log } = this.#options;
     try {
       const frame = await smi.read("slow", timeMs);
       this.#error = undefined;
       if (!this.#usesSmi)
         log.warn("NVML cannot be loaded: running nvidia-smi instead, every few seconds", {
-          reason: trouble?.detail ?? "",
+          reason: problem?.detail ?? "",
         });
       this.#usesSmi = true;
       return frame;
     } catch (thrown) {
-      const why = trouble === undefined ? "" : await explain(trouble);
+      const why = problem === undefined ? "" : await explain(problem);
       this.#error = new Error(withSmiError(why, thrown));
       throw this.#error;
     }

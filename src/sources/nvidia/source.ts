@@ -28,7 +28,7 @@ export interface NvidiaSourceOptions {
   /** Gives the connection, a new one where the last has ended. */
   readonly connect: () => NvmlConnection;
   readonly resolver: OwnerResolver;
-  readonly explain: (trouble: NvmlFailure) => Promise<string>;
+  readonly explain: (problem: NvmlFailure) => Promise<string>;
   readonly log: Log;
 }
 
@@ -66,16 +66,16 @@ export class NvidiaSource implements PolledSource {
       return { stage: "worker", detail };
     }
     this.#started ??= this.#start();
-    const trouble = await this.#started;
-    if (trouble !== undefined) this.#started = undefined;
-    return trouble;
+    const problem = await this.#started;
+    if (problem !== undefined) this.#started = undefined;
+    return problem;
   }
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
-    const trouble = await this.start();
+    const problem = await this.start();
     // Nothing is wrong, and nothing can be read without waking it: not even which GPU it is.
-    if (trouble?.stage === "asleep") return new FrameWriter({ series: [] }, timeMs).finish();
-    if (trouble !== undefined) throw new Error(await this.#options.explain(trouble));
+    if (problem?.stage === "asleep") return new FrameWriter({ series: [] }, timeMs).finish();
+    if (problem !== undefined) throw new Error(await this.#options.explain(problem));
     const snapshot = await this.#readSnapshot(tier);
     return this.#frames.frame(tier, timeMs, snapshot, await this.#extras(snapshot));
   }
@@ -91,10 +91,10 @@ export class NvidiaSource implements PolledSource {
     const { settings, host } = this.#options;
     const known = this.devices().filter(({ parent }) => parent === undefined);
     const answer = await this.#ask(connection, { kind: "start", settings, known });
-    if (answer.kind === "trouble") return answer.trouble;
+    if (answer.kind === "trouble") return answer.problem;
     // The devices are known before the first frame is asked for: whoever lists them need not wait for one.
     const first = await this.#ask(connection, { kind: "read", tier: "fast", knows: 0 });
-    if (first.kind === "trouble") return first.trouble;
+    if (first.kind === "trouble") return first.problem;
     // A new process counts its plans from the start again. Until it has one, its GPUs are those known before.
     this.#frames = new NvidiaFrameBuilder(host);
     if (first.kind === "snapshot") this.#frames.take(first.snapshot.plan);
@@ -106,7 +106,7 @@ export class NvidiaSource implements PolledSource {
     if (connection === undefined) throw new Error("BUG: read before the process was started");
     const request = { kind: "read", tier, knows: this.#frames.version } as const;
     const answer = await this.#ask(connection, request);
-    if (answer.kind === "trouble") throw new Error(await this.#options.explain(answer.trouble));
+    if (answer.kind === "trouble") throw new Error(await this.#options.explain(answer.problem));
     if (answer.kind !== "snapshot") throw new Error(`BUG: asked to read, got ${answer.kind}`);
     this.#frames.take(answer.snapshot.plan);
     this.#usage = answer.snapshot.usage ?? this.#usage;
@@ -118,7 +118,7 @@ export class NvidiaSource implements PolledSource {
       return await connection.ask(request);
     } catch (thrown) {
       this.#noticeEnd();
-      return { kind: "trouble", trouble: { stage: "worker", detail: formatError(thrown) } };
+      return { kind: "trouble", problem: { stage: "worker", detail: formatError(thrown) } };
     }
   }
 

@@ -25,7 +25,7 @@ const firstRoundMs = 700;
 
 const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
 const sleep = new SleepFiles(sysfs);
-const rota = new SlowCallScheduler();
+const scheduler = new SlowCallScheduler();
 let loaded: LoadedNvml | undefined;
 let session: NvmlSession | undefined;
 let startedMs = 0;
@@ -34,7 +34,7 @@ let timer: NodeJS.Timeout | undefined;
 process.on("message", ({ id, request }: RequestEnvelope) => {
   const reply = (answer: WorkerResponse): void => void process.send?.({ id, answer });
   const fail = (thrown: unknown): void =>
-    reply({ kind: "trouble", trouble: { stage: "worker", detail: String(thrown) } });
+    reply({ kind: "trouble", problem: { stage: "worker", detail: String(thrown) } });
   handle(request, reply).catch(fail);
 });
 endWithParent();
@@ -44,17 +44,17 @@ type Reply = (answer: WorkerResponse) => void;
 async function handle(request: WorkerRequest, reply: Reply): Promise<void> {
   switch (request.kind) {
     case "open": {
-      const trouble = await open();
+      const problem = await open();
       return reply(
-        trouble === undefined
+        problem === undefined
           ? { kind: "opened", opened: describe() }
-          : { kind: "trouble", trouble },
+          : { kind: "trouble", problem },
       );
     }
     case "start": {
-      const trouble = await open();
-      if (loaded === undefined || trouble !== undefined)
-        return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
+      const problem = await open();
+      if (loaded === undefined || problem !== undefined)
+        return reply({ kind: "trouble", problem: problem ?? noLibrary });
       session ??= new NvmlSession(loaded.nvml, request.settings, Math.random, sleep, request.known);
       session.start(Date.now());
       startedMs = performance.now();
@@ -103,7 +103,7 @@ function describe(): NvmlInfo {
 }
 
 async function read(tier: "fast" | "slow" | "static", knows: number, reply: Reply): Promise<void> {
-  if (session === undefined) return reply({ kind: "trouble", trouble: noLibrary });
+  if (session === undefined) return reply({ kind: "trouble", problem: noLibrary });
   const now = session;
   const isFirstRound = !now.hasSettled && performance.now() - startedMs < firstRoundMs;
   if (tier !== "fast" && isFirstRound) {
@@ -113,12 +113,12 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
   const timeMs = Date.now();
   if (tier === "fast") {
     now.pass(timeMs);
-    rota.passed(timeMs);
+    scheduler.passed(timeMs);
     arm();
   } else if (tier === "slow") now.readCounters(timeMs, () => performance.now());
   if (now.cards.length === 0 && now.goneWith !== undefined) {
     const detail = codeName(now.goneWith);
-    return reply({ kind: "trouble", trouble: { stage: "init", code: now.goneWith, detail } });
+    return reply({ kind: "trouble", problem: { stage: "init", code: now.goneWith, detail } });
   }
   const snapshot = now.snapshot(tier, timeMs, knows);
   reply({
@@ -139,7 +139,7 @@ function arm(): void {
   const nowMs = Date.now();
   const { dueMs, costMs } = session.next(nowMs);
   const waitMs = session.hasSettled
-    ? rota.waitMs(nowMs, dueMs, costMs)
+    ? scheduler.waitMs(nowMs, dueMs, costMs)
     : session.hasReadAll
       ? dueMs - nowMs
       : 0;
@@ -151,9 +151,9 @@ function step(): void {
   const now = session;
   const nowMs = Date.now();
   const { dueMs, costMs } = now.next(nowMs);
-  if (!now.hasSettled || rota.waitMs(nowMs, dueMs, costMs) <= 0) {
+  if (!now.hasSettled || scheduler.waitMs(nowMs, dueMs, costMs) <= 0) {
     now.step(nowMs, () => performance.now());
-    rota.called(Date.now());
+    scheduler.called(Date.now());
   }
   arm();
 }
@@ -161,7 +161,7 @@ function step(): void {
 /** What a fast pass costs, for the check on real hardware: many in a row, with nothing else going on in the process. */
 function bench(passes: number): WorkerResponse {
   const now = session;
-  if (now === undefined) return { kind: "trouble", trouble: noLibrary };
+  if (now === undefined) return { kind: "trouble", problem: noLibrary };
   clearTimeout(timer);
   const cpu = process.cpuUsage();
   const startMs = performance.now();
@@ -169,7 +169,7 @@ function bench(passes: number): WorkerResponse {
   const wallMs = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpu);
   const tasks = now.cards.flatMap((card) =>
-    [...card.fast, ...card.rota].map(({ name, costMs, everyMs }) => ({
+    [...card.fast, ...card.scheduler].map(({ name, costMs, everyMs }) => ({
       name: `${card.device.index} ${name}`,
       costMicros: Math.round(costMs * 10_000) / 10,
       everyMs: Math.round(everyMs),

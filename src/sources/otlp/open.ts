@@ -41,7 +41,7 @@ export function openOtlpListener(
 function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatch {
   try {
     cache.makeRoom();
-    const { batch, delta, malformed, trouble } = json
+    const { batch, delta, malformed, problem } = json
       ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
       : otlpBatch(decodeOtlp(body, cache), cache);
     const rejected = delta + malformed + batch.droppedHistograms;
@@ -49,7 +49,7 @@ function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatc
       batch.droppedHistograms === 0
         ? undefined
         : "exponential histograms are not kept: use explicit buckets";
-    const told = [trouble, histograms].filter((part) => part !== undefined).join("; ");
+    const told = [problem, histograms].filter((part) => part !== undefined).join("; ");
     const answer: HttpReply = {
       status: 200,
       type: json ? "application/json" : "application/x-protobuf",

@@ -149,7 +149,7 @@ export class ScrapePool {
           job: this.#config.jobName,
           group: group.source,
           index,
-          trouble: made.why,
+          error: made.why,
         });
     });
     const targets = { active, dropped };

@@ -41,7 +41,7 @@ const storeTrustedEveryMs = 600_000;
 
 export class Maintenance {
   readonly #state: StoreState;
-  readonly #workshop: BlockWorkerPool;
+  readonly #workers: BlockWorkerPool;
   readonly #seriesDropped: () => void;
   #sealedAtMs: number;
   #queue: Promise<unknown> = Promise.resolve();
@@ -52,9 +52,9 @@ export class Maintenance {
   seals = 0;
   compactions = 0;
 
-  constructor(state: StoreState, workshop: BlockWorkerPool, seriesDropped: () => void) {
+  constructor(state: StoreState, workers: BlockWorkerPool, seriesDropped: () => void) {
     this.#state = state;
-    this.#workshop = workshop;
+    this.#workers = workers;
     this.#seriesDropped = seriesDropped;
     this.#sealedAtMs = state.monotonicMs();
   }
@@ -265,7 +265,7 @@ export class Maintenance {
     const { level = 0, notBeforeMs = 0, expectedSamples, ...sources } = from;
     const id = state.nextBlock++;
     const file = blockFile(state.options.dir, id);
-    const { parts, unreadable } = await this.#workshop.run({
+    const { parts, unreadable } = await this.#workers.run({
       ...sources,
       order: { file, id, level, refs, notBeforeMs, expectedSamples, sliceMs: 1_000 },
     });

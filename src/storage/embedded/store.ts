@@ -80,7 +80,7 @@ export class Store implements Queryable {
   readonly #state: StoreState;
   readonly #report: StartResult["report"];
   readonly #lock: FolderLock;
-  readonly #workshop: BlockWorkerPool;
+  readonly #workers: BlockWorkerPool;
   readonly #maintenance: Maintenance;
   readonly #reader: StoreReader;
   readonly #logWriter: LogWriter;
@@ -105,8 +105,8 @@ export class Store implements Queryable {
     this.#state = state;
     this.#report = report;
     this.#lock = lock;
-    this.#workshop = openBlockWorkerPool(state.options.workerFile);
-    this.#maintenance = new Maintenance(state, this.#workshop, () => {
+    this.#workers = openBlockWorkerPool(state.options.workerFile);
+    this.#maintenance = new Maintenance(state, this.#workers, () => {
       this.#generation++;
       this.#rawLabels.clear();
     });
@@ -264,7 +264,7 @@ export class Store implements Queryable {
       .enqueue(async () => this.#maintenance.storeTrustedTime())
       .catch(() => undefined);
     await this.#state.wal.close();
-    await this.#workshop.close();
+    await this.#workers.close();
     this.#state.seriesLog.close();
     const removed = this.#state.removed.map(({ block }) => block);
     for (const block of [...this.#state.blocks, ...removed]) block.release();

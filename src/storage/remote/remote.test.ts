@@ -244,10 +244,10 @@ test.each([
   const history = await open(url);
   code = status;
   await expect(history.write(batchOf(1))).rejects.toMatchObject({ kind, retryable: true });
-  expect(history.trouble).toContain(String(status));
+  expect(history.problem).toContain(String(status));
   code = 204;
   await history.write(batchOf(1));
-  expect(history.trouble).toBeUndefined();
+  expect(history.problem).toBeUndefined();
 });
 
 test("answers of every type are read exactly, warnings and infos with them", async () => {

@@ -43,7 +43,7 @@ export class RemoteHistory implements History {
   #engine: DetectedEngine | undefined;
   #finding: Promise<DetectedEngine> | undefined;
   #closed = false;
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(address: StoreAddress) {
     this.#address = address;
@@ -75,17 +75,17 @@ export class RemoteHistory implements History {
   }
 
   /** Why the newest write could not be kept; undefined when it was. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   async write(batch: SampleBatch): Promise<AppendResult> {
     try {
       const result = await this.#writer.write(batch);
-      this.#trouble = undefined;
+      this.#problem = undefined;
       return result;
     } catch (thrown) {
-      this.#trouble = formatError(thrown);
+      this.#problem = formatError(thrown);
       throw thrown;
     }
   }
@@ -268,7 +268,7 @@ export async function openRemoteHistory(address: StoreAddress, log: Log): Promis
     }
     log.warn("the store does not answer yet: it is asked again with every request", {
       store: address.base,
-      trouble: thrown.message,
+      error: thrown.message,
     });
   }
   return history;

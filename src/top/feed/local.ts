@@ -77,8 +77,8 @@ export class LocalFeed implements Feed {
         ? []
         : collector
             .readiness()
-            .sources.flatMap(({ source, trouble }) =>
-              trouble === undefined ? [] : [`${source}: ${trouble}`],
+            .sources.flatMap(({ source, problem }) =>
+              problem === undefined ? [] : [`${source}: ${problem}`],
             );
     if (this.#fleet.update(deliveries, problems, nowMs).changed)
       this.#devices = this.#fleet.describe().devices;

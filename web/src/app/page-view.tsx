@@ -15,7 +15,7 @@ export function PageView() {
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   const [, redraw] = useState(0);
-  const [trouble, setTrouble] = useState<PageName | undefined>(undefined);
+  const [problem, setTrouble] = useState<PageName | undefined>(undefined);
   useEffect(() => {
     announced.value = undefined;
     let left = false;
@@ -42,7 +42,7 @@ export function PageView() {
     <main id="main" ref={main} tabIndex={-1} data-page={name}>
       {Page !== undefined ? (
         <Still key={name} of={Page} />
-      ) : trouble === name ? (
+      ) : problem === name ? (
         <p class="waiting" role="alert">
           This page could not be loaded: gpulse is away, or was upgraded while the page was open.{" "}
           <button type="button" class="link" onClick={() => location.reload()}>

@@ -119,11 +119,11 @@ test("a wrong password is said without it, and asked for again only slowly", asy
   const server = await serve();
   const wrong = "hunter2-battery-staple";
   const receivers = await open(entry(server.port, signedIn), { EMAIL_PASS: wrong });
-  const trouble = await sendBy(receivers);
-  expect(trouble?.message).toMatch(/does not take the user name and password: .*Invalid/);
-  expect(trouble?.message).not.toContain("hunter2");
-  expect(JSON.stringify(trouble)).not.toContain("hunter2");
-  expect([trouble?.retryable, trouble?.retryAfterMs]).toEqual([true, 300_000]);
+  const problem = await sendBy(receivers);
+  expect(problem?.message).toMatch(/does not take the user name and password: .*Invalid/);
+  expect(problem?.message).not.toContain("hunter2");
+  expect(JSON.stringify(problem)).not.toContain("hunter2");
+  expect([problem?.retryable, problem?.retryAfterMs]).toEqual([true, 300_000]);
   expect(server.mails).toHaveLength(0);
   receivers.close();
 });
@@ -164,8 +164,8 @@ test("a certificate that nobody we know has signed stops us before the password 
     },
   });
   const receivers = await open(entry(server.port, signedIn));
-  const trouble = await sendBy(receivers);
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.retryable, problem?.message]).toEqual([
     true,
     expect.stringContaining("127.0.0.1"),
   ]);
@@ -194,8 +194,8 @@ test("a password is not sent beyond this host without TLS", async () => {
     entry(2_525, `${signedIn}\nrequire_tls: false`).replace("127.0.0.1:", "mail.example.com:"),
   );
   expect(receivers.warnings.join()).toContain("for all to read");
-  const trouble = await sendBy(receivers);
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.retryable, problem?.message]).toEqual([
     false,
     expect.stringContaining("require_tls"),
   ]);
@@ -224,8 +224,8 @@ test("who was refused for now gets it at the next try, and who had it does not g
       ),
   });
   const receivers = await open(entry(server.port, signedIn));
-  const trouble = await sendBy(receivers);
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.retryable, problem?.message]).toEqual([
     true,
     expect.stringContaining("second@example.com"),
   ]);
@@ -245,8 +245,8 @@ test("a server that refuses the message after its last byte is believed", async 
     },
   });
   const receivers = await open(entry(server.port, signedIn));
-  const trouble = await sendBy(receivers);
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers);
+  expect([problem?.retryable, problem?.message]).toEqual([
     false,
     expect.stringContaining("looks like spam"),
   ]);
@@ -259,8 +259,8 @@ test("given up in the middle, it ends the connection and says so", async () => {
   const stop = new AbortController();
   const sending = sendBy(receivers, twoAlerts, stop.signal);
   setTimeout(() => stop.abort(), 50);
-  const trouble = await sending;
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sending;
+  expect([problem?.retryable, problem?.message]).toEqual([
     true,
     expect.stringContaining("given up"),
   ]);

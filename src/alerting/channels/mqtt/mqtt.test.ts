@@ -117,10 +117,10 @@ test.each([
 ] as const)("a broker that answers %s is retried: %s", async (answer, retryable, afterMs, says) => {
   const { port } = await broker({ 1: answer });
   const receivers = await open(port, ", username: gpulse, password: $MQTT_PASS");
-  const trouble = await sendBy(receivers);
-  expect(trouble?.message).toContain(says);
-  expect(trouble?.message).not.toContain("hunter2");
-  expect([trouble?.retryable, trouble?.retryAfterMs]).toEqual([retryable, afterMs]);
+  const problem = await sendBy(receivers);
+  expect(problem?.message).toContain(says);
+  expect(problem?.message).not.toContain("hunter2");
+  expect([problem?.retryable, problem?.retryAfterMs]).toEqual([retryable, afterMs]);
   receivers.close();
 });
 
@@ -134,8 +134,8 @@ test("a broker that sends no receipt has not taken it", async () => {
 test("given up while it waits, it ends the connection", async () => {
   const { port } = await broker({});
   const receivers = await open(port);
-  const trouble = await sendBy(receivers, twoAlerts, AbortSignal.timeout(50));
-  expect([trouble?.retryable, trouble?.message]).toEqual([
+  const problem = await sendBy(receivers, twoAlerts, AbortSignal.timeout(50));
+  expect([problem?.retryable, problem?.message]).toEqual([
     true,
     expect.stringContaining("given up"),
   ]);

@@ -26,7 +26,7 @@ export interface OtlpBatch {
   /** Points without a value, a name or a kind. */
   readonly malformed: number;
   /** Why the first point was refused. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** What was made of attributes and names goes to the cache, where there is one for all requests. */
@@ -48,7 +48,7 @@ class OtlpWriter {
   #identity: readonly Label[] = [];
   #delta = 0;
   #malformed = 0;
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(cache: OtlpCache) {
     this.#cache = cache;
@@ -59,7 +59,7 @@ class OtlpWriter {
       batch: this.#builder.finish(),
       delta: this.#delta,
       malformed: this.#malformed,
-      trouble: this.#trouble,
+      problem: this.#problem,
     };
   }
 
@@ -94,7 +94,7 @@ class OtlpWriter {
     }
     if ((kind === "sum" || kind === "histogram") && metric.temporality !== 2) {
       this.#delta += points.length;
-      this.#trouble ??= `"${metric.name.slice(0, 100)}" is not cumulative: set its temporality to cumulative`;
+      this.#problem ??= `"${metric.name.slice(0, 100)}" is not cumulative: set its temporality to cumulative`;
       return;
     }
     const name = this.#attempt(points.length, () => nameOf(metric));
@@ -184,7 +184,7 @@ class OtlpWriter {
   #refuse(thrown: unknown, points: number): void {
     if (!(thrown instanceof OtlpError)) throw thrown;
     this.#malformed += points;
-    this.#trouble ??= thrown.message;
+    this.#problem ??= thrown.message;
   }
 }
 

@@ -180,7 +180,7 @@ test("a point without a recorded value ends its series; one without any value is
   );
   const words = new Uint32Array(made.batch.values.slice().buffer);
   expect([made.batch.sampleCount, isStale(words, 0)]).toEqual([1, true]);
-  expect([made.malformed, made.trouble]).toEqual([2, 'a point of "nothing" has no value']);
+  expect([made.malformed, made.problem]).toEqual([2, 'a point of "nothing" has no value']);
 });
 
 test("a resource gives job and instance to all, and the rest of it to target_info", () => {

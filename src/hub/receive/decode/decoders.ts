@@ -28,7 +28,7 @@ export interface DecodeKinds {
   /** The body is still packed. */
   readonly remote_write: {
     readonly options: { readonly version: "1.0" | "2.0" };
-    readonly result: { readonly batch: SampleBatch; readonly trouble: string | undefined };
+    readonly result: { readonly batch: SampleBatch; readonly problem: string | undefined };
   };
 }
 export type DecodeKind = keyof DecodeKinds;
@@ -59,7 +59,7 @@ export class Decoders {
         const bytes = decompressSnappy(body, maxBodyBytes);
         return version === "2.0"
           ? decodeWriteRequestV2(bytes)
-          : { batch: decodeWriteRequest(bytes), trouble: undefined };
+          : { batch: decodeWriteRequest(bytes), problem: undefined };
       }),
   };
 

@@ -56,7 +56,7 @@ export class KubeletDevices {
       const before = this.#reason;
       this.#reason = reasonOf(systemCode(thrown));
       if (this.#reason !== before && this.#reason !== "unavailable")
-        log.warn("pods cannot be told from the kubelet", { socket, trouble: formatError(thrown) });
+        log.warn("pods cannot be told from the kubelet", { socket, error: formatError(thrown) });
     }
   }
 }

@@ -30,14 +30,14 @@ export function parseLogNames(files: readonly string[]): ReadonlyMap<string, Pod
 export class PodNames {
   readonly #folder: string;
   readonly #nowMs: () => number;
-  readonly #door: FileAccess | undefined;
+  readonly #fileAccess: FileAccess | undefined;
   #names: Attribution<ReadonlyMap<string, PodName>> = unknown("unavailable");
   #readMs: number | undefined;
 
-  constructor(folder: string, nowMs: () => number, door?: FileAccess) {
+  constructor(folder: string, nowMs: () => number, fileAccess?: FileAccess) {
     this.#folder = folder;
     this.#nowMs = nowMs;
-    this.#door = door;
+    this.#fileAccess = fileAccess;
   }
 
   /** The names of a container. A container that started just now makes the folder be read again, once a second at most. */
@@ -59,7 +59,7 @@ export class PodNames {
 
   async #read(): Promise<void> {
     this.#readMs = this.#nowMs();
-    const files = await listDir(this.#folder, this.#door);
+    const files = await listDir(this.#folder, this.#fileAccess);
     this.#names = files.ok
       ? known(parseLogNames(files.value))
       : unknown(

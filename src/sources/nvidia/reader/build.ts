@@ -43,7 +43,7 @@ export function buildCards(
         ? {}
         : { asleepSlot: boards.fast.add("asleep", at) }),
       fast: [],
-      rota: [],
+      scheduler: [],
       processes: [],
       ...(instance === undefined ? { xidSlot: boards.slow.add("xidWatched", at) } : {}),
       ...(instance === undefined || parent === undefined
@@ -64,7 +64,7 @@ export function buildCards(
       const sample = (into: number): number =>
         nvml.nvmlGpmMigSampleGet(parent.handle, gpuInstance, into);
       card.fast.push(memoryUse(bench));
-      card.rota.push(
+      card.scheduler.push(
         memoryTotal(bench),
         gpmTask(bench, sample, [
           [1, "slow", "utilization"],
@@ -77,7 +77,7 @@ export function buildCards(
       continue;
     }
     card.fast.push(...fastTasks(bench));
-    card.rota.push(...slowTasks(bench), ...staticTasks(bench, cards));
+    card.scheduler.push(...slowTasks(bench), ...staticTasks(bench, cards));
   }
   for (const board of [boards.fast, boards.slow, boards.static]) board.seal();
   return { cards, boards };

@@ -22,7 +22,7 @@ export interface NvmlCard {
   /** Where the kernel may put it to sleep. */
   readonly asleepSlot?: number;
   readonly fast: Task[];
-  readonly rota: Task[];
+  readonly scheduler: Task[];
   processes: readonly ProcessReading[];
   /** Its slot of gpu_xid_watched; a MIG instance has none. */
   readonly xidSlot?: number;

@@ -24,7 +24,7 @@ export function demoteCostlyTasks(card: NvmlCard, nowMs: number): void {
     }
     task.costMs = measureMs(task, nowMs);
     if (task.costMs <= dearMs) keep.push(task);
-    else card.rota.push(slower(task, false));
+    else card.scheduler.push(slower(task, false));
   }
   card.fast.splice(0, card.fast.length, ...keep);
 }
@@ -36,7 +36,7 @@ function splitFields(card: NvmlCard, batch: FieldBatch, nowMs: number): Task[] {
     const alone = batch.split(`${batch.name} ${field.id}`, 0, [field]);
     alone.costMs = measureMs(alone, nowMs);
     if (alone.costMs <= dearMs) cheap.push(field);
-    else card.rota.push(slower(alone, field.isCounter === true));
+    else card.scheduler.push(slower(alone, field.isCounter === true));
   }
   if (cheap.length === 0) return [];
   const rest = batch.split(batch.name, 0, cheap);

@@ -88,8 +88,8 @@ export class NvmlSession {
     return (
       this.hasReadAll &&
       !this.#cards.some(
-        ({ lostSinceMs, rota }) =>
-          lostSinceMs === undefined && rota.some((task) => task.needsAnother?.() === true),
+        ({ lostSinceMs, scheduler }) =>
+          lostSinceMs === undefined && scheduler.some((task) => task.needsAnother?.() === true),
       )
     );
   }
@@ -155,7 +155,7 @@ export class NvmlSession {
     const startMs = clock();
     for (const card of this.#cards) {
       if (clock() - startMs > countersMs) return;
-      const task = card.rota.find(({ name }) => name === energyTask);
+      const task = card.scheduler.find(({ name }) => name === energyTask);
       if (task === undefined || card.lostSinceMs !== undefined) continue;
       task.dueMs = nowMs + task.everyMs;
       if (this.#run(card, task, nowMs)) this.#isStill(card, nowMs);
@@ -213,7 +213,7 @@ export class NvmlSession {
     let soonest: { card: NvmlCard; task: Task } | undefined;
     for (const card of this.#cards) {
       if (card.lostSinceMs !== undefined) continue;
-      for (const task of card.rota)
+      for (const task of card.scheduler)
         if (soonest === undefined || task.dueMs < soonest.task.dueMs) soonest = { card, task };
     }
     return soonest;
@@ -379,7 +379,7 @@ export class NvmlSession {
     // The first of two samples is taken early, so that the second is due when the rest has been read.
     this.#unread = cards
       .flatMap((card) =>
-        card.lostSinceMs === undefined ? card.rota.map((task) => ({ card, task })) : [],
+        card.lostSinceMs === undefined ? card.scheduler.map((task) => ({ card, task })) : [],
       )
       .toSorted(
         (a, b) =>

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { SlowCallScheduler } from "./slow-call-scheduler.ts";
 
 function passing(everyMs: number): SlowCallScheduler {
-  const rota = new SlowCallScheduler();
-  for (const timeMs of [0, everyMs, 2 * everyMs, 3 * everyMs]) rota.passed(timeMs);
-  return rota;
+  const scheduler = new SlowCallScheduler();
+  for (const timeMs of [0, everyMs, 2 * everyMs, 3 * everyMs]) scheduler.passed(timeMs);
+  return scheduler;
 }
 
 test("a call that is due is made at once where nobody reads yet", () => {
@@ -13,36 +13,36 @@ test("a call that is due is made at once where nobody reads yet", () => {
 });
 
 test("a call that would run into the next pass waits until it is over", () => {
-  const rota = passing(1_000);
-  expect(rota.waitMs(3_500, 0, 21)).toBe(0);
-  expect(rota.waitMs(3_985, 0, 21)).toBe(16);
-  expect(rota.waitMs(3_100, 3_990, 21)).toBe(901);
+  const scheduler = passing(1_000);
+  expect(scheduler.waitMs(3_500, 0, 21)).toBe(0);
+  expect(scheduler.waitMs(3_985, 0, 21)).toBe(16);
+  expect(scheduler.waitMs(3_100, 3_990, 21)).toBe(901);
 });
 
 test("between passes that follow closely there is room for one call", () => {
-  const rota = passing(100);
-  expect(rota.waitMs(310, 0, 4)).toBe(0);
-  rota.called(314);
-  expect(rota.waitMs(315, 0, 4)).toBe(86);
-  expect(rota.waitMs(402, 0, 4)).toBe(5);
-  rota.passed(403);
-  expect(rota.waitMs(404, 0, 4)).toBe(0);
+  const scheduler = passing(100);
+  expect(scheduler.waitMs(310, 0, 4)).toBe(0);
+  scheduler.called(314);
+  expect(scheduler.waitMs(315, 0, 4)).toBe(86);
+  expect(scheduler.waitMs(402, 0, 4)).toBe(5);
+  scheduler.passed(403);
+  expect(scheduler.waitMs(404, 0, 4)).toBe(0);
 });
 
 test("between passes far apart calls follow each other with a rest", () => {
-  const rota = passing(1_000);
-  rota.called(3_100);
-  expect(rota.waitMs(3_101, 0, 21)).toBe(49);
+  const scheduler = passing(1_000);
+  scheduler.called(3_100);
+  expect(scheduler.waitMs(3_101, 0, 21)).toBe(49);
 });
 
 test("a call longer than the gap is made right after a pass, not put off for ever", () => {
-  const rota = passing(10);
-  expect(rota.waitMs(31, 0, 21)).toBe(0);
+  const scheduler = passing(10);
+  expect(scheduler.waitMs(31, 0, 21)).toBe(0);
 });
 
 test("one late pass does not change the rhythm, and a reader that has gone holds nothing up", () => {
-  const rota = passing(100);
-  rota.passed(1_000);
-  expect(rota.waitMs(1_095, 0, 21)).toBe(6);
-  expect(rota.waitMs(5_000, 0, 21)).toBe(0);
+  const scheduler = passing(100);
+  scheduler.passed(1_000);
+  expect(scheduler.waitMs(1_095, 0, 21)).toBe(6);
+  expect(scheduler.waitMs(5_000, 0, 21)).toBe(0);
 });

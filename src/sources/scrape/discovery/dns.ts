@@ -29,7 +29,7 @@ export function dnsDiscovery(config: DnsDiscovery, log: Log, options: DnsOptions
     } catch (thrown) {
       log.warn("a name could not be looked up; its last targets stay", {
         name,
-        trouble: formatError(thrown),
+        error: formatError(thrown),
       });
       return false;
     }
@@ -56,7 +56,7 @@ async function lookUp(
   config: DnsDiscovery,
   search: SearchList,
 ): Promise<readonly TargetLabels[]> {
-  let trouble: Error | undefined;
+  let problem: Error | undefined;
   for (const candidate of search.candidates(name)) {
     try {
       return await records(resolver, candidate, config);
@@ -65,10 +65,10 @@ async function lookUp(
       // The name is there and has no such record: that is an answer.
       if (code === "ENODATA") return [];
       if (code !== "ENOTFOUND")
-        trouble = thrown instanceof Error ? thrown : new Error(String(thrown));
+        problem = thrown instanceof Error ? thrown : new Error(String(thrown));
     }
   }
-  if (trouble !== undefined) throw trouble;
+  if (problem !== undefined) throw problem;
   return [];
 }
 

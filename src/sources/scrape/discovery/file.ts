@@ -71,7 +71,7 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
       } catch (thrown) {
         log.debug("a folder cannot be watched; it is read at the refresh interval", {
           folder,
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       }
     }
@@ -104,7 +104,7 @@ async function readOne(
     if (systemCode(thrown) === "ENOENT") return undefined;
     log.warn("a file of targets cannot be used; its last good targets stay", {
       file,
-      trouble: formatError(thrown),
+      error: formatError(thrown),
     });
     return before;
   }

@@ -28,7 +28,7 @@ export function httpDiscovery(config: HttpDiscovery, log: Log, version: string):
       if (!signal.aborted)
         log.warn("targets could not be listed; the last ones stay", {
           url: place,
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       return undefined;
     }

@@ -97,7 +97,7 @@ export class ScrapeLoop {
       try {
         await this.#scrape(timeMs);
       } catch (thrown) {
-        log.error("a scrape could not be kept", { url, trouble: formatError(thrown) });
+        log.error("a scrape could not be kept", { url, error: formatError(thrown) });
       }
     }
     if (this.stoppedMs !== undefined) return;
@@ -111,10 +111,10 @@ export class ScrapeLoop {
     const startMs = performance.now();
     const { config, refused } = this.#settings();
     let page: FetchedPage | undefined;
-    let trouble: unknown = refused;
+    let problem: unknown = refused;
     if (refused === undefined)
       page = await this.#fetch().catch((thrown: unknown) => {
-        trouble = thrown;
+        problem = thrown;
         return undefined;
       });
     if (this.#closing.signal.aborted) return;
@@ -125,12 +125,12 @@ export class ScrapeLoop {
       nowMs(),
       config,
     );
-    trouble ??= outcome.error;
+    problem ??= outcome.error;
     const durationSeconds = (performance.now() - startMs) / 1_000;
-    const error = trouble === undefined ? "" : formatError(trouble);
-    this.#report(timeMs, durationSeconds, trouble === undefined, outcome, bodyBytes(page, trouble));
+    const error = problem === undefined ? "" : formatError(problem);
+    this.#report(timeMs, durationSeconds, problem === undefined, outcome, bodyBytes(page, problem));
     target.last = {
-      health: trouble === undefined ? "up" : "down",
+      health: problem === undefined ? "up" : "down",
       error,
       timeMs,
       durationSeconds,
@@ -193,5 +193,5 @@ export class ScrapeLoop {
 }
 
 /** -1 says that it was too large to know. */
-const bodyBytes = (page: FetchedPage | undefined, trouble: unknown): number =>
-  trouble instanceof BodyTooLargeError ? -1 : (page?.body.length ?? 0);
+const bodyBytes = (page: FetchedPage | undefined, problem: unknown): number =>
+  problem instanceof BodyTooLargeError ? -1 : (page?.body.length ?? 0);

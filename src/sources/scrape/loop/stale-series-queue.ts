@@ -48,7 +48,7 @@ export class StaleSeriesQueue {
       await this.#around.write(loop.book.endings(ended, staleMs)).catch((thrown: unknown) =>
         this.#around.log.warn("the end of a target's series could not be kept", {
           url: loop.target.url,
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         }),
       );
     }

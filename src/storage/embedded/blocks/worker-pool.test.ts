@@ -16,11 +16,11 @@ test("a job that is done is not held in memory until the next: it carries a whol
     `import { parentPort } from "node:worker_threads";
      parentPort.on("message", () => parentPort.postMessage({ done: {} }));`,
   );
-  const workshop = openBlockWorkerPool(file);
-  onTestFinished(() => workshop.close());
+  const workers = openBlockWorkerPool(file);
+  onTestFinished(() => workers.close());
   const runOne = async (): Promise<WeakRef<BlockJob>> => {
     const job = { order: { head: new Uint8Array(1_000) } } as unknown as BlockJob;
-    await workshop.run(job);
+    await workers.run(job);
     return new WeakRef(job);
   };
   const done = await runOne();

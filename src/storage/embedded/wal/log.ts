@@ -107,7 +107,7 @@ export class WriteAheadLog {
       this.#rotate(0);
     } catch (thrown) {
       // On a full disk the first append makes the segment, when there is room again.
-      if (this.#trouble(thrown).kind !== "full") throw thrown;
+      if (this.#problem(thrown).kind !== "full") throw thrown;
     }
   }
 
@@ -145,7 +145,7 @@ export class WriteAheadLog {
       for (let done = 0; done < length;)
         done += writeSync(this.#fd, bytes, done, length - done, this.#used + done);
     } catch (thrown) {
-      throw this.#trouble(thrown);
+      throw this.#problem(thrown);
     }
     this.#sequence = (this.#sequence + records) >>> 0;
     this.#samples += samples;
@@ -167,7 +167,7 @@ export class WriteAheadLog {
     try {
       this.#rotate(0);
     } catch (thrown) {
-      throw this.#trouble(thrown);
+      throw this.#problem(thrown);
     }
     this.#bytesSinceCut = 0;
     this.#starts.set(this.#segment, { sequence: this.#sequence, samples: this.#samples });
@@ -190,7 +190,7 @@ export class WriteAheadLog {
     const position = { sequence: this.#sequence, samples: this.#samples };
     this.#syncing = (async () => {
       await new Promise<void>((resolve, reject) => {
-        fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
+        fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#problem(error))));
       });
       if (isNew) await this.#syncName();
       if (this.#marksOnSync) this.#mark.write(position);
@@ -258,7 +258,7 @@ export class WriteAheadLog {
       await before?.catch(() => undefined);
       try {
         await new Promise<void>((resolve, reject) => {
-          fdatasync(oldFd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
+          fdatasync(oldFd, (error) => (error === null ? resolve() : reject(this.#problem(error))));
         });
         await this.#syncName();
       } finally {
@@ -269,7 +269,7 @@ export class WriteAheadLog {
     });
     // Nobody may be waiting for it: the next sync reports the failure.
     finished.catch((thrown: unknown) => {
-      this.#syncFailure = this.#trouble(thrown);
+      this.#syncFailure = this.#problem(thrown);
     });
     this.#syncing = finished;
   }
@@ -312,7 +312,7 @@ export class WriteAheadLog {
     }
   }
 
-  #trouble(thrown: unknown): StoreError {
+  #problem(thrown: unknown): StoreError {
     if (thrown instanceof StoreError) return thrown;
     const code = systemCode(thrown);
     if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG")

@@ -19,7 +19,7 @@ const pasts = [
 
 export function BacktestPanel({ rule, group }: { rule: string; group: string }) {
   const [result, setResult] = useState<Backtest | undefined>(undefined);
-  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setTrouble] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const late = useLate(busy);
   const run = async (ms: number): Promise<void> => {
@@ -59,9 +59,9 @@ export function BacktestPanel({ rule, group }: { rule: string; group: string }) 
         ))}
         {late && <span class="unit">walking through the past…</span>}
       </p>
-      {trouble !== undefined && (
+      {problem !== undefined && (
         <p class="bad" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
       {result !== undefined && <Outcome result={result} />}

@@ -68,7 +68,7 @@ function Form({
   const [ms, setMs] = useState<number>(lengths[1].ms);
   const [comment, setComment] = useState("");
   const [by, setBy] = useState(readStoredText("gpulse.name") ?? "");
-  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setTrouble] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const id = useId();
   const change = (at: number, next: Partial<MatcherInput>): void =>
@@ -185,9 +185,9 @@ function Form({
           onInput={(event) => setBy(event.currentTarget.value)}
         />
       </div>
-      {trouble !== undefined && (
+      {problem !== undefined && (
         <p class="bad" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
       <div class="row">

@@ -45,10 +45,10 @@ export function useStatistics(wanted: boolean): void {
         ];
       }),
     );
-    const told = (columns: FleetStatistics, trouble: string | undefined): void => {
+    const told = (columns: FleetStatistics, problem: string | undefined): void => {
       if (abort.signal.aborted) return;
       statistics.value = columns;
-      statisticsError.value = trouble;
+      statisticsError.value = problem;
     };
     Promise.all(asked).then(
       (columns) => told(new Map(columns), undefined),

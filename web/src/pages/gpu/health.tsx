@@ -26,15 +26,15 @@ export function Health({ gpu }: { gpu: Gpu }) {
     anomalies: anomalies ?? [],
     nowMs: hubNowMs.value,
   });
-  const troubles = findings.filter(({ level }) => level !== "note");
+  const problems = findings.filter(({ level }) => level !== "note");
   const notes = findings.filter(({ level }) => level === "note");
   const read = gpu.row.ageMs.fast;
   return (
     <section class="health" aria-label="Health">
-      {troubles.map((finding) => (
+      {problems.map((finding) => (
         <One key={`${finding.from} ${finding.title}`} finding={finding} />
       ))}
-      {troubles.length === 0 && (
+      {problems.length === 0 && (
         <Banner level="good" title="Nothing is wrong.">
           {alerts === undefined ? "Alerts are being asked for" : "No warning and no anomaly"}
           {read === undefined ? "." : `; read ${age(read + feedDelayMs.value)} ago.`}
@@ -48,7 +48,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
           ))}
         </Banner>
       )}
-      {troubles.length > 0 &&
+      {problems.length > 0 &&
         notes.map((finding) => <One key={`${finding.from} ${finding.title}`} finding={finding} />)}
     </section>
   );

@@ -13,7 +13,7 @@ export function Timelines({ who }: { who: string }) {
     named(`max(${most(`gpu_asleep{${who}}`)})`, "asleep"),
     named(`1 - min(min_over_time(gpu_up{${who}}[$step]) or gpu_up{${who}})`, "lost"),
   ].join(" or ");
-  const troubles = [
+  const problems = [
     named(`max by (reason) (${most(`gpu_throttle_active{${who}}`)})`, "throttle"),
     named(`max by (alertname,severity) (${most(`ALERTS{${who},alertstate="firing"}`)})`, "alert"),
     named(`max by (kind) (${most(`gpu_anomaly_active{${who}}`)})`, "anomaly"),
@@ -29,7 +29,7 @@ export function Timelines({ who }: { who: string }) {
       />
       <QueryTimeline
         title="Slowed down, alerts, anomalies"
-        query={troubles}
+        query={problems}
         row={problemRow}
         onlyOn
         empty="It was not slowed down, no alert fired and nothing departed from its past."

@@ -9,7 +9,7 @@ export function AddMachine() {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
   const [made, setMade] = useState<CreatedToken | undefined>(undefined);
-  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setTrouble] = useState<string | undefined>(undefined);
   const make = async (): Promise<void> => {
     setTrouble(undefined);
     try {
@@ -58,9 +58,9 @@ export function AddMachine() {
           Close
         </button>
       </form>
-      {trouble !== undefined && (
+      {problem !== undefined && (
         <p class="bad" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
       {made !== undefined && (

@@ -241,11 +241,11 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
   {
     key: "trouble",
     label: "Last trouble",
-    cell: ({ trouble }) =>
-      trouble === null ? null : (
+    cell: ({ trouble: problem }) =>
+      problem === null ? null : (
         <>
-          {trouble.text}
-          <span class="unit"> {age(hubTimeMs() - Date.parse(trouble.at))} ago</span>
+          {problem.text}
+          <span class="unit"> {age(hubTimeMs() - Date.parse(problem.at))} ago</span>
         </>
       ),
   },

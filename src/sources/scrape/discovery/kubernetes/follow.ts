@@ -54,7 +54,7 @@ export async function follow(options: FollowOptions): Promise<void> {
         failures++;
         log.warn("the cluster cannot be followed; what was known stays", {
           url: options.url,
-          trouble: formatError(thrown),
+          error: formatError(thrown),
         });
       }
       const backoffMs = Math.min(maxBackoffMs, 500 * 2 ** Math.min(failures, 10));

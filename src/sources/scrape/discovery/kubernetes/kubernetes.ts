@@ -60,7 +60,7 @@ export function kubernetesDiscovery(
       client = new HttpClient(connection.http, maxSockets);
       followAll(client, connection, emit);
     } catch (thrown) {
-      options.log.warn("the cluster cannot be reached", { trouble: formatError(thrown) });
+      options.log.warn("the cluster cannot be reached", { error: formatError(thrown) });
       if (closing.signal.aborted) return;
       emit([]);
       timer = setTimeout(() => void start(emit), retryMs);
