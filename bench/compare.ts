@@ -1,7 +1,7 @@
 /** How often the comparison is wrong, and what it can see: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same. */
 import { differenceOf } from "../src/runs/compare/difference.ts";
 import { type Figures, figuresOf } from "../src/runs/compare/figures.ts";
-import { normal, repeatsOf, type Truth } from "../src/runs/compare/fixture.ts";
+import { normal, repeatsOf, type Truth } from "../test/fixtures/runs/compare.ts";
 import { metrics } from "../src/runs/compare/metrics.ts";
 import { seeded } from "../src/runs/compare/random.ts";
 import { differenceOfRanges, windowsOf } from "../src/runs/compare/windows.ts";

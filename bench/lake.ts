@@ -14,7 +14,7 @@ import type { Device } from "../src/model/device.ts";
 import { type Frame, FrameWriter } from "../src/model/frame.ts";
 import { labelSet } from "../src/model/labels.ts";
 import { LayoutBuilder } from "../src/model/layout.ts";
-import { loadRecording } from "../src/sources/sim/compare/load.ts";
+import { loadRecording } from "./sim-compare/load.ts";
 import { openSources } from "../src/sources/open.ts";
 
 interface Data {

@@ -1,7 +1,7 @@
 /** Prints how far the simulated card is from a recorded one: `npm run sim:compare -- DIR [MODEL]`, DIR with phases.json and a trace. */
-import { compare } from "../src/sources/sim/compare/compare.ts";
-import { loadRecording } from "../src/sources/sim/compare/load.ts";
-import { comparisonTable, violations } from "../src/sources/sim/compare/table.ts";
+import { compare } from "./sim-compare/compare.ts";
+import { loadRecording } from "./sim-compare/load.ts";
+import { comparisonTable, violations } from "./sim-compare/table.ts";
 import { findModel, models } from "../src/sources/sim/models/index.ts";
 import { makeSimCard } from "../src/sources/sim/physics/card.ts";
 

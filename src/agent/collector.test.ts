@@ -4,7 +4,7 @@ import { gpu } from "../model/catalogue/index.ts";
 import { type Device, deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
-import { FakeClock } from "../base/fake-clock.ts";
+import { FakeClock } from "../../test/fixtures/fake-clock.ts";
 import type { PolledSource } from "../sources/source.ts";
 import { Collector } from "./collector.ts";
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
-import { FakeClock } from "../base/fake-clock.ts";
+import { FakeClock } from "../../test/fixtures/fake-clock.ts";
 import { FaultSource } from "../sources/fault/source.ts";
 import { Collector } from "./collector.ts";
 

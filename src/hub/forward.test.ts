@@ -9,7 +9,7 @@ import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Sink } from "../pipeline/sink.ts";
-import { batchOf, samplesOf } from "../formats/samples/text-fixture.ts";
+import { batchOf, samplesOf } from "../../test/fixtures/formats/samples-text.ts";
 import { ForwardingHistory } from "./forward.ts";
 import { openStorage, type Storage } from "./storage.ts";
 

@@ -7,7 +7,7 @@ import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { buildHub, createHub, type Hub, type HubOptions } from "./hub.ts";
-import { delivery, first } from "../view/live/fixture.ts";
+import { delivery, first } from "../../test/fixtures/view/live.ts";
 import type { WireFleet, LiveFrame } from "../view/live/protocol.ts";
 
 let webDir = "";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FolderFiles } from "../net/objects/folder.ts";
 import { type FileStore, FileStoreError } from "../net/objects/store.ts";
-import { batchOf } from "../formats/samples/text-fixture.ts";
+import { batchOf } from "../../test/fixtures/formats/samples-text.ts";
 import { createLog } from "../base/log.ts";
 import { gpu, gpuz, host, type MetricEntry } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";

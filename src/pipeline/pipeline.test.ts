@@ -7,7 +7,7 @@ import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { PolledSource, StreamingSource } from "../sources/source.ts";
-import { FakeClock } from "../base/fake-clock.ts";
+import { FakeClock } from "../../test/fixtures/fake-clock.ts";
 import { sourceHealth } from "./health.ts";
 import { Pipeline } from "./pipeline.ts";
 import { SelfFrames } from "./self.ts";

@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type LogFields, silentLog } from "../base/log.ts";
-import { FakeClock } from "../base/fake-clock.ts";
+import { FakeClock } from "../../test/fixtures/fake-clock.ts";
 import { type SendResult, type ShipOptions, Shipper } from "./ship.ts";
 import { openSpool } from "./spool/open.ts";
 import type { SpoolRecord } from "./spool/segment.ts";

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
-import { batchOf } from "../formats/samples/text-fixture.ts";
+import { batchOf } from "../../test/fixtures/formats/samples-text.ts";
 import { compressSnappy } from "../formats/snappy/compress.ts";
 import { silentLog } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pictureOf } from "./fixture.ts";
+import { pictureOf } from "../../test/fixtures/top/top.ts";
 import { onceCsv } from "./once.ts";
 
 test("a name that a spreadsheet would run is a text, and numbers stay numbers", () => {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { unzipSync, zipSync } from "fflate";
 import { packRun } from "../../src/runs/file/file.ts";
-import { fixtureRun } from "../../src/runs/fixture.ts";
+import { fixtureRun } from "../fixtures/runs/runs.ts";
 
 const megabytes = 40;
 

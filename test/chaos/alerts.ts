@@ -14,7 +14,7 @@ import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { startWebhook } from "../../engines/webhook.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import { type MailServer, startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { type MailServer, startMailServer } from "../fixtures/alerting/channels-email.ts";
 import { clockIn } from "./clock.ts";
 import type { Chaos } from "./counts.ts";
 import { backToLevel, levelOf } from "./level.ts";

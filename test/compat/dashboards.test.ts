@@ -5,17 +5,10 @@ import { beforeAll, expect, test } from "vitest";
 import { runProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { Collector } from "../../src/agent/collector.ts";
-import {
-  everything,
-  h200,
-  inputOf,
-  mi250,
-  mi300,
-  radeon,
-} from "../../src/formats/compat/fixture.ts";
+import { everything, h200, inputOf, mi250, mi300, radeon } from "../fixtures/formats/compat.ts";
 import { type CompatName, compatNames, compatTables } from "../../src/formats/compat/tables.ts";
 import { silentLog } from "../../src/base/log.ts";
-import { FakeClock } from "../../src/base/fake-clock.ts";
+import { FakeClock } from "../fixtures/fake-clock.ts";
 import { type OpenSource, openSources } from "../../src/sources/open.ts";
 import type { Device } from "../../src/model/device.ts";
 import { queries } from "./dashboards.ts";

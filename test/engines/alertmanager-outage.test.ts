@@ -12,7 +12,7 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { type RunningWebhook, startWebhook } from "../../engines/webhook.ts";
-import { type MailServer, startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { type MailServer, startMailServer } from "../fixtures/alerting/channels-email.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -7,7 +7,7 @@ import { startHdfs } from "../../engines/hdfs.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { findSpark } from "../../engines/spark.ts";
 import type { AnalysisResult } from "../../src/lake/analyses/analysis.ts";
-import { eventfulRows, writeLake } from "../../src/lake/analyses/fixture.ts";
+import { eventfulRows, writeLake } from "../fixtures/lake/analyses.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { runAnalyses, type RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";

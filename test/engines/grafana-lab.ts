@@ -21,7 +21,7 @@ import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
-import { machineTree, writeTree } from "../../src/sources/host/fixture.ts";
+import { machineTree, writeTree } from "../fixtures/sources/host.ts";
 import { serveVllmPage } from "./vllm-page.ts";
 
 export interface GrafanaLab {

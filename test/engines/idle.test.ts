@@ -9,8 +9,8 @@ import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { ensureBuild, repository, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import { startFakeService } from "../../src/alerting/channels/fixture.ts";
+import { startMailServer } from "../fixtures/alerting/channels-email.ts";
+import { startFakeService } from "../fixtures/alerting/channels.ts";
 import type { Payload } from "../../src/alerting/channels/payload.ts";
 import { firstIdle, idleAlerts, openIdleLab } from "./idle-lab.ts";
 

@@ -12,7 +12,7 @@ import { type FinishedProcess, runProcess, startProcess } from "../../engines/pr
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { gpuzBytes, headerLine, rowLine } from "../../src/formats/gpuz/fixture.ts";
+import { gpuzBytes, headerLine, rowLine } from "../fixtures/formats/gpuz.ts";
 import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { parseStoreAddress } from "../../src/storage/remote/address.ts";
 import { openRemoteHistory } from "../../src/storage/remote/remote.ts";

@@ -2,12 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import * as v from "valibot";
-import {
-  geforceCells,
-  geforceColumns,
-  headerLine,
-  rowLine,
-} from "../../src/formats/gpuz/fixture.ts";
+import { geforceCells, geforceColumns, headerLine, rowLine } from "../fixtures/formats/gpuz.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { Pipe } from "../../src/pipeline/stream/pipe.ts";
 import { createProcessing, streamSchema } from "../../src/pipeline/tags/options.ts";

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test, type TestContext } from "vitest";
 import { type RunningHdfs, startHdfs } from "../../engines/hdfs.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { type RunningS3, startS3 } from "../../engines/s3.ts";
-import { fileStoreConformance } from "../../src/net/objects/conformance.ts";
+import { fileStoreConformance } from "../fixtures/net/object-store-suite.ts";
 import { FolderFiles } from "../../src/net/objects/folder.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
 import type { FileStore } from "../../src/net/objects/store.ts";

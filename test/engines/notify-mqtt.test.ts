@@ -9,7 +9,7 @@ import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import { freePort } from "../../engines/ports.ts";
 import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
-import { openEntries, sendBy } from "../../src/alerting/channels/fixture.ts";
+import { openEntries, sendBy } from "../fixtures/alerting/channels.ts";
 
 const password = "hunter2-mqtt";
 const authority = makeAuthority("test CA");

@@ -12,8 +12,8 @@ import { parseRouting } from "../../src/alerting/route/config.ts";
 import { Router } from "../../src/alerting/route/router.ts";
 import { openAlertState } from "../../src/alerting/state.ts";
 import { silentLog } from "../../src/base/log.ts";
-import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
-import { startFakeService } from "../../src/alerting/channels/fixture.ts";
+import { startMailServer } from "../fixtures/alerting/channels-email.ts";
+import { startFakeService } from "../fixtures/alerting/channels.ts";
 import { openReceivers } from "../../src/alerting/channels/open.ts";
 import { systemClock } from "../../src/base/clock.ts";
 

@@ -7,7 +7,7 @@ import { startKafka } from "../../engines/kafka.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
-import { gpuzLog } from "../../src/cli/pipe/fixture.ts";
+import { gpuzLog } from "../fixtures/cli/pipe.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { openSources } from "../../src/sources/open.ts";
 import type { StreamingSource } from "../../src/sources/source.ts";

@@ -14,10 +14,7 @@ import {
   startVictoriaMetrics,
 } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import {
-  type ApiServer,
-  startApiServer,
-} from "../../src/sources/scrape/discovery/kubernetes/fixture.ts";
+import { type ApiServer, startApiServer } from "../fixtures/sources/scrape-discovery-kubernetes.ts";
 import { clusterObjects } from "./scrape-cluster.ts";
 import { differenceOf, type TargetLists } from "./scrape-pair.ts";
 

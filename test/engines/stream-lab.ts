@@ -8,12 +8,7 @@ import { freePort } from "../../engines/ports.ts";
 import { type RunningProcess, startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
-import {
-  geforceCells,
-  geforceColumns,
-  headerLine,
-  rowLine,
-} from "../../src/formats/gpuz/fixture.ts";
+import { geforceCells, geforceColumns, headerLine, rowLine } from "../fixtures/formats/gpuz.ts";
 import { closeQuietly, loadClient } from "../../src/net/kafka/client.ts";
 import { openFile } from "../../src/lake/decode.ts";
 import { listLake } from "../../src/lake/files.ts";

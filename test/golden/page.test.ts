@@ -4,7 +4,7 @@ import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { Collector } from "../../src/agent/collector.ts";
 import { silentLog } from "../../src/base/log.ts";
-import { FakeClock } from "../../src/base/fake-clock.ts";
+import { FakeClock } from "../fixtures/fake-clock.ts";
 import { openSources } from "../../src/sources/open.ts";
 
 const startMs = Date.parse("2026-01-01T00:00:00Z");

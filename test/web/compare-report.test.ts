@@ -2,7 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTool } from "../../engines/tools.ts";
 import { compare } from "../../src/runs/compare/compare.ts";
-import { repeatsOf } from "../../src/runs/compare/fixture.ts";
+import { repeatsOf } from "../fixtures/runs/compare.ts";
 import { seeded } from "../../src/runs/compare/random.ts";
 import { htmlOf } from "../../src/runs/compare/report/html.ts";
 import { openBrowser } from "./browser.ts";

@@ -5,7 +5,7 @@ import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { packRun } from "../../src/runs/file/file.ts";
-import { fixtureRun } from "../../src/runs/fixture.ts";
+import { fixtureRun } from "../fixtures/runs/runs.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
 import { look, schemes, widths } from "./widths.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { accepted, refused } from "../../../test/compat/alertmanager-rules.ts";
 import { formatError } from "../../base/error.ts";
-import { openEntries } from "./fixture.ts";
+import { openEntries } from "../../../test/fixtures/alerting/channels.ts";
 
 const refusedRows = refused.map(
   ([entries, says, global = "{}"]) => [entries, global, says] as const,

@@ -9,7 +9,7 @@ import {
   sendBy,
   startFakeService,
   twoAlerts,
-} from "./fixture.ts";
+} from "../../../test/fixtures/alerting/channels.ts";
 import { formOf } from "./form.ts";
 import { channels } from "./list.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NotifyError } from "../route/notification.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { RateLimit } from "./rate.ts";
 
 const never = new AbortController().signal;

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { parseRouting } from "../route/config.ts";
 import { silentLog } from "../../base/log.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { type Environment, expandAddress, expandSecret } from "./environment.ts";
-import { openEntries, startMs } from "./fixture.ts";
+import { openEntries, startMs } from "../../../test/fixtures/alerting/channels.ts";
 import { checkReceivers, openReceivers } from "./open.ts";
 
 const folder = fileURLToPath(new URL("./testdata/config", import.meta.url));

@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseRouting } from "../route/config.ts";
 import { silentLog } from "../../base/log.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
-import { type FakeService, sendBy, startFakeService, startMs, twoAlerts } from "./fixture.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
+import {
+  type FakeService,
+  sendBy,
+  startFakeService,
+  startMs,
+  twoAlerts,
+} from "../../../test/fixtures/alerting/channels.ts";
 import { openReceivers } from "./open.ts";
 
 let service: FakeService;

@@ -6,9 +6,17 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../engines/certificates.ts";
 import { parseRouting } from "../route/config.ts";
 import { createLog } from "../../base/log.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
-import { type MailServer, startMailServer } from "./email/fixture.ts";
-import { type FakeService, startFakeService, startMs, twoAlerts } from "./fixture.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
+import {
+  type MailServer,
+  startMailServer,
+} from "../../../test/fixtures/alerting/channels-email.ts";
+import {
+  type FakeService,
+  startFakeService,
+  startMs,
+  twoAlerts,
+} from "../../../test/fixtures/alerting/channels.ts";
 import { openReceivers } from "./open.ts";
 import { redactConfig } from "./redact.ts";
 import { testReceiver } from "./test-receiver.ts";

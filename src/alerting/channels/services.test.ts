@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../engines/certificates.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import {
   alertOf,
   type FakeService,
@@ -18,7 +18,7 @@ import {
   startFakeService,
   startMs,
   twoAlerts,
-} from "./fixture.ts";
+} from "../../../test/fixtures/alerting/channels.ts";
 
 let service: FakeService;
 beforeEach(async () => {

@@ -10,7 +10,7 @@ import {
   startMs,
   startFakeService,
   twoAlerts,
-} from "./fixture.ts";
+} from "../../../test/fixtures/alerting/channels.ts";
 import { messageOf } from "./message.ts";
 import { NotificationTemplates } from "./templates.ts";
 

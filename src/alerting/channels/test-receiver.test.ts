@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock } from "../../base/fake-clock.ts";
-import { type FakeService, openEntries, startFakeService, startMs } from "./fixture.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
+import {
+  type FakeService,
+  openEntries,
+  startFakeService,
+  startMs,
+} from "../../../test/fixtures/alerting/channels.ts";
 import { testReceiver } from "./test-receiver.ts";
 
 let service: FakeService;

@@ -1,7 +1,7 @@
 /** The default rules over simulated hours: silent where nothing is wrong, and telling the right thing where something is. */
 import { expect, test } from "vitest";
 import { packGroups } from "./pack.ts";
-import { type FiredAlert, simulate } from "./simulate.ts";
+import { type FiredAlert, simulate } from "../../../test/fixtures/alerting/simulate.ts";
 
 const groups = await packGroups();
 const problems = (fired: readonly FiredAlert[]): string[] =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { openAlertState } from "../state.ts";
 import { parseRouting } from "./config.ts";
 import { type Integration, type Notification, NotifyError } from "./notification.ts";

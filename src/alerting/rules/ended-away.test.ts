@@ -5,7 +5,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { type AlertFiles, openAlertState } from "../state.ts";
 import { readMetric } from "../unit-tests/metric.ts";
-import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
+import {
+  alertsOf,
+  minute,
+  RuleTestHarness,
+  startMs,
+} from "../../../test/fixtures/alerting/rules.ts";
 
 let dir: string;
 let state: AlertFiles;

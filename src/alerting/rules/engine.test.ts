@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readMetric } from "../unit-tests/metric.ts";
-import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
+import {
+  alertsOf,
+  minute,
+  RuleTestHarness,
+  startMs,
+} from "../../../test/fixtures/alerting/rules.ts";
 
 let bench: RuleTestHarness;
 beforeEach(() => {

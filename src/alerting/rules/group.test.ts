@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { RuleTestHarness } from "./fixture.ts";
+import { RuleTestHarness } from "../../../test/fixtures/alerting/rules.ts";
 
 let bench: RuleTestHarness;
 beforeEach(() => {

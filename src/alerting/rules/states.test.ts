@@ -1,5 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { alertsOf, minute, RuleTestHarness, startMs } from "./fixture.ts";
+import {
+  alertsOf,
+  minute,
+  RuleTestHarness,
+  startMs,
+} from "../../../test/fixtures/alerting/rules.ts";
 import type { RuleGroupRunner } from "./group.ts";
 
 let bench: RuleTestHarness;

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CommandIo } from "../command/io.ts";
-import { type AlertApiFixture, openAlertApiFixture } from "../../hub/alerts/fixture.ts";
+import { type AlertApiFixture, openAlertApiFixture } from "../../../test/fixtures/hub/alerts.ts";
 import { addSilence, expireSilences, listSilences } from "../silence/run.ts";
 import { listAlerts, listHistory, testAlert } from "./run.ts";
 import { since } from "./show.ts";

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { parquetReadObjects } from "hyparquet";
 import { afterEach, expect, test } from "vitest";
-import { eventfulRows, writeLake } from "../../lake/analyses/fixture.ts";
+import { eventfulRows, writeLake } from "../../../test/fixtures/lake/analyses.ts";
 import { buildProgram } from "../program.ts";
 
 const dirs: string[] = [];

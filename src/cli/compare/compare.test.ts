@@ -10,7 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
-import { fixtureRun, type RunFixtureOptions } from "../../runs/fixture.ts";
+import { fixtureRun, type RunFixtureOptions } from "../../../test/fixtures/runs/runs.ts";
 import { buildProgram } from "../program.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-compare-"));

@@ -4,7 +4,7 @@ import path from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import type { CommandIo } from "../command/io.ts";
-import { gpuzBytes, headerLine, rowLine } from "../../formats/gpuz/fixture.ts";
+import { gpuzBytes, headerLine, rowLine } from "../../../test/fixtures/formats/gpuz.ts";
 import { openStorage } from "../../hub/storage.ts";
 import { silentLog } from "../../base/log.ts";
 import { renderQueryCsv } from "../query/show.ts";

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { formatError } from "../../base/error.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
-import { startReceiver } from "../../sinks/fixture.ts";
-import { gpuzLog, testIo } from "./fixture.ts";
+import { startReceiver } from "../../../test/fixtures/sinks/sinks.ts";
+import { gpuzLog, testIo } from "../../../test/fixtures/cli/pipe.ts";
 import { type PipeFlags, runPipe } from "./run.ts";
 
 let folder = "";

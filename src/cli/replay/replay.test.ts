@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { gpuzLog, testIo } from "../pipe/fixture.ts";
+import { gpuzLog, testIo } from "../../../test/fixtures/cli/pipe.ts";
 import { boundOf, type ReplayFlags, speedOf } from "./options.ts";
 import { runReplay } from "./run.ts";
 

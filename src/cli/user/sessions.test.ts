@@ -1,7 +1,7 @@
 /** The command line beside a running hub: who is logged in to it, and out within a moment. */
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { LoginFixture, statusOf } from "../../hub/auth/login-fixture.ts";
+import { LoginFixture, statusOf } from "../../../test/fixtures/hub/login.ts";
 import { buildProgram } from "../program.ts";
 
 let lab: LoginFixture;

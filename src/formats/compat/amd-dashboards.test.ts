@@ -7,7 +7,13 @@ import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
 import { amd } from "./amd.ts";
 import { CompatFrames } from "./compat.ts";
-import { type CompatFixtureReading, inputOf, mi250, mi300, radeon } from "./fixture.ts";
+import {
+  type CompatFixtureReading,
+  inputOf,
+  mi250,
+  mi300,
+  radeon,
+} from "../../../test/fixtures/formats/compat.ts";
 
 /** Boards whose use the dashboards take from gpu_gfx_activity: MI250X, MI210, MI250. */
 const byActivity = /^(?:102-D65208-0C|102-D67305-00|102-D65209-0C)$/;

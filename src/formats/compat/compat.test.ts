@@ -12,7 +12,7 @@ import {
   mi250,
   mi300,
   nextOf,
-} from "./fixture.ts";
+} from "../../../test/fixtures/formats/compat.ts";
 import { type CompatName, compatNames, compatTables } from "./tables.ts";
 
 const mib = 1_048_576;

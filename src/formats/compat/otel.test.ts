@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceLabels } from "../../model/device.ts";
-import { h200 } from "./fixture.ts";
+import { h200 } from "../../../test/fixtures/formats/compat.ts";
 import { otelDevice, otelRows, otelSeries } from "./otel.ts";
 
 function told(metric: MetricEntry, labels: Record<string, string> = {}) {

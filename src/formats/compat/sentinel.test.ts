@@ -5,7 +5,7 @@ import { presence } from "../../model/presence.ts";
 import { PageWriter } from "../prometheus/page.ts";
 import { CompatFrames } from "./compat.ts";
 import { dcgm } from "./dcgm.ts";
-import { h200, inputOf } from "./fixture.ts";
+import { h200, inputOf } from "../../../test/fixtures/formats/compat.ts";
 import type { CompatRow } from "./row.ts";
 
 const folder = fileURLToPath(

@@ -6,7 +6,7 @@ import type { Device } from "../../model/device.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { parsePushResponse } from "./push-response.ts";
 import { decodeDevices, encodeDevices } from "./devices.ts";
-import { devices, hello, someLayout, wireFrame } from "./fixture.ts";
+import { devices, hello, someLayout, wireFrame } from "../../../test/fixtures/formats/frames.ts";
 import { FrameDecoder, FrameEncoder } from "./frame.ts";
 import { decodeHello, encodeHello } from "./hello.ts";
 import { decodeLayout, encodeLayout, type LayoutDefinition } from "./layout.ts";

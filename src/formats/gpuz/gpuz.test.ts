@@ -13,7 +13,7 @@ import {
   radeonCells,
   radeonColumns,
   rowLine,
-} from "./fixture.ts";
+} from "../../../test/fixtures/formats/gpuz.ts";
 import { GpuzFrames } from "./frames.ts";
 import { RowParser } from "./rows.ts";
 import { vendorOfColumns, vendorOfName } from "./vendor.ts";

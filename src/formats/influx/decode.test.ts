@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzInputs, fuzzTimeoutMs, seededRandom } from "../../../test/fuzz/mutate.ts";
-import { batchLines, plainBatch } from "../samples/fixture.ts";
+import { batchLines, plainBatch } from "../../../test/fixtures/formats/samples.ts";
 import { readLabelBlock } from "../samples/labels.ts";
 import { ProtoError } from "../protobuf/reader.ts";
 import { LineDecoder, type LineOptions } from "./decode.ts";

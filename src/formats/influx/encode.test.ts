@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fuzzInputs, seededRandom } from "../../../test/fuzz/mutate.ts";
 import { labelSet } from "../../model/labels.ts";
-import { plainBatch } from "../samples/fixture.ts";
+import { plainBatch } from "../../../test/fixtures/formats/samples.ts";
 import { LineDecoder } from "./decode.ts";
 import { fieldHead, floatText, lineHead, plainForLine, quotedText } from "./encode.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import { batchLines } from "../samples/fixture.ts";
+import { batchLines } from "../../../test/fixtures/formats/samples.ts";
 import { decodePush } from "./decode.ts";
 
 const nowMs = 1_790_000_000_000;

@@ -5,7 +5,14 @@ import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
 import type { WireFleet } from "../../view/live/protocol.ts";
-import { closes, device, newFolder, openHub, SmallAgent, startMs } from "./fixture.ts";
+import {
+  closes,
+  device,
+  newFolder,
+  openHub,
+  SmallAgent,
+  startMs,
+} from "../../../test/fixtures/hub/agents.ts";
 import { UuidConflicts } from "./uuid-conflicts.ts";
 
 test("a hub that does not know a layout asks for it, and acknowledges what it then holds", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { capabilities, clockCapability } from "../../formats/frames/push-response.ts";
 import { createLog } from "../../base/log.ts";
-import { newFolder, openHub, SmallAgent, startMs } from "./fixture.ts";
+import { newFolder, openHub, SmallAgent, startMs } from "../../../test/fixtures/hub/agents.ts";
 
 const day = 86_400_000;
 const withoutClock = capabilities.filter((one) => one !== clockCapability);

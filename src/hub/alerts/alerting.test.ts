@@ -12,7 +12,7 @@ import { silentLog } from "../../base/log.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { compileRule, type RelabelRule } from "../../formats/relabel/rule.ts";
 import { addApi } from "../api/api.ts";
 import { type EmbeddedStorage, openStorage } from "../storage.ts";

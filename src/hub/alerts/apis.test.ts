@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { requiredScope } from "../auth/required-scope.ts";
 import { addAlertApis } from "./apis.ts";
-import { type AlertApiFixture, openAlertApiFixture } from "./fixture.ts";
+import { type AlertApiFixture, openAlertApiFixture } from "../../../test/fixtures/hub/alerts.ts";
 import { SinkFrames } from "./sink-frame.ts";
 
 const stops: (() => Promise<void> | void)[] = [];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { writeLake } from "../../lake/analyses/fixture.ts";
+import { writeLake } from "../../../test/fixtures/lake/analyses.ts";
 import { silentLog } from "../../base/log.ts";
 import { AnalysisQueue } from "./queue.ts";
 import { addAnalytics } from "./routes.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { simulated } from "../../lake/analyses/anomaly/fixture.ts";
+import { simulated } from "../../../test/fixtures/lake/analyses-anomaly.ts";
 import type { NewEvent } from "../events/event.ts";
 import { EmbeddedHistory } from "../../storage/embedded-history.ts";
 import { silentLog } from "../../base/log.ts";

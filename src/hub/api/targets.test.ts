@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { noDiscovery, scrapeConfig } from "../../sources/scrape/fixture.ts";
+import { noDiscovery, scrapeConfig } from "../../../test/fixtures/sources/scrape.ts";
 import { Scraper } from "../../sources/scrape/scraper.ts";
 import { addTargets } from "./targets.ts";
 

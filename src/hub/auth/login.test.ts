@@ -16,7 +16,7 @@ import {
   password,
   LoginFixture,
   statusOf,
-} from "./login-fixture.ts";
+} from "../../../test/fixtures/hub/login.ts";
 
 let lab: LoginFixture;
 beforeEach(() => {

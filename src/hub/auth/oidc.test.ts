@@ -8,7 +8,7 @@ import { freePort } from "../../../engines/ports.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { buildHub } from "../hub.ts";
-import { change, form, LoginFixture, statusOf } from "./login-fixture.ts";
+import { change, form, LoginFixture, statusOf } from "../../../test/fixtures/hub/login.ts";
 
 const back = "https://hub.example/gpus/login/oidc/callback";
 const groups: Readonly<Record<string, readonly string[]>> = {

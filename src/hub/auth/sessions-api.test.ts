@@ -5,7 +5,12 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { createHub } from "../hub.ts";
-import { sameOriginHeaders, logIn, LoginFixture, statusOf } from "./login-fixture.ts";
+import {
+  sameOriginHeaders,
+  logIn,
+  LoginFixture,
+  statusOf,
+} from "../../../test/fixtures/hub/login.ts";
 
 let lab: LoginFixture;
 beforeEach(() => {

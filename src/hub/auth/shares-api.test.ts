@@ -11,7 +11,7 @@ import {
   logIn,
   LoginFixture,
   statusOf,
-} from "./login-fixture.ts";
+} from "../../../test/fixtures/hub/login.ts";
 import { pagePath } from "./share-page.ts";
 
 let lab: LoginFixture;

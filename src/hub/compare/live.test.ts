@@ -1,7 +1,7 @@
 import { fastify } from "fastify";
 import { expect, test } from "vitest";
 import type { Comparison } from "../../runs/compare/compare.ts";
-import { normal } from "../../runs/compare/fixture.ts";
+import { normal } from "../../../test/fixtures/runs/compare.ts";
 import { seeded } from "../../runs/compare/random.ts";
 import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";

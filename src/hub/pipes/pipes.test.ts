@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
-import { pipeProgram } from "./fixture.ts";
+import { pipeProgram } from "../../../test/fixtures/hub/pipes.ts";
 import { Pipes, type PipesOptions } from "./pipes.ts";
 import type { PipeSpec } from "./spec.ts";
 

@@ -14,7 +14,7 @@ import { parseSource } from "../../sources/open.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
 import { RefusalCounts } from "../auth/own-frame.ts";
 import { buildHub } from "../hub.ts";
-import { pipeProgram } from "./fixture.ts";
+import { pipeProgram } from "../../../test/fixtures/hub/pipes.ts";
 import { Pipes } from "./pipes.ts";
 
 let folder = "";

@@ -12,7 +12,7 @@ import {
   v2Headers,
   writeV1,
   writeV2,
-} from "./fixture.ts";
+} from "../../../test/fixtures/hub/receive.ts";
 import { receiverNames } from "./receiver-counts.ts";
 
 let receivers: ReceiverFixture;

@@ -4,7 +4,11 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { anonymousClient } from "../../base/fair/client-key.ts";
 import { silentLog } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
-import { nowMs, openReceiverFixture, type ReceiverFixture } from "./fixture.ts";
+import {
+  nowMs,
+  openReceiverFixture,
+  type ReceiverFixture,
+} from "../../../test/fixtures/hub/receive.ts";
 import { Intake } from "./intake.ts";
 import { sliceLimits } from "./slices.ts";
 

@@ -4,8 +4,12 @@ import {
   otlpProtobuf,
   readOtlpResponse,
   textAttributes,
-} from "../../formats/otlp/decode/fixture.ts";
-import { nowMs, openReceiverFixture, type ReceiverFixture } from "./fixture.ts";
+} from "../../../test/fixtures/formats/otlp-decode.ts";
+import {
+  nowMs,
+  openReceiverFixture,
+  type ReceiverFixture,
+} from "../../../test/fixtures/hub/receive.ts";
 import { receiverNames } from "./receiver-counts.ts";
 
 let receivers: ReceiverFixture;

@@ -7,7 +7,7 @@ import {
   v2Headers,
   writeV1,
   writeV2,
-} from "./fixture.ts";
+} from "../../../test/fixtures/hub/receive.ts";
 
 let receivers: ReceiverFixture;
 beforeAll(async () => {

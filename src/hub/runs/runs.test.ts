@@ -5,7 +5,7 @@ import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
 import { createLog } from "../../base/log.ts";
 import { packRun } from "../../runs/file/file.ts";
-import { fixtureRun } from "../../runs/fixture.ts";
+import { fixtureRun } from "../../../test/fixtures/runs/runs.ts";
 import { requiredScope } from "../auth/required-scope.ts";
 import { addRuns } from "./routes.ts";
 import { RunStore, runLimits } from "./store.ts";

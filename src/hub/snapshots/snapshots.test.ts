@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
-import { twoH200 } from "../../runs/snapshot/fixture.ts";
+import { twoH200 } from "../../../test/fixtures/runs/snapshot.ts";
 import { takeSnapshot } from "../../runs/snapshot/take.ts";
 import { requiredScope } from "../auth/required-scope.ts";
 import { addSnapshots } from "./routes.ts";

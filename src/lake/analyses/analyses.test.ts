@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { analyseLake, type FixtureRow, objects, writeLake } from "./fixture.ts";
+import {
+  analyseLake,
+  type FixtureRow,
+  objects,
+  writeLake,
+} from "../../../test/fixtures/lake/analyses.ts";
 import type { RawParameters } from "./parameters.ts";
 
 const dirs: string[] = [];

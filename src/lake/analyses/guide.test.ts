@@ -6,7 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { analyses } from "./list.ts";
-import { writeLake } from "./fixture.ts";
+import { writeLake } from "../../../test/fixtures/lake/analyses.ts";
 
 const guide = readFileSync(
   fileURLToPath(new URL("../../../docs/guides/analytics.md", import.meta.url)),

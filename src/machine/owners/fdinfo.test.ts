@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { writeTree } from "../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { hostFileAccess } from "../sysfs/file-access.ts";
-import { traceFileAccess } from "../sysfs/trace.ts";
+import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import { DrmScan } from "./fdinfo-scan.ts";
 import { parseFdinfo } from "./fdinfo.ts";
 

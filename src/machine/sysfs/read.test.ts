@@ -15,7 +15,7 @@ import {
   resolvePath,
 } from "./read.ts";
 import { failed, unsupported } from "./read-result.ts";
-import { traceFileAccess } from "./trace.ts";
+import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 
 let folder = "";
 beforeAll(() => {

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, mkdir, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fileStoreConformance } from "./conformance.ts";
+import { fileStoreConformance } from "../../../test/fixtures/net/object-store-suite.ts";
 import { openFiles } from "./open.ts";
 
 let folder = "";

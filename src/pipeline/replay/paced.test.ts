@@ -5,7 +5,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { StreamingSource } from "../../sources/source.ts";
 import { systemClock } from "../../base/clock.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { PacedSource, type PaceOptions } from "./paced.ts";
 
 const layout = (() => {

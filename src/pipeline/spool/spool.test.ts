@@ -15,7 +15,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../base/log.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { openSpool, type SpoolOptions } from "./open.ts";
 import type { Spool } from "./spool.ts";
 

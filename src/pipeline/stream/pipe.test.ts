@@ -10,7 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Emit, PolledSource, SourceContext, StreamingSource } from "../../sources/source.ts";
 import { systemClock } from "../../base/clock.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import type { Delivery, Sink } from "../sink.ts";
 import { openSpool } from "../spool/open.ts";
 import { DeadLetters } from "./dead-letters.ts";

@@ -3,7 +3,7 @@ import { compare, type Comparison } from "./compare.ts";
 import { differenceOf } from "./difference.ts";
 import { distributionOf, weighReadings } from "./distribution.ts";
 import { figuresOf } from "./figures.ts";
-import { normal, repeatsOf, type Truth } from "./fixture.ts";
+import { normal, repeatsOf, type Truth } from "../../../test/fixtures/runs/compare.ts";
 import { compareMeans, meanInterval } from "./interval.ts";
 import { metrics } from "./metrics.ts";
 import { seeded } from "./random.ts";

@@ -1,6 +1,6 @@
 import { unzipSync, zipSync } from "fflate";
 import { expect, test } from "vitest";
-import { fixtureRun } from "../fixture.ts";
+import { fixtureRun } from "../../../test/fixtures/runs/runs.ts";
 import { packRun, unpackRun } from "./file.ts";
 
 test("a run comes out of its file as it went in", async () => {

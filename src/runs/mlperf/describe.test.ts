@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { machineAt, serverTree, twoH200, writeTree } from "../snapshot/fixture.ts";
+import { machineAt, serverTree, twoH200, writeTree } from "../../../test/fixtures/runs/snapshot.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { takeSnapshot } from "../snapshot/take.ts";
 import { describeForMlperf } from "./describe.ts";

@@ -13,7 +13,7 @@ import { systemClock } from "../../base/clock.ts";
 import type { PolledSource } from "../../sources/source.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
-import { fixtureRun } from "../fixture.ts";
+import { fixtureRun } from "../../../test/fixtures/runs/runs.ts";
 import { OwnTree, runVariable } from "./own-tree.ts";
 import { PartialRun, readPartial } from "./partial.ts";
 import { ProcessWatch } from "./processes.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { diffSnapshots } from "./diff.ts";
-import { machineAt, serverTree, twoH200, writeTree } from "./fixture.ts";
+import { machineAt, serverTree, twoH200, writeTree } from "../../../test/fixtures/runs/snapshot.ts";
 import type {
   GpuFacts,
   GpuReadings,

@@ -6,7 +6,14 @@ import { gpu } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
 import { diffSnapshots } from "./diff.ts";
-import { h200, machineAt, serverTree, type Tree, twoH200, writeTree } from "./fixture.ts";
+import {
+  h200,
+  machineAt,
+  serverTree,
+  type Tree,
+  twoH200,
+  writeTree,
+} from "../../../test/fixtures/runs/snapshot.ts";
 import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";
 import { parseSnapshot } from "./parse.ts";
 import { type SnapshotInput, takeSnapshot } from "./take.ts";

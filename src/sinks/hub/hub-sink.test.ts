@@ -10,7 +10,7 @@ import { FrameWriter } from "../../model/frame.ts";
 import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { type FakeHub, startFakeHub } from "./fixture.ts";
+import { type FakeHub, startFakeHub } from "../../../test/fixtures/sinks/hub.ts";
 import { type HubAddress, openHubSink, pushUrl } from "./open.ts";
 import type { HubSink } from "./sink.ts";
 

@@ -11,7 +11,7 @@ import {
   type ReceiverResponse,
   sinkContextIn,
   startReceiver,
-} from "../fixture.ts";
+} from "../../../test/fixtures/sinks/sinks.ts";
 import { openSink } from "../open.ts";
 import { InfluxLineWriter } from "./lines.ts";
 import type { Preset } from "./names.ts";

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLog } from "../../base/log.ts";
-import { type ReceivedRequest, type Receiver, startReceiver } from "../fixture.ts";
+import {
+  type ReceivedRequest,
+  type Receiver,
+  startReceiver,
+} from "../../../test/fixtures/sinks/sinks.ts";
 import { parseKernelLog } from "./define.ts";
 import { jsonLine } from "./json-lines.ts";
 import type { KernelLine } from "./line.ts";

@@ -4,7 +4,7 @@ import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { exportOf } from "../../formats/otlp/encode/model.ts";
 import { metadataOf } from "../../formats/samples/frame-metadata.ts";
-import { batchOf } from "../../formats/samples/text-fixture.ts";
+import { batchOf } from "../../../test/fixtures/formats/samples-text.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { HardwareNames } from "./hardware.ts";

@@ -7,10 +7,15 @@ import { partialSuccess } from "../../formats/otlp/decode/response.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
 import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
-import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
+import { batchOf, samplesOf } from "../../../test/fixtures/formats/samples-text.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import { type ReceivedRequest, type Receiver, sinkContextIn, startReceiver } from "../fixture.ts";
+import {
+  type ReceivedRequest,
+  type Receiver,
+  sinkContextIn,
+  startReceiver,
+} from "../../../test/fixtures/sinks/sinks.ts";
 import { openSink } from "../open.ts";
 
 let dir: string;

@@ -11,8 +11,13 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Sink } from "../../pipeline/sink.ts";
-import { type ReceivedRequest, type Receiver, sinkContextIn, startReceiver } from "../fixture.ts";
-import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
+import {
+  type ReceivedRequest,
+  type Receiver,
+  sinkContextIn,
+  startReceiver,
+} from "../../../test/fixtures/sinks/sinks.ts";
+import { batchOf, samplesOf } from "../../../test/fixtures/formats/samples-text.ts";
 import { openSink } from "../open.ts";
 
 let dir: string;

@@ -7,7 +7,7 @@ import { frameReadings, readAll } from "../../../test/captures/readings.ts";
 import { prefixed, temporaryFolder, writeTree } from "../../../test/captures/tree.ts";
 import { silentLog } from "../../base/log.ts";
 import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access.ts";
-import { traceFileAccess } from "../../machine/sysfs/trace.ts";
+import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import type { PolledSource } from "../source.ts";
 import { examine } from "./doctor.ts";
 import type { AmdOptions } from "./options.ts";

@@ -19,7 +19,7 @@ import {
   radeonCells,
   radeonColumns,
   rowLine,
-} from "../../formats/gpuz/fixture.ts";
+} from "../../../test/fixtures/formats/gpuz.ts";
 import { createLog } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";

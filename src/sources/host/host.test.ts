@@ -10,11 +10,16 @@ import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { traceFileAccess } from "../../machine/sysfs/trace.ts";
+import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import { lowestPid, parseCpuMax, parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
 import { worthEntering } from "./container-walk.ts";
 import { host } from "./define.ts";
-import { containerPaths, machineTree, podUid, writeTree } from "./fixture.ts";
+import {
+  containerPaths,
+  machineTree,
+  podUid,
+  writeTree,
+} from "../../../test/fixtures/sources/host.ts";
 import {
   parseDiskstats,
   parseLoad,

@@ -16,7 +16,7 @@ import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access
 import { parseUevent } from "../../machine/sysfs/drm.ts";
 import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { parseAerTotal, parseLinkSpeed } from "../../machine/sysfs/pci.ts";
-import { traceFileAccess } from "../../machine/sysfs/trace.ts";
+import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import type { PolledSource } from "../source.ts";
 import { CounterRate } from "./counter-rate.ts";
 import { examine } from "./doctor.ts";

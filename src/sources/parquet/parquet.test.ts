@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FolderFiles } from "../../net/objects/folder.ts";
-import { gpuzBytes, headerLine, rowLine } from "../../formats/gpuz/fixture.ts";
+import { gpuzBytes, headerLine, rowLine } from "../../../test/fixtures/formats/gpuz.ts";
 import { Lake } from "../../lake/lake.ts";
 import { createLog } from "../../base/log.ts";
 import { gpu, host } from "../../model/catalogue/index.ts";

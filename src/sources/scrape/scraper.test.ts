@@ -5,7 +5,12 @@ import { gzipSync } from "node:zlib";
 import { afterEach, expect, test, vi } from "vitest";
 import { type Log, silentLog } from "../../base/log.ts";
 import type { ScrapeConfig } from "./config/types.ts";
-import { batchText, noDiscovery, noLimits, scrapeConfig } from "./fixture.ts";
+import {
+  batchText,
+  noDiscovery,
+  noLimits,
+  scrapeConfig,
+} from "../../../test/fixtures/sources/scrape.ts";
 import { Scraper } from "./scraper.ts";
 
 const ends: (() => void | Promise<void>)[] = [];

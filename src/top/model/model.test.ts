@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { tasksOf } from "../feed/tasks.ts";
-import { NOW_MS, feedStateOf, deviceOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
+import {
+  NOW_MS,
+  feedStateOf,
+  deviceOf,
+  pictureOf,
+  rowOf,
+  taskOf,
+} from "../../../test/fixtures/top/top.ts";
 import { arrange, type GpuSort, type TaskSort } from "./arrange.ts";
 import { gpuOf, keyOf } from "./gpu.ts";
 import { treeLines } from "./process.ts";

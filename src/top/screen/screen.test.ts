@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Painter } from "../colour/paint.ts";
-import { NOW_MS, feedStateOf, pictureOf, taskOf, textOf } from "../fixture.ts";
+import { NOW_MS, feedStateOf, pictureOf, taskOf, textOf } from "../../../test/fixtures/top/top.ts";
 import { ascii, unicode } from "../text/glyphs.ts";
 import { textWidth } from "../text/width.ts";
 import { firstView, topPages, type View } from "../view/view.ts";

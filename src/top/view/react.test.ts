@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { deviceKey } from "../../model/device.ts";
-import { pictureOf, taskOf } from "../fixture.ts";
+import { pictureOf, taskOf } from "../../../test/fixtures/top/top.ts";
 import { drawScreen } from "../screen/screen.ts";
 import { parseInput, type TerminalEvent } from "../terminal/input.ts";
 import { unicode } from "../text/glyphs.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { collectRows, seenDevices } from "./collect.ts";
-import { delivery, first, second } from "./fixture.ts";
+import { delivery, first, second } from "../../../test/fixtures/view/live.ts";
 import { type ColumnKey, columnKeys, type FactKey } from "./protocol.ts";
 
 const rowOf = (deliveries: readonly Delivery[], uuid = first.uuid, nowMs = 10_000) => {

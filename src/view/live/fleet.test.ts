@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
-import { delivery, first, second } from "./fixture.ts";
+import { delivery, first, second } from "../../../test/fixtures/view/live.ts";
 import { LiveFleet } from "./fleet.ts";
 import { SCHEMA, columnKeys } from "./protocol.ts";
 

@@ -1,7 +1,7 @@
 // Good requests to begin with: what a well-meant client sends to each endpoint. A route that is not named gets all of them.
 
 import { packRun } from "../../../src/runs/file/file.ts";
-import { fixtureRun } from "../../../src/runs/fixture.ts";
+import { fixtureRun } from "../../fixtures/runs/runs.ts";
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { targets as files } from "../targets/files.ts";
 import { targets as wire } from "../targets/wire.ts";

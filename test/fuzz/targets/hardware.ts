@@ -11,7 +11,7 @@ import {
   radeonCells,
   radeonColumns,
   rowLine,
-} from "../../../src/formats/gpuz/fixture.ts";
+} from "../../fixtures/formats/gpuz.ts";
 import { GpuzFrames } from "../../../src/formats/gpuz/frames.ts";
 import { parseHeader } from "../../../src/formats/gpuz/header.ts";
 import { RowParser } from "../../../src/formats/gpuz/rows.ts";
@@ -25,7 +25,7 @@ import {
   parseCgroupPath,
 } from "../../../src/machine/owners/cgroup.ts";
 import { parseFdinfo } from "../../../src/machine/owners/fdinfo.ts";
-import { encodePodResources } from "../../../src/machine/owners/kubelet/fixture.ts";
+import { encodePodResources } from "../../fixtures/machine/owners-kubelet.ts";
 import { parseLogNames } from "../../../src/machine/owners/kubelet/pod-names.ts";
 import { decodePodResources } from "../../../src/machine/owners/kubelet/pod-resources.ts";
 import { WireError } from "../../../src/machine/owners/kubelet/protobuf.ts";
@@ -55,7 +55,7 @@ import {
   parseIoStat,
   parseLimit,
 } from "../../../src/sources/host/cgroup-files.ts";
-import { machineTree } from "../../../src/sources/host/fixture.ts";
+import { machineTree } from "../../fixtures/sources/host.ts";
 import {
   parseDiskstats,
   parseLoad,
@@ -73,7 +73,7 @@ import {
 } from "../../../src/sources/nvidia/nvml/structs.ts";
 import { parseComputeApps } from "../../../src/sources/nvidia/smi/compute-apps.ts";
 import { parseDmon } from "../../../src/sources/nvidia/smi/dmon.ts";
-import { ownCapture } from "../../../src/sources/nvidia/smi/fixture.ts";
+import { ownCapture } from "../../fixtures/sources/nvidia-smi.ts";
 import { parseHelpFields } from "../../../src/sources/nvidia/smi/help-fields.ts";
 import { parseMonitor } from "../../../src/sources/nvidia/smi/monitor.ts";
 import { parsePmon } from "../../../src/sources/nvidia/smi/pmon.ts";

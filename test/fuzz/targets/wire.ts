@@ -3,7 +3,7 @@
 import { parsePushResponse } from "../../../src/formats/frames/push-response.ts";
 import { FramesError } from "../../../src/formats/frames/bytes.ts";
 import { decodeDevices, encodeDevices } from "../../../src/formats/frames/devices.ts";
-import { devices, hello, someLayout, wireFrame } from "../../../src/formats/frames/fixture.ts";
+import { devices, hello, someLayout, wireFrame } from "../../fixtures/formats/frames.ts";
 import { FrameEncoder } from "../../../src/formats/frames/frame.ts";
 import { decodeHello, encodeHello } from "../../../src/formats/frames/hello.ts";
 import {
@@ -17,7 +17,7 @@ import { LineDecoder, TooManyBadLinesError } from "../../../src/formats/influx/d
 import { decodeOtlp } from "../../../src/formats/otlp/decode/protobuf.ts";
 import { OtlpError } from "../../../src/formats/otlp/decode/model.ts";
 import { decodeOtlpJson } from "../../../src/formats/otlp/decode/json.ts";
-import { otlpProtobuf, textAttributes } from "../../../src/formats/otlp/decode/fixture.ts";
+import { otlpProtobuf, textAttributes } from "../../fixtures/formats/otlp-decode.ts";
 import { readPartialSuccess } from "../../../src/formats/otlp/encode/partial-success.ts";
 import { parsePage } from "../../../src/formats/exposition/parse.ts";
 import { SeriesMemory } from "../../../src/formats/exposition/series-memory.ts";
@@ -30,7 +30,7 @@ import { decodeWriteRequest } from "../../../src/formats/remote-write/decode.ts"
 import { decodeWriteRequestV2 } from "../../../src/formats/remote-write/decode-v2.ts";
 import type { SampleBatch } from "../../../src/formats/samples/batch.ts";
 import { readLabelBlock } from "../../../src/formats/samples/labels.ts";
-import { batchOf } from "../../../src/formats/samples/text-fixture.ts";
+import { batchOf } from "../../fixtures/formats/samples-text.ts";
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { SnappyError, decompressSnappy } from "../../../src/formats/snappy/decompress.ts";
 import { labelSet } from "../../../src/model/labels.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampleGpu } from "./sample-gpu.ts";
+import { sampleGpu } from "../../../test/fixtures/web/sample-gpu.ts";
 import { severity, temperatureLevel, wordsOf } from "./gpu-status.ts";
 
 const NOW = 10_000_000;

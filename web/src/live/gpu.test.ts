@@ -9,7 +9,7 @@ import {
   temperatureRatio,
   uuidPrefix,
 } from "./gpu.ts";
-import { sampleGpu } from "./sample-gpu.ts";
+import { sampleGpu } from "../../../test/fixtures/web/sample-gpu.ts";
 
 test.each([
   [{ readings: { utilization: 0.05 } }, "active"],

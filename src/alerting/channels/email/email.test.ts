@@ -4,8 +4,17 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeAuthority } from "../../../../engines/certificates.ts";
 import { freePort } from "../../../../engines/ports.ts";
-import { notificationOf, openEntries, sendBy, twoAlerts } from "../fixture.ts";
-import { type MailServer, type MailServerOptions, startMailServer } from "./fixture.ts";
+import {
+  notificationOf,
+  openEntries,
+  sendBy,
+  twoAlerts,
+} from "../../../../test/fixtures/alerting/channels.ts";
+import {
+  type MailServer,
+  type MailServerOptions,
+  startMailServer,
+} from "../../../../test/fixtures/alerting/channels-email.ts";
 
 const authority = makeAuthority("test CA");
 const certificate = authority.issue({ commonName: "mail", names: ["127.0.0.1", "localhost"] });

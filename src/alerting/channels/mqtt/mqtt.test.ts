@@ -1,7 +1,7 @@
 import net from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { openEntries, sendBy, twoAlerts } from "../fixture.ts";
+import { openEntries, sendBy, twoAlerts } from "../../../../test/fixtures/alerting/channels.ts";
 import { connectPacket, isTopic, publishPacket, readPacket } from "../../../net/mqtt/packets.ts";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

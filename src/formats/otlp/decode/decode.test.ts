@@ -3,9 +3,13 @@ import { GpulseError } from "../../../base/error.ts";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { isStale } from "../../../model/stale.ts";
 import { ProtoError } from "../../protobuf/reader.ts";
-import { batchLines } from "../../samples/fixture.ts";
+import { batchLines } from "../../../../test/fixtures/formats/samples.ts";
 import { type OtlpBatch, otlpBatch } from "./batch.ts";
-import { keyValue, otlpProtobuf, textAttributes } from "./fixture.ts";
+import {
+  keyValue,
+  otlpProtobuf,
+  textAttributes,
+} from "../../../../test/fixtures/formats/otlp-decode.ts";
 import { decodeOtlpJson } from "./json.ts";
 import { OtlpError } from "./model.ts";
 import { decodeOtlp } from "./protobuf.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { labelSet } from "../../../model/labels.ts";
 import type { Metadata, SampleBatch } from "../../samples/batch.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
-import { samplesOf } from "../../samples/text-fixture.ts";
+import { samplesOf } from "../../../../test/fixtures/formats/samples-text.ts";
 import { otlpBatch } from "../decode/batch.ts";
 import { decodeOtlpJson } from "../decode/json.ts";
 import { decodeOtlp } from "../decode/protobuf.ts";

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../sources/sim/random.ts";
 import { Episode } from "./episode.ts";
-import { type FixtureValues, makeFrames, startMs, summary, watchAll } from "./fixture.ts";
+import {
+  type FixtureValues,
+  makeFrames,
+  startMs,
+  summary,
+  watchAll,
+} from "../../../../test/fixtures/lake/analyses-anomaly.ts";
 import { Peers } from "./peers.ts";
 import { AnomalySeries } from "./series.ts";
 import { kindOfWork, Measure } from "./work.ts";

@@ -1,7 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { loadRecording } from "../../../sources/sim/compare/load.ts";
-import { type FixtureValues, makeFrames, summary, watchAll } from "./fixture.ts";
+import { loadRecording } from "../../../../bench/sim-compare/load.ts";
+import {
+  type FixtureValues,
+  makeFrames,
+  summary,
+  watchAll,
+} from "../../../../test/fixtures/lake/analyses-anomaly.ts";
 
 const captures = new URL("../../../sources/sim/captures/", import.meta.url);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { summary, watchSimulated } from "./fixture.ts";
+import { summary, watchSimulated } from "../../../../test/fixtures/lake/analyses-anomaly.ts";
 
 const queue = `
 queue:

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
-import { analyseLake, objects, writeLake } from "../fixture.ts";
+import { analyseLake, objects, writeLake } from "../../../../test/fixtures/lake/analyses.ts";
 
 test("times that Spark wrote and times that gpulse wrote are the same instants, wherever the machine is", async () => {
   process.env["TZ"] = "America/New_York";

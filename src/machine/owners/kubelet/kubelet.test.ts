@@ -14,7 +14,7 @@ import {
   replyWith,
   startKubelet,
   varint,
-} from "./fixture.ts";
+} from "../../../../test/fixtures/machine/owners-kubelet.ts";
 import { parseLogNames, PodNames } from "./pod-names.ts";
 import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
 import { WireError } from "./protobuf.ts";

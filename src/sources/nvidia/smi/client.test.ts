@@ -8,7 +8,7 @@ import type { Frame } from "../../../model/frame.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { presence } from "../../../model/presence.ts";
 import { createOwnerResolver } from "../../../machine/owners/resolver.ts";
-import { ownCapture } from "./fixture.ts";
+import { ownCapture } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { SmiRunner } from "./run.ts";
 import { SmiSource } from "./source.ts";
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { parseComputeApps } from "./compute-apps.ts";
-import { ownCapture, publicFolder, publicSection } from "./fixture.ts";
+import {
+  ownCapture,
+  publicFolder,
+  publicSection,
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 
 const MIB = 1_048_576;
 const h200 = "GPU-11111111-2222-3333-4444-555555555555";

@@ -3,7 +3,7 @@ import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts
 import { readProcessSamples, readProcesses } from "../nvml/structs.ts";
 import { parseComputeApps } from "./compute-apps.ts";
 import { parseDmon } from "./dmon.ts";
-import { ownCapture } from "./fixture.ts";
+import { ownCapture } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import type { SmiGpu } from "./gpu.ts";
 import { parseHelpFields } from "./help-fields.ts";
 import { parsePmon } from "./pmon.ts";

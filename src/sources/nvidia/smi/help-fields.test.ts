@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ownCapture, publicFolder, publicSection } from "./fixture.ts";
+import {
+  ownCapture,
+  publicFolder,
+  publicSection,
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseHelpFields } from "./help-fields.ts";
 import { basicColumns, csvColumns, smiRules } from "./table.ts";
 

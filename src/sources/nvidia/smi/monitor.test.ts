@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { parseDmon } from "./dmon.ts";
-import { ownCapture, publicFolder, publicSection, readingsOf } from "./fixture.ts";
+import {
+  ownCapture,
+  publicFolder,
+  publicSection,
+  readingsOf,
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import type { SmiReading } from "./gpu.ts";
 import { parsePmon } from "./pmon.ts";
 

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { ownCapture, processesOf, publicFolder, publicSection, readingsOf } from "./fixture.ts";
+import {
+  ownCapture,
+  processesOf,
+  publicFolder,
+  publicSection,
+  readingsOf,
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseSmiText } from "./query-text.ts";
 import { parseSmiXml } from "./query-xml.ts";
 import { smiRules } from "./table.ts";

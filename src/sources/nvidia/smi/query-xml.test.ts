@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { processesOf, readingsOf } from "./fixture.ts";
+import { processesOf, readingsOf } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseSmiCsv } from "./query-csv.ts";
 import { parseSmiXml } from "./query-xml.ts";
 

@@ -6,7 +6,7 @@ import {
   publicFolder,
   publicSection,
   readingsOf,
-} from "./fixture.ts";
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseSmiCsv } from "./query-csv.ts";
 import { parseSmiXml } from "./query-xml.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../../../base/log.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { createOwnerResolver } from "../../../machine/owners/resolver.ts";
-import { ownCapture } from "./fixture.ts";
+import { ownCapture } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { SmiRunner } from "./run.ts";
 import { SmiSource } from "./source.ts";
 

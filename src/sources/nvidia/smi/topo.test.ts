@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ownCapture, publicFolder, publicSection } from "./fixture.ts";
+import {
+  ownCapture,
+  publicFolder,
+  publicSection,
+} from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseTopo, peerCell } from "./topo.ts";
 
 const alone = new Map([[0, new Map([[0, "X"]])]]);

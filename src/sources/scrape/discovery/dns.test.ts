@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { silentLog } from "../../../base/log.ts";
 import type { DnsDiscovery } from "../config/types.ts";
-import { emitted } from "../fixture.ts";
+import { emitted } from "../../../../test/fixtures/sources/scrape.ts";
 import { dnsDiscovery, parseSearchList } from "./dns.ts";
 
 const ends: (() => void | Promise<void>)[] = [];

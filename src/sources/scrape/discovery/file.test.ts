@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type LogFields, silentLog } from "../../../base/log.ts";
-import { emitted } from "../fixture.ts";
+import { emitted } from "../../../../test/fixtures/sources/scrape.ts";
 import { fileDiscovery, globPattern } from "./file.ts";
 import type { DiscoveredGroup } from "./group.ts";
 

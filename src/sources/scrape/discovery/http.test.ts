@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { plainHttpClient } from "../../../net/http/auth-config.ts";
 import { type LogFields, silentLog } from "../../../base/log.ts";
-import { emitted } from "../fixture.ts";
+import { emitted } from "../../../../test/fixtures/sources/scrape.ts";
 import { httpDiscovery } from "./http.ts";
 
 const ends: (() => void)[] = [];

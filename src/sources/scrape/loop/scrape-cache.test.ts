@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { labelSet } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
-import { batchText, noLimits, scrapeConfig } from "../fixture.ts";
+import { batchText, noLimits, scrapeConfig } from "../../../../test/fixtures/sources/scrape.ts";
 import { ScrapeCache } from "./scrape-cache.ts";
 
 const text = "text/plain; version=0.0.4";

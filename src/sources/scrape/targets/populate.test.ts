@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrapeConfig } from "../fixture.ts";
+import { scrapeConfig } from "../../../../test/fixtures/sources/scrape.ts";
 import { populateTarget } from "./populate.ts";
 import { Target } from "./target.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 import type { ActiveAlert } from "../../query/alert.ts";
 import { alertLine, findAttention } from "./attention.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { filterGpus } from "./filter.ts";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 
 const fleet = [
   sampleGpu({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 import { groupGpus, groupings, summarizeGroup } from "./group.ts";
 
 const gpus = [

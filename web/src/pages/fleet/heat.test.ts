@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { heatScales } from "./heat.ts";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 
 const busy = sampleGpu({
   readings: {

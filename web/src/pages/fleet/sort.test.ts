@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 import { nextSort, sortFleet, type SortKey } from "./sort.ts";
 
 const fleet = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampleGpu } from "../../live/sample-gpu.ts";
+import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
 import { totalsOf } from "./totals.ts";
 
 test("no GPU gives no sums, not zeros", () => {

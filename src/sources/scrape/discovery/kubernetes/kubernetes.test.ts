@@ -5,9 +5,12 @@ import { afterEach, expect, test, vi } from "vitest";
 import { plainHttpClient } from "../../../../net/http/auth-config.ts";
 import { silentLog } from "../../../../base/log.ts";
 import type { KubernetesDiscovery } from "../../config/types.ts";
-import { emitted } from "../../fixture.ts";
+import { emitted } from "../../../../../test/fixtures/sources/scrape.ts";
 import type { DiscoveredGroup } from "../group.ts";
-import { type ApiServer, startApiServer } from "./fixture.ts";
+import {
+  type ApiServer,
+  startApiServer,
+} from "../../../../../test/fixtures/sources/scrape-discovery-kubernetes.ts";
 import { kubernetesDiscovery } from "./kubernetes.ts";
 
 const ends: (() => void | Promise<void>)[] = [];

@@ -1,0 +1,268 @@
+/** Drives a simulated card through recorded phases and measures how far it is from what the real one did. */
+import { makeSimCard, type SimCard } from "../../src/sources/sim/physics/card.ts";
+import type { GpuModel, ThermalStage } from "../../src/sources/sim/physics/model.ts";
+import { ambientForIdle, idleState, step } from "../../src/sources/sim/physics/gpu.ts";
+import {
+  clockHertz,
+  normalEnvironment,
+  reportedWatts,
+} from "../../src/sources/sim/physics/state.ts";
+import { updateSensors } from "../../src/sources/sim/physics/thermal.ts";
+import { Drive, type DriveOptions } from "./drive.ts";
+import { findKernelName } from "../../src/sources/sim/kernels.ts";
+import type { Phase, TraceRow } from "./trace.ts";
+
+/** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
+const refreshMs = 95;
+/** A heat path further from the model's than this is a fault, not a card. */
+const mostHeatPath = 1.3;
+
+export interface SimulatedRow {
+  readonly timeMs: number;
+  readonly watts: number;
+  readonly celsius: number;
+  readonly memoryCelsius: number;
+  readonly smHertz: number;
+}
+
+export interface PhaseComparison {
+  readonly phase: string;
+  readonly seconds: number;
+  readonly realWatts: number;
+  readonly simulatedWatts: number;
+  /** Difference of the phase's means over the real mean. */
+  readonly powerMeanError: number;
+  /** Mean of the absolute differences over the real mean. */
+  readonly powerAbsoluteError: number;
+  readonly realCelsius: number;
+  readonly simulatedCelsius: number;
+  readonly celsiusRmse: number;
+  /** Why the trace does not determine this phase's load: the simulator is not judged by it. */
+  readonly undetermined?: string | undefined;
+  /** Only where the real card was power-capped: the mean clocks of those samples. */
+  readonly capped?: {
+    readonly realHertz: number;
+    readonly simulatedHertz: number;
+    readonly error: number;
+  };
+}
+
+export interface TraceComparison {
+  readonly ambientCelsius: number;
+  /** Degrees per watt of this card over the model's. */
+  readonly heatPath: number;
+  readonly phases: readonly PhaseComparison[];
+  /** Over the phases whose load the trace determines. */
+  readonly celsiusRmse: number;
+  /** Absent where the trace has no memory temperature. */
+  readonly memoryCelsiusRmse?: number;
+}
+
+interface SimulatedTrace {
+  readonly ambientCelsius: number;
+  readonly rows: SimulatedRow[];
+}
+
+interface Simulation extends SimulatedTrace {
+  readonly drive: Drive;
+  readonly heatPath: number;
+}
+
+/** The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report them. */
+export function simulate(
+  card: SimCard,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  options: DriveOptions,
+): Simulation {
+  const drive = new Drive(phases, rows, card.model, options);
+  const usual = simulateOnce(card, phases, rows, drive);
+  const heatPath = heatPathOf(usual, rows);
+  const own = makeSimCard(scaleHeatPath(card.model, heatPath));
+  return { ...simulateOnce(own, phases, rows, drive), heatPath, drive };
+}
+
+/**
+ * How much warmer this card gets per watt than the model: one number for the whole trace, as the room is. Mounting and paste
+ * differ from card to card; four H200 cards were 0.91 to 1.15 of the model's.
+ */
+function heatPathOf(
+  { ambientCelsius, rows: simulated }: SimulatedTrace,
+  rows: readonly TraceRow[],
+): number {
+  let both = 0;
+  let own = 0;
+  for (const [index, { celsius }] of simulated.entries()) {
+    const rise = celsius - ambientCelsius;
+    both += rise * ((rows[index]?.celsius ?? celsius) - ambientCelsius);
+    own += rise * rise;
+  }
+  return own === 0 ? 1 : Math.min(mostHeatPath, Math.max(1 / mostHeatPath, both / own));
+}
+
+function scaleHeatPath(model: GpuModel, factor: number): GpuModel {
+  const { thermal } = model;
+  const scaled = (stage: ThermalStage): ThermalStage => ({
+    ...stage,
+    kelvinPerWatt: stage.kelvinPerWatt * factor,
+  });
+  return {
+    ...model,
+    thermal: {
+      ...thermal,
+      junction: scaled(thermal.junction),
+      spreader: scaled(thermal.spreader),
+      base: scaled(thermal.base),
+      traffic: scaled(thermal.traffic),
+      sink: scaled(thermal.sink),
+    },
+  };
+}
+
+function simulateOnce(
+  card: SimCard,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  drive: Drive,
+): SimulatedTrace {
+  const first = rows[0];
+  if (first === undefined) throw new Error("the trace has no rows");
+  const ambientCelsius = roomCelsius(card, phases, rows, drive);
+  const around = normalEnvironment(card, ambientCelsius);
+  const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
+  // A card seen at boost without a context is on its way down; how far along, nobody knows: half-way.
+  state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / card.stepMs / 2);
+  state.sinkCelsius += first.celsius - state.dieCelsius;
+  updateSensors(card, state);
+  const simulated: SimulatedRow[] = [];
+  let atMs = first.timeMs;
+  let refreshedMs = first.timeMs;
+  let before: TraceRow | undefined;
+  for (const row of rows) {
+    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs)
+      step(card, state, around, drive.over(atMs, card.stepMs));
+    const last = simulated.at(-1);
+    const refreshed =
+      last === undefined || isRefresh(row, before) || row.timeMs - refreshedMs >= refreshMs;
+    before = row;
+    if (refreshed) refreshedMs = row.timeMs;
+    simulated.push(
+      last !== undefined && !refreshed
+        ? { ...last, timeMs: row.timeMs }
+        : {
+            timeMs: row.timeMs,
+            watts: reportedWatts(card, state),
+            celsius: Math.round(state.dieCelsius),
+            memoryCelsius: Math.round(state.memoryCelsius),
+            smHertz: clockHertz(card, state),
+          },
+    );
+  }
+  return { ambientCelsius, rows: simulated };
+}
+
+const isRefresh = (row: TraceRow, before: TraceRow | undefined): boolean =>
+  row.watts !== before?.watts || row.celsius !== before.celsius || row.smHertz !== before.smHertz;
+
+/** The room, from the end of the first idle phase: by then the card has settled. */
+function roomCelsius(
+  card: SimCard,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  drive: Drive,
+): number {
+  const idle = phases.find(({ name }) => findKernelName(name) === "idle");
+  const settled =
+    idle === undefined
+      ? []
+      : rows.filter(({ timeMs }) => timeMs >= idle.endMs - 2_500 && timeMs < idle.endMs - 500);
+  const used = settled.length > 0 ? settled : rows.slice(0, 10);
+  const context = drive.holdsContext(used[0]?.timeMs ?? 0);
+  return ambientForIdle(card, mean(used.map(({ celsius }) => celsius)), context);
+}
+
+export function compare(
+  card: SimCard,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  options: DriveOptions,
+): TraceComparison {
+  const {
+    ambientCelsius,
+    heatPath,
+    rows: simulated,
+    drive,
+  } = simulate(card, phases, rows, options);
+  const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
+  const compared = phases.flatMap((phase) => {
+    const within = pairs.filter(
+      ({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs,
+    );
+    return within.length === 0
+      ? []
+      : [{ ...comparePhase(phase, within), undetermined: drive.undetermined(phase) }];
+  });
+  const unknown = phases.filter((phase) => drive.undetermined(phase) !== undefined);
+  const judged = pairs.filter(
+    ({ real: { timeMs } }) =>
+      !unknown.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs),
+  );
+  const memory = judged.flatMap(({ real, simulated: { memoryCelsius } }) =>
+    real.memoryCelsius === undefined ? [] : [(real.memoryCelsius - memoryCelsius) ** 2],
+  );
+  return {
+    ambientCelsius,
+    heatPath,
+    phases: compared,
+    celsiusRmse: rmse(judged),
+    ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
+  };
+}
+
+interface Pair {
+  readonly real: TraceRow;
+  readonly simulated: SimulatedRow;
+}
+
+function comparePhase(phase: Phase, pairs: readonly Pair[]): PhaseComparison {
+  const realWatts = mean(pairs.map(({ real }) => real.watts));
+  const simulatedWatts = mean(pairs.map(({ simulated }) => simulated.watts));
+  const capped = pairs.filter(({ real }) => real.powerCapped);
+  const realHertz = mean(capped.map(({ real }) => real.smHertz));
+  const simulatedHertz = mean(capped.map(({ simulated }) => simulated.smHertz));
+  return {
+    phase: phase.name,
+    seconds: (phase.endMs - phase.startMs) / 1_000,
+    realWatts,
+    simulatedWatts,
+    powerMeanError: Math.abs(simulatedWatts - realWatts) / realWatts,
+    powerAbsoluteError:
+      mean(pairs.map(({ real, simulated }) => Math.abs(real.watts - simulated.watts))) / realWatts,
+    realCelsius: mean(pairs.map(({ real }) => real.celsius)),
+    simulatedCelsius: mean(pairs.map(({ simulated }) => simulated.celsius)),
+    celsiusRmse: rmse(pairs),
+    ...(capped.length === 0
+      ? {}
+      : {
+          capped: {
+            realHertz,
+            simulatedHertz,
+            error: Math.abs(simulatedHertz - realHertz) / realHertz,
+          },
+        }),
+  };
+}
+
+function rmse(pairs: readonly Pair[]): number {
+  return Math.sqrt(
+    mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)),
+  );
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function missing(): never {
+  throw new Error("BUG: a trace row has no simulated counterpart");
+}

@@ -1,0 +1,204 @@
+/** Turns recorded phases into demand. The phases say what ran; the trace's own utilisation, where asked for, says when it stalled. */
+import {
+  busyAt,
+  findKernelName,
+  inferKernel,
+  kernels,
+  type Kernel,
+  type ActivityPattern,
+} from "../../src/sources/sim/kernels.ts";
+import { type Demand, noDemand } from "../../src/sources/sim/physics/demand.ts";
+import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
+import { inferActivity, undetermined, type PhaseActivity } from "./activity.ts";
+import { usualLagMs, utilizationLagMs } from "./lag.ts";
+import { type Phase, rowAt, type TraceRow } from "./trace.ts";
+
+/** The first reading that is wholly of the new phase. */
+const utilizationSettledMs = 500;
+const contextBytes = 200 * 1_048_576;
+/** Points looked at within one step, so that an edge inside a step counts for the part it covers. */
+const points = 5;
+
+export interface DriveOptions {
+  /** Whether the trace's utilisation column times the stalls and bursts inside a phase. */
+  readonly useUtilization: boolean;
+}
+
+export class Drive {
+  readonly #phases: readonly Phase[];
+  readonly #rows: readonly TraceRow[];
+  readonly #useUtilization: boolean;
+  readonly #contextAbove: number;
+  readonly #boostHertz: number;
+  readonly #lagMs: ReadonlyMap<Phase, number>;
+  readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
+  readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
+
+  constructor(
+    phases: readonly Phase[],
+    rows: readonly TraceRow[],
+    model: GpuModel,
+    options: DriveOptions,
+  ) {
+    this.#phases = phases;
+    this.#rows = rows;
+    this.#boostHertz = model.clocks.boostHertz;
+    this.#useUtilization = options.useUtilization;
+    this.#lagMs = new Map(
+      phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]),
+    );
+    this.#activities = new Map(
+      phases.map((phase) => [phase, inferActivity(phase, rows, model.clocks.boostHertz)]),
+    );
+    this.#timings = new Map(phases.map((phase) => [phase, timingOf(phase, rows)]));
+    const least = rows.reduce(
+      (min, row) => Math.min(min, row.memoryBytes),
+      Number.POSITIVE_INFINITY,
+    );
+    this.#contextAbove =
+      least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
+  }
+
+  /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
+  undetermined(phase: Phase): string | undefined {
+    const name = findKernelName(phase.name);
+    if (name === "idle" || this.#timings.get(phase) !== undefined) return undefined;
+    return undetermined(phase, this.#rows, this.#boostHertz, name !== undefined);
+  }
+
+  holdsContext(timeMs: number): boolean {
+    return rowAt(this.#rows, timeMs).memoryBytes > this.#contextAbove;
+  }
+
+  /** The mean demand over one step. */
+  over(startMs: number, stepMs: number): Demand {
+    const demand = noDemand();
+    let busy = 0;
+    for (let point = 0; point < points; point++) {
+      const timeMs = startMs + ((point + 0.5) * stepMs) / points;
+      const { kernel, share } = this.#at(timeMs);
+      busy += share;
+      demand.core += share * kernel.core;
+      demand.dram += share * kernel.dram;
+      demand.memoryBusy += share * kernel.memoryBusy;
+      demand.tensor += share * kernel.tensor;
+      demand.receive += (share * kernel.receive) / points;
+      demand.transmit += (share * kernel.transmit) / points;
+    }
+    if (busy > 0) {
+      demand.core /= busy;
+      demand.dram /= busy;
+      demand.memoryBusy /= busy;
+      demand.tensor /= busy;
+    }
+    demand.busy = busy / points;
+    demand.memoryBytes = rowAt(this.#rows, startMs).memoryBytes;
+    demand.context = demand.memoryBytes > this.#contextAbove;
+    return demand;
+  }
+
+  #at(timeMs: number): { kernel: Kernel; share: number } {
+    const phase = this.#phases.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
+    const name = phase === undefined ? undefined : findKernelName(phase.name);
+    if (name === "idle") return { kernel: kernels.idle, share: 0 };
+    const timing = phase === undefined ? undefined : this.#timings.get(phase);
+    if (phase !== undefined && timing !== undefined)
+      return { kernel: timing.kernel, share: busyAt(timing.pattern, timeMs - timing.originMs) };
+    if (phase !== undefined && name !== undefined && !this.#useUtilization) {
+      const { pattern } = kernels[name];
+      return { kernel: kernels[name], share: busyAt(pattern, timeMs - phase.startMs) };
+    }
+    if (!this.#useUtilization)
+      return {
+        kernel: phase === undefined ? kernels.idle : kernels.generic,
+        share: phase === undefined ? 0 : 0.5,
+      };
+    const inferred = phase === undefined ? undefined : this.#activities.get(phase);
+    if (inferred !== undefined) {
+      const { busy, memoryBusy: memory } = inferred.at(timeMs);
+      return { kernel: name === undefined ? inferKernel(memory) : kernels[name], share: busy };
+    }
+    const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
+    return {
+      kernel: name === undefined ? inferKernel(memoryBusy(row)) : kernels[name],
+      share: row.utilization,
+    };
+  }
+}
+
+/** When the reading was taken that shows what ran at an instant: later, but never of the phase before or after. */
+function readingFor(
+  timeMs: number,
+  phase: Phase | undefined,
+  lagsMs: ReadonlyMap<Phase, number>,
+): number {
+  if (phase === undefined) return timeMs + usualLagMs;
+  const settled = Math.min(phase.startMs + utilizationSettledMs, phase.endMs);
+  return Math.min(phase.endMs, Math.max(timeMs + (lagsMs.get(phase) ?? usualLagMs), settled));
+}
+
+/** A phase whose name tells when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
+interface TimedPhase {
+  readonly kernel: Kernel;
+  readonly pattern: ActivityPattern;
+  /** When a period began. */
+  readonly originMs: number;
+}
+
+const usualDutyPeriodMs = 200;
+const originStepMs = 25;
+/** How late the utilisation register shows a load on average: it is the mean over 125 ms, refreshed every 200 ms. */
+const registerDelayMs = 120;
+/** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
+const busyWhileOn = 0.95;
+
+function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefined {
+  const hertz = /(\d+(?:\.\d+)?)_?hz(?![a-z])/i.exec(phase.name)?.[1];
+  const duty = /duty_?(\d+)/i.exec(phase.name)?.[1];
+  if (hertz === undefined && duty === undefined) return undefined;
+  const periodMs = hertz === undefined ? usualDutyPeriodMs : 1_000 / Number(hertz);
+  const onMs = (periodMs * Math.min(100, Number(duty ?? 50))) / 100;
+  const name = findKernelName(phase.name);
+  const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
+  const pattern: ActivityPattern = {
+    kind: "cycle",
+    onMs,
+    offMs: periodMs - onMs,
+    busy: busyWhileOn,
+  };
+  return {
+    kernel: name === undefined ? inferKernel(meanMemoryBusy(within)) : kernels[name],
+    pattern,
+    originMs: bestOrigin(phase.startMs, pattern, periodMs, within),
+  };
+}
+
+/** The start of a period at which the utilisation register follows the pattern best. */
+function bestOrigin(
+  startMs: number,
+  pattern: ActivityPattern,
+  periodMs: number,
+  rows: readonly TraceRow[],
+): number {
+  let best = startMs;
+  let bestFit = Number.NEGATIVE_INFINITY;
+  for (let originMs = startMs - periodMs; originMs < startMs; originMs += originStepMs) {
+    let fit = 0;
+    for (const { timeMs, utilization } of rows)
+      fit += (utilization - 0.5) * (busyAt(pattern, timeMs - registerDelayMs - originMs) - 0.5);
+    if (fit > bestFit) [best, bestFit] = [originMs, fit];
+  }
+  return best;
+}
+
+function meanMemoryBusy(rows: readonly TraceRow[]): number {
+  const sum = (values: readonly number[]): number =>
+    values.reduce((total, value) => total + value, 0);
+  const busy = sum(rows.map(({ utilization }) => utilization));
+  const memory = sum(rows.map(({ memoryUtilization }) => memoryUtilization));
+  return busy === 0 ? 0 : Math.min(1, memory / busy);
+}
+
+function memoryBusy(row: TraceRow): number {
+  return row.utilization > 0 ? Math.min(1, row.memoryUtilization / row.utilization) : 0;
+}

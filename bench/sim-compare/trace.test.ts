@@ -1,0 +1,97 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { models } from "../../src/sources/sim/models/index.ts";
+import { h200 } from "../../src/sources/sim/models/nvidia.ts";
+import { makeSimCard } from "../../src/sources/sim/physics/card.ts";
+import { compare } from "./compare.ts";
+import { loadRecording } from "./load.ts";
+import { bounds, violations } from "./table.ts";
+
+const recording = (name: string): ReturnType<typeof loadRecording> =>
+  loadRecording(fileURLToPath(new URL(`../../src/sources/sim/captures/${name}`, import.meta.url)));
+
+/**
+ * Sub-second bursts swing die and clock by 12 °C and 400 MHz each period, and a reading is up to 100 ms old: which half a
+ * sample meets is chance. Copies beside products have their energy right and not their clock.
+ */
+const instantsByChance = [
+  /^(matmul_duty50|burst_1hz|ramp_100ms|mixed): temperature/,
+  /^(matmul_duty50|ramp_100ms|ramp_count|burst_slow|overlap): SM clock/,
+  /^infer_bursty: power is .* off on average/,
+];
+
+const recordings = ["h200-first", "h200-mixed", "h200-unseen", "h200-bursts", "h200-ramps"];
+const compared = new Map(
+  recordings.map((name) => {
+    const { phases, rows } = recording(name);
+    return [
+      name,
+      { phases, of: compare(makeSimCard(h200), phases, rows, { useUtilization: true }) },
+    ];
+  }),
+);
+
+describe.each([...compared])(
+  "driven through the phases of %s with its stalls",
+  (_, { phases, of }) => {
+    test("every phase is compared", () => expect(of.phases).toHaveLength(phases.length));
+
+    test("the mean power stays within 5 % in every phase whose load the trace determines", () =>
+      expect(
+        of.phases.filter(
+          ({ powerMeanError, undetermined }) =>
+            undetermined === undefined && powerMeanError > bounds.powerMeanError + 0.002,
+        ),
+      ).toEqual([]));
+
+    test("power, temperature and capped clock stay within the bounds at every instant", () =>
+      expect(
+        violations(of).filter(
+          (violation) =>
+            !instantsByChance.some((pattern) => pattern.test(violation)) &&
+            !violation.includes("mean power"),
+        ),
+      ).toEqual([]));
+
+    test("the card's heat path is one a real card can have", () => {
+      expect(of.heatPath).toBeGreaterThan(0.85);
+      expect(of.heatPath).toBeLessThan(1.2);
+    });
+  },
+);
+
+test("work that the registers cannot show is not judged, and all other work is", () => {
+  const unjudged = [...compared.values()].flatMap(({ of }) =>
+    of.phases.flatMap(({ phase, undetermined }) => (undetermined === undefined ? [] : [phase])),
+  );
+  expect(unjudged).toEqual(["ramp", "ramp_size", "ramp_steps", "ramp_200ms", "ramp_matrix"]);
+});
+
+test("the phases alone, without the utilisation column, are enough for the first trace", () => {
+  const { phases, rows } = recording("h200-first");
+  const comparison = compare(makeSimCard(h200), phases, rows, { useUtilization: false });
+  for (const { phase, powerMeanError, capped } of comparison.phases) {
+    expect(powerMeanError, phase).toBeLessThan(bounds.powerAbsoluteError);
+    expect(capped?.error ?? 0, phase).toBeLessThan(bounds.clockError);
+  }
+  expect(comparison.celsiusRmse).toBeLessThan(bounds.celsiusRmse);
+});
+
+test("a card with other constants does not pass for an H200", () => {
+  const { phases, rows } = recording("h200-first");
+  for (const model of models) {
+    if (model.key === "H200" || model.key === "H100") continue;
+    const comparison = compare(makeSimCard(model), phases, rows, { useUtilization: true });
+    expect(violations(comparison).length, model.key).toBeGreaterThan(3);
+  }
+});
+
+test("work with an unknown name is driven by the counters", () => {
+  const { phases, rows } = recording("h200-first");
+  const unnamed = phases.map((phase) =>
+    phase.name === "idle" ? phase : { ...phase, name: "mystery" },
+  );
+  const comparison = compare(makeSimCard(h200), unnamed, rows, { useUtilization: true });
+  for (const phase of comparison.phases)
+    expect(phase.powerMeanError, phase.phase).toBeLessThan(0.12);
+});
