@@ -1,9 +1,8 @@
-/** A connection to a broker that stays: many messages under way at once, each with its receipt. Broken is broken: open another. */
+/** A connection to an MQTT broker with many unacknowledged messages in flight. Never reconnects: open another one. */
 import net from "node:net";
-import tls from "node:tls";
-import type { ConnectionOptions } from "node:tls";
+import tls, { type ConnectionOptions } from "node:tls";
 import {
-  type Connect,
+  type ConnectFields,
   connectPacket,
   disconnect,
   type Packet,
@@ -20,54 +19,58 @@ export interface BrokerAddress {
   readonly tls: ConnectionOptions | undefined;
 }
 
-/** The broker answered, and will not have us as we are. */
-export class BrokerRefusedError extends Error {
+/** The broker rejected the connection with a CONNACK return code. */
+export class BrokerRejectedError extends Error {
   readonly code: number;
 
   constructor(code: number) {
-    super(refusals[code] ?? `the broker refuses the connection with code ${code}`);
+    super(`the broker ${connackErrors[code] ?? `rejected the connection with code ${code}`}`);
     this.code = code;
   }
 }
 
-const refusals: Readonly<Record<number, string>> = {
-  1: "the broker does not speak MQTT 3.1.1",
-  2: "the broker does not take the client id",
-  3: "the broker is not ready",
-  4: "the broker does not take the user name and password",
-  5: "the broker does not let this user in",
+const connackErrors: Readonly<Record<number, string>> = {
+  1: "does not support MQTT 3.1.1",
+  2: "rejected the client id",
+  3: "is not ready",
+  4: "rejected the user name and password",
+  5: "does not authorize this user",
 };
 
-const answerWithinMs = 20_000;
+export const brokerTimeoutMs = 20_000;
 
-interface PendingReceipt {
+interface PendingAck {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 export class MqttConnection {
   readonly #socket: net.Socket;
-  readonly #receipts = new Map<number, PendingReceipt>();
-  #greeting: PendingReceipt | undefined;
+  readonly #pubacks = new Map<number, PendingAck>();
+  #connack: PendingAck | undefined;
   #nextId = 1;
   #unread = Buffer.alloc(0);
-  #broken: Error | undefined;
+  #failure: Error | undefined;
   #ping: NodeJS.Timeout | undefined;
 
   private constructor(socket: net.Socket) {
     this.#socket = socket;
-    socket.on("data", (bytes: Buffer) => this.#take(bytes));
-    socket.on("error", (error) => this.#break(error));
-    socket.on("close", () => this.#break(new Error("the broker ended the connection")));
-    socket.setTimeout(answerWithinMs, () => {
-      // Quiet is well as long as nothing is awaited.
-      if (this.#receipts.size > 0 || this.#greeting !== undefined)
-        this.#break(new Error(`no answer of the broker within ${answerWithinMs / 1_000} s`));
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    socket.on("error", (error) => this.#fail(error));
+    socket.on("close", () => this.#fail(new Error("the broker closed the connection")));
+    socket.setTimeout(brokerTimeoutMs, () => {
+      // An idle connection is fine as long as no acknowledgement is pending.
+      if (this.#pubacks.size > 0 || this.#connack !== undefined)
+        this.#fail(new Error(`the broker did not respond within ${brokerTimeoutMs / 1_000} s`));
     });
   }
 
-  /** @throws BrokerRefusedError, or what the system says of the connection. */
-  static async open({ host, port, tls: secure }: BrokerAddress, connect: Connect) {
+  /** @throws BrokerRejectedError, or the socket's error. Aborting `signal` fails the connection, also after it is open. */
+  static async open(
+    { host, port, tls: secure }: BrokerAddress,
+    connect: ConnectFields,
+    signal?: AbortSignal,
+  ): Promise<MqttConnection> {
     const socket =
       secure === undefined
         ? net.connect({ host, port })
@@ -78,73 +81,81 @@ export class MqttConnection {
             ...secure,
           });
     const connection = new MqttConnection(socket);
-    const greeted = new Promise<void>((resolve, reject) => {
-      connection.#greeting = { resolve, reject };
+    const accepted = new Promise<void>((resolve, reject) => {
+      connection.#connack = { resolve, reject };
     });
+    const abort = (): void => connection.#fail(toError(signal?.reason));
+    signal?.addEventListener("abort", abort, { once: true });
+    socket.once("close", () => signal?.removeEventListener("abort", abort));
+    if (signal?.aborted) abort();
     socket.once(secure === undefined ? "connect" : "secureConnect", () =>
       socket.write(connectPacket(connect)),
     );
-    await greeted;
-    const everyMs = (connect.keepAliveSeconds * 1_000) / 2;
-    connection.#ping = setInterval(() => socket.write(ping), everyMs).unref();
+    await accepted;
+    const pingIntervalMs = (connect.keepAliveSeconds * 1_000) / 2;
+    connection.#ping = setInterval(() => socket.write(ping), pingIntervalMs).unref();
     return connection;
   }
 
-  get isBroken(): boolean {
-    return this.#broken !== undefined;
+  get isClosed(): boolean {
+    return this.#failure !== undefined;
   }
 
-  /** Resolves with the broker's receipt. At most 65,535 may be under way. */
+  /** Resolves with the broker's PUBACK (QoS 1). At most 65,535 may be in flight. */
   async publish(topic: string, payload: Uint8Array, retain: boolean): Promise<void> {
-    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#failure !== undefined) throw this.#failure;
     const packetId = this.#nextId;
     this.#nextId = (this.#nextId % 0xff_ff) + 1;
     await new Promise<void>((resolve, reject) => {
-      this.#receipts.set(packetId, { resolve, reject });
+      this.#pubacks.set(packetId, { resolve, reject });
       this.#socket.write(publishPacket({ topic, payload, packetId, retain }));
     });
   }
 
   close(): void {
-    if (this.#broken === undefined) this.#socket.end(disconnect);
-    this.#break(new Error("the connection is closed"));
+    if (this.#failure === undefined) this.#socket.end(disconnect);
+    this.#fail(new Error("the connection is closed"));
+    // Destroyed even if the broker never closes its side.
     this.#socket.setTimeout(1_000, () => this.#socket.destroy());
   }
 
-  #take(bytes: Buffer): void {
+  #read(bytes: Buffer): void {
     try {
       this.#unread = Buffer.concat([this.#unread, bytes]);
       for (;;) {
         const found = readPacket(this.#unread);
         if (found === undefined) return;
         this.#unread = this.#unread.subarray(found.length);
-        this.#packet(found.packet);
+        this.#handle(found.packet);
       }
     } catch (thrown) {
-      this.#break(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      this.#fail(toError(thrown));
     }
   }
 
-  #packet({ type, body }: Packet): void {
+  #handle({ type, body }: Packet): void {
     if (type === packetType.connack) {
       const code = body[1] ?? 255;
-      if (code !== 0) return this.#break(new BrokerRefusedError(code));
-      this.#greeting?.resolve();
-      this.#greeting = undefined;
+      if (code !== 0) return this.#fail(new BrokerRejectedError(code));
+      this.#connack?.resolve();
+      this.#connack = undefined;
     } else if (type === packetType.puback) {
       const packetId = body.readUInt16BE(0);
-      this.#receipts.get(packetId)?.resolve();
-      this.#receipts.delete(packetId);
+      this.#pubacks.get(packetId)?.resolve();
+      this.#pubacks.delete(packetId);
     }
   }
 
-  #break(error: Error): void {
-    if (this.#broken !== undefined) return;
-    this.#broken = error;
+  #fail(error: Error): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
     clearInterval(this.#ping);
-    this.#greeting?.reject(error);
-    for (const { reject } of this.#receipts.values()) reject(error);
-    this.#receipts.clear();
+    this.#connack?.reject(error);
+    for (const { reject } of this.#pubacks.values()) reject(error);
+    this.#pubacks.clear();
     if (!this.#socket.writableEnded) this.#socket.destroy();
   }
 }
+
+const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));

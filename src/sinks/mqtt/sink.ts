@@ -12,7 +12,7 @@ import { presence } from "../../model/presence.ts";
 import { labelValue } from "../../model/labels.ts";
 import {
   type BrokerAddress,
-  BrokerRefusedError,
+  BrokerRejectedError,
   MqttConnection,
 } from "../../net/mqtt/connection.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
@@ -91,7 +91,7 @@ export class MqttSink implements Sink {
     await this.flush(AbortSignal.timeout(closeWithinMs)).catch(() => undefined);
     this.#stop.abort();
     const connection = this.#connection;
-    if (connection !== undefined && !connection.isBroken)
+    if (connection !== undefined && !connection.isClosed)
       await connection.publish(`${prefix}/status`, Buffer.from("offline"), true).catch(() => {});
     connection?.close();
     if (this.#queue.length > 0)
@@ -141,7 +141,7 @@ export class MqttSink implements Sink {
           attempt = 0;
         } catch (thrown) {
           // A broker that is not ready may be later; one that does not know us will not.
-          if (thrown instanceof BrokerRefusedError && thrown.code !== 3)
+          if (thrown instanceof BrokerRejectedError && thrown.code !== 3)
             throw new GpulseError(
               "SINK_FAILED",
               `${broker.host}:${broker.port}: ${thrown.message}. Check username=, password= and client-id=.`,
@@ -163,7 +163,7 @@ export class MqttSink implements Sink {
   }
 
   async #connected(): Promise<MqttConnection> {
-    if (this.#connection?.isBroken === false) return this.#connection;
+    if (this.#connection?.isClosed === false) return this.#connection;
     const { broker, clientId, username, password, prefix } = this.#options;
     const will = { topic: `${prefix}/status`, payload: "offline" };
     const connection = await MqttConnection.open(broker, {
