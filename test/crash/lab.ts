@@ -252,7 +252,8 @@ class CrashLab {
     const exit = await this.#end(hub);
     if (exit.signal === "SIGKILL")
       this.#count(this.#moments, wasListening ? kill : "while starting");
-    else this.#judgeExit(life, output, secondHub === "race");
+    // A second hub that starts before the first one listens may get the folder first.
+    else this.#judgeExit(life, output, secondHub !== "none" && !wasListening);
     this.#hadNamespace = secondHub === "other namespace";
   }
 

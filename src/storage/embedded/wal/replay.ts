@@ -66,6 +66,8 @@ class Replay {
   #lostBytes = 0;
   /** Bytes after the last record of the segment before: lost if it turns out that a record is missing there. */
   #tailBytes = 0;
+  /** A gap whose samples are counted by the next record that carries a count: a record of series has none. */
+  #openGap: string | undefined;
   #sawHeader = false;
 
   constructor(options: WalReplayOptions, handler: RecordHandler) {
@@ -89,6 +91,7 @@ class Replay {
       this.#segment(segment);
     }
     const tornTail = this.#checkEnd();
+    this.#closeGap(undefined);
     const next = { sequence: this.#sequence ?? 0, samples: this.#samples ?? 0 };
     return {
       records: this.#records,
@@ -170,6 +173,7 @@ class Replay {
   #isExpected(sequence: number, samples: number | undefined, file: string): boolean {
     if (this.#sequence === undefined) return true;
     const gap = (sequence - this.#sequence) | 0;
+    if (gap === 0 && samples !== undefined) this.#closeGap(samples);
     if (gap < 0) {
       this.#lost.push(`record ${sequence} of ${file} is out of order and was not read`);
       return false;
@@ -180,14 +184,20 @@ class Replay {
   }
 
   #missing(samples: number | undefined, sentence: string): void {
+    this.#lostBytes += this.#tailBytes;
+    this.#tailBytes = 0;
+    this.#openGap = this.#openGap === undefined ? sentence : `${this.#openGap}; ${sentence}`;
+    if (samples !== undefined) this.#closeGap(samples);
+  }
+
+  /** Reports an open gap; `samples`: logged before the record that ends it, undefined at the end of the log. */
+  #closeGap(samples: number | undefined): void {
+    if (this.#openGap === undefined) return;
     const missing =
       samples === undefined || this.#samples === undefined ? undefined : samples - this.#samples;
     this.#lostSamples += Math.max(0, missing ?? 0);
-    this.#lostBytes += this.#tailBytes;
-    this.#tailBytes = 0;
-    this.#lost.push(
-      `${sentence}, ${missing === undefined ? "with an unknown number of" : missing} samples`,
-    );
+    this.#lost.push(`${this.#openGap}, ${missing ?? "with an unknown number of"} samples`);
+    this.#openGap = undefined;
   }
 
   /** True where the log ends in a write that never returned. */
@@ -204,6 +214,7 @@ class Replay {
     this.#sequence ??= mark.sequence;
     this.#samples ??= mark.samples;
     const gap = (mark.sequence - this.#sequence) | 0;
+    if (gap === 0) this.#closeGap(mark.samples);
     if (gap <= 0) return this.#tailBytes > 0;
     this.#missing(mark.samples, `the last ${gap} records of the log in ${dir} are lost`);
     this.#sequence = mark.sequence;
