@@ -56,7 +56,7 @@ for (let second = 0; second < warmSeconds + seconds; second++) {
     const before = performance.now();
     watch.take({ frame });
     const between = performance.now();
-    store.frames({ frame, source: "sim", tier }, identity);
+    store.appendFrame({ frame, source: "sim", tier }, identity);
     if (second < warmSeconds) continue;
     watchMs += between - before;
     storeMs += performance.now() - between;

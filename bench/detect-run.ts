@@ -11,10 +11,8 @@ import { RuleGroupRunner } from "../src/alerting/rules/group.ts";
 import type { RuleGroup } from "../src/alerting/rules/types.ts";
 import { AnomalySeries } from "../src/lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
-import { EmbeddedHistory } from "../src/storage/embedded-history.ts";
 import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
-import { createEngine } from "../src/query/engine.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
@@ -54,10 +52,9 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
     workerFile: false,
     manual: true,
   });
-  const history = new EmbeddedHistory(store, createEngine(), dir);
   const context: RuleContext = {
-    history,
-    write: (batch) => history.write(batch),
+    history: store,
+    write: (batch) => store.write(batch),
     send: () => {},
     externalLabels: new Map(),
     externalUrl: "http://hub",
@@ -98,7 +95,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         for (const [tier, frame] of host.at(elapsedMs)) {
           watch.take({ frame });
           if (options.noRules !== true)
-            await history.frames({ frame, source: host.name, tier }, identityOf(host.name));
+            await store.writeFrame({ frame, source: host.name, tier }, identityOf(host.name));
         }
       }
       exposures.look(
@@ -109,7 +106,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       if (options.noRules === true || elapsedMs % 5_000 !== 0) continue;
       if (elapsedMs % seriesEveryMs === 0 || told.length > 0) {
         for (const { host, frame } of series.byHost(nowMs, watch))
-          await history.frames(
+          await store.writeFrame(
             { frame, source: `anomalies/${host}`, tier: "fast" },
             identityOf(host),
           );
@@ -117,7 +114,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       }
       if (elapsedMs % seriesEveryMs === 0)
         for (const host of hosts)
-          await history.frames(
+          await store.writeFrame(
             { frame: host.selfFrame(nowMs), source: `self/${host.name}`, tier: "self" },
             identityOf(host.name),
           );
@@ -129,7 +126,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       if (elapsedMs % maintainEveryMs === 0) await store.maintain();
     }
   } finally {
-    await history.close();
+    await store.close();
     rmSync(dir, { recursive: true, force: true });
   }
   return {

@@ -1,13 +1,11 @@
-/** What the hub says about its store and its ways in, as a frame beside the collector's own. */
+/** Self-metrics of the hub's store and receivers, as a frame beside the collector's own. */
 import { self } from "../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../model/frame.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
-import { receiverOutcomes, ReceiverCounts, receiverNames } from "./receive/receiver-counts.ts";
-
-export const newReceiverCounts = (): ReceiverCounts => new ReceiverCounts();
+import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
 
 const builder = new LayoutBuilder();
 const receivedSlots = receiverNames.flatMap((way) =>
@@ -30,7 +28,7 @@ const unreadableSlot = builder.add(self.storeUnreadable, noLabels);
 const lostSamplesSlot = builder.add(self.storeLostSamples, noLabels);
 const layout = builder.build();
 
-/** Without a store of our own, what the store would tell is absent. */
+/** Without an embedded store, its metrics are absent. */
 export function hubFrame(
   store: Store | undefined,
   { received, queryMemory }: Pick<ApiContext, "received" | "queryMemory">,
@@ -45,28 +43,16 @@ export function hubFrame(
   set(queryReservedSlot, queryMemory?.bytes);
   set(queryTooLargeSlot, queryMemory?.refused.tooLarge);
   set(queryBusySlot, queryMemory?.refused.busy);
-  if (store === undefined) return withoutStore(writer);
-  const stats = store.stats();
-  writer.set(seriesSlot, stats.series);
-  writer.set(seriesLimitSlot, stats.maxSeries);
-  writer.set(headSlot, stats.headSamples);
-  writer.set(bytesSlot, stats.blockBytes + stats.removedBytes + stats.logBytes);
-  writer.set(lostSlot, stats.lost.length - stats.unreadable);
-  writer.set(unreadableSlot, stats.unreadable);
-  writer.set(lostSamplesSlot, stats.lostSamples);
-  return writer.finish();
-}
-
-function withoutStore(writer: FrameWriter): Frame {
-  for (const slot of [
-    seriesSlot,
-    seriesLimitSlot,
-    headSlot,
+  const stats = store?.stats();
+  set(seriesSlot, stats?.series);
+  set(seriesLimitSlot, stats?.maxSeries);
+  set(headSlot, stats?.headSamples);
+  set(
     bytesSlot,
-    lostSlot,
-    unreadableSlot,
-    lostSamplesSlot,
-  ])
-    writer.absent(slot, "unsupported");
+    stats === undefined ? undefined : stats.blockBytes + stats.removedBytes + stats.logBytes,
+  );
+  set(lostSlot, stats === undefined ? undefined : stats.lost.length - stats.unreadable);
+  set(unreadableSlot, stats?.unreadable);
+  set(lostSamplesSlot, stats?.lostSamples);
   return writer.finish();
 }

@@ -1,9 +1,9 @@
-/** What the hub keeps: the embedded store or an engine elsewhere, and the sink through which local frames come in. */
+/** Opens the hub's storage, the embedded store or an engine elsewhere, and the sink that writes local frames to it. */
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
-import { hubFrame, newReceiverCounts } from "./own-frame.ts";
+import { hubFrame } from "./own-frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
@@ -12,8 +12,7 @@ import { GpulseError, formatError, systemCode } from "../base/error.ts";
 import { StoreError } from "../storage/embedded/error.ts";
 import { createEngine } from "../query/engine.ts";
 import { QueryMemory } from "../query/memory.ts";
-import { EmbeddedHistory } from "../storage/embedded-history.ts";
-import type { History } from "../storage/history.ts";
+import type { History, SampleWriter } from "../storage/history.ts";
 import type { StoreAddress } from "../storage/remote/address.ts";
 import { openRemoteHistory } from "../storage/remote/remote.ts";
 import { StoredClock } from "../base/state/stored-clock.ts";
@@ -23,6 +22,7 @@ import { openStore, type Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
 import { MetadataRegistry } from "./api/metadata.ts";
 import type { MemoryBudgets } from "./limits/memory.ts";
+import { ReceiverCounts } from "./receive/receiver-counts.ts";
 
 export interface StorageOptions {
   readonly dir: string;
@@ -71,8 +71,10 @@ const longestWaitMs = 10_000;
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
   const { dir, retentionMs, retentionBytes, durability = "process", budgets } = options;
   const { log, nowMs, version } = options;
+  const memory = budgets && queryMemoryOf(budgets);
   const store = await openStore({
     dir,
+    engine: createEngine({ memory }),
     retentionMs,
     memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
     durability,
@@ -81,16 +83,15 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     log,
     nowMs,
   }).catch(explain);
-  const memory = budgets && queryMemoryOf(budgets);
   const watch = budgets && setInterval(watchMemory(budgets), memoryWatchMs).unref();
-  const history = new EmbeddedHistory(store, createEngine({ memory }), dir);
   const api: ApiContext = {
-    history,
+    history: store,
+    writer: store,
     store,
     ...(memory !== undefined && { queryMemory: memory }),
     ...(budgets !== undefined && { budgets }),
     metadata: new MetadataRegistry(),
-    received: newReceiverCounts(),
+    received: new ReceiverCounts(),
     log,
     nowMs,
     version,
@@ -102,7 +103,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
   const problems = (): readonly string[] => store.problems();
   return {
     store,
-    history,
+    history: store,
     api,
     ownFrame,
     problems,
@@ -110,7 +111,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     oldestSampleMs: () => store.oldestSampleMs,
     close: () => {
       clearInterval(watch);
-      return history.close();
+      return store.close();
     },
   };
 }
@@ -163,8 +164,9 @@ export async function openRemoteStorage(
   const history = await openRemoteHistory(address, log);
   const api: ApiContext = {
     history,
+    writer: history,
     metadata: new MetadataRegistry(),
-    received: newReceiverCounts(),
+    received: new ReceiverCounts(),
     log,
     nowMs,
     version,
@@ -205,23 +207,23 @@ function explain(thrown: unknown): never {
   throw thrown;
 }
 
-/** The way of local frames into the history. */
+/** Writes local frames to the history. */
 export class HistorySink implements Sink {
   readonly name = "store";
-  readonly #history: History;
+  readonly #writer: SampleWriter;
   readonly #identity: LabelSet;
   readonly #closing = new AbortController();
 
-  constructor(history: History, identity: LabelSet) {
-    this.#history = history;
+  constructor(writer: SampleWriter, identity: LabelSet) {
+    this.#writer = writer;
     this.#identity = identity;
   }
 
-  /** A store elsewhere that is away is waited for: what comes meanwhile waits in the sink's queue, in order. */
+  /** Waits for an engine elsewhere that is unavailable; meanwhile frames wait in the sink's queue, in order. */
   async write(delivery: Delivery): Promise<void> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       try {
-        await this.#history.frames(delivery, this.#identity);
+        await this.#writer.writeFrame(delivery, this.#identity);
         return;
       } catch (thrown) {
         const isAway = thrown instanceof StoreError && thrown.kind === "unavailable";

@@ -1,6 +1,7 @@
 /**
- * What the hub keeps and asks: the one interface that receivers, scrapes, rules, the API and the page stand on. The
- * embedded store is one kind, an engine elsewhere (Prometheus, VictoriaMetrics, Mimir, Thanos) the other.
+ * The two storage interfaces of the hub. Writers (receivers, scrapes, rules) get a `SampleWriter`: the fan-out to storage
+ * and sinks. Readers (API, rules, page) get the `History` itself: the embedded store or an engine elsewhere (Prometheus,
+ * VictoriaMetrics, Mimir, Thanos).
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
@@ -10,22 +11,24 @@ import type { FrameOrigin } from "./embedded/frames.ts";
 import type { AppendResult } from "./embedded/options.ts";
 import type { Queryable } from "../model/select.ts";
 
-export interface History extends Queryable {
-  /** Where it is: a folder, or the engine's URL without its secrets. */
-  readonly place: string;
-
+export interface SampleWriter {
   /**
-   * Keeps a batch. Resolves when it is acknowledged: the log holds it, or the engine has answered for it. Throws a
-   * StoreError, with nothing kept, when it cannot be kept now; what is refused for good is counted in the result.
-   * @param client whose series they are, for the limit on series per client; absent for the hub's own
+   * Resolves once the batch is acknowledged: it is in the write-ahead log, or the remote engine accepted it. Throws a
+   * StoreError, with nothing stored, when it cannot be stored now; samples refused for good are counted in the result.
+   * @param client the owner of the series, for the limit on series per client; absent for the hub's own
    */
   write(batch: SampleBatch, client?: string): Promise<AppendResult>;
 
-  /** Keeps one of our frames; `extra` labels are added to every series that does not have them. What ended is marked stale. */
-  frames(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult>;
+  /** Writes one frame; `extra` labels are added to every series that lacks them. Series that ended are marked stale. */
+  writeFrame(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult>;
 
-  /** Whoever kept frames under this name is gone for good: its series end now. */
-  ended(source: string, timeMs: number): Promise<void>;
+  /** No more frames will come from this source: its series are marked stale. */
+  endSource(source: string, timeMs: number): Promise<void>;
+}
+
+export interface History extends Queryable, SampleWriter {
+  /** The data folder, or the engine's URL without its secrets. */
+  readonly place: string;
 
   instant(query: string, timeMs: number, options?: QueryOptions): Promise<QueryResult>;
   range(

@@ -230,7 +230,7 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
         value === undefined ? writer.absent(slot, "asleep") : writer.set(slot, value),
       );
       const origin = { frame: writer.finish(), source: "suite", tier: "fast" };
-      await history.frames(origin, labelSet({ job: "suite", host: "other" }));
+      await history.writeFrame(origin, labelSet({ job: "suite", host: "other" }));
     };
     const [first, second] = ["f1", "f2"].map((s) => ({
       __name__: "gpu_power_watts",
@@ -252,7 +252,7 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
     );
     expect(await at(15)).toEqual([[first, 101]]);
     expect(await at(25)).toEqual([[second, 202]]);
-    await history.ended("suite", t0 + 30_000);
+    await history.endSource("suite", t0 + 30_000);
     await kept.settle();
     expect(await at(35)).toEqual([]);
   });

@@ -10,7 +10,7 @@ import { type ImportFlags, openImportSource, resumeFileOf, sameImport } from "./
 import { formatCount, ImportProgress } from "./progress.ts";
 import { type ImportSource, SkippedSamples } from "./source.ts";
 import { importKey, ResumeFile } from "./resume.ts";
-import { dryTarget, FolderTarget, HubTarget, type ImportTarget } from "./target.ts";
+import { dryTarget, folderTarget, HubTarget, type ImportTarget } from "./target.ts";
 
 interface ImportSummary {
   readonly file: string;
@@ -154,7 +154,7 @@ async function openTarget(
   if (flags.dryRun === true) return dryTarget;
   if (flags.data !== undefined) {
     const storage = await openHistory(settings, io, commandLog(io, "error", false));
-    return new FolderTarget(storage.history);
+    return folderTarget(storage.history);
   }
   const given = flags.url ?? defaultHubUrl;
   if (!URL.canParse(given) || !/^https?:\/\//.test(given))

@@ -5,7 +5,7 @@ import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { History } from "../../storage/history.ts";
+import type { History, SampleWriter } from "../../storage/history.ts";
 import { HttpAgent, HttpRequestError, request } from "../../net/http/request.ts";
 
 export interface ImportWriteResult {
@@ -103,33 +103,28 @@ function partly(words: string, samples: number): ImportWriteResult {
 
 const failed = (sentence: string): GpulseError => new GpulseError("IMPORT_FAILED", sentence);
 
-export class FolderTarget implements ImportTarget {
-  readonly place: string;
-  readonly #history: History;
+export const folderTarget = (history: History): ImportTarget => ({
+  place: history.place,
+  write: (batch) => writeBatch(history, batch),
+  close: () => history.close(),
+});
 
-  constructor(history: History) {
-    this.#history = history;
-    this.place = history.place;
-  }
-
-  async write(batch: SampleBatch): Promise<ImportWriteResult> {
-    const result = await this.#history.write(batch);
-    const parts = [
-      [result.refusedConflicts, "have another value than is stored for their time"],
-      [result.refusedTooOld, "are older than the retention: name a longer one with --retention"],
-      [result.refusedByLimit, "would need more series than are allowed"],
-    ] as const;
-    const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
-    return {
-      kept: result.stored + result.duplicates,
-      refused: parts.reduce((sum, [count]) => sum + count, 0),
-      ...(told.length === 0 ? {} : { told: told.join(", ") }),
-    };
-  }
-
-  close(): Promise<void> {
-    return this.#history.close();
-  }
+export async function writeBatch(
+  writer: SampleWriter,
+  batch: SampleBatch,
+): Promise<ImportWriteResult> {
+  const result = await writer.write(batch);
+  const parts = [
+    [result.refusedConflicts, "have another value than is stored for their time"],
+    [result.refusedTooOld, "are older than the retention: name a longer one with --retention"],
+    [result.refusedByLimit, "would need more series than are allowed"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+  return {
+    kept: result.stored + result.duplicates,
+    refused: parts.reduce((sum, [count]) => sum + count, 0),
+    ...(told.length === 0 ? {} : { told: told.join(", ") }),
+  };
 }
 
 /** Nothing is written: what would be is counted. */

@@ -1,15 +1,14 @@
 /** A file sent to a running hub, read as `gpulse import` reads it and kept in that hub's own history. */
 import type { Settings } from "../command/settings.ts";
-import type { History } from "../../storage/history.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import type { ImportOutcome, ImportUpload } from "../../hub/import/routes.ts";
 import { openImportSource } from "./options.ts";
 import { SkippedSamples } from "./source.ts";
-import { FolderTarget } from "./target.ts";
+import { writeBatch } from "./target.ts";
 
 const mostNotes = 10;
 
-export function uploadImporter(settings: Settings, history: History): ImportUpload {
-  const target = new FolderTarget(history);
+export function uploadImporter(settings: Settings, writer: SampleWriter): ImportUpload {
   return async ({ file, gpuName, host, timezone }, signal) => {
     const skipped = new SkippedSamples();
     const notes = new Set<string>();
@@ -26,7 +25,7 @@ export function uploadImporter(settings: Settings, history: History): ImportUplo
     let [samples, kept, refused, fromMs, toMs] = [0, 0, 0, Infinity, -Infinity];
     for await (const { batch } of reading.pieces(-1, signal)) {
       if (batch.sampleCount === 0) continue;
-      const written = await target.write(batch);
+      const written = await writeBatch(writer, batch);
       samples += batch.sampleCount;
       kept += written.kept;
       refused += written.refused;

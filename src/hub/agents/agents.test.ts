@@ -228,7 +228,7 @@ test("where the history was away as an agent fell silent, its series end as soon
   const agent = new SmallAgent();
   await hub.push(agent.request([[1, startMs, 100]], { define: true }));
   const { history } = hub.storage;
-  const ended = vi.spyOn(history, "ended").mockRejectedValue(new Error("the engine is away"));
+  const ended = vi.spyOn(history, "endSource").mockRejectedValue(new Error("the engine is away"));
   hub.clock.nowMs += 15_001;
   await hub.agents.watch();
   ended.mockRestore();

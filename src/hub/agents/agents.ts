@@ -14,7 +14,7 @@ import {
 import type { PushFrame } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import { type PushRequest, readRequest } from "../../formats/frames/request.ts";
-import type { History } from "../../storage/history.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import { formatError } from "../../base/error.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
@@ -39,7 +39,7 @@ export interface AgentStore {
 }
 
 export interface AgentsOptions {
-  readonly history: History;
+  readonly writer: SampleWriter;
   readonly show: (delivery: Delivery) => void;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -380,7 +380,7 @@ export class Agents {
     const proven = values.filter(([record]) => stageOf(record) !== "unproven");
     if (proven.length === 0) return;
     try {
-      await this.#options.history.write(upBatch(proven, this.#options.nowMs()));
+      await this.#options.writer.write(upBatch(proven, this.#options.nowMs()));
     } catch (thrown) {
       this.#options.log.warn("up of agents was not kept", { error: formatError(thrown) });
     }

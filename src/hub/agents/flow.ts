@@ -2,7 +2,7 @@
 import type { Frame } from "../../model/frame.ts";
 import type { Device } from "../../model/device.ts";
 import type { PushFrame } from "../../formats/frames/frame.ts";
-import type { History } from "../../storage/history.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import { presence } from "../../model/presence.ts";
 import { noLabels } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -11,7 +11,7 @@ import type { Agent } from "./agent.ts";
 import type { KnownLayout } from "./definitions.ts";
 
 export interface FlowOptions {
-  readonly history: History;
+  readonly writer: SampleWriter;
   /** Where the newest frames are shown. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
@@ -27,7 +27,7 @@ export async function ingestFrame(
   wire: PushFrame,
   { layout }: KnownLayout,
   devices: readonly Device[],
-  { history, show, nowMs, client }: FlowOptions,
+  { writer, show, nowMs, client }: FlowOptions,
 ): Promise<AppendResult> {
   const frame: Frame = {
     timeMs: wire.timeMs,
@@ -48,7 +48,7 @@ export async function ingestFrame(
     devices,
     host: wire.host === "" ? agent.record.host : wire.host,
   };
-  const result = await history.frames({ ...delivery, source: place }, noLabels, client);
+  const result = await writer.writeFrame({ ...delivery, source: place }, noLabels, client);
   agent.flows.set(place, { source: place, delivery });
   // What waited in a spool is history already.
   if (nowMs() - frame.timeMs <= delivery.freshForMs) show(delivery);
@@ -59,12 +59,12 @@ export async function ingestFrame(
  * Nothing comes any more: every series of the agent ends. An instant after its own last value, so that what still waits in
  * the agent's spool comes after the end and is neither late nor in its way.
  */
-export async function endFlows(agent: Agent, { history, show }: FlowOptions): Promise<void> {
+export async function endFlows(agent: Agent, { writer, show }: FlowOptions): Promise<void> {
   for (const [place, { source, delivery }] of agent.flows) {
     const { frame } = delivery;
     const states = new Uint8Array(frame.presence.length).fill(presence.ended);
     show({ ...delivery, frame: { ...frame, presence: states }, freshForMs: -1 });
-    await history.ended(source, delivery.frame.timeMs + 1);
+    await writer.endSource(source, delivery.frame.timeMs + 1);
     agent.flows.delete(place);
   }
 }

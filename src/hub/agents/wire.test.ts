@@ -25,7 +25,7 @@ test("eight simulated GPUs at 30 s stay under 1 KB/s on the wire, headers and an
   const storage = await openStorage({ dir, retentionMs: 1e12, log, nowMs, version: "1.0.0" });
   const latest = new LatestFrames();
   const agents = openAgents({
-    history: storage.history,
+    writer: storage.history,
     show: (delivery) => latest.write(delivery),
     log,
     nowMs,

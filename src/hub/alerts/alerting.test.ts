@@ -79,7 +79,7 @@ async function open(rules: string, pack = false): Promise<AlertingEngine> {
     alertRelabelRules: relabelRules,
   });
   alerting = await AlertingEngine.open(
-    { history: storage.history, sink, plan, clock, log: silentLog },
+    { history: storage.history, writer: storage.history, sink, plan, clock, log: silentLog },
     await plan(),
   );
   return alerting;

@@ -8,7 +8,7 @@ import { RuleEngine, type RuleSettings } from "../../alerting/rules/engine.ts";
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
 import { formatError } from "../../base/error.ts";
-import type { History } from "../../storage/history.ts";
+import type { History, SampleWriter } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
@@ -28,7 +28,8 @@ export interface RulePlan {
 }
 
 export interface AlertingOptions {
-  readonly history: History;
+  readonly history: Pick<History, "instant" | "select">;
+  readonly writer: SampleWriter;
   readonly sink: AlertSink;
   /** Reads the files. @throws GpulseError with what is wrong. */
   readonly plan: () => Promise<RulePlan>;
@@ -56,12 +57,12 @@ export class AlertingEngine {
 
   private constructor(options: AlertingOptions) {
     this.#options = options;
-    const { history, clock, log } = options;
+    const { history, writer, clock, log } = options;
     this.#loaded = { ok: true, timeMs: clock.nowMs() };
     this.#engine = new RuleEngine(
       {
         history,
-        write: (batch) => history.write(batch),
+        write: (batch) => writer.write(batch),
         send: (alerts) => this.#send(alerts),
         firing: options.sink.routing?.firing,
         hold: (alerts) => options.sink.routing?.router.hold(this.#relabelled(alerts)),

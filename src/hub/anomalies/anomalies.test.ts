@@ -4,14 +4,12 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { simulated } from "../../../test/fixtures/lake/analyses-anomaly.ts";
 import type { NewEvent } from "../events/event.ts";
-import { EmbeddedHistory } from "../../storage/embedded-history.ts";
 import { silentLog } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { identityOf } from "../../model/identity.ts";
-import { createEngine } from "../../query/engine.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
-import { openStore } from "../../storage/embedded/store.ts";
+import { openStore, type Store } from "../../storage/embedded/store.ts";
 import { Anomalies } from "./anomalies.ts";
 import { openAnomalies } from "./open.ts";
 
@@ -22,10 +20,10 @@ afterEach(async () => {
 
 let nowMs = Date.UTC(2026, 0, 5);
 
-async function openHistory(): Promise<EmbeddedHistory> {
+async function openHistory(): Promise<Store> {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-anomalies-"));
   ends.push(() => rmSync(dir, { recursive: true, force: true }));
-  const store = await openStore({
+  const history = await openStore({
     dir,
     retentionMs: 30 * 86_400_000,
     memoryBytes: 64 * 2 ** 20,
@@ -35,17 +33,17 @@ async function openHistory(): Promise<EmbeddedHistory> {
     workerFile: false,
     manual: true,
   });
-  const history = new EmbeddedHistory(store, createEngine(), dir);
   ends.push(() => history.close());
   return history;
 }
 
-function openWatch(history: EmbeddedHistory) {
+function openWatch(history: Store) {
   const frames = new LatestFrames();
   const events: NewEvent[] = [];
   const anomalies = new Anomalies({
     frames,
     history,
+    writer: history,
     events: {
       add: (event) => {
         events.push(event);
@@ -98,7 +96,7 @@ test("after a restart the watch knows from the history what is usual and what wa
   const history = await openHistory();
   for (const [tier, frame] of simulated(stuck, 25)) {
     nowMs = frame.timeMs;
-    await history.frames({ frame, source: "sim", tier }, identityOf("lab"));
+    await history.writeFrame({ frame, source: "sim", tier }, identityOf("lab"));
   }
   nowMs += 1_000;
   const { anomalies, events } = openWatch(history);
@@ -111,7 +109,7 @@ test("after a restart the watch knows from the history what is usual and what wa
 
 test("a history that cannot be read is no reason not to watch", async () => {
   const history = await openHistory();
-  const broken = Object.create(history) as EmbeddedHistory;
+  const broken = Object.create(history) as Store;
   broken.series = () => Promise.reject(new Error("away"));
   const { anomalies, events, show } = openWatch(broken);
   await anomalies.ready();
@@ -122,7 +120,13 @@ test("a history that cannot be read is no reason not to watch", async () => {
 test("turned off, it looks at nothing and tells nothing", async () => {
   const history = await openHistory();
   const frames = new LatestFrames();
-  const off = openAnomalies(false, { frames, history, log: silentLog, nowMs: () => nowMs });
+  const off = openAnomalies(false, {
+    frames,
+    history,
+    writer: history,
+    log: silentLog,
+    nowMs: () => nowMs,
+  });
   expect(off.frame().layout.series).toEqual([]);
   await off.close();
 });

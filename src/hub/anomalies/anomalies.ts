@@ -13,7 +13,8 @@ import { AnomalySeries } from "../../lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../../lake/analyses/anomaly/watch.ts";
 import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";
-import type { History } from "../../storage/history.ts";
+import type { Queryable } from "../../model/select.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { identityOf } from "../../model/identity.ts";
@@ -21,7 +22,8 @@ import type { Delivery } from "../../pipeline/sink.ts";
 
 export interface AnomaliesOptions {
   readonly frames: { subscribe(listener: (delivery: Delivery) => void): () => void };
-  readonly history: Pick<History, "frames" | "select" | "series" | "labelNames" | "labelValues">;
+  readonly history: Queryable;
+  readonly writer: Pick<SampleWriter, "writeFrame">;
   readonly events?: EventSink;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -138,10 +140,10 @@ export class Anomalies {
   }
 
   async #keep(): Promise<void> {
-    const { history, nowMs } = this.#options;
+    const { writer, nowMs } = this.#options;
     try {
       for (const { host, frame } of this.#series.byHost(nowMs(), this.watch))
-        await history.frames(
+        await writer.writeFrame(
           { frame, source: `anomalies/${host}`, tier: "anomalies" },
           identityOf(host),
         );

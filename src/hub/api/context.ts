@@ -1,6 +1,6 @@
 /** What the Prometheus API stands on. */
 import type { Log } from "../../base/log.ts";
-import type { History } from "../../storage/history.ts";
+import type { History, SampleWriter } from "../../storage/history.ts";
 import type { QueryMemory } from "../../query/memory.ts";
 import type { Store } from "../../storage/embedded/store.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -20,7 +20,10 @@ export interface HubLake {
 }
 
 export interface ApiContext {
+  /** Reads go straight to storage. */
   readonly history: History;
+  /** Writes go to storage and from there to the sinks. */
+  readonly writer: SampleWriter;
   /** The embedded store, where the history is one: what only it can tell and do. */
   readonly store?: Store;
   /** The memory that queries share; absent where it is not limited. */

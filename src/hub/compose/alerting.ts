@@ -4,10 +4,9 @@ import type { Settings } from "../../cli/command/settings.ts";
 import { resolveBesideFile } from "../../cli/command/alerting.ts";
 import { loadFile } from "../../config/file.ts";
 import { isLoopback } from "../guard.ts";
-import { AlertingEngine, type RulePlan } from "../alerts/alerting.ts";
+import { AlertingEngine, type AlertingOptions, type RulePlan } from "../alerts/alerting.ts";
 import { loadRules } from "../alerts/rule-files.ts";
 import type { Timeline } from "../events/timeline.ts";
-import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { openAlertSink } from "./alert-sink.ts";
@@ -17,7 +16,7 @@ const defaultIntervalMs = 15_000;
 
 export async function openAlerting(
   settings: Settings,
-  history: History,
+  storage: Pick<AlertingOptions, "history" | "writer">,
   timeline: Timeline,
   io: CommandIo,
   log: Log,
@@ -29,7 +28,7 @@ export async function openAlerting(
     await openAlertSink(settings, externalUrlOf(settings), io, log),
   );
   const alerting = await AlertingEngine.open(
-    { history, sink, plan, clock: systemClock, log },
+    { ...storage, sink, plan, clock: systemClock, log },
     first,
   );
   // It has told the log what is wrong.

@@ -1,21 +1,20 @@
-/** The hub's lake: everything its history accepts also goes into Parquet files, those of agents and of its own sources alike. */
+/** The hub's lake: everything storage accepts, from agents and local sources alike, also goes into Parquet files. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import { resolveLakeLocation } from "../../cli/command/lake.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
-import type { History } from "../../storage/history.ts";
 import type { HubLake } from "../api/context.ts";
-import { ForwardingHistory } from "../forward.ts";
+import type { Sink } from "../../pipeline/sink.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface OpenLake {
   /** For whoever asks in SQL; absent where no lake is kept. */
   readonly lake: HubLake | undefined;
-  history(history: History): History;
+  readonly sinks: readonly Sink[];
   close(): Promise<void>;
 }
 
-const none: OpenLake = { lake: undefined, history: (history) => history, close: async () => {} };
+const none: OpenLake = { lake: undefined, sinks: [], close: async () => {} };
 
 /** `isOn` says what holds where neither flag nor file speaks of it. */
 export async function openHubLake(
@@ -48,7 +47,7 @@ export async function openHubLake(
   log.info("keeping a lake", { place: sink.lake.files.name });
   return {
     lake: { place, flush: (signal) => sink.lake.flush(signal) },
-    history: (history) => new ForwardingHistory(history, [sink]),
+    sinks: [sink],
     close: () => sink.close(),
   };
 }

@@ -27,7 +27,7 @@ export function startScraping(
 ): HubScrapeRunner {
   const { nowMs } = api;
   const intake = new Intake({
-    history: api.history,
+    writer: api.writer,
     metadata: api.metadata,
     received: api.received,
     log,

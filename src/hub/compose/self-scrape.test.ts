@@ -26,7 +26,11 @@ test("up has the job and instance of the local series, and goes stale at the end
       value,
     ]);
   };
-  const up = startUpSeries(identityOf("node-1"), { history, host: "node-1", log: silentLog });
+  const up = startUpSeries(identityOf("node-1"), {
+    writer: history,
+    host: "node-1",
+    log: silentLog,
+  });
   await expect.poll(shown).toEqual([["gpulse", "node-1:9400", 1]]);
   await up.close();
   expect(await shown()).toEqual([]);

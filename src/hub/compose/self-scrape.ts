@@ -1,7 +1,7 @@
 /** Writes what a scrape of this very process would write: the hub's own metrics, and `up`, every 15 s. */
 import type { Collector } from "../../agent/collector.ts";
 import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
-import type { History } from "../../storage/history.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import { type UpValue, upBatch } from "../agents/up.ts";
 import type { Log } from "../../base/log.ts";
 import { formatError } from "../../base/error.ts";
@@ -9,7 +9,7 @@ import { formatError } from "../../base/error.ts";
 const everyMs = 15_000;
 
 export interface SelfScrapeOptions {
-  readonly history: History;
+  readonly writer: SampleWriter;
   readonly host: string;
   readonly log: Log;
 }
@@ -20,12 +20,12 @@ interface SelfScrape {
 
 /** The hub's own metrics, with their `up`. */
 export function startSelfScrape(collector: Collector, options: SelfScrapeOptions): SelfScrape {
-  const { history, host } = options;
+  const { writer, host } = options;
   const labels = labelSet({ job: "gpulse-hub", instance: `${host}:9410` });
   const up = startUpSeries(labels, options);
   const frames = repeat(options, async () => {
     const frame = collector.selfFrame();
-    await history.frames({ frame, source: "self", tier: "self" }, labels);
+    await writer.writeFrame({ frame, source: "self", tier: "self" }, labels);
   });
   return {
     close: async () => {
@@ -42,7 +42,7 @@ export function startUpSeries(identity: LabelSet, options: SelfScrapeOptions): S
     instance: labelValue(identity, "instance") ?? "",
   };
   const write = async (value: UpValue): Promise<void> =>
-    void (await options.history.write(upBatch([[target, value]], Date.now())));
+    void (await options.writer.write(upBatch([[target, value]], Date.now())));
   const timer = repeat(options, () => write(1));
   return {
     close: async () => {

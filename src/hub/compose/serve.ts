@@ -17,6 +17,7 @@ import type { ApiContext } from "../api/context.ts";
 import { Timeline } from "../events/timeline.ts";
 import { defaultConnectionsPerAddress } from "../connections.ts";
 import { publishAddress } from "../address.ts";
+import { fanOut } from "../fan-out.ts";
 import { createHub } from "../hub.ts";
 import { budgetsOf, logBudgets, memoryLimit } from "../limits/memory.ts";
 import { RunStore } from "../runs/store.ts";
@@ -82,14 +83,15 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     parts.push(outgoing);
     const lake = await openHubLake(settings, options.lake, io, log, storage.trustedNowMs);
     parts.push(lake);
-    const history = lake.history(outgoing.history(storage.history));
+    const { history } = storage;
+    const writer = fanOut(history, [...outgoing.sampleSinks, ...lake.sinks]);
     const collector = createCollector(settings, sources, io, log, {
       lagEveryMs: lagResolutionMs.hub,
       memoryLimitBytes: storage.api.budgets?.limit.bytes,
       sinks:
         sources.length === 0
           ? []
-          : [new HistorySink(history, identityOf(settings.hostName)), ...outgoing.frameSinks],
+          : [new HistorySink(writer, identityOf(settings.hostName)), ...outgoing.frameSinks],
       ownFrames: [
         storage.ownFrame,
         () => agents.frame(),
@@ -107,7 +109,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const shedding = new LoadShedder({ log, nowMs: Date.now, received: storage.api.received });
     parts.push(shedding);
     const agents = openAgents({
-      history,
+      writer,
       show: (delivery) => collector.show(delivery),
       log,
       nowMs: Date.now,
@@ -121,7 +123,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const api = {
       ...storage.api,
       shedding,
-      history,
+      writer,
       agents,
       hostName: settings.hostName,
       ...(lake.lake === undefined ? {} : { lake: lake.lake }),
@@ -144,12 +146,13 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const anomalies = openAnomalies(settings.alerting.anomalies, {
       frames: collector.latest,
       history,
+      writer,
       events: timeline.book,
       log,
       nowMs: Date.now,
     });
     parts.push(anomalies);
-    const alerting = await openAlerting(settings, history, timeline, io, log);
+    const alerting = await openAlerting(settings, { history, writer }, timeline, io, log);
     parts.push(alerting);
     const take = lazySnapshot(collector, settings, io, log);
     const snapshots = new SnapshotStore({ dataDir: settings.dataDir, log, take });
@@ -190,7 +193,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       ...(analytics === undefined ? {} : { analytics }),
       importUpload: async (upload, signal) => {
         const { uploadImporter } = await import("../../cli/import/upload.ts");
-        return uploadImporter(settings, history)(upload, signal);
+        return uploadImporter(settings, writer)(upload, signal);
       },
       api: { ...api, alerting, ...(scraping === undefined ? {} : { scraping }) },
       log,
@@ -216,7 +219,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     if (settings.store === undefined) parts.push(publishAddress(settings.dataDir, hub.url, log));
     // Before the server: a pipe into this very hub must be able to hand over its last.
     parts.push({ close: () => pipes.halt() });
-    const self = { history, host: settings.hostName, log };
+    const self = { writer, host: settings.hostName, log };
     if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
     if (options.selfScrape) parts.push(startSelfScrape(collector, self));
     return { url: hub.url, collector, close };

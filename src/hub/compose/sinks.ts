@@ -1,10 +1,8 @@
-/** Where a hub hands everything on to, as `--to` and a prometheus.yml's `remote_write` say. */
+/** The sinks a hub forwards to: `--to` and the `remote_write` of a prometheus.yml. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
 import { GpulseError } from "../../base/error.ts";
-import { ForwardingHistory } from "../forward.ts";
-import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { ShipFrames } from "../../pipeline/ship-frame.ts";
@@ -15,8 +13,8 @@ import { openSink } from "../../sinks/open.ts";
 export interface HubSinks {
   /** Sinks that take this machine's frames alone: the collector drives and closes them. */
   readonly frameSinks: readonly Sink[];
-  /** The same history where nothing is handed on. */
-  history(history: History): History;
+  /** Sinks that get everything storage accepts. */
+  readonly sampleSinks: readonly Sink[];
   /** What waits and what was sent, for our own page. */
   readonly frame: () => Frame;
   close(): Promise<void>;
@@ -54,12 +52,11 @@ export async function openHubSinks(
     throw thrown;
   }
   if (sinks.length > 0) log.info("sending", { to: sinks.map(({ name }) => name).join(", ") });
-  const receivers = sinks.filter(takesSamples);
-  const frames = new ShipFrames(receivers);
+  const sampleSinks = sinks.filter(takesSamples);
+  const frames = new ShipFrames(sampleSinks);
   return {
     frameSinks: sinks.filter((sink) => !takesSamples(sink)),
-    history: (history) =>
-      receivers.length === 0 ? history : new ForwardingHistory(history, receivers),
+    sampleSinks,
     frame: () => frames.at(context.clock.nowMs()),
     close,
   };

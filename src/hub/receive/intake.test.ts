@@ -17,8 +17,8 @@ let receivers: ReceiverFixture;
 let intake: Intake;
 beforeEach(async () => {
   receivers = await openReceiverFixture();
-  const { history, api } = receivers.storage;
-  intake = new Intake({ ...api, history, log: silentLog, historyChecksLabels: true });
+  const { history: writer, api } = receivers.storage;
+  intake = new Intake({ ...api, writer, log: silentLog, historyChecksLabels: true });
 });
 afterEach(() => receivers.close());
 

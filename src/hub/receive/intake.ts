@@ -6,7 +6,7 @@ import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
 import { defaultLabelLimits } from "../../formats/samples/labels.ts";
 import { BatchTooLargeError, maxBatchSeries } from "../../formats/samples/limits.ts";
-import type { History } from "../../storage/history.ts";
+import type { SampleWriter } from "../../storage/history.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { Log } from "../../base/log.ts";
@@ -26,7 +26,7 @@ const maxMetadataText = 4_096;
 const maxFamilyText = 1_024;
 
 export interface IntakeOptions {
-  readonly history: History;
+  readonly writer: SampleWriter;
   readonly metadata: { learn(entries: readonly Metadata[]): void };
   readonly received: ReceiverCounts;
   readonly log: Log;
@@ -84,7 +84,7 @@ export class Intake {
   async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {
     const { historyChecksLabels } = this.#options;
     const write = (part: SampleBatch): Promise<AppendResult> =>
-      this.#options.history.write(part, client);
+      this.#options.writer.write(part, client);
     const bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
     try {
       return await writeFiltered(write, batch, bad, maxTimeMs);

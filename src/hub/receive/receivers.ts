@@ -8,9 +8,9 @@ import { addJsonPush } from "./push.ts";
 import { addRemoteWrite } from "./remote-write.ts";
 
 export async function addReceivers(app: FastifyInstance, context: ApiContext): Promise<Intake> {
-  const { history, metadata, received, log, nowMs } = context;
+  const { writer, metadata, received, log, nowMs } = context;
   const intake = new Intake({
-    history,
+    writer,
     metadata,
     received,
     log,

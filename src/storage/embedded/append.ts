@@ -2,6 +2,8 @@
  * The way in: samples are gathered in columns and committed together, with one write to the log. Whatever the log has not
  * taken is not in the store; whatever is refused is counted with its reason.
  */
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { RawLabels } from "./index/raw-labels.ts";
@@ -238,4 +240,27 @@ function refuse(tally: Tally, why: RefusedSample["why"], ref: number, timeMs: nu
   else if (why === "limit") tally.refusedByLimit++;
   else tally.refusedTooOld++;
   if (tally.refusals.length < toldRefusals) tally.refusals.push({ ref, timeMs, why });
+}
+
+/** Looks up every series of the batch and commits in the same turn. */
+export function appendBatch(appender: Appender, batch: SampleBatch): AppendResult {
+  const { bytes, labelStarts, labelEnds, seriesCount, sampleCount, sampleSeries, times, values } =
+    batch;
+  appender.discard();
+  const refs = new Uint32Array(seriesCount);
+  for (let series = 0; series < seriesCount; series++) {
+    const start = labelStarts[series] ?? 0;
+    const end = labelEnds[series] ?? 0;
+    refs[series] = appender.rawRef(bytes, start, end, readLabelBlock);
+  }
+  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  for (let sample = 0; sample < sampleCount; sample++) {
+    appender.addBits(
+      refs[sampleSeries[sample] ?? 0] ?? 0,
+      times[sample] ?? 0,
+      words[sample * 2] ?? 0,
+      words[sample * 2 + 1] ?? 0,
+    );
+  }
+  return appender.commit();
 }

@@ -42,7 +42,7 @@ test("frames become series with their names; a reading that vanishes ends its se
       if (value === null) writer.absent(slot, "failed");
       else writer.set(slot, value);
     });
-    return store.frames(
+    return store.appendFrame(
       { frame: writer.finish(), source: "sim", tier: "fast" },
       labelSet({ job: "gpulse", uuid: "not this one" }),
     );
@@ -83,7 +83,7 @@ test("a reading that vanishes with the very frame that brings another layout end
       if (value === null) writer.absent(slot, "failed");
       else writer.set(slot, value);
     });
-    return store.frames({ frame: writer.finish(), source: "sim", tier: "slow" }, labelSet({}));
+    return store.appendFrame({ frame: writer.finish(), source: "sim", tier: "slow" }, labelSet({}));
   };
   expect(frame(both, 1000, [100, 200])).toMatchObject({ stored: 2 });
   expect(frame(layout(["B", "C"]), 2000, [null, 300])).toMatchObject({ stored: 3 });
@@ -118,9 +118,11 @@ test("frames of a stream take turns at the same instant, and none ends another's
       const writer = new FrameWriter(of, timeMs);
       of.series.forEach((_, slot) => writer.set(slot, timeMs + slot));
       const origin = { frame: writer.finish(), source: "kafka", tier: "stream" };
-      expect(store.frames(origin, labelSet({}))).toMatchObject({ stored: of.series.length });
+      expect(store.appendFrame(origin, labelSet({}))).toMatchObject({ stored: of.series.length });
     }
-  expect(store.endFrames("kafka", 3000)).toMatchObject({ stored: 3 });
+  const { stored } = store.stats().appended;
+  await store.endSource("kafka", 3000);
+  expect(store.stats().appended.stored).toBe(stored + 3);
   await store.close();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -1,5 +1,6 @@
 /** How a store is opened, and what it says of itself. */
 import type { Log } from "../../base/log.ts";
+import type { Engine } from "../../query/engine.ts";
 import type { Cardinality } from "./index/cardinality.ts";
 
 export interface StoreLimits {
@@ -20,6 +21,8 @@ export interface StoreOptions {
   readonly memoryBytes: number;
   /** What acknowledged means: it survives the process, or it survives a power cut. */
   readonly durability: "process" | "power";
+  /** Evaluates PromQL; by default one with its own limits. */
+  readonly engine?: Engine;
   readonly log: Log;
   readonly nowMs: () => number;
   /** A clock that nobody can set. */

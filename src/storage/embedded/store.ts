@@ -1,13 +1,13 @@
 /**
- * The embedded time-series store: samples in by appenders or frames, out by matchers. Plain TypeScript, one folder, one
- * process. FORMAT.md describes its files.
+ * The embedded time-series store: batches, frames and appenders write samples; matchers (StoreReader) and PromQL read
+ * them. Plain TypeScript, one folder, one process. FORMAT.md describes its files.
  */
 import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { type LabelSet, noLabels } from "../../model/labels.ts";
 import { formatError } from "../../base/error.ts";
-import { Appender, type AppendTarget } from "./append.ts";
+import { appendBatch, Appender, type AppendTarget } from "./append.ts";
 import { type BlockWorkerPool, openBlockWorkerPool } from "./blocks/worker-pool.ts";
 import type { ColumnSource, SeriesPieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
@@ -25,7 +25,11 @@ import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
 import { StoreReader } from "./reader.ts";
-import type { Matcher, Queryable, SelectBudget, Selection } from "../../model/select.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import type { Matcher } from "../../model/select.ts";
+import { createEngine, type Engine, type QueryOptions } from "../../query/engine.ts";
+import type { QueryResult } from "../../query/result.ts";
+import type { History } from "../history.ts";
 import { start, type StartResult } from "./start.ts";
 import { blockChecks, blockFile, changeState, seriesFile, type StoreState } from "./state.ts";
 import { problemsOf } from "./problems.ts";
@@ -43,7 +47,7 @@ const resultKinds = [
   "refusedByLimit",
 ] as const;
 
-/** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
+/** Opens or makes the folder, takes its lock, and replays its log. Damage is logged and does not stop it. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   makeFolderSync(options.dir, { mode: 0o700 });
   if (isNearlyFull(options.dir)) releaseReserve(options.dir);
@@ -76,16 +80,18 @@ function lockWithReserve(dir: string): FolderLock {
   }
 }
 
-export class Store implements Queryable {
+export class Store extends StoreReader implements History {
+  readonly place: string;
   readonly #state: StoreState;
   readonly #report: StartResult["report"];
   readonly #lock: FolderLock;
   readonly #workers: BlockWorkerPool;
   readonly #maintenance: Maintenance;
-  readonly #reader: StoreReader;
+  readonly #engine: Engine;
   readonly #logWriter: LogWriter;
   readonly #rawLabels = new RawLabels();
   readonly #target: AppendTarget;
+  readonly #batches: Appender;
   readonly #frames: FrameAppender;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #appended: Record<(typeof resultKinds)[number], number> = {
@@ -102,6 +108,8 @@ export class Store implements Queryable {
   #closed = false;
 
   constructor({ state, report }: StartResult, lock: FolderLock) {
+    super(() => state);
+    this.place = state.options.dir;
     this.#state = state;
     this.#report = report;
     this.#lock = lock;
@@ -110,26 +118,22 @@ export class Store implements Queryable {
       this.#generation++;
       this.#rawLabels.clear();
     });
-    this.#reader = new StoreReader(() => state);
+    this.#engine = state.options.engine ?? createEngine();
     this.#logWriter = new LogWriter(state.wal, () => this.#persistNames());
     this.#target = this.#appendTarget();
+    this.#batches = this.appender();
     this.#frames = new FrameAppender(this.appender(), () => this.#generation);
     if (state.options.manual !== true) this.#startTimers();
   }
 
-  /** A way in of one's own. Look series up and commit in the same turn: between turns a series may be dropped. */
+  /** A new appender. Look series up and commit in the same turn: between turns a series may be dropped. */
   appender(): Appender {
     return new Appender(this.#target);
   }
 
-  /** Keeps one of our frames; `extra` labels are added to every series that does not have them. */
-  frames(delivery: FrameOrigin, extra: LabelSet = noLabels, client?: string): AppendResult {
-    return this.#frames.write(delivery, extra, client);
-  }
-
-  /** No frame comes from this source any more: its series end. */
-  endFrames(source: string, timeMs: number): AppendResult {
-    return this.#frames.endSource(source, timeMs);
+  /** Appends one frame without waiting for the disk; `extra` labels are added to every series that lacks them. */
+  appendFrame(origin: FrameOrigin, extra: LabelSet = noLabels, client?: string): AppendResult {
+    return this.#frames.write(origin, extra, client);
   }
 
   /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
@@ -142,41 +146,36 @@ export class Store implements Queryable {
       throw new StoreError(failure.isFull ? "full" : "unusable", failure.sentence);
   }
 
-  select(
-    matchers: readonly Matcher[],
-    fromMs: number,
-    toMs: number,
-    signal?: AbortSignal,
-    budget?: SelectBudget,
-  ): Promise<Selection> {
-    return this.#reader.select(matchers, fromMs, toMs, signal, budget);
+  async write(batch: SampleBatch, client?: string): Promise<AppendResult> {
+    this.#batches.client = client;
+    const result = appendBatch(this.#batches, batch);
+    await this.durable();
+    return result;
   }
 
-  labelNames(
-    sets: readonly (readonly Matcher[])[],
-    fromMs: number,
-    toMs: number,
-  ): Promise<readonly string[]> {
-    return this.#reader.labelNames(sets, fromMs, toMs);
+  async writeFrame(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult> {
+    const result = this.appendFrame(origin, extra, client);
+    await this.durable();
+    return result;
   }
 
-  labelValues(
-    name: string,
-    sets: readonly (readonly Matcher[])[],
-    fromMs: number,
-    toMs: number,
-    budget?: SelectBudget,
-  ): Promise<readonly string[]> {
-    return this.#reader.labelValues(name, sets, fromMs, toMs, budget);
+  async endSource(source: string, timeMs: number): Promise<void> {
+    this.#frames.endSource(source, timeMs);
+    await this.durable();
   }
 
-  series(
-    sets: readonly (readonly Matcher[])[],
-    fromMs: number,
-    toMs: number,
-    budget?: SelectBudget,
-  ): Promise<readonly LabelSet[]> {
-    return this.#reader.series(sets, fromMs, toMs, budget);
+  instant(query: string, timeMs: number, options?: QueryOptions): Promise<QueryResult> {
+    return this.#engine.instant(query, timeMs, this, options);
+  }
+
+  range(
+    query: string,
+    startMs: number,
+    endMs: number,
+    stepMs: number,
+    options?: QueryOptions,
+  ): Promise<QueryResult> {
+    return this.#engine.range(query, startMs, endMs, stepMs, this, options);
   }
 
   /** Deletes what was there of the series that match any of the sets. What is appended once it has resolved stays. */
@@ -187,7 +186,7 @@ export class Store implements Queryable {
   ): Promise<void> {
     return this.#maintenance.enqueue(async () => {
       const state = this.#state;
-      const refs = this.#reader.refs(sets);
+      const refs = this.refs(sets);
       await this.#maintenance.seal();
       if (refs.length === 0) return;
       const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };

@@ -227,7 +227,7 @@ test("one bad sample is found in halves: the others are kept, and nobody else's 
     history.write(batchOf(200)),
   ]);
   expect([first?.stored, other?.stored]).toEqual([1, 1]);
-  expect(bad).toMatchObject({ stored: 39, refusedTooOld: 1, told: "out of order sample" });
+  expect(bad).toMatchObject({ stored: 39, refusedTooOld: 1, reason: "out of order sample" });
   expect(kept.sort((a, b) => a - b)).toEqual([...many.filter((value) => value !== 13), 100, 200]);
 });
 

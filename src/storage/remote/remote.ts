@@ -90,11 +90,11 @@ export class RemoteHistory implements History {
     }
   }
 
-  async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
+  async writeFrame(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
     return this.#keep(this.#frames.take(origin, extra));
   }
 
-  async ended(source: string, timeMs: number): Promise<void> {
+  async endSource(source: string, timeMs: number): Promise<void> {
     await this.#keep(this.#frames.end(source, timeMs));
   }
 

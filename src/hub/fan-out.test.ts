@@ -10,17 +10,18 @@ import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Sink } from "../pipeline/sink.ts";
 import { batchOf, samplesOf } from "../../test/fixtures/formats/samples-text.ts";
-import { ForwardingHistory } from "./forward.ts";
+import type { SampleWriter } from "../storage/history.ts";
+import { fanOut } from "./fan-out.ts";
 import { openStorage, type Storage } from "./storage.ts";
 
 const nowMs = 1_800_000_000_000;
 let dir: string;
 let storage: Storage;
-let handed: SampleBatch[];
-let history: ForwardingHistory;
+let sent: SampleBatch[];
+let target: SampleWriter;
 
 beforeEach(async () => {
-  dir = mkdtempSync(path.join(os.tmpdir(), "gpulse-forward-"));
+  dir = mkdtempSync(path.join(os.tmpdir(), "gpulse-fan-out-"));
   storage = await openStorage({
     dir,
     retentionMs: 86_400_000,
@@ -28,21 +29,21 @@ beforeEach(async () => {
     nowMs: () => nowMs,
     version: "0",
   });
-  handed = [];
+  sent = [];
   const sink: Sink = {
     name: "test",
     write: () => {},
-    samples: (batch) => void handed.push(batch),
+    samples: (batch) => void sent.push(batch),
     close: () => {},
   };
-  history = new ForwardingHistory(storage.history, [sink]);
+  target = fanOut(storage.history, [sink]);
 });
 afterEach(async () => {
   await storage.close();
   rmSync(dir, { recursive: true, force: true });
 });
 
-const all = (): string[] => handed.flatMap(samplesOf);
+const all = (): string[] => sent.flatMap(samplesOf);
 const x = labelSet({ __name__: "x" });
 
 function frame(timeMs: number, value: number | undefined): Frame {
@@ -56,31 +57,31 @@ const layout = (() => {
   return builder.build();
 })();
 
-test("what is written is handed on before the sender is answered", async () => {
-  const writing = history.write(batchOf([[x, nowMs, 1]]));
+test("sinks get a write before the sender is acknowledged", async () => {
+  const writing = target.write(batchOf([[x, nowMs, 1]]));
   await writing;
   expect(all()).toEqual([`x{}@${nowMs}=1`]);
-  const [series] = await history.select([], nowMs, nowMs);
+  const [series] = await storage.history.select([], nowMs, nowMs);
   expect(series).toBeDefined();
 });
 
-test("a repeated write is handed on again: its first may have been cut off by a kill", async () => {
-  for (let count = 0; count < 2; count++) await history.write(batchOf([[x, nowMs, 1]]));
+test("a repeated write goes to the sinks again: a kill may have lost the first", async () => {
+  for (let count = 0; count < 2; count++) await target.write(batchOf([[x, nowMs, 1]]));
   expect(all()).toHaveLength(2);
 });
 
-test("what the history refuses is not handed on", async () => {
-  await history.write(batchOf([[x, 1, 1]]));
+test("sinks do not get what storage refuses", async () => {
+  await target.write(batchOf([[x, 1, 1]]));
   expect(all()).toEqual([]);
 });
 
-test("frames are handed on under the labels they are kept under, with the ends of series and their metadata", async () => {
+test("sinks get frames with their stored labels, staleness markers and metadata", async () => {
   const extra = labelSet({ job: "gpulse" });
   const from = (made: Frame) => ({ frame: made, source: "s", tier: "fast" });
-  await history.frames(from(frame(nowMs, 250)), extra);
-  await history.frames(from(frame(nowMs + 1_000, undefined)), extra);
-  await history.frames(from(frame(nowMs + 2_000, 240)), extra);
-  await history.ended("s", nowMs + 3_000);
+  await target.writeFrame(from(frame(nowMs, 250)), extra);
+  await target.writeFrame(from(frame(nowMs + 1_000, undefined)), extra);
+  await target.writeFrame(from(frame(nowMs + 2_000, 240)), extra);
+  await target.endSource("s", nowMs + 3_000);
   const series = "gpu_power_watts{job=gpulse,uuid=A}";
   expect(all()).toEqual([
     `${series}@${nowMs}=250`,
@@ -88,7 +89,7 @@ test("frames are handed on under the labels they are kept under, with the ends o
     `${series}@${nowMs + 2_000}=240`,
     `${series}@${nowMs + 3_000}=end`,
   ]);
-  expect(handed.flatMap(({ metadata }) => metadata).map(({ family }) => family)).toEqual([
+  expect(sent.flatMap(({ metadata }) => metadata).map(({ family }) => family)).toEqual([
     "gpu_power_watts",
   ]);
 });

@@ -1,0 +1,68 @@
+/**
+ * The one place where writes fan out: to storage first, then everything storage accepted to the sinks. A sink has it in
+ * its spool in the same turn in which the sender is acknowledged, so a kill loses nothing.
+ */
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import { FrameSamples } from "../formats/samples/from-frame.ts";
+import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
+import type { SampleWriter } from "../storage/history.ts";
+import type { LabelSet } from "../model/labels.ts";
+import type { Delivery, Sink } from "../pipeline/sink.ts";
+import type { FrameOrigin } from "../storage/embedded/frames.ts";
+import type { AppendResult } from "../storage/embedded/options.ts";
+
+/** Sinks are closed by their opener. Without sinks, writes go straight to storage. */
+export const fanOut = (storage: SampleWriter, sinks: readonly Sink[]): SampleWriter =>
+  sinks.length === 0 ? storage : new FanOutWriter(storage, sinks);
+
+class FanOutWriter implements SampleWriter {
+  readonly #storage: SampleWriter;
+  readonly #sinks: readonly Sink[];
+  readonly #frames = new FrameSamples();
+  readonly #layouts = new LayoutMetadata();
+
+  constructor(storage: SampleWriter, sinks: readonly Sink[]) {
+    this.#storage = storage;
+    this.#sinks = sinks;
+  }
+
+  async write(batch: SampleBatch, client?: string): Promise<AppendResult> {
+    const result = await this.#storage.write(batch, client);
+    if (isAccepted(result) || batch.metadata.length > 0) this.#send(batch);
+    return result;
+  }
+
+  async writeFrame(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult> {
+    const result = await this.#storage.writeFrame(origin, extra, client);
+    const { batch } = this.#frames.take(origin, extra);
+    if (!isAccepted(result)) return result;
+    const others = isDelivery(origin) ? this.#relay(origin, extra) : this.#sinks;
+    if (others.length > 0) this.#send(this.#layouts.with(batch, origin.frame), others);
+    return result;
+  }
+
+  async endSource(source: string, timeMs: number): Promise<void> {
+    await this.#storage.endSource(source, timeMs);
+    for (const sink of this.#sinks) sink.relayEnd?.(source, timeMs);
+    this.#send(this.#frames.end(source, timeMs).batch);
+  }
+
+  /** Relays the frame to sinks that accept frames; returns the others, which get samples. */
+  #relay(delivery: Delivery, extra: LabelSet): readonly Sink[] {
+    return this.#sinks.filter((sink) => {
+      sink.relay?.(delivery, extra);
+      return sink.relay === undefined;
+    });
+  }
+
+  #send(batch: SampleBatch, sinks = this.#sinks): void {
+    for (const sink of sinks) sink.samples?.(batch);
+  }
+}
+
+/** A frame with its devices and freshness can be relayed whole. */
+const isDelivery = (origin: FrameOrigin): origin is Delivery =>
+  "freshForMs" in origin && "devices" in origin;
+
+/** Duplicates count: the sender may repeat a write whose first copy missed the spool because of a kill. */
+const isAccepted = ({ stored, duplicates }: AppendResult): boolean => stored + duplicates > 0;
