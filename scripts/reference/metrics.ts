@@ -5,6 +5,7 @@ import {
   type MetricEntry,
   type VendorSource,
 } from "../../src/model/catalogue/index.ts";
+import { vendorTitles } from "../../src/model/vendor.ts";
 import { generatedNote, table } from "./markdown.ts";
 
 const sections: readonly (readonly [MetricEntry["subject"], string, string])[] = [
@@ -18,10 +19,8 @@ const sections: readonly (readonly [MetricEntry["subject"], string, string])[] =
   ["self", "gpulse itself", "About the running program and its sources and sinks."],
 ];
 
-const vendorNames: Record<VendorSource, string> = {
-  nvidia: "NVIDIA",
-  amd: "AMD",
-  intel: "Intel",
+const sourceTitles: Record<VendorSource, string> = {
+  ...vendorTitles,
   gpuz: "GPU-Z",
   sim: "simulator",
 };
@@ -56,7 +55,7 @@ export function metricsPage(): string {
         "",
         "### Where it comes from",
         "",
-        table(["Metric", ...Object.values(vendorNames)], given.map(givenRow)),
+        table(["Metric", ...Object.values(sourceTitles)], given.map(givenRow)),
       );
   }
   const identity = Object.entries(identityLabels).map(
@@ -92,5 +91,5 @@ const labelRows = (metric: MetricEntry): string[][] =>
 
 const givenRow = (metric: MetricEntry): string[] => [
   `\`${metric.name}\``,
-  ...(Object.keys(vendorNames) as VendorSource[]).map((vendor) => metric.given[vendor] ?? "–"),
+  ...(Object.keys(sourceTitles) as VendorSource[]).map((vendor) => metric.given[vendor] ?? "–"),
 ];

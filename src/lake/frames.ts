@@ -1,7 +1,7 @@
 /** Rows of a lake back to frames: one a GPU and instant, and one for each row of the long table. */
 import { entry } from "../model/catalogue/define.ts";
 import { findMetric } from "../model/catalogue/index.ts";
-import type { Device, Vendor } from "../model/device.ts";
+import { type Device, deviceFromLabels } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import { type LabelSet, labelSet } from "../model/labels.ts";
 import { type Layout, LayoutBuilder, type SampleSuffix, type Series } from "../model/layout.ts";
@@ -58,16 +58,13 @@ export class FrameRebuilder {
               : merged(series.labels, { uuid, gpu: index?.toString(), host }),
         })),
       );
-      const vendor = text("vendor", row);
-      const device: Device | undefined = isVendor(vendor)
-        ? {
-            uuid,
-            index: index ?? 0,
-            vendor,
-            model: text("model", row) ?? "unknown",
-            simulated: number("simulated", row) === 1,
-          }
-        : undefined;
+      const device = deviceFromLabels({
+        uuid,
+        gpu: index?.toString(),
+        vendor: text("vendor", row),
+        model: text("model", row),
+        simulated: String(number("simulated", row) === 1),
+      });
       const values = Float64Array.from(here, ({ column }) => column.values[row] as number);
       const tags = text("tags", row)?.split(",") ?? [];
       yield { frame: frameOf(rows, row, layout, values), host, device, tags };
@@ -118,9 +115,6 @@ const frameOf = (rows: Rows, row: number, layout: Layout, values: Float64Array):
   values,
   presence: new Uint8Array(values.length).fill(presence.present),
 });
-
-const isVendor = (text: string | undefined): text is Vendor =>
-  text === "nvidia" || text === "amd" || text === "intel";
 
 /** A name that the catalogue does not have stays what it is: somebody else's number. */
 function metricOf(name: string): Omit<Series, "labels"> {

@@ -6,7 +6,7 @@ import type { SampleBatch } from "../formats/samples/batch.ts";
 import { wordsOf } from "../formats/samples/by-series.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
-import { type Device, deviceKey } from "../model/device.ts";
+import { type Device, deviceFromLabels, deviceKey } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
 import type { Layout, Series } from "../model/layout.ts";
@@ -139,16 +139,12 @@ export class Gatherer {
     return plan;
   }
 
-  /** What `gpu_info` tells of a GPU whose device nobody handed over. */
+  /** Samples carry no device: it comes from the labels of their `gpu_info`. */
   #learn(labels: LabelSet, otherHost = ""): void {
-    const uuid = labelValue(labels, "uuid");
-    const vendor = labelValue(labels, "vendor");
-    const model = labelValue(labels, "model");
-    if (uuid === undefined || vendor === undefined || model === undefined) return;
-    if (vendor !== "nvidia" && vendor !== "amd" && vendor !== "intel") return;
-    const simulated = labelValue(labels, "simulated") === "true";
+    const device = deviceFromLabels(Object.fromEntries(labels));
+    if (device === undefined) return;
     const host = labelValue(labels, "host") ?? otherHost;
-    this.#devices.set(deviceKey(host, uuid), { vendor, model, simulated });
+    this.#devices.set(deviceKey(host, device.uuid), device);
   }
 }
 

@@ -1,6 +1,6 @@
 /** One GPU's newest readings as facts and as readings of the moment. Pure. What its vendor never tells is not called missing. */
 import { gpu, type MetricEntry } from "../model/catalogue/index.ts";
-import type { Device } from "../model/device.ts";
+import { type Device, isReportedBy } from "../model/device.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
 import type { AbsenceReason } from "../model/presence.ts";
 import { type MissingFacts, type MissingReason, optionalFact } from "./machine.ts";
@@ -51,14 +51,14 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: MissingFacts):
   const number = (name: string, metric: MetricEntry): number | undefined => {
     const reading = view.readings.find((one) => one.metric === metric);
     if (reading?.value !== undefined) return reading.value;
-    if (reading?.absent !== undefined || isExpected(device, metric))
+    if (reading?.absent !== undefined || isReportedBy(device, metric))
       missing.note(fact(name), reading?.absent ?? reasonWithout(view, metric));
     return undefined;
   };
   const byLabel = (name: string, metric: MetricEntry, label: string): Record<string, number> => {
     const { values, absent } = splitByLabel(view, metric, label);
     for (const [one, reason] of absent) missing.note(fact(`${name}.${one}`), reason);
-    if (absent.size === 0 && Object.keys(values).length === 0 && isExpected(device, metric))
+    if (absent.size === 0 && Object.keys(values).length === 0 && isReportedBy(device, metric))
       missing.note(fact(name), reasonWithout(view, metric));
     return values;
   };
@@ -131,10 +131,6 @@ function pcieFacts(
   };
 }
 
-/** Whether this kind of card is known to tell it: only then is its silence worth a word. */
-const isExpected = (device: Device, metric: MetricEntry): boolean =>
-  metric.given[device.simulated ? "sim" : device.vendor] !== undefined;
-
 /** A metric without any reading: of a tier that has been read it is one this GPU does not have. */
 const reasonWithout = (view: GpuView, { tier }: MetricEntry): MissingReason =>
   view.readings.some(({ metric }) => metric.tier === tier) ? "unsupported" : "not-read";
@@ -161,7 +157,7 @@ function partitionOf(view: GpuView, fact: string, missing: MissingFacts): string
   const reading = view.readings.find(({ metric }) => metric === gpu.partitionInfo);
   if (reading === undefined) {
     const reason = reasonWithout(view, gpu.partitionInfo);
-    if (reason === "not-read" && isExpected(view.device, gpu.partitionInfo))
+    if (reason === "not-read" && isReportedBy(view.device, gpu.partitionInfo))
       missing.note(fact, reason);
     return undefined;
   }
@@ -176,7 +172,7 @@ export function peersOf(view: GpuView, missing: MissingFacts): Record<string, bo
   const fact = `p2p.${view.device.uuid}`;
   for (const [peer, reason] of absent) missing.note(`${fact}.${peer}`, reason);
   if (
-    isExpected(view.device, gpu.p2pAccessible) &&
+    isReportedBy(view.device, gpu.p2pAccessible) &&
     reasonWithout(view, gpu.p2pAccessible) === "not-read"
   )
     missing.note(fact, "not-read");

@@ -7,7 +7,7 @@ import type { SampleBatch } from "../formats/samples/batch.ts";
 import { wordsOf } from "../formats/samples/by-series.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
-import type { Device, Vendor } from "../model/device.ts";
+import { type Device, deviceFromLabels } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
 import { type Layout, LayoutBuilder, type Series, seriesKey } from "../model/layout.ts";
@@ -20,7 +20,6 @@ export interface ReceivedFrames {
   readonly badSeries: number;
 }
 
-const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
 /** Remembered series, layouts and GPUs; a sender that changes them all the time makes it start again. */
 const maxCachedSeries = 100_000;
 
@@ -119,21 +118,9 @@ export class SampleFrames {
   }
 
   #learn(labels: LabelSet): void {
-    const of = Object.fromEntries(labels);
-    const { uuid, vendor, model, driver, vbios, pci_bus_id: pciBusId, parent } = of;
-    if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
+    const device = deviceFromLabels(Object.fromEntries(labels));
+    if (device === undefined) return;
     if (this.#devices.size >= maxCachedSeries) this.#devices.clear();
-    const index = Number(of["gpu"] ?? 0);
-    this.#devices.set(uuid, {
-      uuid,
-      index: Number.isInteger(index) ? index : 0,
-      vendor: vendor as Vendor,
-      model: model ?? "unknown",
-      simulated: of["simulated"] === "true",
-      ...(driver !== undefined && { driver }),
-      ...(vbios !== undefined && { vbios }),
-      ...(pciBusId !== undefined && { pciBusId }),
-      ...(parent !== undefined && { parent }),
-    });
+    this.#devices.set(device.uuid, device);
   }
 }

@@ -7,6 +7,7 @@ import {
 } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { AnalyzeFlags } from "../analyze/run.ts";
+import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
 
 const names = ["daily", "hourly", "spikes", "correlation", "energy", "idle", "efficiency"];
@@ -30,10 +31,7 @@ export function declareAnalyze(program: Command, io: CommandIo, finish: Finish):
       "table, json, csv, parquet or html (default: by the output's name, else table)",
     )
     .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option(
-      "--vendor <vendor>",
-      "of a GPU-Z log: nvidia, amd or intel, where its columns do not tell",
-    )
+    .option("--vendor <vendor>", `of a GPU-Z log: ${vendorChoice}, where its columns do not tell`)
     .option("--engine <engine>", "duckdb or spark (default: duckdb)")
     .option(
       "--memory <bytes>",

@@ -4,6 +4,7 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { ImportFlags } from "../import/options.ts";
+import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
 
 export function declareImport(program: Command, io: CommandIo, finish: Finish): void {
@@ -22,7 +23,7 @@ export function declareImport(program: Command, io: CommandIo, finish: Finish): 
     .option("--until <time>", "from a Prometheus: up to when (default: now)")
     .option("--match <selector>", "from a Prometheus: which series (default: all)")
     .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option("--vendor <name>", "of a GPU-Z log: nvidia, amd or intel, where nothing tells")
+    .option("--vendor <name>", `of a GPU-Z log: ${vendorChoice}, where nothing tells`)
     .option("--gpu <number>", "of a GPU-Z log: the GPU's number on that machine (default: 0)")
     .option("--uuid <text>", "of a GPU-Z log: the GPU's identity")
     .option(

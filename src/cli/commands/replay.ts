@@ -1,6 +1,7 @@
 /** `gpulse replay`: a recording again, at its own pace or another. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
+import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
 import type { ReplayFlags } from "../replay/options.ts";
 import { addStreamFlags } from "./pipe.ts";
@@ -25,7 +26,7 @@ export function declareReplay(program: Command, io: CommandIo, finish: Finish): 
     .option("--end <time>", "up to here")
     .option("--now", "frames get the time at which they are given, not the recorded one")
     .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option("--vendor <name>", "of a GPU-Z log: nvidia, amd or intel, where nothing tells")
+    .option("--vendor <name>", `of a GPU-Z log: ${vendorChoice}, where nothing tells`)
     .option("--gpu <number>", "of a GPU-Z log: the GPU's number on that machine (default: 0)")
     .option("--uuid <text>", "of a GPU-Z log: the GPU's identity")
     .option(

@@ -10,7 +10,7 @@ import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
 import { identityOf } from "../../model/identity.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Vendor } from "../../model/device.ts";
+import { parseVendor, type Vendor, vendorChoice } from "../../model/vendor.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
@@ -153,9 +153,10 @@ function readZone(given: string | undefined): ReturnType<typeof machineZone> {
 }
 
 function readVendor(given: string | undefined): Vendor | undefined {
-  if (given === undefined || given === "nvidia" || given === "amd" || given === "intel")
-    return given;
-  throw usage(`--vendor is nvidia, amd or intel, not "${given}".`);
+  const vendor = parseVendor(given ?? "");
+  if (given !== undefined && vendor === undefined)
+    throw usage(`--vendor is ${vendorChoice}, not "${given}".`);
+  return vendor;
 }
 
 function readIndex(given: string | undefined): number {

@@ -5,7 +5,7 @@ import { GpulseError } from "../../base/error.ts";
 import { type Env, parseAddress } from "../../net/objects/open.ts";
 import { parseZone, type Zone } from "../../formats/gpuz/time.ts";
 import { Secret } from "../../net/http/secret.ts";
-import type { Vendor } from "../../model/device.ts";
+import { parseVendor, type Vendor, vendors } from "../../model/vendor.ts";
 import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 export interface LambdaSettings {
@@ -24,7 +24,6 @@ export interface LambdaSettings {
 }
 
 const defaultMaxBytes = 512 * 2 ** 20;
-const vendors: readonly Vendor[] = ["nvidia", "amd", "intel"];
 
 export function readSettings(env: Env): LambdaSettings {
   const output = env["GPULSE_OUTPUT"];
@@ -37,7 +36,7 @@ export function readSettings(env: Env): LambdaSettings {
   const maxBytes = Number(env["GPULSE_MAX_BYTES"] ?? defaultMaxBytes);
   if (!Number.isInteger(maxBytes) || maxBytes < 1)
     throw wrong("GPULSE_MAX_BYTES", "takes a whole number of bytes");
-  const vendor = vendors.find((one) => one === env["GPULSE_VENDOR"]);
+  const vendor = parseVendor(env["GPULSE_VENDOR"] ?? "");
   if (vendor === undefined && env["GPULSE_VENDOR"] !== undefined)
     throw wrong("GPULSE_VENDOR", `takes one of ${vendors.join(", ")}`);
   return {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { columnOf } from "../../model/columns.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
+import { type Device, deviceFromLabels, unidentifiedDevice } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import { TraceBuilder } from "../../runs/record/trace-builder.ts";
 import type { RunHost, RunTrace, RunSpan } from "../../runs/run.ts";
@@ -156,19 +156,12 @@ function addDevice(
   host: string,
   labels: Readonly<Record<string, string>>,
 ): string {
-  const { uuid: own = "", gpu, vendor, model, simulated } = labels;
+  const { uuid: own = "", gpu } = labels;
   const isTaken = devices.some((device) => device.uuid === own && device.host !== host);
   const uuid = isTaken ? `${own}@${host}` : own;
   if (devices.some((device) => device.uuid === uuid)) return uuid;
-  const device: Device & { readonly host: string } = {
-    uuid,
-    index: Number(gpu ?? 0),
-    vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
-    model: model ?? own,
-    simulated: simulated === "true",
-    host,
-  };
-  devices.push(device);
+  const device = deviceFromLabels({ model: own, ...labels, uuid });
+  devices.push({ ...(device ?? { ...unidentifiedDevice(uuid, gpu), model: own }), host });
   return uuid;
 }
 

@@ -1,8 +1,9 @@
 /** OpenTelemetry's hardware conventions (`hw.*`, status: development) for our readings, ready for a sink that speaks OTLP. Pure. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device, Vendor } from "../../model/device.ts";
+import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
+import { vendorTitle } from "../../model/vendor.ts";
 
 export type Instrument = "gauge" | "counter" | "updowncounter";
 
@@ -130,18 +131,12 @@ export const otelLeftOut: readonly (readonly [names: string, why: string])[] = [
   ["hw.serial_number", "We do not put serial numbers on series."],
 ];
 
-const vendorNames: Readonly<Record<Vendor, string>> = {
-  nvidia: "NVIDIA",
-  amd: "AMD",
-  intel: "Intel",
-};
-
 /** The attributes of a GPU's own metrics. */
 export function otelDevice(device: Device): Record<string, string> {
   return {
     "hw.id": device.uuid,
     "hw.name": `GPU ${device.index}`,
-    "hw.vendor": vendorNames[device.vendor],
+    "hw.vendor": vendorTitle(device.vendor),
     "hw.model": device.model,
     ...(device.driver === undefined ? {} : { "hw.driver_version": device.driver }),
     ...(device.vbios === undefined ? {} : { "hw.firmware_version": device.vbios }),

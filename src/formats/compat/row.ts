@@ -1,6 +1,7 @@
 /** The shape of a compatibility table: another exporter's names for readings we already have. Tables hold no state and read nothing. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import type { Device, Vendor } from "../../model/device.ts";
+import type { Device } from "../../model/device.ts";
+import type { Vendor } from "../../model/vendor.ts";
 import type { LabelSet } from "../../model/labels.ts";
 
 /** Labels a reading must carry; a list takes any of its values. */

@@ -1,11 +1,10 @@
 /** A machine's GPUs as bytes: what the page needs to name them. */
-import type { Device, Vendor } from "../../model/device.ts";
+import type { Device } from "../../model/device.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { hashOf } from "./hash.ts";
 import type { Definition } from "./layout.ts";
 import { limits } from "./limits.ts";
 
-const vendors: readonly Vendor[] = ["nvidia", "amd", "intel"];
 /** Empty text where there is none. */
 const optional = ["pciBusId", "driver", "vbios", "linkType", "parent"] as const;
 
@@ -32,9 +31,7 @@ export function decodeDevices(content: Uint8Array): readonly Device[] {
     const uuid = reader.text(limits.nameBytes);
     if (uuid === "") throw new FramesError("a device has no uuid");
     const index = reader.varint();
-    const vendorName = reader.text(limits.nameBytes);
-    const vendor = vendors.find((one) => one === vendorName);
-    if (vendor === undefined) throw new FramesError("a device is of a vendor that is not known");
+    const vendor = reader.text(limits.nameBytes);
     const model = reader.text(limits.nameBytes);
     const simulated = reader.byte() === 1;
     const texts = Array.from({ length: reader.count("texts of a device", 64, 1) }, () =>

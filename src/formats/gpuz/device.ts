@@ -1,7 +1,8 @@
 /** The GPU a log is of, which the log itself does not say: from what a person told, and from its columns. */
 import { createHash } from "node:crypto";
 import { GpulseError } from "../../base/error.ts";
-import type { Device, Vendor } from "../../model/device.ts";
+import type { Device } from "../../model/device.ts";
+import { type Vendor, vendorChoice } from "../../model/vendor.ts";
 import type { GpuzHeader } from "./header.ts";
 import { vendorOfColumns, vendorOfName } from "./vendor.ts";
 
@@ -23,7 +24,7 @@ export function gpuzDevice(
   if (vendor === undefined)
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: say gpu-name=… or vendor=nvidia, amd or intel (as options of import, replay and analyze: --gpu-name or --vendor).`,
+      `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: say gpu-name=… or vendor=${vendorChoice} (as options of import, replay and analyze: --gpu-name or --vendor).`,
     );
   if (gpuName === undefined) note("the log does not name its GPU: give it with gpu-name=…");
   const model = gpuName ?? "unknown (GPU-Z log)";

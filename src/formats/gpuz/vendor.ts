@@ -1,5 +1,5 @@
 /** A log never names its GPU: the vendor is read off the name a person gave, or off columns only that vendor has. */
-import type { Vendor } from "../../model/device.ts";
+import type { Vendor } from "../../model/vendor.ts";
 import type { GpuzHeader } from "./header.ts";
 
 const names: readonly (readonly [RegExp, Vendor])[] = [

@@ -86,11 +86,11 @@ export class MessageDecoder {
       vendor: gpu.vendor,
       model: gpu.model,
       simulated: gpu.simulated ?? false,
-      ...(gpu.pci_bus_id !== undefined && { pciBusId: gpu.pci_bus_id }),
-      ...(gpu.driver !== undefined && { driver: gpu.driver }),
-      ...(gpu.vbios !== undefined && { vbios: gpu.vbios }),
-      ...(gpu.link_type !== undefined && { linkType: gpu.link_type }),
-      ...(gpu.parent !== undefined && { parent: gpu.parent }),
+      pciBusId: gpu.pci_bus_id,
+      driver: gpu.driver,
+      vbios: gpu.vbios,
+      linkType: gpu.link_type,
+      parent: gpu.parent,
     };
     keep(this.#devices, key, made);
     return made;

@@ -58,7 +58,7 @@ const gpu = v.object({
     v.maxValue(1_000_000, "a whole number"),
     v.description("Its number on the machine; may change between boots."),
   ),
-  vendor: v.optional(v.picklist(["nvidia", "amd", "intel"], "nvidia, amd or intel")),
+  vendor: v.optional(text("the GPU's vendor")),
   model: v.optional(text("the GPU's model")),
   simulated: v.optional(v.boolean("true or false")),
   pci_bus_id: v.optional(text("text")),

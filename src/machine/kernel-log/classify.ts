@@ -1,12 +1,11 @@
 /** Which lines of the kernel are about GPUs, of whose driver, and what they tell. Pure; never guesses beyond the line. */
+import type { Vendor } from "../../model/vendor.ts";
 import type { KmsgRecord } from "./record.ts";
 
-export const lineVendors = ["nvidia", "amd", "intel"] as const;
-export type LineVendor = (typeof lineVendors)[number];
 export type LineLevel = "critical" | "error" | "warn" | "info" | "debug";
 
 export interface GpuLine {
-  readonly vendor: LineVendor;
+  readonly vendor: Vendor;
   /** The driver's name as the kernel has it, `nvidia` for all of NVIDIA's own. */
   readonly driver: string;
   readonly level: LineLevel;
@@ -24,7 +23,7 @@ export interface GpuLine {
 export type LineEvent = "xid" | "sxid" | "fell-off-bus" | "timeout" | "reset" | "ras" | "hang";
 
 interface Driver {
-  readonly vendor: LineVendor;
+  readonly vendor: Vendor;
   readonly name: string;
   readonly lines: RegExp;
 }

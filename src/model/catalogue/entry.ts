@@ -1,4 +1,5 @@
 /** The shape of a catalogue entry. Everything that names, formats or documents a metric is derived from entries of this shape. */
+import type { Vendor } from "../vendor.ts";
 
 export type MetricKind = "gauge" | "counter" | "histogram" | "info";
 
@@ -20,8 +21,7 @@ export type Unit =
 export const tiers = ["fast", "slow", "static"] as const;
 export type Tier = (typeof tiers)[number];
 
-export const vendors = ["nvidia", "amd", "intel", "gpuz", "sim"] as const;
-export type VendorSource = (typeof vendors)[number];
+export type VendorSource = Vendor | "gpuz" | "sim";
 
 export interface LabelSpec {
   readonly name: string;

@@ -7,6 +7,7 @@ import { interconnect } from "./interconnect.ts";
 import { memory } from "./memory.ts";
 import { pcie } from "./pcie.ts";
 import { process } from "./process.ts";
+import { vendors } from "../vendor.ts";
 
 const sensor: LabelSpec = {
   name: "sensor",
@@ -70,7 +71,7 @@ export const gpu = {
   info: device("gpu_info", {
     help: "Identity of the GPU; the value is always 1.",
     labels: [
-      { name: "vendor", help: "Who made it.", values: ["nvidia", "amd", "intel"] },
+      { name: "vendor", help: "Who made it.", values: vendors },
       { name: "model", help: "Marketing name as the device or driver tells it." },
       { name: "driver", help: "Driver version." },
       { name: "vbios", help: "Firmware version of the board." },

@@ -1,6 +1,7 @@
 /** What gpulse tells about itself: each source's cost and success, each sink's losses, and the process. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
+import { vendors } from "../vendor.ts";
 
 const own = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("self", name, { plausible: [0, Number.MAX_VALUE], ...draft });
@@ -393,7 +394,7 @@ export const self = {
   }),
   kernelLogFound: own("gpulse_kernel_log_found_lines_total", {
     help: "Lines of the kernel that are about GPUs, by whose driver they are.",
-    labels: [{ name: "vendor", help: "The vendor.", values: ["nvidia", "amd", "intel"] }],
+    labels: [{ name: "vendor", help: "The vendor.", values: vendors }],
   }),
   kernelLogLines: own("gpulse_kernel_log_lines_total", {
     help: "What became of them: sent, refused for good, or dropped for want of room to wait.",

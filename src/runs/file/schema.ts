@@ -27,7 +27,7 @@ const schema = v.looseObject({
     v.looseObject({
       uuid: shortText,
       index: finite,
-      vendor: v.picklist(["nvidia", "amd", "intel"]),
+      vendor: shortText,
       model: shortText,
       simulated: v.boolean(),
       host: shortText,

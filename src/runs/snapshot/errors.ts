@@ -1,5 +1,6 @@
 /** Hardware errors that appeared between two snapshots: counters that rose, or that began again above zero. Pure. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { isReportedBy } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Findings } from "./diff.ts";
 import type { GpuView } from "../../machine/snapshot-gpu.ts";
@@ -51,8 +52,7 @@ export function errorCounts(view: GpuView): Record<string, number> | undefined {
   const counts: Record<string, number> = {};
   const isRead = view.readings.some(({ metric }) => metric.tier === "slow");
   for (const { name, metric, labels, except, startsEmpty } of counters) {
-    const isGiven = metric.given[view.device.simulated ? "sim" : view.device.vendor] !== undefined;
-    if (startsEmpty && isRead && isGiven) counts[name] = 0;
+    if (startsEmpty && isRead && isReportedBy(view.device, metric)) counts[name] = 0;
     for (const reading of view.readings) {
       if (reading.metric !== metric || reading.value === undefined) continue;
       const parts = labels.flatMap((label) => labelValue(reading.labels, label) ?? []);

@@ -10,7 +10,7 @@ import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { fillSecrets, type SecretSources } from "../../config/secrets.ts";
 import { httpOptions, pairs } from "../samples-options.ts";
 import { defaultKmsg } from "../../machine/kernel-log/access.ts";
-import { lineVendors } from "../../machine/kernel-log/classify.ts";
+import { vendors } from "../../model/vendor.ts";
 import type { LineTarget } from "./line.ts";
 
 export interface TargetContext {
@@ -27,11 +27,11 @@ export interface KernelLogDefinition<
 
 /** A list in gpulse.yaml, names by commas in a URL. */
 function vendorList() {
-  const takes = `some of ${lineVendors.join(", ")}`;
+  const takes = `some of ${vendors.join(", ")}`;
   return v.pipe(
     v.union([v.string(takes), v.array(v.string(takes))], takes),
     v.transform((given) => (typeof given === "string" ? given.split(",") : given)),
-    v.array(v.picklist(lineVendors, takes)),
+    v.array(v.picklist(vendors, takes)),
     v.minLength(1, takes),
     v.metadata({ takes }),
   );
@@ -48,7 +48,7 @@ const reading = {
   ),
   vendors: v.optional(
     v.pipe(vendorList(), v.description("Only lines of these vendors' drivers, by commas.")),
-    lineVendors.join(","),
+    vendors.join(","),
   ),
   kmsg: v.optional(
     v.pipe(text("a path"), v.description("Where the kernel's log is read.")),

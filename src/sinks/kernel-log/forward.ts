@@ -1,7 +1,8 @@
 /** The kernel's lines about GPUs from its log to where they are wanted, and what there is to say of that. */
 import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import { classify, type LineVendor } from "../../machine/kernel-log/classify.ts";
+import { classify } from "../../machine/kernel-log/classify.ts";
+import type { Vendor } from "../../model/vendor.ts";
 import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
 import { KernelLogFrames } from "./frames.ts";
 import { KernelLogReader } from "../../machine/kernel-log/reader.ts";
@@ -30,7 +31,7 @@ export async function openForward(
   const { hostName, log, random, nowMs } = context;
   const target = await definition.open(options, context);
   const sender = new KernelLineSender({ target, mostWaiting: queue, log, random });
-  const found = new Map<LineVendor, number>();
+  const found = new Map<Vendor, number>();
   const reader = new KernelLogReader({
     path: kmsg,
     sinceBoot: since === "boot",

@@ -3,7 +3,7 @@ import { self } from "../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { type LineVendor, lineVendors } from "../../machine/kernel-log/classify.ts";
+import { type Vendor, vendors } from "../../model/vendor.ts";
 import type { KernelLineSenderStats } from "./sender.ts";
 
 const outcomes = ["sent", "refused", "dropped"] as const;
@@ -11,7 +11,7 @@ const outcomes = ["sent", "refused", "dropped"] as const;
 export interface KernelLogState {
   readonly isReadable: boolean;
   readonly lost: number;
-  readonly found: ReadonlyMap<LineVendor, number>;
+  readonly found: ReadonlyMap<Vendor, number>;
   readonly sender: KernelLineSenderStats;
 }
 
@@ -20,7 +20,7 @@ export class KernelLogFrames {
     const builder = new LayoutBuilder();
     builder.add(self.kernelLogReadable, labelSet({}));
     builder.add(self.kernelLogLost, labelSet({}));
-    for (const vendor of lineVendors) builder.add(self.kernelLogFound, labelSet({ vendor }));
+    for (const vendor of vendors) builder.add(self.kernelLogFound, labelSet({ vendor }));
     for (const outcome of outcomes) builder.add(self.kernelLogLines, labelSet({ outcome }));
     builder.add(self.kernelLogWaiting, labelSet({}));
     builder.add(self.kernelLogRetries, labelSet({}));
@@ -34,7 +34,7 @@ export class KernelLogFrames {
     const put = (value: number): void => writer.set(slot++, value);
     put(Number(isReadable));
     put(lost);
-    for (const vendor of lineVendors) put(found.get(vendor) ?? 0);
+    for (const vendor of vendors) put(found.get(vendor) ?? 0);
     for (const outcome of outcomes) put(sender[outcome]);
     put(sender.waiting);
     put(sender.retries);

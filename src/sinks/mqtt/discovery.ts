@@ -2,6 +2,7 @@
 import { seriesOf } from "../../model/columns.ts";
 import type { Unit } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
+import { vendorTitle } from "../../model/vendor.ts";
 
 export interface Announcement {
   readonly topic: string;
@@ -27,8 +28,6 @@ const sensorUnits: Readonly<Partial<Record<Unit, SensorUnit>>> = {
   rpm: { unit: "rpm" },
   seconds: { unit: "s", deviceClass: "duration" },
 };
-
-const makers = { nvidia: "NVIDIA", amd: "AMD", intel: "Intel" } as const;
 
 /** Undefined where the column is no sensor. */
 export function announce(
@@ -64,7 +63,7 @@ export function announce(
       device: {
         identifiers: [node],
         name: `${device.model} ${device.index} (${where.host})`,
-        manufacturer: makers[device.vendor],
+        manufacturer: vendorTitle(device.vendor),
         model: device.model,
         ...(device.driver !== undefined && { sw_version: device.driver }),
       },

@@ -5,10 +5,14 @@
 import { otelSeries } from "../../formats/compat/otel.ts";
 import type { ExportMetric, ExportPoint, ExportResource } from "../../formats/otlp/encode/model.ts";
 import { findMetric, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
-import { type Device, deviceKey, type Vendor } from "../../model/device.ts";
+import {
+  type Device,
+  deviceFromLabels,
+  deviceKey,
+  unidentifiedDevice,
+} from "../../model/device.ts";
 import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 
-const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
 const maxGpus = 100_000;
 
 interface HardwareMetric {
@@ -50,7 +54,7 @@ export class HardwareNames {
     const uuid = labelValue(attributes, "uuid");
     if (entry === undefined || uuid === undefined) return false;
     const known = this.#gpus.get(keyOf(uuid, attributes));
-    const device = known ?? placeholder(uuid, attributes);
+    const device = known ?? unidentifiedDevice(uuid, labelValue(attributes, "gpu"));
     const names = otelSeries({ metric: entry, suffix: "", labels: attributes }, device);
     for (const { name, instrument, unit, attributes: told, convert } of names) {
       let renamed = found.get(name);
@@ -74,25 +78,12 @@ export class HardwareNames {
   }
 
   #learn(labels: LabelSet): void {
-    const { uuid, vendor, model, driver, vbios, simulated } = Object.fromEntries(labels);
-    if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
+    const device = deviceFromLabels(Object.fromEntries(labels));
+    if (device === undefined) return;
     if (this.#gpus.size >= maxGpus) this.#gpus.clear();
-    this.#gpus.set(keyOf(uuid, labels), {
-      ...placeholder(uuid, labels),
-      vendor: vendor as Vendor,
-      model: model ?? "unknown",
-      simulated: simulated === "true",
-      ...(driver !== undefined && { driver }),
-      ...(vbios !== undefined && { vbios }),
-    });
+    this.#gpus.set(keyOf(device.uuid, labels), device);
   }
 }
 
 const keyOf = (uuid: string, labels: LabelSet): string =>
   deviceKey(labelValue(labels, "host") ?? "", uuid);
-
-/** Who made it is not known yet, and then not told. */
-function placeholder(uuid: string, labels: LabelSet): Device {
-  const index = Number(labelValue(labels, "gpu") ?? 0);
-  return { uuid, index, vendor: "nvidia", model: "", simulated: false };
-}

@@ -5,6 +5,7 @@ import { findColumn } from "../../model/aliases.ts";
 import { seriesOf } from "../../model/columns.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
+import { deviceFromLabels } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
 import { type BackfillConnection, fetchEngineJson } from "./fetch-json.ts";
@@ -118,15 +119,7 @@ function fromInflux({ tags = {}, columns, values }: InfluxSeries): BackfillSerie
       suffix: "",
       labels: labelSet({ ...own, ...of }),
     };
-    const isKnown = vendor === "nvidia" || vendor === "amd" || vendor === "intel";
-    if (!isKnown || who.uuid === undefined) return [{ series, points }];
-    const device = {
-      uuid: who.uuid,
-      index: Number(who.gpu ?? 0),
-      vendor,
-      model: model ?? "unknown",
-      simulated: simulated === "true",
-    } as const;
+    const device = deviceFromLabels({ ...who, vendor, model, simulated });
     return [{ series, points, device }];
   });
 }

@@ -1,8 +1,7 @@
 /** Walks through time window by window and gives a frame an instant. What is asked for is the engine's business. */
 import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type Device, deviceFromLabels } from "../../model/device.ts";
 import { type Layout, type Series, seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Emit, StreamingSource } from "../source.ts";
@@ -11,7 +10,7 @@ export interface BackfillSeries {
   readonly series: Series;
   readonly points: readonly (readonly [timeMs: number, value: number])[];
   /** Where the engine's tags tell it. */
-  readonly device?: Device;
+  readonly device?: Device | undefined;
 }
 
 export interface BackfillEngine {
@@ -96,16 +95,8 @@ export class BackfillSource implements StreamingSource {
 
   #learn({ metric, labels }: Series): void {
     if (metric !== gpu.info) return;
-    const uuid = labelValue(labels, "uuid");
-    const vendor = labelValue(labels, "vendor");
-    if (uuid === undefined || this.#devices.has(uuid)) return;
-    if (vendor !== "nvidia" && vendor !== "amd" && vendor !== "intel") return;
-    this.#devices.set(uuid, {
-      uuid,
-      index: Number(labelValue(labels, "gpu") ?? 0),
-      vendor,
-      model: labelValue(labels, "model") ?? "unknown",
-      simulated: labelValue(labels, "simulated") === "true",
-    });
+    const device = deviceFromLabels(Object.fromEntries(labels));
+    if (device !== undefined && !this.#devices.has(device.uuid))
+      this.#devices.set(device.uuid, device);
   }
 }

@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
+import { vendorChoice, vendors } from "../../model/vendor.ts";
 import { defineSource } from "../source.ts";
 
 const zoneTakes = "a time zone such as Europe/Berlin, UTC or +02:00";
@@ -22,7 +23,7 @@ export const gpuz = defineSource({
     ),
     vendor: v.optional(
       v.pipe(
-        v.picklist(["nvidia", "amd", "intel"], "nvidia, amd or intel"),
+        v.picklist(vendors, vendorChoice),
         v.description("Who made the GPU, where neither its name nor the columns tell."),
       ),
     ),

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
 import { formatError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
+import { vendorChoice } from "../../model/vendor.ts";
 import { defineSource } from "../source.ts";
 import { s3Options } from "../../net/objects/s3-options.ts";
 
@@ -67,7 +68,7 @@ const logOptions = {
     v.pipe(text("the name of the GPU"), v.description("Which GPU the GPU-Z logs are of.")),
   ),
   vendor: v.optional(
-    v.pipe(text("nvidia, amd or intel"), v.description("Who made it, where nothing else tells.")),
+    v.pipe(text(vendorChoice), v.description("Who made it, where nothing else tells.")),
   ),
   uuid: v.optional(v.pipe(text("an identifier"), v.description("The identity of that GPU."))),
   timezone: v.optional(

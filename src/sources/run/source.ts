@@ -22,7 +22,7 @@ const runDevicesSchema = v.looseObject({
     v.looseObject({
       uuid: v.string(),
       index: v.number(),
-      vendor: v.picklist(["nvidia", "amd", "intel"]),
+      vendor: v.string(),
       model: v.string(),
       simulated: v.boolean(),
       host: v.string(),

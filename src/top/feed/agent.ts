@@ -4,7 +4,7 @@ import { type GpuStats, type Stats, statsSchema } from "../../agent/stats/schema
 import { formatError } from "../../base/error.ts";
 import { LiveFleet } from "../../view/live/fleet.ts";
 import type { WireDevice } from "../../view/live/protocol.ts";
-import type { Device, Vendor } from "../../model/device.ts";
+import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -124,25 +124,21 @@ export class AgentFeed implements Feed {
   }
 }
 
-const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies readonly Vendor[];
-
 function deviceOf(stats: GpuStats): Device[] {
   const { uuid, vendor } = stats;
-  if (uuid.value === null || vendor.value === null || !vendors.includes(vendor.value)) return [];
-  const text = (name: keyof Device, value: string | null): Partial<Device> =>
-    value === null ? {} : { [name]: value };
+  if (uuid.value === null || vendor.value === null) return [];
   return [
     {
       uuid: uuid.value,
       index: stats.index.value,
-      vendor: vendor.value as Vendor,
+      vendor: vendor.value,
       model: stats.model.value ?? "n/a",
       simulated: stats.simulated,
-      ...text("pciBusId", stats.pci_bus_id.value),
-      ...text("driver", stats.driver.value),
-      ...text("vbios", stats.vbios.value),
-      ...text("linkType", stats.pcie_link.type.value),
-      ...text("parent", stats.parent.value),
+      pciBusId: stats.pci_bus_id.value ?? undefined,
+      driver: stats.driver.value ?? undefined,
+      vbios: stats.vbios.value ?? undefined,
+      linkType: stats.pcie_link.type.value ?? undefined,
+      parent: stats.parent.value ?? undefined,
     },
   ];
 }

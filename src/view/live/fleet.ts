@@ -127,10 +127,10 @@ export class LiveFleet {
       model: device.model,
       simulated: device.simulated,
       source,
-      ...(device.pciBusId === undefined ? {} : { pciBusId: device.pciBusId }),
-      ...(device.driver === undefined ? {} : { driver: device.driver }),
-      ...(device.vbios === undefined ? {} : { vbios: device.vbios }),
-      ...(device.linkType === undefined ? {} : { linkType: device.linkType }),
+      pciBusId: device.pciBusId,
+      driver: device.driver,
+      vbios: device.vbios,
+      linkType: device.linkType,
       facts,
     };
   }

@@ -6,7 +6,6 @@
  *   event: frame   once a second: one row per device, in the order of the last fleet event
  */
 import type { Tier, Unit } from "../../model/catalogue/entry.ts";
-import type { Vendor } from "../../model/device.ts";
 
 /** Raised when an older page could no longer read what is sent. */
 export const SCHEMA = 1;
@@ -68,14 +67,14 @@ export interface WireDevice {
   readonly uuid: string;
   readonly index: number;
   readonly host: string;
-  readonly vendor: Vendor;
+  readonly vendor: string;
   readonly model: string;
   readonly simulated: boolean;
   readonly source: string;
-  readonly pciBusId?: string;
-  readonly driver?: string;
-  readonly vbios?: string;
-  readonly linkType?: string;
+  readonly pciBusId?: string | undefined;
+  readonly driver?: string | undefined;
+  readonly vbios?: string | undefined;
+  readonly linkType?: string | undefined;
   readonly facts: Readonly<Record<FactKey, WireValue>>;
 }
 

@@ -9,6 +9,7 @@ import {
   type WireRow,
   type WireValue,
 } from "../../../src/view/live/protocol.ts";
+import { deviceFromLabels, unidentifiedDevice } from "../../../src/model/device.ts";
 import { type Gpu, gpuId, gpuOf } from "../live/gpu.ts";
 import type { InstantSample } from "./client.ts";
 import type { Labels } from "./columns.ts";
@@ -93,22 +94,15 @@ function deviceOf(
   own: readonly InstantSample[],
   absent: "stale" | "unsupported",
 ): WireDevice {
-  const { vendor, model, driver, vbios } = info;
-  const pciBusId = info["pci_bus_id"];
+  const { uuid = "", gpu } = info;
+  const device = deviceFromLabels({ model: "GPU", ...info }) ?? unidentifiedDevice(uuid, gpu);
   const facts = Object.fromEntries(
     factKeys.map((key) => [key, highest(own, ...factSeries[key]) ?? absent]),
   ) as Record<FactKey, WireValue>;
   return {
-    uuid: info["uuid"] ?? "",
-    index: Number.parseInt(info["gpu"] ?? "0", 10) || 0,
+    ...device,
     host: hostOf(info),
-    vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
-    model: model ?? "GPU",
-    simulated: info["simulated"] === "true",
     source: `store${info["instance"] === undefined ? "" : `, ${info["instance"]}`}`,
-    ...(pciBusId === undefined ? {} : { pciBusId }),
-    ...(driver === undefined ? {} : { driver }),
-    ...(vbios === undefined ? {} : { vbios }),
     facts,
   };
 }
