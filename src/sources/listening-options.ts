@@ -1,8 +1,9 @@
-/** The options that every source which listens has in common, and what they come to. */
+/** The options shared by all sources that listen. */
 import * as v from "valibot";
 import { text, wholeNumber } from "../config/fields.ts";
 import { fillSecrets } from "../config/secrets.ts";
 import { GpulseError } from "../base/error.ts";
+import { isLoopback } from "../net/http/address-ranges.ts";
 import { Secret } from "../net/http/secret.ts";
 import type { ListeningOptions } from "./listening.ts";
 
@@ -10,24 +11,27 @@ export const listeningOptions = {
   address: v.optional(
     v.pipe(
       text("//HOST:PORT"),
-      v.description("Where to listen: this machine alone where it is 127.0.0.1."),
+      v.description("The address to listen on. 127.0.0.1 accepts only local senders."),
     ),
   ),
   token: v.optional(
     v.pipe(
       text(),
-      v.description("What senders must show as a bearer token. Best as ${VARIABLE} or file:PATH."),
+      v.description("The bearer token that senders must present. Prefer ${VARIABLE} or file:PATH."),
     ),
   ),
   "max-body": v.optional(
-    v.pipe(wholeNumber(1_024, 2 ** 28), v.description("The most bytes of one request, unpacked.")),
+    v.pipe(
+      wholeNumber(1_024, 2 ** 28),
+      v.description("The size limit of one decompressed request, in bytes."),
+    ),
     32 * 2 ** 20,
   ),
   "max-held": v.optional(
     v.pipe(
       wholeNumber(1_024, 2 ** 32),
       v.description(
-        "What may wait to be kept, in bytes; beyond it senders are told to come again.",
+        "The size limit of accepted but undelivered data, in bytes; above it senders get 503.",
       ),
     ),
     128 * 2 ** 20,
@@ -46,21 +50,20 @@ export function resolveListeningOptions(
   if (!address.startsWith("//") || url === undefined || url.hostname === "" || url.pathname !== "/")
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `"${name}:${address}" is no address to listen on: write ${name}://127.0.0.1:${defaultPort}.`,
+      `"${name}:${address}" is not a listen address: write ${name}://127.0.0.1:${defaultPort}.`,
     );
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
   const given = { token: options.token };
   const { token } = fillSecrets(given, { env: process.env, folder: process.cwd() })
     .value as typeof given;
-  if (!isLoopback && token === undefined)
+  if (!isLoopback(host) && token === undefined)
     throw new GpulseError(
       "OPEN_TO_NETWORK",
-      `${name} on ${host} would take data from anyone: add token=\${VARIABLE}, or listen on 127.0.0.1.`,
+      `${name} on ${host} would accept data from anyone: add token=\${VARIABLE}, or listen on 127.0.0.1.`,
     );
   return {
     host,
-    // A port that is the scheme's own is not in what URL gives.
+    // URL omits port 80, the scheme's default.
     port: Number(/:(\d+)\/?$/.exec(address)?.[1] ?? defaultPort),
     token: token === undefined ? undefined : new Secret(token),
     maxBodyBytes: options["max-body"],

@@ -235,9 +235,9 @@ test("OTLP comes as JSON too, packed or not, and is answered in its own way", as
 });
 
 test.each([
-  ["remote-write+http:9201", "is no address to listen on"],
-  ["otlp+http://127.0.0.1:4318/v1/metrics", "is no address to listen on"],
-  ["otlp+http://0.0.0.0:4318", "would take data from anyone"],
+  ["remote-write+http:9201", "is not a listen address"],
+  ["otlp+http://127.0.0.1:4318/v1/metrics", "is not a listen address"],
+  ["otlp+http://0.0.0.0:4318", "would accept data from anyone"],
 ])("%s is refused with a sentence", async (url, words) => {
   await expect(openSources([url], context)).rejects.toThrow(words);
 });

@@ -1,102 +1,90 @@
-/** Ranges of IP addresses: reading them, and telling what kind of place an address is. Resolves no names. */
-import { isIP, isIPv4 } from "node:net";
+/** Ranges of IP addresses, and which kind of network an address belongs to. Resolves no names. */
+import { BlockList, isIP } from "node:net";
 
-/** `10.0.0.0/8`, `[fd00::]/8`, an address alone, each with or without `:PORT` behind it. */
+/** `10.0.0.0/8`, `[fd00::]/8` or a single address, each with an optional `:PORT`. */
 export interface AddressRange {
-  readonly bytes: readonly number[];
+  readonly ipVersion: number;
   readonly prefixBits: number;
-  readonly port?: number;
+  readonly port: number | undefined;
+  readonly members: BlockList;
 }
 
-/** Undefined for what is no range. */
+/** Undefined if `text` is not a range. */
 export function parseRange(text: string): AddressRange | undefined {
-  const [, address = "", bits, port] =
+  const [, address = "", bits, portText] =
     /^(\d+(?:\.\d+){3})(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/.exec(text) ??
     /^\[([0-9a-f:.]+)\](?:\/(\d{1,3}))?(?::(\d{1,5}))?$/i.exec(text) ??
     /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ??
     [];
-  const bytes = bytesOf(address);
-  if (bytes === undefined) return undefined;
-  const prefixBits = bits === undefined ? bytes.length * 8 : Number(bits);
-  const portNumber = port === undefined ? undefined : Number(port);
-  if (prefixBits > bytes.length * 8 || (portNumber !== undefined && portNumber > 65_535))
-    return undefined;
-  return { bytes, prefixBits, ...(portNumber === undefined ? {} : { port: portNumber }) };
+  const ipVersion = isIP(address);
+  const maxBits = ipVersion === 4 ? 32 : 128;
+  const prefixBits = bits === undefined ? maxBits : Number(bits);
+  const port = portText === undefined ? undefined : Number(portText);
+  if (ipVersion === 0 || prefixBits > maxBits || (port ?? 0) > 65_535) return undefined;
+  const members = new BlockList();
+  members.addSubnet(address, prefixBits, family(ipVersion));
+  return { ipVersion, prefixBits, port, members };
 }
 
-export function contains({ bytes, prefixBits }: AddressRange, address: readonly number[]): boolean {
-  if (bytes.length !== address.length) return false;
-  for (let bit = 0; bit < prefixBits; bit += 8) {
-    const mask = (0xff << Math.max(0, 8 - (prefixBits - bit))) & 0xff;
-    const at = bit / 8;
-    if (((bytes[at] ?? 0) & mask) !== ((address[at] ?? 0) & mask)) return false;
-  }
-  return true;
+const family = (ipVersion: number) => (ipVersion === 4 ? "ipv4" : "ipv6");
+
+/** False for a host name, and across IP versions: BlockList alone would also match IPv4 against mapped IPv6 ranges. */
+export function contains({ ipVersion, members }: AddressRange, address: string): boolean {
+  return isIP(address) === ipVersion && members.check(address, family(ipVersion));
 }
 
-/** Four or sixteen; undefined for what is no address. A zone (`%eth0`) is left out. */
-export function bytesOf(text: string): readonly number[] | undefined {
-  const [address = ""] = text.split("%", 1);
-  if (isIP(address) === 0) return undefined;
-  if (isIPv4(address)) return address.split(".").map(Number);
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const hex = (high: string | undefined, low: string | undefined): string =>
-    (Number(high) * 256 + Number(low)).toString(16);
-  const whole =
-    dotted === null
-      ? address
-      : `${dotted[1] ?? ""}${hex(dotted[2], dotted[3])}:${hex(dotted[4], dotted[5])}`;
-  const [head = "", tail] = whole.split("::");
-  const groups = (part: string | undefined): string[] =>
-    part === undefined || part === "" ? [] : part.split(":");
-  const [front, back] = [groups(head), groups(tail)];
-  const zeros = Array<string>(Math.max(0, 8 - front.length - back.length)).fill("0");
-  return [...front, ...zeros, ...back].flatMap((group) => {
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
+const loopbackRanges = ["127.0.0.0/8", "::1"].map(mustParseRange);
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || loopbackRanges.some((range) => contains(range, host));
+
+/** The address itself, and the IPv4 address that a gateway would derive from it. */
+export function resolveEmbeddedAddresses(address: string): readonly string[] {
+  const carrier = carriers.find(({ range }) => contains(range, address));
+  if (carrier === undefined) return [address];
+  // The URL parser writes every IPv6 address as compressed hexadecimal groups.
+  const [head = "", tail = ""] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [front, back] = [head, tail].map((part) => part.split(":").filter((group) => group !== ""));
+  if (front === undefined || back === undefined) return [address];
+  const zeros = Array<string>(8 - front.length - back.length).fill("0");
+  const groups = [...front, ...zeros, ...back].map((group) => Number.parseInt(group, 16));
+  // `::` and `::1` are not IPv4 addresses.
+  if (groups.slice(0, 7).every((group) => group === 0) && (groups[7] ?? 0) < 256) return [address];
+  const pair = groups.slice(carrier.group, carrier.group + 2);
+  return [address, pair.flatMap((group) => [group >> 8, group & 0xff]).join(".")];
 }
 
-/** The address itself, and an IPv4 one that a gateway would make of it. */
-export function resolveEmbeddedAddresses(bytes: readonly number[]): readonly (readonly number[])[] {
-  if (bytes.length === 4) return [bytes];
-  const found = carriers.find(({ range }) => contains(range, bytes));
-  // `::` and `::1` are themselves, and no IPv4 addresses.
-  const isOwn = bytes.slice(0, 15).every((byte) => byte === 0);
-  return found === undefined || isOwn ? [bytes] : [bytes, bytes.slice(found.at, found.at + 4)];
+function mustParseRange(text: string): AddressRange {
+  const range = parseRange(text);
+  if (range === undefined) throw new Error(`BUG: ${text} is not a range`);
+  return range;
 }
 
-const range = (text: string): AddressRange => {
-  const parsed = parseRange(text);
-  if (parsed === undefined) throw new Error(`BUG: ${text} is no range`);
-  return parsed;
-};
-
-/** IPv6 that carries IPv4: mapped, compatible, NAT64 and 6to4. */
+/** IPv6 ranges that carry IPv4 (mapped, compatible, NAT64, 6to4), and the first of its two groups. */
 const carriers = [
-  { range: range("::ffff:0:0/96"), at: 12 },
-  { range: range("::/96"), at: 12 },
-  { range: range("64:ff9b::/96"), at: 12 },
-  { range: range("2002::/16"), at: 2 },
+  { range: mustParseRange("::ffff:0:0/96"), group: 6 },
+  { range: mustParseRange("::/96"), group: 6 },
+  { range: mustParseRange("64:ff9b::/96"), group: 6 },
+  { range: mustParseRange("2002::/16"), group: 1 },
 ];
-
-export type AddressClass = "public" | "private" | "never";
 
 interface ClassifiedRange {
   readonly range: AddressRange;
-  readonly place: Exclude<AddressClass, "public">;
+  /** `never`: contacted only if a range at least as narrow is allowed. */
+  readonly class: "private" | "never";
   readonly name: string;
 }
 
 const rangesOfClass = (
-  place: ClassifiedRange["place"],
+  className: ClassifiedRange["class"],
   name: string,
   ranges: readonly string[],
-): ClassifiedRange[] => ranges.map((text) => ({ range: range(text), place, name }));
+): ClassifiedRange[] =>
+  ranges.map((text) => ({ range: mustParseRange(text), class: className, name }));
 
-/** The first that fits counts. */
-const places: readonly ClassifiedRange[] = [
-  ...rangesOfClass("never", "a cloud's metadata service", [
+/** The first match applies. */
+const classifiedRanges: readonly ClassifiedRange[] = [
+  ...rangesOfClass("never", "a cloud metadata service", [
     "169.254.169.254",
     "169.254.170.2",
     "169.254.170.23",
@@ -107,7 +95,7 @@ const places: readonly ClassifiedRange[] = [
     "fd20:ce::254",
   ]),
   ...rangesOfClass("never", "a link-local address", ["169.254.0.0/16", "fe80::/10"]),
-  ...rangesOfClass("never", "no address of a machine", ["0.0.0.0/8", "240.0.0.0/4", "::/128"]),
+  ...rangesOfClass("never", "not the address of a host", ["0.0.0.0/8", "240.0.0.0/4", "::/128"]),
   ...rangesOfClass("never", "a multicast address", ["224.0.0.0/4", "ff00::/8"]),
   ...rangesOfClass("private", "this machine", ["127.0.0.0/8", "::1/128"]),
   ...rangesOfClass("private", "a private address", [
@@ -124,7 +112,7 @@ const places: readonly ClassifiedRange[] = [
   ]),
 ];
 
-/** What an address is, and the range that says so. */
-export function classifyAddress(address: readonly number[]): ClassifiedRange | undefined {
-  return places.find((one) => contains(one.range, address));
+/** Undefined for a public address. */
+export function classifyAddress(address: string): ClassifiedRange | undefined {
+  return classifiedRanges.find(({ range }) => contains(range, address));
 }

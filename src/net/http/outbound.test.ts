@@ -37,12 +37,12 @@ test.each([
   ["169.254.1.1", "link-local"],
   ["100.100.100.200", "metadata"],
   ["168.63.129.16", "metadata"],
-  ["0.0.0.0", "no address"],
-  ["0.1.2.3", "no address"],
-  ["255.255.255.255", "no address"],
+  ["0.0.0.0", "not the address"],
+  ["0.1.2.3", "not the address"],
+  ["255.255.255.255", "not the address"],
   ["224.0.0.1", "multicast"],
   ["239.255.255.250", "multicast"],
-  ["::", "no address"],
+  ["::", "not the address"],
   ["fe80::1", "link-local"],
   ["fe80::1%eth0", "link-local"],
   ["febf::1", "link-local"],
@@ -177,7 +177,7 @@ test.each(["http", "https"])(
     guard(rule(false));
     const url = `${scheme}://127.0.0.1:${port}/`;
     const asked = request(url, { timeoutMs: 30_000, maxBytes: 100 });
-    await expect(asked).rejects.toThrow("this machine and is not contacted: allow it with");
+    await expect(asked).rejects.toThrow("this machine, which is blocked: allow it with");
     await expect(fetch(url)).rejects.toMatchObject({ cause: { code: "EOUTBOUND" } });
     const raw = (scheme === "http" ? http : https).get(url);
     await new Promise((resolve) => raw.once("error", resolve));
@@ -203,7 +203,7 @@ test.each([
   const { port, taken } = await server();
   guard(rule(false));
   const asked = request(url.replace("PORT", String(port)), { timeoutMs: 30_000, maxBytes: 100 });
-  await expect(asked).rejects.toThrow(/is not contacted|ENOTFOUND|EAI_AGAIN/);
+  await expect(asked).rejects.toThrow(/is blocked|ENOTFOUND|EAI_AGAIN/);
   expect(taken()).toBe(0);
 });
 
@@ -218,7 +218,7 @@ test("a redirect is checked as well", async () => {
     maxBytes: 100,
     maxRedirects: 5,
   });
-  await expect(asked).rejects.toThrow("is not contacted");
+  await expect(asked).rejects.toThrow("is blocked");
   expect([outer.taken(), inner.taken()]).toEqual([1, 0]);
 });
 

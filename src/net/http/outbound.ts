@@ -1,14 +1,11 @@
 /**
- * Which addresses this process may contact, checked for every TCP connection at the moment it is made, on the very address
- * that is connected to: a name that resolves to another address a second later gets nothing out of it, and neither does a
- * redirect. Libraries that open sockets of their own are checked as well (docs/decisions/0025).
+ * Which addresses this process may contact, checked for every TCP connection on the address it connects to, so DNS rebinding
+ * and redirects cannot bypass the check. Covers sockets that libraries open (docs/decisions/0025).
  */
 import dns from "node:dns";
-import type { LookupFunction, TcpSocketConnectOpts } from "node:net";
-import net from "node:net";
+import net, { type LookupFunction, type TcpSocketConnectOpts } from "node:net";
 import {
   type AddressRange,
-  bytesOf,
   classifyAddress,
   contains,
   resolveEmbeddedAddresses,
@@ -17,7 +14,7 @@ import {
 export interface OutboundRule {
   /** Whether this machine and private networks may be contacted. */
   readonly privateAllowed: boolean;
-  /** What may be contacted in any case. */
+  /** Ranges that are always allowed. */
   readonly allow: readonly AddressRange[];
 }
 
@@ -32,56 +29,52 @@ export class OutboundBlockedError extends Error {
   }
 }
 
-/** Why an address is not contacted; undefined where it may be. What is no address is none of ours to judge. */
+/** The error if `address` may not be contacted; undefined if it may, or if it is a host name. */
 export function checkAddress(
   rule: OutboundRule,
   address: string,
   port: number | undefined,
 ): OutboundBlockedError | undefined {
-  const bytes = bytesOf(address);
-  if (bytes === undefined) return undefined;
-  for (const meant of resolveEmbeddedAddresses(bytes)) {
-    const place = classifyAddress(meant);
-    if (place === undefined || (place.place === "private" && rule.privateAllowed)) continue;
-    // A range as wide as the internet is no word about a metadata service: that has to be named.
-    const leastBits = place.place === "never" ? place.range.prefixBits : 0;
+  const [withoutZone = ""] = address.split("%", 1);
+  for (const meant of resolveEmbeddedAddresses(withoutZone)) {
+    const match = classifyAddress(meant);
+    if (match === undefined || (match.class === "private" && rule.privateAllowed)) continue;
+    // Allowing 0.0.0.0/0 does not allow a metadata service: that needs a range as narrow as its own.
+    const minPrefixBits = match.class === "never" ? match.range.prefixBits : 0;
     const isAllowed = rule.allow.some(
       (range) =>
-        range.prefixBits >= leastBits &&
+        range.prefixBits >= minPrefixBits &&
         (range.port === undefined || range.port === port) &&
-        (contains(range, meant) || contains(range, bytes)),
+        (contains(range, meant) || contains(range, withoutZone)),
     );
     if (isAllowed) continue;
     return new OutboundBlockedError(
-      `${address} is ${place.name} and is not contacted: allow it with --allow-outbound ${address} or hub.outbound.allow`,
+      `${address} is ${match.name}, which is blocked: allow it with --allow-outbound ${address} or hub.outbound.allow`,
       address,
     );
   }
   return undefined;
 }
 
-/** Told of each refused connection: the address, and the name that led to it where there was one. */
+/** Called for each blocked connection; `name` is the host name, or the address if there was none. */
 export type OutboundBlockedHandler = (
-  refused: OutboundBlockedError,
+  error: OutboundBlockedError,
   name: string,
   port: number | undefined,
 ) => void;
 
 interface Guard {
   readonly rule: OutboundRule;
-  readonly tell: OutboundBlockedHandler;
+  readonly onBlocked: OutboundBlockedHandler;
 }
 
-/** All of them have to agree. */
+/** A connection has to pass all of them. */
 const guards = new Set<Guard>();
 let unpatch: (() => void) | undefined;
 
-/**
- * Puts the rule before every TCP connection of this process; the returned function takes it away again. Sockets of files
- * (`path`) go past it.
- */
-export function guardSockets(rule: OutboundRule, tell: OutboundBlockedHandler): () => void {
-  const guard: Guard = { rule, tell };
+/** Applies the rule to every TCP connection of this process, not to Unix sockets. Returns the function that removes it. */
+export function guardSockets(rule: OutboundRule, onBlocked: OutboundBlockedHandler): () => void {
+  const guard: Guard = { rule, onBlocked };
   guards.add(guard);
   unpatch ??= patch();
   return () => {
@@ -96,21 +89,21 @@ function patch(): () => void {
   const before = Object.getOwnPropertyDescriptor(net.Socket.prototype, "connect");
   const connect: unknown = before?.value;
   if (before === undefined || typeof connect !== "function")
-    throw new Error("BUG: sockets cannot be guarded here");
+    throw new Error("BUG: net.Socket.prototype.connect is not a method");
   const guarded = function (this: net.Socket, ...args: unknown[]): unknown {
-    const given = optionsIn(args);
-    if (given === undefined) return Reflect.apply(connect, this, args);
-    const { options, replace } = given;
+    const call = parseConnectArgs(args);
+    if (call === undefined) return Reflect.apply(connect, this, args);
+    const { options, withOptions } = call;
     const port = Number(options.port);
     const host = options.host ?? "localhost";
-    const refused = checkGuards(host, host, port);
-    if (refused !== undefined) {
-      // On the next turn: whoever connects has yet to listen for errors.
-      process.nextTick(() => this.destroy(refused));
+    const error = checkGuards(host, host, port);
+    if (error !== undefined) {
+      // On the next tick, after the caller has attached its error listener.
+      process.nextTick(() => this.destroy(error));
       return this;
     }
     const lookup = guardLookup(options.lookup ?? dns.lookup, port);
-    return Reflect.apply(connect, this, replace({ ...options, lookup }));
+    return Reflect.apply(connect, this, withOptions({ ...options, lookup }));
   };
   Object.defineProperty(net.Socket.prototype, "connect", { ...before, value: guarded });
   return () => void Object.defineProperty(net.Socket.prototype, "connect", before);
@@ -121,60 +114,61 @@ function checkGuards(
   name: string,
   port: number,
 ): OutboundBlockedError | undefined {
-  for (const { rule, tell } of guards) {
-    const refused = checkAddress(rule, address, port);
-    if (refused === undefined) continue;
-    tell(refused, name, port);
-    return refused;
+  for (const { rule, onBlocked } of guards) {
+    const error = checkAddress(rule, address, port);
+    if (error === undefined) continue;
+    onBlocked(error, name, port);
+    return error;
   }
   return undefined;
 }
 
-/** Hands on only addresses that may be contacted, and an error where none is left. */
+/** Returns only the addresses that may be contacted, or an error if none remains. */
 function guardLookup(lookup: LookupFunction, port: number): LookupFunction {
   return (name, options, callback) => {
     lookup(name, options, (problem, found, family) => {
       if (problem !== null) return callback(problem, found, family);
       const all = typeof found === "string" ? [{ address: found, family: family ?? 4 }] : found;
-      const refusals = all.map(({ address }) => checkGuards(address, name, port));
-      const left = all.filter((_one, at) => refusals[at] === undefined);
-      const refused = refusals.find((one) => one !== undefined);
-      if (left.length === 0 && refused !== undefined) return callback(refused, "", 0);
-      return callback(null, typeof found === "string" ? found : left, family);
+      const errors = all.map(({ address }) => checkGuards(address, name, port));
+      const allowed = all.filter((_entry, at) => errors[at] === undefined);
+      const error = errors.find((blocked) => blocked !== undefined);
+      if (allowed.length === 0 && error !== undefined) return callback(error, "", 0);
+      return callback(null, typeof found === "string" ? found : allowed, family);
     });
   };
 }
 
 type ConnectOptions = Partial<TcpSocketConnectOpts>;
 
-/** The options among the ways to call `connect`, and the same call with others; undefined for a socket of the file system. */
-function optionsIn(
-  args: unknown[],
-):
-  | { readonly options: ConnectOptions; readonly replace: (options: ConnectOptions) => unknown[] }
+/** The options of any overload of `connect`, and the arguments with other options; undefined for a Unix socket. */
+function parseConnectArgs(args: unknown[]):
+  | {
+      readonly options: ConnectOptions;
+      readonly withOptions: (options: ConnectOptions) => unknown[];
+    }
   | undefined {
   const [first, second, ...rest] = args;
   if (Array.isArray(first)) {
-    // As net.connect hands it on: marked by a symbol, so that it must stay the same array.
+    // From net.connect: a symbol marks this array, so it has to stay the same object.
     const options: unknown = first[0];
     if (!isTcp(options)) return undefined;
     return {
       options,
-      replace: (next) => {
+      withOptions: (next) => {
         first[0] = next;
         return args;
       },
     };
   }
-  if (isTcp(first)) return { options: first, replace: (next) => [next, second, ...rest] };
+  if (isTcp(first)) return { options: first, withOptions: (next) => [next, second, ...rest] };
   if (typeof first !== "number" && !(typeof first === "string" && /^\d+$/.test(first)))
     return undefined;
   const port = Number(first);
   return typeof second === "string"
-    ? { options: { port, host: second }, replace: (next) => [next, ...rest] }
-    : { options: { port }, replace: (next) => [next, second, ...rest] };
+    ? { options: { port, host: second }, withOptions: (next) => [next, ...rest] }
+    : { options: { port }, withOptions: (next) => [next, second, ...rest] };
 }
 
-/** As Node decides it: a path that says something is a socket of the file system. */
+/** Like Node: a non-empty `path` is a Unix socket. */
 const isTcp = (value: unknown): value is ConnectOptions =>
   typeof value === "object" && value !== null && !("path" in value && Boolean(value.path));

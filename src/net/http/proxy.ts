@@ -1,8 +1,5 @@
-/**
- * Which proxy a request goes through: that of the configuration, or that of the environment (HTTP_PROXY, HTTPS_PROXY and
- * NO_PROXY), chosen as Go chooses it.
- */
-import { bytesOf, contains, parseRange } from "./address-ranges.ts";
+/** Which proxy a request uses: from the configuration or from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, with Go's rules. */
+import { contains, isLoopback, parseRange } from "./address-ranges.ts";
 import type { Secret } from "./secret.ts";
 
 /** Prometheus's keys `proxy_url`, `no_proxy`, `proxy_from_environment` and `proxy_connect_header`. */
@@ -26,7 +23,7 @@ export interface ProxyServer {
 
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
-/** Undefined for what is no address of a proxy: http, https, socks5 or socks5h, and a host. */
+/** Undefined unless `text` is a URL with a host and the scheme http, https, socks5 or socks5h. */
 export function parseProxy(
   text: string,
   connectHeaders: Readonly<Record<string, string>> = {},
@@ -49,7 +46,7 @@ export function parseProxy(
   };
 }
 
-/** Undefined where a percent sign is not followed by two hexadecimal digits of UTF-8. */
+/** Undefined for an invalid percent encoding. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -72,7 +69,7 @@ export function proxyRoutes(
   const parse = (text: string): ProxyServer | undefined =>
     text === ""
       ? undefined
-      : // In the environment a scheme may be left out.
+      : // The scheme is optional in the environment.
         (parseProxy(text, connectHeaders) ?? parseProxy(`http://${text}`, connectHeaders));
   if (!config.fromEnvironment) {
     const server = parse(config.url?.reveal() ?? "");
@@ -88,8 +85,8 @@ export function proxyRoutes(
 }
 
 /**
- * `10.0.0.0/8`, `192.0.2.7`, `example.com` (with what is below it), `.example.com` and `*.example.com` (only what is
- * below it), each with or without `:PORT`, and `*`. This machine is always reached directly.
+ * `10.0.0.0/8`, `192.0.2.7`, `example.com` (with its subdomains), `.example.com` and `*.example.com` (only the subdomains),
+ * each with an optional `:PORT`, and `*`. Loopback never uses the proxy.
  */
 function exceptions(list: string): (target: URL) => boolean {
   const entries = list
@@ -112,26 +109,12 @@ function exception(entry: string): Exception {
   if (entry === "*") return () => true;
   const range = parseRange(entry);
   if (range !== undefined)
-    return (host, port) => {
-      const bytes = bytesOf(host);
-      if (bytes === undefined || !contains(range, bytes)) return false;
-      return range.port === undefined || range.port === port;
-    };
+    return (host, port) =>
+      contains(range, host) && (range.port === undefined || range.port === port);
   const [, name = entry, onlyPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
   const domain = name.replace(/^\*?\./, "");
   const matchesItself = domain === name;
   return (host, port) =>
     (onlyPort === undefined || Number(onlyPort) === port) &&
     (host.endsWith(`.${domain}`) || (matchesItself && host === domain));
-}
-
-const loopbackRanges = ["127.0.0.0/8", "::1"].map(parseRange);
-
-function isLoopback(host: string): boolean {
-  if (host === "localhost") return true;
-  const bytes = bytesOf(host);
-  return (
-    bytes !== undefined &&
-    loopbackRanges.some((range) => range !== undefined && contains(range, bytes))
-  );
 }
