@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import { StateMap } from "../base/state/state-map.ts";
 import { type FiringAlert, FiringStore } from "./rules/firing-store.ts";
 import { DeliveryLog, type NotificationDelivery } from "./route/deliveries.ts";
-import type { UndeliveredAlert } from "./route/router.ts";
+import type { UndeliveredAlert } from "./alert.ts";
 import { type SentEntry, SentLog } from "./route/sent-log.ts";
 import { Silences, type StoredSilence } from "./route/silences.ts";
 

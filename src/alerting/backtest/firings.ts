@@ -1,6 +1,6 @@
 /** Firings as they begin and end along the steps of a backtest. Bounded: beyond the most that are told, the rest is only counted. */
 import { labelKey, type LabelSet } from "../../model/labels.ts";
-import type { Alert } from "../rules/types.ts";
+import type { RuleAlert } from "../rules/types.ts";
 import type { BacktestResult } from "./backtest.ts";
 
 export interface FiringPeriod {
@@ -17,7 +17,7 @@ export interface FiringPeriod {
 }
 
 interface OpenFiring {
-  readonly alert: Alert;
+  readonly alert: RuleAlert;
   readonly labels: LabelSet;
   readonly key: string;
   startMs: number | undefined;
@@ -28,7 +28,7 @@ export class FiringRecorder {
   readonly #fromMs: number;
   readonly #below: boolean;
   readonly #most: number;
-  readonly #open = new Map<Alert, OpenFiring>();
+  readonly #open = new Map<RuleAlert, OpenFiring>();
   readonly #firings: FiringPeriod[] = [];
   readonly #sets = new Set<string>();
   #count = 0;
@@ -47,8 +47,8 @@ export class FiringRecorder {
   }
 
   /** What is active after a step. */
-  look(active: readonly Alert[], timeMs: number): void {
-    const seen = new Set<Alert>();
+  look(active: readonly RuleAlert[], timeMs: number): void {
+    const seen = new Set<RuleAlert>();
     for (const alert of active) {
       seen.add(alert);
       const open = this.#openOf(alert);
@@ -76,7 +76,7 @@ export class FiringRecorder {
     };
   }
 
-  #openOf(alert: Alert): OpenFiring {
+  #openOf(alert: RuleAlert): OpenFiring {
     const known = this.#open.get(alert);
     if (known !== undefined) return known;
     const labels = [...alert.labels];

@@ -8,6 +8,7 @@ import {
   openEntries,
   sendBy,
   startFakeService,
+  startMs,
   twoAlerts,
 } from "../../../test/fixtures/alerting/channels.ts";
 import { formOf } from "./form.ts";
@@ -20,7 +21,11 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 const resolved = notificationOf(
-  twoAlerts.alerts.map((alert) => ({ ...alert, status: "resolved" as const })),
+  twoAlerts.alerts.map((alert) => ({
+    ...alert,
+    status: "resolved" as const,
+    endsAtMs: startMs + 600_000,
+  })),
 );
 
 /** What each channel sends, whole: `testdata/NAME.golden.json`. */
@@ -364,10 +369,10 @@ test("whatever a label holds, every channel posts to its own address with header
   const evil = "x\r\nX-Injected: 1\r\nHost: evil.example\r\n\r\nGET /evil HTTP/1.1";
   const [alert] = twoAlerts.alerts;
   if (alert === undefined) throw new Error("BUG: no alert");
-  const labels = new Map([...alert.labels].map(([name]) => [name, evil]));
+  const labels = Object.fromEntries(Object.keys(alert.labels).map((name) => [name, evil]));
   const hostile = notificationOf([{ ...alert, labels, annotations: { summary: evil } }], {
     groupKey: evil,
-    groupLabels: labels,
+    groupLabels: new Map(Object.entries(labels)),
   });
   for (const [name, entry] of entries) {
     const receivers = await openEntries(entry.replaceAll("@URL", service.url));

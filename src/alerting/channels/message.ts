@@ -4,7 +4,6 @@ import {
   type NotificationData,
   notificationValue,
 } from "../../formats/template/functions/alertmanager.ts";
-import { zeroTimeMs } from "../../formats/template/time.ts";
 import type { ChannelMessage, Render } from "./channel.ts";
 
 /** @param compile for the templates of the route's labels, which see all but those labels */
@@ -29,30 +28,21 @@ function dataOf(notification: Notification): NotificationData {
     // Alertmanager quotes it as for a regular expression: `web.hook` comes out as `web\.hook`.
     receiver: notification.receiver.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&"),
     status: notification.status,
-    alerts: alerts.map((alert) => ({
-      status: alert.status,
-      labels: Object.fromEntries(alert.labels),
-      annotations: alert.annotations,
-      startsAtMs: alert.startsAtMs,
-      // The end of what still fires is a guess, and not told.
-      endsAtMs: alert.status === "resolved" ? alert.endsAtMs : zeroTimeMs,
-      generatorUrl: alert.generatorUrl,
-      fingerprint: alert.fingerprint,
-    })),
+    alerts,
     groupLabels: Object.fromEntries(notification.groupLabels),
     commonLabels: common(alerts.map(({ labels }) => labels)),
-    commonAnnotations: common(
-      alerts.map(({ annotations }) => new Map(Object.entries(annotations))),
-    ),
+    commonAnnotations: common(alerts.map(({ annotations }) => annotations)),
     externalUrl: notification.externalUrl,
     routeLabels: {},
   };
 }
 
-/** What all of them have, with the same value. */
-function common(maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
-  const [first, ...rest] = maps;
+/** The pairs that all of them have. */
+function common(all: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  const [first, ...rest] = all;
   return Object.fromEntries(
-    [...(first ?? [])].filter(([name, value]) => rest.every((map) => map.get(name) === value)),
+    Object.entries(first ?? {}).filter(([name, value]) =>
+      rest.every((pairs) => pairs[name] === value),
+    ),
   );
 }

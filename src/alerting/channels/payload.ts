@@ -2,8 +2,8 @@
  * Alertmanager's webhook payload, version 4: what receivers of its webhooks are written against. Fields may be added, none
  * may change.
  */
-import type { TemplateAlert } from "../../formats/template/functions/alertmanager.ts";
-import { formatTime } from "../../formats/template/time.ts";
+import type { NotifiedAlert } from "../alert.ts";
+import { formatTime, zeroTimeMs } from "../../formats/template/time.ts";
 import type { ChannelMessage } from "./channel.ts";
 
 export interface PayloadAlert {
@@ -50,13 +50,13 @@ export function payloadOf({ data, notification }: ChannelMessage, maxAlerts: num
   };
 }
 
-function payloadAlert(alert: TemplateAlert): PayloadAlert {
+function payloadAlert(alert: NotifiedAlert): PayloadAlert {
   return {
     status: alert.status,
     labels: sorted(alert.labels),
     annotations: sorted(alert.annotations),
     startsAt: timeText(alert.startsAtMs),
-    endsAt: timeText(alert.endsAtMs),
+    endsAt: timeText(alert.endsAtMs ?? zeroTimeMs),
     generatorURL: alert.generatorUrl,
     fingerprint: alert.fingerprint,
   };

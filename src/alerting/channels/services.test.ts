@@ -27,7 +27,11 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 const resolved = notificationOf(
-  twoAlerts.alerts.map((alert) => ({ ...alert, status: "resolved" as const })),
+  twoAlerts.alerts.map((alert) => ({
+    ...alert,
+    status: "resolved" as const,
+    endsAtMs: startMs + 600_000,
+  })),
 );
 const asked = (): string[] =>
   service.requests.splice(0).map(({ method, path: target }) => `${method} ${target}`);

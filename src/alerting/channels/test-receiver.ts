@@ -72,11 +72,7 @@ export function testNotification(
   { clock, externalUrl, id }: TestOptions,
 ): Notification {
   const nowMs = clock.nowMs();
-  const labels = new Map([
-    ["alertname", "GpulseTest"],
-    ["receiver", receiver],
-    ["severity", "info"],
-  ]);
+  const labels = { alertname: "GpulseTest", receiver, severity: "info" };
   return {
     receiver,
     groupKey: `{}/test:{id="${id}"}`,
@@ -87,7 +83,7 @@ export function testNotification(
     alerts: [
       {
         status,
-        fingerprint: fingerprintOf(labels),
+        fingerprint: fingerprintOf(new Map(Object.entries(labels))),
         labels,
         annotations: {
           summary: `This is a test of the receiver ${receiver}`,
@@ -95,10 +91,8 @@ export function testNotification(
             "Somebody asked gpulse to send it. Nothing is wrong, and nothing is to be done.",
         },
         startsAtMs: nowMs,
-        endsAtMs: status === "resolved" ? nowMs : nowMs + 300_000,
-        updatedAtMs: nowMs,
+        endsAtMs: status === "resolved" ? nowMs : undefined,
         generatorUrl: externalUrl,
-        timeout: false,
       },
     ],
   };

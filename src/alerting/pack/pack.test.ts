@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import type { RoutedAlert } from "../route/alert-registry.ts";
+import type { RoutedAlert } from "../alert.ts";
 import { parseRouting } from "../route/config.ts";
 import { fingerprintOf } from "../route/fingerprint.ts";
 import { Inhibitor } from "../route/inhibit.ts";

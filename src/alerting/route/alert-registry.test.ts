@@ -1,6 +1,7 @@
 /** Ends of alerts while the clock is set: what ended has ended, and is not waited for. */
 import { expect, test } from "vitest";
-import { AlertRegistry, isResolved } from "./alert-registry.ts";
+import { isResolved } from "../alert.ts";
+import { AlertRegistry } from "./alert-registry.ts";
 
 const labels = new Map([["alertname", "Hot"]]);
 const aheadMs = 200_000;

@@ -1,32 +1,6 @@
-/** The alerts that somebody has told of and that are not yet done with, by fingerprint. Merged as Alertmanager merges them. */
+/** The active alerts and the recently resolved ones, by fingerprint. Merged as Alertmanager merges them. */
+import { isResolved, type PostableAlert, type RoutedAlert } from "../alert.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-
-export interface RoutedAlert {
-  readonly fingerprint: string;
-  readonly labels: ReadonlyMap<string, string>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-  readonly updatedAtMs: number;
-  readonly generatorUrl: string;
-  /** The end was not told: it is when we stop waiting to hear again. */
-  readonly timeout: boolean;
-  /** Known from before a restart and not heard of since: it may have ended meanwhile. */
-  readonly restored?: boolean;
-}
-
-/** An alert as it is told: what is missing is filled in. */
-export interface IncomingAlert {
-  readonly labels: ReadonlyMap<string, string>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly startsAtMs?: number | undefined;
-  readonly endsAtMs?: number | undefined;
-  readonly generatorUrl: string;
-}
-
-/** One whose end had come when it was told stays ended, also when the clock is set back after that. */
-export const isResolved = ({ endsAtMs, updatedAtMs }: RoutedAlert, nowMs: number): boolean =>
-  endsAtMs <= Math.max(nowMs, updatedAtMs);
 
 export const maxAlerts = 100_000;
 
@@ -51,7 +25,7 @@ export class AlertRegistry {
   }
 
   /** Returns it as it now stands; undefined where there is no room for another. */
-  put(told: IncomingAlert, nowMs: number): RoutedAlert | undefined {
+  put(told: PostableAlert, nowMs: number): RoutedAlert | undefined {
     const fingerprint = fingerprintOf(told.labels);
     const before = this.#alerts.get(fingerprint);
     if (before === undefined && this.#alerts.size >= maxAlerts) return undefined;
@@ -74,7 +48,7 @@ export class AlertRegistry {
     return forgotten;
   }
 
-  #fill(told: IncomingAlert, fingerprint: string, nowMs: number): RoutedAlert {
+  #fill(told: PostableAlert, fingerprint: string, nowMs: number): RoutedAlert {
     const endsAtMs = told.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
     const startsAtMs = told.startsAtMs ?? told.endsAtMs ?? nowMs;
     return {

@@ -1,42 +1,37 @@
 /**
- * One group of alerts on its way to one receiver: waits, sends what is news, and waits again. A channel that fails is tried
- * until the next round, which tells what is true by then; it holds up another channel no longer than that.
+ * One group of alerts for one receiver: waits, notifies of changes, and waits again. A failing channel is retried until the
+ * next flush, which sends the state of that time; it delays the other channels no longer than that.
  */
 import { loopTurns } from "../../base/fair/loop-turns.ts";
-import { type AlertRegistry, isResolved, type RoutedAlert } from "./alert-registry.ts";
+import { isResolved, type NotifiedAlert, type RoutedAlert } from "../alert.ts";
+import type { AlertRegistry } from "./alert-registry.ts";
 import type { Route } from "./config.ts";
 import { deliver, type DeliveryContext } from "./delivery.ts";
-import { labelsText } from "./label-order.ts";
-import {
-  idempotencyKey,
-  type Integration,
-  integrationKey,
-  type NotifiedAlert,
-  notifiedAlerts,
-} from "./notification.ts";
+import { byLabels, labelsText } from "./label-order.ts";
+import { idempotencyKey, type Integration, integrationKey } from "./notification.ts";
 import { isDue, type SentLog } from "./sent-log.ts";
 
 export interface Muter {
-  /** Why an alert is not told: `silence ID`, `inhibited by FINGERPRINT`; undefined where it is. */
+  /** Why an alert is muted: `silence ID`, `inhibited by FINGERPRINT`; undefined if it is not. */
   alert(alert: RoutedAlert): string | undefined;
-  /** Why the whole route is quiet now. */
+  /** Why the whole route is muted now. */
   route(route: Route): string | undefined;
 }
 
 export interface GroupContext extends DeliveryContext {
-  readonly book: AlertRegistry;
+  readonly registry: AlertRegistry;
   readonly sent: SentLog;
   readonly muting: Muter;
   readonly integrations: (receiver: string) => readonly Integration[];
   readonly externalUrl: string;
-  /** A firing alert is about to be told of: it must be told again when it ends, also after a restart. */
-  readonly told: (alert: RoutedAlert) => void;
-  /** Its end was told to all of this group that were to hear of it. */
-  readonly done: (alert: RoutedAlert) => void;
+  /** A firing alert is about to be sent: its resolved notification is due later, also after a restart. */
+  readonly notifying: (alert: RoutedAlert) => void;
+  /** Every channel of this group has accepted the resolved notification. */
+  readonly delivered: (alert: RoutedAlert) => void;
 }
 
-/** A round lasts at least so long: less would not do for a slow mail server. */
-const shortestRoundMs = 10_000;
+/** A flush may take at least this long: a slow mail server needs it. */
+const minFlushMs = 10_000;
 
 /** Which group an alert belongs to on a route. */
 export const groupIdOf = ({ id }: Route, labels: ReadonlyMap<string, string>): string =>
@@ -65,7 +60,9 @@ export class AlertGroup {
   }
 
   get alerts(): readonly RoutedAlert[] {
-    return [...this.#members].flatMap((fingerprint) => this.#context.book.get(fingerprint) ?? []);
+    return [...this.#members].flatMap(
+      (fingerprint) => this.#context.registry.get(fingerprint) ?? [],
+    );
   }
 
   has(fingerprint: string): boolean {
@@ -76,7 +73,7 @@ export class AlertGroup {
     return this.#members.size === 0;
   }
 
-  /** What has waited long enough elsewhere, for example before a restart, does not wait again. */
+  /** An alert older than group_wait, for example one from before a restart, is sent at once. */
   add(alert: RoutedAlert): void {
     this.#members.add(alert.fingerprint);
     const overdue = alert.startsAtMs + this.route.groupWaitMs < this.#context.clock.nowMs();
@@ -98,13 +95,13 @@ export class AlertGroup {
     });
   }
 
-  /** Rounds begin every group_interval, but never two at once. */
+  /** Flushes every group_interval, never twice at once. */
   async #runRound(): Promise<void> {
     const { clock } = this.#context;
     const { groupIntervalMs } = this.route;
     const startedMs = clock.monotonicMs();
     const timeUp = new AbortController();
-    const cancel = clock.after(Math.max(groupIntervalMs, shortestRoundMs), () => timeUp.abort());
+    const cancel = clock.after(Math.max(groupIntervalMs, minFlushMs), () => timeUp.abort());
     try {
       await loopTurns.turn("alert");
       await this.#flush(AbortSignal.any([timeUp.signal, this.#stop.signal]));
@@ -115,59 +112,66 @@ export class AlertGroup {
   }
 
   async #flush(signal: AbortSignal): Promise<void> {
-    const { clock, muting, book } = this.#context;
+    const { clock, muting, registry } = this.#context;
     const nowMs = clock.nowMs();
     const all = this.alerts;
     const reasons = all.map((alert) => muting.alert(alert));
     const audible = all.filter((_, index) => reasons[index] === undefined);
-    const quiet = muting.route(this.route);
+    const routeMuted = muting.route(this.route);
     const muted =
-      quiet === undefined ? all.filter((_, index) => reasons[index] !== undefined) : all;
-    this.#noteSuppressed(
+      routeMuted === undefined ? all.filter((_, index) => reasons[index] !== undefined) : all;
+    this.#recordSuppressed(
       muted.filter((alert) => !isResolved(alert, nowMs)),
-      quiet ?? reasons.find((reason) => reason !== undefined),
+      routeMuted ?? reasons.find((reason) => reason !== undefined),
       nowMs,
     );
-    if (quiet === undefined && audible.length > 0) {
-      const alerts = notifiedAlerts(audible, nowMs);
+    if (routeMuted === undefined && audible.length > 0) {
+      // In Alertmanager's order.
+      audible.sort(byLabels);
       const integrations = this.#context.integrations(this.route.receiver);
-      const taken = await Promise.all(integrations.map((one) => this.#notify(one, alerts, signal)));
-      if (!taken.every(Boolean)) return;
+      const accepted = await Promise.all(
+        integrations.map((one) => this.#notify(one, audible, nowMs, signal)),
+      );
+      if (!accepted.every(Boolean)) return;
     }
-    // What every channel has heard the end of is done with, unless it fires again by now.
+    // Alerts that every channel has reported as resolved leave the group, unless they fire again by now.
     for (const alert of all) {
-      const latest = book.get(alert.fingerprint);
+      const latest = registry.get(alert.fingerprint);
       if (!isResolved(alert, nowMs) || latest?.updatedAtMs !== alert.updatedAtMs) continue;
       this.#members.delete(alert.fingerprint);
-      this.#context.done(alert);
+      this.#context.delivered(alert);
     }
     for (const fingerprint of this.#members)
-      if (book.get(fingerprint) === undefined) this.#members.delete(fingerprint);
+      if (registry.get(fingerprint) === undefined) this.#members.delete(fingerprint);
   }
 
-  /** True when there was nothing to send, or it was taken. */
+  /** True if there was nothing to send, or the channel accepted it. */
   async #notify(
     integration: Integration,
-    all: readonly NotifiedAlert[],
+    all: readonly RoutedAlert[],
+    flushedMs: number,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { sent, clock, told, externalUrl } = this.#context;
+    const { sent, clock, notifying, externalUrl } = this.#context;
     const { sendResolved } = integration;
     const key = integrationKey(integration);
     const entry = sent.get(this.id, key);
-    const toldFiring = new Set(entry?.firing);
-    // What is only remembered may have ended while we were away: it is no news that it fires.
+    const reported = new Set(entry?.firing);
+    // A restored alert may have resolved while the hub was down: it is not reported as new.
     const alerts = all.filter(
-      ({ restored, status, fingerprint }) =>
-        restored !== true || status === "resolved" || toldFiring.has(fingerprint),
+      (alert) =>
+        alert.restored !== true || isResolved(alert, flushedMs) || reported.has(alert.fingerprint),
     );
-    if (!isDue(entry, alerts, sendResolved, this.route.repeatIntervalMs, clock.nowMs()))
-      return true;
-    const firing = alerts.filter(({ status }) => status === "firing");
-    const shown = sendResolved ? alerts : firing;
-    for (const alert of firing) told(alert);
-    const taken =
-      shown.length === 0 ||
+    const firing = alerts.filter((alert) => !isResolved(alert, flushedMs));
+    const state = {
+      firing: fingerprints(firing),
+      resolved: fingerprints(alerts.filter((alert) => isResolved(alert, flushedMs))),
+    };
+    if (!isDue(entry, state, sendResolved, this.route.repeatIntervalMs, clock.nowMs())) return true;
+    const included = (sendResolved ? alerts : firing).map((alert) => notified(alert, flushedMs));
+    for (const alert of firing) notifying(alert);
+    const accepted =
+      included.length === 0 ||
       (await deliver(
         integration,
         {
@@ -175,21 +179,21 @@ export class AlertGroup {
           groupKey: this.key,
           groupLabels: this.labels,
           status: firing.length > 0 ? "firing" : "resolved",
-          alerts: shown,
-          idempotencyKey: idempotencyKey(this.id, key, entry?.count ?? 0, shown),
+          alerts: included,
+          idempotencyKey: idempotencyKey(this.id, key, entry?.count ?? 0, included),
           externalUrl,
           routeLabels: this.route.labels,
         },
         this.#context,
         signal,
       ));
-    if (taken) sent.set(this.id, key, alerts, clock.nowMs());
-    return taken;
+    if (accepted) sent.set(this.id, key, state, clock.nowMs());
+    return accepted;
   }
 
-  /** Told once for as long as the same alerts are quiet for the same reason. */
-  #noteSuppressed(quiet: readonly RoutedAlert[], why: string | undefined, nowMs: number): void {
-    const signature = quiet.length === 0 ? "" : `${why}:${quiet.map((a) => a.fingerprint).join()}`;
+  /** Once for as long as the same alerts are muted for the same reason. */
+  #recordSuppressed(muted: readonly RoutedAlert[], why: string | undefined, nowMs: number): void {
+    const signature = muted.length === 0 ? "" : `${why}:${fingerprints(muted).join()}`;
     if (signature === this.#suppressed) return;
     this.#suppressed = signature;
     if (signature === "") return;
@@ -199,9 +203,26 @@ export class AlertGroup {
       outcome: "suppressed",
       status: "firing",
       group: Object.fromEntries(this.labels),
-      alerts: quiet.map(({ fingerprint }) => fingerprint),
+      alerts: fingerprints(muted),
       attempts: 0,
       why,
     });
   }
+}
+
+const fingerprints = (alerts: readonly RoutedAlert[]): string[] =>
+  alerts.map(({ fingerprint }) => fingerprint);
+
+function notified(alert: RoutedAlert, nowMs: number): NotifiedAlert {
+  const { fingerprint, labels, annotations, startsAtMs, endsAtMs, generatorUrl } = alert;
+  const resolved = isResolved(alert, nowMs);
+  return {
+    status: resolved ? "resolved" : "firing",
+    labels: Object.fromEntries(labels),
+    annotations,
+    startsAtMs,
+    endsAtMs: resolved ? endsAtMs : undefined,
+    generatorUrl,
+    fingerprint,
+  };
 }

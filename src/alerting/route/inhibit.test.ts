@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RoutedAlert } from "./alert-registry.ts";
+import type { RoutedAlert } from "../alert.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { Inhibitor } from "./inhibit.ts";
 import { parseMatchers } from "./parse-matchers.ts";

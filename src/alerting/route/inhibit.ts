@@ -1,5 +1,5 @@
 /** Which alerts others make superfluous: a host that is down silences its GPUs. */
-import { isResolved, type RoutedAlert } from "./alert-registry.ts";
+import { isResolved, type RoutedAlert } from "../alert.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 

@@ -1,11 +1,6 @@
 /** What is sent to a receiver about a group of alerts, and how a channel says that it could not. */
 import { createHash } from "node:crypto";
-import { isResolved, type RoutedAlert } from "./alert-registry.ts";
-import { byLabels } from "./label-order.ts";
-
-export interface NotifiedAlert extends RoutedAlert {
-  readonly status: "firing" | "resolved";
-}
+import type { NotifiedAlert } from "../alert.ts";
 
 export interface Notification {
   readonly receiver: string;
@@ -55,16 +50,6 @@ export class NotifyError extends Error {
 
 export const integrationKey = ({ receiver, channel, index }: Integration): string =>
   `${receiver}/${channel}/${index}`;
-
-/** In Alertmanager's order: by job, by instance, then by all labels. */
-export function notifiedAlerts(alerts: readonly RoutedAlert[], nowMs: number): NotifiedAlert[] {
-  return alerts
-    .map((alert): NotifiedAlert => ({
-      ...alert,
-      status: isResolved(alert, nowMs) ? "resolved" : "firing",
-    }))
-    .sort(byLabels);
-}
 
 export function idempotencyKey(
   groupKey: string,

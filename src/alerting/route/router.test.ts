@@ -84,7 +84,7 @@ const told = (): string[] =>
   sent.map(
     ({ status, alerts }) =>
       `${status} ${alerts
-        .map((a) => a.labels.get("gpu") ?? a.labels.get("alertname") ?? "")
+        .map((a) => a.labels["gpu"] ?? a.labels["alertname"] ?? "")
         .sort(byText)
         .join("+")}`,
   );
@@ -278,8 +278,8 @@ test("what somebody has yet to find out about after a restart is waited for as l
   await clock.advance(3_600_000);
   const second = await open();
   second.router.hold([
-    { labels: new Map(Object.entries(hot("0"))), endsAtMs: clock.nowMs() + 1_200_000 },
-    { labels: new Map(Object.entries(hot("1"))), endsAtMs: clock.nowMs() + 1_200_000 },
+    alert(hot("0"), clock.nowMs() + 1_200_000),
+    alert(hot("1"), clock.nowMs() + 1_200_000),
   ]);
   await clock.advance(1_190_000);
   expect(told()).toEqual(["firing 0"]);

@@ -7,11 +7,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 import {
-  AlertRegistry,
-  type IncomingAlert,
   isResolved,
+  type PostableAlert,
   type RoutedAlert,
-} from "./alert-registry.ts";
+  type UndeliveredAlert,
+} from "../alert.ts";
+import { AlertRegistry } from "./alert-registry.ts";
 import type { Route, RoutingConfig } from "./config.ts";
 import type { DeliveryLog } from "./deliveries.ts";
 import { AlertGroup, type GroupContext, groupIdOf } from "./group.ts";
@@ -22,11 +23,6 @@ import type { SentLog } from "./sent-log.ts";
 import type { Silences } from "./silences.ts";
 import { isWithin } from "./time-interval.ts";
 import { everyRoute, routesFor } from "./tree.ts";
-
-/** An alert as it is kept from when it was first heard of until its end has been told. */
-export interface UndeliveredAlert extends Omit<RoutedAlert, "labels"> {
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 export interface RouterOptions {
   readonly config: RoutingConfig;
@@ -55,7 +51,7 @@ const longestOwedMs = 5 * 86_400_000;
 
 export class Router {
   readonly #options: RouterOptions;
-  readonly #book: AlertRegistry;
+  readonly #registry: AlertRegistry;
   readonly #groups = new Map<string, AlertGroup>();
   #config: RoutingConfig;
   #inhibitor: Inhibitor;
@@ -68,7 +64,7 @@ export class Router {
     this.#options = options;
     this.#config = options.config;
     this.#inhibitor = new Inhibitor(options.config.inhibitRules);
-    this.#book = new AlertRegistry(() => this.#config.resolveTimeoutMs);
+    this.#registry = new AlertRegistry(() => this.#config.resolveTimeoutMs);
     this.#restore();
     this.#upkeep();
   }
@@ -86,7 +82,7 @@ export class Router {
   }
 
   get alerts(): readonly RoutedAlert[] {
-    return this.#book.all;
+    return this.#registry.all;
   }
 
   get groups(): readonly AlertGroup[] {
@@ -95,24 +91,24 @@ export class Router {
 
   /** True while the alert fires. */
   isActive(fingerprint: string): boolean {
-    const alert = this.#book.get(fingerprint);
+    const alert = this.#registry.get(fingerprint);
     return alert !== undefined && !isResolved(alert, this.#options.clock.nowMs());
   }
 
   /** Returns how many found no room. */
-  put(alerts: readonly IncomingAlert[]): number {
+  put(alerts: readonly PostableAlert[]): number {
     if (this.#closed) return alerts.length;
     const nowMs = this.#options.clock.nowMs();
     let refused = 0;
     for (const told of alerts) {
-      const before = this.#book.size;
-      const alert = this.#book.put(told, nowMs);
+      const before = this.#registry.size;
+      const alert = this.#registry.put(told, nowMs);
       if (alert === undefined) {
         refused++;
         continue;
       }
       this.#inhibitor.set(alert);
-      const isNew = this.#book.size > before;
+      const isNew = this.#registry.size > before;
       // The end of something nobody was told of concerns nobody.
       if (isNew && isResolved(alert, nowMs)) continue;
       this.#remember(alert, nowMs);
@@ -122,15 +118,13 @@ export class Router {
   }
 
   /** Of what was known before a restart somebody finds out whether it goes on: until they say so, it does. */
-  hold(
-    alerts: readonly { readonly labels: ReadonlyMap<string, string>; readonly endsAtMs: number }[],
-  ): void {
+  hold(alerts: readonly PostableAlert[]): void {
     const nowMs = this.#options.clock.nowMs();
-    for (const { labels, endsAtMs } of alerts) {
-      const known = this.#book.get(fingerprintOf(labels));
+    for (const { labels, endsAtMs = 0 } of alerts) {
+      const known = this.#registry.get(fingerprintOf(labels));
       if (known === undefined || isResolved(known, nowMs) || known.endsAtMs >= endsAtMs) continue;
       const held = { ...known, endsAtMs };
-      this.#book.restore(held);
+      this.#registry.restore(held);
       this.#inhibitor.set(held);
     }
   }
@@ -154,11 +148,11 @@ export class Router {
     this.#groups.clear();
     this.#config = config;
     this.#inhibitor = new Inhibitor(config.inhibitRules);
-    for (const alert of this.#book.all) this.#inhibitor.set(alert);
+    for (const alert of this.#registry.all) this.#inhibitor.set(alert);
     // Two groups about the same alerts must not send at once.
     await Promise.all(before.map((group) => group.close()));
     const nowMs = this.#options.clock.nowMs();
-    for (const alert of this.#book.all)
+    for (const alert of this.#registry.all)
       if (!isResolved(alert, nowMs) || this.#options.owed.has(alert.fingerprint))
         this.#group(alert);
   }
@@ -193,7 +187,7 @@ export class Router {
   #groupContext(): GroupContext {
     const { sent, deliveries, integrations, externalUrl, clock, random, log } = this.#options;
     return {
-      book: this.#book,
+      registry: this.#registry,
       sent,
       deliveries,
       integrations,
@@ -202,11 +196,11 @@ export class Router {
       random,
       log,
       muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
-      told: (alert) => {
+      notifying: (alert) => {
         const known = this.#options.owed.get(alert.fingerprint);
         if (known === undefined || hasEnded(known) || !sameWords(known, alert)) this.#keep(alert);
       },
-      done: (alert) => {
+      delivered: (alert) => {
         if (!this.#isHeld(alert)) this.#options.owed.delete(alert.fingerprint);
       },
     };
@@ -269,7 +263,7 @@ export class Router {
         timeout: !ended,
         ...(ended || pending.endsAtMs > nowMs ? {} : { restored: true }),
       };
-      this.#book.restore(alert);
+      this.#registry.restore(alert);
       this.#inhibitor.set(alert);
       this.#group(alert);
     }
@@ -295,13 +289,13 @@ export class Router {
       this.#groups.delete(id);
       void group.close();
     }
-    const forgotten = this.#book.forget(
+    const forgotten = this.#registry.forget(
       nowMs - resolvedKeptMs,
       (alert) => alert.endsAtMs > nowMs - longestOwedMs && this.#isHeld(alert),
     );
     for (const alert of forgotten) this.#inhibitor.delete(alert);
     for (const fingerprint of [...this.#options.owed.entries()].map(([key]) => key))
-      if (this.#book.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
+      if (this.#registry.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
     this.#options.silences.forgetExpired(nowMs);
     const repeats = everyRoute(this.#config.route).map((route) => route.repeatIntervalMs);
     this.#options.sent.forgetOld(nowMs, Math.max(...repeats));

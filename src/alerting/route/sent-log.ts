@@ -2,11 +2,14 @@
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
-import type { NotifiedAlert } from "./notification.ts";
 
-export interface SentEntry {
+/** Fingerprints. */
+export interface FiringAndResolved {
   readonly firing: readonly string[];
   readonly resolved: readonly string[];
+}
+
+export interface SentEntry extends FiringAndResolved {
   readonly timeMs: number;
   /** How many notifications of this group have gone this way. */
   readonly count: number;
@@ -30,12 +33,9 @@ export class SentLog {
     return this.#unwritten.get(key) ?? this.#kept.get(key);
   }
 
-  set(group: string, integration: string, alerts: readonly NotifiedAlert[], nowMs: number): void {
-    const of = (status: NotifiedAlert["status"]): string[] =>
-      alerts.filter((alert) => alert.status === status).map(({ fingerprint }) => fingerprint);
+  set(group: string, integration: string, alerts: FiringAndResolved, nowMs: number): void {
     const entry = {
-      firing: of("firing"),
-      resolved: of("resolved"),
+      ...alerts,
       timeMs: nowMs,
       count: (this.get(group, integration)?.count ?? 0) + 1,
     };
@@ -63,23 +63,24 @@ export class SentLog {
 
 const keyOf = (group: string, integration: string): string => `${integration}\u0000${group}`;
 
-/** Whether there is news: something fires that was not told, all is resolved, or it is time to say it again. */
+/** Whether to notify: an alert fires that was not reported, all have resolved, or the repeat interval has passed. */
 export function isDue(
   entry: SentEntry | undefined,
-  alerts: readonly NotifiedAlert[],
+  { firing, resolved }: FiringAndResolved,
   sendResolved: boolean,
   repeatIntervalMs: number,
   nowMs: number,
 ): boolean {
-  const firing = alerts.filter(({ status }) => status === "firing");
   if (entry === undefined) return firing.length > 0;
-  const told = new Set(entry.firing);
-  if (firing.some(({ fingerprint }) => !told.has(fingerprint))) return true;
-  // Also for who wants no ends: else what fires anew would be taken for what was told before.
+  if (hasOther(firing, entry.firing)) return true;
+  // Also without send_resolved: else an alert that fires again would count as already reported.
   if (firing.length === 0) return entry.firing.length > 0;
-  const ended = new Set(entry.resolved);
-  const news = alerts.some(
-    ({ status, fingerprint }) => status === "resolved" && !ended.has(fingerprint),
+  return (
+    (sendResolved && hasOther(resolved, entry.resolved)) || entry.timeMs < nowMs - repeatIntervalMs
   );
-  return (sendResolved && news) || entry.timeMs < nowMs - repeatIntervalMs;
+}
+
+function hasOther(fingerprints: readonly string[], reported: readonly string[]): boolean {
+  const known = new Set(reported);
+  return fingerprints.some((fingerprint) => !known.has(fingerprint));
 }

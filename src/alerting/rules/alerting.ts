@@ -5,27 +5,17 @@
 import type { VectorSample } from "../../query/result.ts";
 import type { FiringAlert } from "./firing-store.ts";
 import { type AlertTexts, RuleTexts, type TemplateContext } from "./texts.ts";
-import type { Alert, AlertingRule, AlertState } from "./types.ts";
+import type { RuleAlert, AlertingRule, AlertState } from "./types.ts";
 
 /** A resolved alert is told for so long, so that a receiver that missed it hears of it again. */
 const resolvedRetentionMs = 15 * 60_000;
 
-interface Mutable {
-  state: AlertState;
-  readonly labels: ReadonlyMap<string, string>;
-  annotations: Readonly<Record<string, string>>;
-  value: number;
-  activeAtMs: number;
-  firedAtMs: number | undefined;
-  resolvedAtMs: number | undefined;
-  keepFiringSinceMs: number | undefined;
-  lastSentAtMs: number | undefined;
-}
+type MutableAlert = { -readonly [Key in keyof RuleAlert]: RuleAlert[Key] };
 
 export class AlertingState {
   readonly rule: AlertingRule;
   readonly #texts: RuleTexts;
-  #alerts = new Map<string, Mutable>();
+  #alerts = new Map<string, MutableAlert>();
   /** Those that fired before a restart and have not since. */
   #before = new Map<string, FiringAlert>();
   /** Set when what was pending before a restart has been looked up; nothing is written before. */
@@ -37,18 +27,18 @@ export class AlertingState {
   }
 
   /** Resolved ones among them, for a while. */
-  get alerts(): readonly Alert[] {
+  get alerts(): readonly RuleAlert[] {
     return [...this.#alerts.values()];
   }
 
   /** Pending and firing ones. */
-  get active(): readonly Alert[] {
+  get active(): readonly RuleAlert[] {
     if (this.#alerts.size === 0) return [];
     return this.alerts.filter(({ state }) => state !== "inactive");
   }
 
   /** By the key of their labels. */
-  get firing(): ReadonlyMap<string, Alert> {
+  get firing(): ReadonlyMap<string, RuleAlert> {
     if (this.#alerts.size === 0) return this.#alerts;
     return new Map([...this.#alerts].filter(([, { state }]) => state === "firing"));
   }
@@ -88,7 +78,7 @@ export class AlertingState {
     timeMs: number,
     limit: number,
     context: TemplateContext,
-    isHeard: (labels: Alert["labels"]) => boolean = () => false,
+    isHeard: (labels: RuleAlert["labels"]) => boolean = () => false,
   ): Promise<void> {
     const found = new Map<string, AlertTexts & { readonly value: number }>();
     for (const alert of this.#alerts.values()) notLaterThan(alert, timeMs);
@@ -128,7 +118,7 @@ export class AlertingState {
     }
   }
 
-  #turn(alert: Mutable, timeMs: number): void {
+  #turn(alert: MutableAlert, timeMs: number): void {
     const held = timeMs - alert.activeAtMs >= this.rule.forMs;
     if (alert.state === "pending" && held) {
       alert.state = "firing";
@@ -143,7 +133,7 @@ export class AlertingState {
   }
 
   /** The expression did not give this one any more. */
-  #keepsFiring(key: string, alert: Mutable, timeMs: number): boolean {
+  #keepsFiring(key: string, alert: MutableAlert, timeMs: number): boolean {
     if (alert.state === "firing" && this.rule.keepFiringForMs > 0) {
       alert.keepFiringSinceMs ??= timeMs;
       if (timeMs - alert.keepFiringSinceMs < this.rule.keepFiringForMs) return true;
@@ -159,14 +149,14 @@ export class AlertingState {
   }
 
   /** Sets back when each active alert became so, as far as `since` knows it from before a restart. */
-  restore(since: (alert: Alert) => number | undefined): void {
+  restore(since: (alert: RuleAlert) => number | undefined): void {
     for (const alert of this.#alerts.values()) {
       if (alert.state !== "inactive") alert.activeAtMs = since(alert) ?? alert.activeAtMs;
     }
   }
 
   /** Those that whoever routes alerts should hear of now, marked as told: firing ones again and again, resolved ones too. */
-  toSend(timeMs: number, resendMs: number): readonly Alert[] {
+  toSend(timeMs: number, resendMs: number): readonly RuleAlert[] {
     if (this.#alerts.size === 0) return [];
     const due = [...this.#alerts.values()].filter((alert) => {
       if (alert.state === "pending") return false;
@@ -186,25 +176,25 @@ const firingAlert = ({
   value,
   activeAtMs,
   firedAtMs,
-}: FiringAlert): Mutable => ({
+}: FiringAlert): MutableAlert => ({
   ...newAlert(new Map(Object.entries(labels)), annotations, Number(value), activeAtMs),
   state: "firing",
   firedAtMs,
 });
 
 /** The clock may have been set back: what was noted ahead of now would hold up for, the end, and telling of both. */
-function notLaterThan(alert: Mutable, timeMs: number): void {
+function notLaterThan(alert: MutableAlert, timeMs: number): void {
   for (const at of ["activeAtMs", "firedAtMs", "resolvedAtMs", "keepFiringSinceMs"] as const)
     if ((alert[at] ?? timeMs) > timeMs) alert[at] = timeMs;
   if ((alert.lastSentAtMs ?? timeMs) > timeMs) alert.lastSentAtMs = undefined;
 }
 
 function newAlert(
-  labels: Mutable["labels"],
-  annotations: Mutable["annotations"],
+  labels: MutableAlert["labels"],
+  annotations: MutableAlert["annotations"],
   value: number,
   timeMs: number,
-): Mutable {
+): MutableAlert {
   return {
     state: "pending",
     labels,

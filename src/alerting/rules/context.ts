@@ -4,27 +4,18 @@ import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
 import type { QueryResult, VectorSample } from "../../query/result.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
+import type { PostableAlert } from "../alert.ts";
 import type { FiringStore } from "./firing-store.ts";
-
-/** An alert on its way to whoever routes it. */
-export interface SentAlert {
-  readonly labels: ReadonlyMap<string, string>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly startsAtMs: number;
-  /** In the past: resolved then. In the future: taken as resolved when nothing more is heard until then. */
-  readonly endsAtMs: number;
-  readonly generatorUrl: string;
-}
 
 export interface RuleContext {
   readonly history: Pick<History, "instant" | "select">;
   /** Keeps what rules give. */
   readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
-  readonly send: (alerts: readonly SentAlert[]) => void;
+  readonly send: (alerts: readonly PostableAlert[]) => void;
   /** Where what fires is kept over a restart; without it, ends that fell into our absence are not told by rules. */
   readonly firing?: FiringStore | undefined;
   /** Has whoever was told of these before a restart wait until each one's end for what the rules have yet to find out. */
-  readonly hold?: ((alerts: readonly SentAlert[]) => void) | undefined;
+  readonly hold?: ((alerts: readonly PostableAlert[]) => void) | undefined;
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
   /** How often what still fires is told again. */

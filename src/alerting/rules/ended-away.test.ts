@@ -51,7 +51,7 @@ const sent = (): string[] =>
   bench.sent
     .splice(0)
     .map(
-      ({ labels, endsAtMs }) =>
+      ({ labels, endsAtMs = 0 }) =>
         `${endsAtMs <= nowMs() ? "resolved" : "firing"} ${labels.get("gpu") ?? ""}`,
     );
 

@@ -5,7 +5,7 @@
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
-import type { Alert } from "./types.ts";
+import type { RuleAlert } from "./types.ts";
 
 /** As JSON holds it. */
 export interface FiringAlert {
@@ -42,7 +42,7 @@ export class FiringStore {
     return found;
   }
 
-  began(rule: string, alerts: ReadonlyMap<string, Alert>): void {
+  began(rule: string, alerts: ReadonlyMap<string, RuleAlert>): void {
     if (alerts.size === 0) return;
     const keys = this.#keysOf(rule);
     for (const [key, { labels, annotations, value, activeAtMs, firedAtMs }] of alerts) {

@@ -7,12 +7,13 @@ import type { VectorSample } from "../../query/result.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
 import type { FiringStore } from "./firing-store.ts";
-import { type RuleContext, samplesOf, type SentAlert } from "./context.ts";
+import type { PostableAlert } from "../alert.ts";
+import { type RuleContext, samplesOf } from "./context.ts";
 import { AlertOutput, type OutSample, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
 import type { TemplateContext } from "./texts.ts";
-import { type AlertLabels, RuleSources } from "./sources.ts";
-import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
+import { RuleSources } from "./sources.ts";
+import type { RuleAlert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
@@ -87,7 +88,7 @@ export class RuleGroupRunner {
   }
 
   /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
-  expect(book: FiringStore, sinceMs: number, context: RuleContext): readonly SentAlert[] {
+  expect(book: FiringStore, sinceMs: number, context: RuleContext): readonly PostableAlert[] {
     this.#sinceMs = sinceMs;
     const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
     return this.runs.flatMap(({ key, alerting }) => {
@@ -235,7 +236,7 @@ export class RuleGroupRunner {
     samples: readonly VectorSample[],
     timeMs: number,
     context: RuleContext,
-    isHeard: ((alert: AlertLabels) => boolean) | undefined,
+    isHeard: ((alert: RuleAlert["labels"]) => boolean) | undefined,
   ): Promise<OutSample[]> {
     const { rule, alerting, alertOutput } = run;
     const { limit } = this.definition;
@@ -258,7 +259,7 @@ export class RuleGroupRunner {
     { alerting, sources }: RuleRun,
     timeMs: number,
     context: RuleContext,
-  ): Promise<((alert: AlertLabels) => boolean) | undefined> {
+  ): Promise<((alert: RuleAlert["labels"]) => boolean) | undefined> {
     const before = alerting?.before;
     if (before === undefined || sources === undefined || before.size === 0) return undefined;
     if (this.#waitedMs(timeMs) >= this.#validMs(context)) return () => true;
@@ -287,11 +288,11 @@ export class RuleGroupRunner {
 }
 
 function sentAlert(
-  alert: Alert,
+  alert: RuleAlert,
   { externalLabels }: RuleContext,
   validUntilMs: number,
   generatorUrl: string,
-): SentAlert {
+): PostableAlert {
   return {
     labels: new Map([...externalLabels, ...alert.labels]),
     annotations: alert.annotations,

@@ -4,7 +4,7 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
 import type { AlertingState } from "./alerting.ts";
-import type { Alert, AlertState, RecordingRule } from "./types.ts";
+import type { RuleAlert, AlertState, RecordingRule } from "./types.ts";
 
 export interface OutSeries {
   readonly labels: LabelSet;
@@ -52,7 +52,7 @@ interface AlertSeries {
 
 /** The series of a rule's alerts. Made once for each alert and state, since alerts stay for hours. */
 export class AlertOutput {
-  readonly #made = new WeakMap<Alert, AlertSeries>();
+  readonly #made = new WeakMap<RuleAlert, AlertSeries>();
 
   /** Nothing before what was there is known again: writing then would overwrite it. */
   samples(state: AlertingState): OutSample[] {
@@ -66,7 +66,7 @@ export class AlertOutput {
     });
   }
 
-  #seriesOf(state: AlertingState, alert: Alert): AlertSeries {
+  #seriesOf(state: AlertingState, alert: RuleAlert): AlertSeries {
     const known = this.#made.get(alert);
     if (known?.state === alert.state) return known;
     const made = {
@@ -86,13 +86,13 @@ export class AlertOutput {
 
 export const timerName = "ALERTS_FOR_STATE";
 
-export const timerSeries = (state: AlertingState, alert: Alert): OutSeries =>
+export const timerSeries = (state: AlertingState, alert: RuleAlert): OutSeries =>
   seriesOf([...baseOf(state, alert), ["__name__", timerName], ["alertname", state.rule.name]]);
 
 /** A rule's label whose template gave nothing stands here as it was written: so does Prometheus. */
 const baseOf = (
   { rule }: AlertingState,
-  { labels }: Alert,
+  { labels }: RuleAlert,
 ): readonly (readonly [string, string])[] => [...Object.entries(rule.labels), ...labels];
 
 export interface OutBatches {

@@ -11,7 +11,7 @@ import type { RuleContext } from "./context.ts";
 import type { FiringAlert } from "./firing-store.ts";
 import { timerName } from "./output.ts";
 import { outageToleranceMs } from "./restore.ts";
-import type { AlertingRule } from "./types.ts";
+import type { AlertingRule, RuleAlert } from "./types.ts";
 
 /** As long as a query looks back. */
 const lookbackMs = 300_000;
@@ -21,8 +21,6 @@ interface Source {
   /** A function over a time needs two samples to say anything. */
   readonly samples: number;
 }
-
-export type AlertLabels = ReadonlyMap<string, string>;
 
 export class RuleSources {
   readonly #rule: AlertingRule;
@@ -39,7 +37,7 @@ export class RuleSources {
     sinceMs: number,
     askedMs: number,
     { history, log }: Pick<RuleContext, "history" | "log">,
-  ): Promise<(alert: AlertLabels) => boolean> {
+  ): Promise<(alert: RuleAlert["labels"]) => boolean> {
     try {
       let firedAtMs = 0;
       for (const alert of alerts.values()) firedAtMs = Math.max(firedAtMs, alert.firedAtMs);
@@ -58,12 +56,12 @@ export class RuleSources {
     askedMs: number,
     firedAtMs: number,
     history: RuleContext["history"],
-  ): Promise<(alert: AlertLabels) => boolean> {
+  ): Promise<(alert: RuleAlert["labels"]) => boolean> {
     const sources = sourcesOf(parse(this.#rule.expr));
     if (sources.length === 0) return () => true;
     this.#before ??= await this.#seriesBefore(sources, sinceMs, firedAtMs, history);
     if (this.#before === "unknown") return () => false;
-    const waits: ((alert: AlertLabels) => boolean)[] = [];
+    const waits: ((alert: RuleAlert["labels"]) => boolean)[] = [];
     let anyHeard = false;
     for (const [at, { matchers, samples }] of sources.entries()) {
       const found = await history.select(matchers, sinceMs + 1, askedMs);
@@ -88,7 +86,7 @@ export class RuleSources {
   }
 
   /** Without those that the rule itself gives. */
-  #ownOf(alert: AlertLabels): AlertLabels {
+  #ownOf(alert: RuleAlert["labels"]): RuleAlert["labels"] {
     const { labels } = this.#rule;
     return new Map([...alert].filter(([name]) => name !== "alertname" && !(name in labels)));
   }
@@ -122,8 +120,8 @@ const hasEnded = ({ column: { stale } }: SelectedSeries): boolean => stale?.at(-
  * Whether any of the series may have given an alert: each label that both have is the same. Looked up and not compared
  * one by one: there may be ten thousand of both.
  */
-function fitting(series: readonly LabelSet[]): (alert: AlertLabels) => boolean {
-  const shapes = new Map<string, (alert: AlertLabels) => boolean>();
+function fitting(series: readonly LabelSet[]): (alert: RuleAlert["labels"]) => boolean {
+  const shapes = new Map<string, (alert: RuleAlert["labels"]) => boolean>();
   return (alert) => {
     const names = [...alert.keys()];
     const shape = names.join("\u0000");
@@ -136,7 +134,7 @@ function fitting(series: readonly LabelSet[]): (alert: AlertLabels) => boolean {
 function fittingNames(
   series: readonly LabelSet[],
   names: readonly string[],
-): (alert: AlertLabels) => boolean {
+): (alert: RuleAlert["labels"]) => boolean {
   const shared = new Map<string, { readonly names: readonly string[]; values: Set<string> }>();
   for (const labels of series) {
     const both = names.filter((name) => labelValue(labels, name) !== undefined);

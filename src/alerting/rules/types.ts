@@ -34,8 +34,8 @@ export interface RuleGroup {
 
 export type AlertState = "pending" | "firing" | "inactive";
 
-/** One alert of one rule: a label set that its expression gave. */
-export interface Alert {
+/** One alert of one rule: a label set that its expression returned. */
+export interface RuleAlert {
   readonly state: AlertState;
   readonly labels: ReadonlyMap<string, string>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -44,6 +44,7 @@ export interface Alert {
   readonly firedAtMs: number | undefined;
   readonly resolvedAtMs: number | undefined;
   readonly keepFiringSinceMs: number | undefined;
+  readonly lastSentAtMs: number | undefined;
 }
 
 export type RuleHealth = "unknown" | "ok" | "err";

@@ -5,7 +5,7 @@ import { compareLabels, printLabels } from "../../query/labels.ts";
 import { printDurationMs, printFloat } from "../../query/number.ts";
 import { quote } from "../../query/quote.ts";
 import { samplesOf } from "../rules/context.ts";
-import type { Alert } from "../rules/types.ts";
+import type { RuleAlert } from "../rules/types.ts";
 import type { AlertCase, ExprCase } from "./file.ts";
 import type { MemoryHistory } from "./history.ts";
 import { readMetric } from "./metric.ts";
@@ -18,7 +18,7 @@ interface ComparedAlert {
 
 export function checkAlerts(
   { alertname, eval_time: timeMs, exp_alerts: wanted }: AlertCase,
-  firing: readonly Alert[],
+  firing: readonly RuleAlert[],
 ): RuleTestFailure | undefined {
   const expected = wanted.map((one) => ({
     labels: sorted({ ...one.exp_labels, alertname }),

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import Fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { silentLog } from "../../base/log.ts";
@@ -25,7 +25,7 @@ let dir: string;
 let clock: FakeClock;
 let storage: EmbeddedStorage;
 let alerting: AlertingEngine | undefined;
-let told: IncomingAlert[];
+let told: PostableAlert[];
 let relabelRules: RelabelRule[];
 let sinkTrouble: Error | undefined;
 

@@ -3,7 +3,7 @@
  * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
  */
 import { setTimeout } from "node:timers/promises";
-import type { SentAlert } from "../../alerting/rules/context.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import { RuleEngine, type RuleSettings } from "../../alerting/rules/engine.ts";
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
@@ -159,12 +159,12 @@ export class AlertingEngine {
     if (rules > manyRules) setImmediate(collectGarbage);
   }
 
-  #relabelled(alerts: readonly SentAlert[]): readonly SentAlert[] {
+  #relabelled(alerts: readonly PostableAlert[]): readonly PostableAlert[] {
     const rules = this.#relabelRules;
     return rules.length === 0 ? alerts : alerts.flatMap((alert) => relabelled(alert, rules));
   }
 
-  #send(alerts: readonly SentAlert[]): void {
+  #send(alerts: readonly PostableAlert[]): void {
     const told = this.#relabelled(alerts);
     if (told.length === 0) return;
     const refused = this.#options.sink.put(told);
@@ -174,7 +174,7 @@ export class AlertingEngine {
   }
 }
 
-function relabelled(alert: SentAlert, rules: readonly RelabelRule[]): SentAlert[] {
+function relabelled(alert: PostableAlert, rules: readonly RelabelRule[]): PostableAlert[] {
   const labels = relabel(labelSet(Object.fromEntries(alert.labels)), rules);
   return labels === undefined || labels.length === 0 ? [] : [{ ...alert, labels: new Map(labels) }];
 }

@@ -2,7 +2,7 @@
  * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
  * until it is taken; what it refuses for good, and what finds no room, is counted and told.
  */
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { formatError } from "../../base/error.ts";
 import { HttpClient } from "../../net/http/client.ts";
@@ -32,7 +32,7 @@ export class AlertmanagerSender {
   readonly target: AlertmanagerTarget;
   readonly #options: AlertmanagerSenderOptions;
   readonly #client: HttpClient;
-  readonly #waiting = new Map<string, IncomingAlert>();
+  readonly #waiting = new Map<string, PostableAlert>();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -55,7 +55,7 @@ export class AlertmanagerSender {
     return this.#problem;
   }
 
-  put(alerts: readonly IncomingAlert[]): void {
+  put(alerts: readonly PostableAlert[]): void {
     if (this.#stop.signal.aborted) return;
     for (const alert of alerts) {
       const told = relabelled(alert, this.target);
@@ -101,7 +101,7 @@ export class AlertmanagerSender {
     }
   }
 
-  async #post(alerts: readonly IncomingAlert[]): Promise<"sent" | "dropped" | "again"> {
+  async #post(alerts: readonly PostableAlert[]): Promise<"sent" | "dropped" | "again"> {
     const { target } = this;
     try {
       const options = await this.#client.options();
@@ -161,7 +161,7 @@ export class AlertmanagerSender {
   }
 }
 
-function relabelled(alert: IncomingAlert, target: AlertmanagerTarget): IncomingAlert | undefined {
+function relabelled(alert: PostableAlert, target: AlertmanagerTarget): PostableAlert | undefined {
   const { alertRelabelRules: rules } = target;
   if (rules.length === 0) return alert;
   const labels = relabel(labelSet(Object.fromEntries(alert.labels)), rules);
@@ -170,7 +170,7 @@ function relabelled(alert: IncomingAlert, target: AlertmanagerTarget): IncomingA
     : { ...alert, labels: new Map(labels) };
 }
 
-function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: IncomingAlert) {
+function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: PostableAlert) {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     labels: Object.fromEntries(labels),

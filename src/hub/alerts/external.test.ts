@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import { plainHttpClient } from "../../net/http/auth-config.ts";
 import { silentLog } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -66,7 +66,7 @@ async function open(
   return external;
 }
 
-const alert = (labels: Record<string, string>, endsAtMs?: number): IncomingAlert => ({
+const alert = (labels: Record<string, string>, endsAtMs?: number): PostableAlert => ({
   labels: new Map(Object.entries(labels)),
   annotations: { summary: "s" },
   startsAtMs: 1_700_000_000_000,

@@ -1,5 +1,5 @@
 /** Alertmanagers elsewhere that route in this hub's place: each is told everything, on its own, so that one that is away holds up no other. */
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
@@ -58,7 +58,7 @@ export async function openExternalAlertmanagers(
     get senders() {
       return all();
     },
-    put: (alerts: readonly IncomingAlert[]) => {
+    put: (alerts: readonly PostableAlert[]) => {
       for (const sender of all()) sender.put(alerts);
       return 0;
     },

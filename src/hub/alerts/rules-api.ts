@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";
-import type { Alert } from "../../alerting/rules/types.ts";
+import type { RuleAlert } from "../../alerting/rules/types.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import { matchAll } from "../../query/matcher.ts";
@@ -160,7 +160,7 @@ function ruleJson(run: RuleRun, withAlerts: boolean): unknown {
   };
 }
 
-function alertJson(alert: Alert): unknown {
+function alertJson(alert: RuleAlert): unknown {
   const { labels, annotations, state, activeAtMs, keepFiringSinceMs, value } = alert;
   return {
     labels: Object.fromEntries(labels),

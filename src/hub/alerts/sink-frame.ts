@@ -1,7 +1,7 @@
 /** What the hub tells of routing and of Alertmanagers elsewhere on its own page. */
 import { silenceState } from "../../alerting/route/silences.ts";
 import type { Router } from "../../alerting/route/router.ts";
-import { isResolved } from "../../alerting/route/alert-registry.ts";
+import { isResolved } from "../../alerting/alert.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/entry.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";

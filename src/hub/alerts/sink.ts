@@ -1,5 +1,5 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import type { FiringStore } from "../../alerting/rules/firing-store.ts";
 import type { Router } from "../../alerting/route/router.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -7,7 +7,7 @@ import type { ReceiverTestOutcome } from "../../alerting/channels/test-receiver.
 
 export interface AlertSink {
   /** Takes them on at once and without waiting; returns how many found no room. */
-  put(alerts: readonly IncomingAlert[]): number;
+  put(alerts: readonly PostableAlert[]): number;
   /** Routing in this hub; undefined where others do it. */
   readonly routing?: RoutingView | undefined;
   /** Alertmanagers elsewhere, where they route. */

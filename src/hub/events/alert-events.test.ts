@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { PostableAlert } from "../../alerting/alert.ts";
 import type { NewEvent } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import { findOngoingAlerts, withTimeline } from "./alert-events.ts";
 
 const sink = { put: () => undefined } as unknown as AlertSink;
-const hot = (startsAtMs: number, endsAtMs?: number): IncomingAlert =>
+const hot = (startsAtMs: number, endsAtMs?: number): PostableAlert =>
   ({
     labels: new Map([["alertname", "Hot"]]),
     annotations: {},
     startsAtMs,
     ...(endsAtMs !== undefined && { endsAtMs }),
-  }) as unknown as IncomingAlert;
+  }) as unknown as PostableAlert;
 
 /** A run of the hub: what it hears, after what an earlier one left on the timeline. */
-function run(left: readonly NewEvent[], heard: readonly IncomingAlert[]): NewEvent[] {
+function run(left: readonly NewEvent[], heard: readonly PostableAlert[]): NewEvent[] {
   const told: NewEvent[] = [];
   const events = { add: (event: NewEvent) => (told.push(event), undefined) };
   const watched = withTimeline(

@@ -1,25 +1,19 @@
 /** Alerts on the timeline: one event when an alert fires, one when it is over, one when somebody was told or could not be. */
-import type { IncomingAlert } from "../../alerting/route/alert-registry.ts";
+import type { NotifiedAlert, PostableAlert } from "../../alerting/alert.ts";
 import type { NotificationDelivery } from "../../alerting/route/deliveries.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { type EventSink, type NewEvent, severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
-export interface ReportedAlert {
-  readonly status: "firing" | "resolved";
-  readonly fingerprint: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly startsAtMs: number;
-  /** Of a resolved one. */
-  readonly endsAtMs: number | undefined;
-}
-
 /** The same alert heard again, from here or from elsewhere, is the same event. */
-export const alertKey = ({ fingerprint, startsAtMs, status }: ReportedAlert): string =>
+export const alertKey = ({
+  fingerprint,
+  startsAtMs,
+  status,
+}: Pick<NotifiedAlert, "fingerprint" | "startsAtMs" | "status">): string =>
   `alert:${fingerprint}:${startsAtMs}:${status}`;
 
-export function alertEvent(alert: ReportedAlert): NewEvent {
+export function alertEvent(alert: NotifiedAlert): NewEvent {
   const { status, labels, annotations, startsAtMs, endsAtMs } = alert;
   const name = labels["alertname"] ?? "alert";
   return {
@@ -78,12 +72,12 @@ export function withTimeline(
 }
 
 function recordAlert(
-  alert: IncomingAlert,
+  alert: PostableAlert,
   events: EventSink,
   nowMs: number,
   firing: OngoingAlerts,
 ): void {
-  const { labels, annotations, startsAtMs, endsAtMs } = alert;
+  const { labels, annotations, startsAtMs, endsAtMs, generatorUrl } = alert;
   // An alert without a start begins when it is first heard: nothing to tell one from the next by.
   if (startsAtMs === undefined) return;
   const isOver = endsAtMs !== undefined && endsAtMs <= nowMs;
@@ -102,6 +96,7 @@ function recordAlert(
       annotations,
       startsAtMs,
       endsAtMs: isOver ? endsAtMs : undefined,
+      generatorUrl,
     }),
   );
 }

@@ -1,8 +1,8 @@
 /** Alertmanager's webhook payload, version 4, as it comes in: checked and bounded, never trusted further. */
 import * as v from "valibot";
+import type { NotifiedAlert } from "../../alerting/alert.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { checkValue } from "../../config/check.ts";
-import type { ReportedAlert } from "./alert-events.ts";
 
 const texts = () => v.optional(v.record(v.string(), v.string("text")), {});
 
@@ -30,9 +30,9 @@ const payloadSchema = v.object({
   alerts: v.array(alertSchema, "a list of alerts"),
 });
 
-export interface WebhookAlert extends ReportedAlert {
+/** With the receiver of the notification it came in. */
+export interface WebhookAlert extends NotifiedAlert {
   readonly receiver: string;
-  readonly generatorUrl: string;
 }
 
 export type WebhookPayloadResult =

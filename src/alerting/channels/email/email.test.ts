@@ -282,7 +282,7 @@ test("a label cannot add a header or a recipient", async () => {
   const receivers = await open(entry(server.port, more));
   const [alert] = twoAlerts.alerts;
   if (alert === undefined) throw new Error("BUG: no alert");
-  const evil = new Map([...alert.labels, ["host", "x\r\nBcc: evil@example.com\r\n\r\nbody"]]);
+  const evil = { ...alert.labels, host: "x\r\nBcc: evil@example.com\r\n\r\nbody" };
   expect(await sendBy(receivers, notificationOf([{ ...alert, labels: evil }]))).toBeUndefined();
   const head = server.mails[0]?.text.split("\r\n\r\n")[0] ?? "";
   expect(head).toContain("Subject: x Bcc: evil@example.com body");
@@ -311,7 +311,7 @@ headers: { Subject: '${label}', Reply-To: '"${label}" <a@example.com>', Cc: '"${
     "x\u2028Bcc: evil@example.com\u0085Bcc: evil@example.com",
     "x\0\u000bBcc: evil@example.com",
   ]) {
-    const labels = new Map([...alert.labels, ["host", host]]);
+    const labels = { ...alert.labels, host };
     expect(await sendBy(receivers, notificationOf([{ ...alert, labels }]))).toBeUndefined();
   }
   expect(server.mails).toHaveLength(5);
@@ -334,7 +334,7 @@ test("a label within HTML is text, and no link of an annotation is a program", a
   const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>" onclick="alert(1)`;
   const hostile = {
     ...alert,
-    labels: new Map([...alert.labels, ["host", evil], ["severity", evil]]),
+    labels: { ...alert.labels, host: evil, severity: evil },
     annotations: { summary: evil, description: evil, runbook_url: "javascript:alert(1)", x: evil },
     generatorUrl: `https://a.example/" onmouseover="alert(1)`,
   };

@@ -1,7 +1,7 @@
 /** The functions and the data of Alertmanager's notification templates. */
 import { type Functions, itemsOf } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
-import { durationMsOf, formatTime, goDuration, goTime, millisOf } from "../time.ts";
+import { durationMsOf, formatTime, goDuration, goTime, millisOf, zeroTimeMs } from "../time.ts";
 import {
   GoMap,
   type GoObject,
@@ -14,12 +14,14 @@ import {
 import { floatOf, humanizeDuration } from "./humanize.ts";
 import { textArg, textFunctions } from "./text.ts";
 
-export interface TemplateAlert {
+/** An alert of a notification, as templates and webhooks see it. */
+export interface NotifiedAlert {
   readonly status: "firing" | "resolved";
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly startsAtMs: number;
-  readonly endsAtMs: number;
+  /** Absent while it fires. */
+  readonly endsAtMs: number | undefined;
   readonly generatorUrl: string;
   readonly fingerprint: string;
 }
@@ -27,7 +29,7 @@ export interface TemplateAlert {
 export interface NotificationData {
   readonly receiver: string;
   readonly status: "firing" | "resolved";
-  readonly alerts: readonly TemplateAlert[];
+  readonly alerts: readonly NotifiedAlert[];
   readonly groupLabels: Readonly<Record<string, string>>;
   readonly commonLabels: Readonly<Record<string, string>>;
   readonly commonAnnotations: Readonly<Record<string, string>>;
@@ -74,7 +76,7 @@ function pairList(pairs: readonly (readonly [string, string])[]): GoObject {
   };
 }
 
-function alertList(alerts: readonly TemplateAlert[]): GoObject {
+function alertList(alerts: readonly NotifiedAlert[]): GoObject {
   return {
     goType: "template.Alerts",
     print: () => `[${alerts.map(({ fingerprint }) => fingerprint).join(" ")}]`,
@@ -86,7 +88,7 @@ function alertList(alerts: readonly TemplateAlert[]): GoObject {
   };
 }
 
-function alertValue(alert: TemplateAlert): GoObject {
+function alertValue(alert: NotifiedAlert): GoObject {
   return {
     goType: "template.Alert",
     print: () => alert.fingerprint,
@@ -95,7 +97,7 @@ function alertValue(alert: TemplateAlert): GoObject {
       Labels: keyValues(alert.labels),
       Annotations: keyValues(alert.annotations),
       StartsAt: goTime(alert.startsAtMs),
-      EndsAt: goTime(alert.endsAtMs),
+      EndsAt: goTime(alert.endsAtMs ?? zeroTimeMs),
       GeneratorURL: alert.generatorUrl,
       Fingerprint: alert.fingerprint,
     },

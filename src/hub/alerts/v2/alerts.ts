@@ -1,6 +1,6 @@
 /** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { RoutedAlert, IncomingAlert } from "../../../alerting/route/alert-registry.ts";
+import type { RoutedAlert, PostableAlert } from "../../../alerting/alert.ts";
 import { fingerprintOf } from "../../../alerting/route/fingerprint.ts";
 import { byLabels, labelOrder } from "../../../alerting/route/label-order.ts";
 import { classicName, compilePattern, matchesAll } from "../../../alerting/route/matchers.ts";
@@ -119,7 +119,7 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
 /** Alerts that are active already may always be sent again; new ones within their client's share. */
 async function put(
   { sink, quota, nowMs }: V2Context,
-  alerts: readonly IncomingAlert[],
+  alerts: readonly PostableAlert[],
   client: ClientKey,
 ): Promise<{ refused: number; overQuota: number }> {
   const router = sink.routing?.router;
@@ -142,7 +142,7 @@ async function put(
 
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-function readAlert(value: unknown, place: string): IncomingAlert {
+function readAlert(value: unknown, place: string): PostableAlert {
   const body = new Body("alerts", place, value);
   const annotations = body.pairs("annotations") ?? new Map<string, string>();
   const endsAtMs = body.timeMs("endsAt");
@@ -170,7 +170,7 @@ function whatIsWrong({
   annotations,
   startsAtMs,
   endsAtMs,
-}: IncomingAlert): string | undefined {
+}: PostableAlert): string | undefined {
   if (startsAtMs !== undefined && endsAtMs !== undefined && endsAtMs < startsAtMs)
     return "start time must be before end time";
   if (labels.size === 0) return "at least one label pair required";
