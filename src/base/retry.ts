@@ -1,15 +1,34 @@
-/** Pauses between attempts that grow, with jitter so that many readers do not come back at the same moment. */
-import { setTimeout as sleep } from "node:timers/promises";
+/** The one abortable wait and the one back-off: exponential, with jitter so that many clients do not retry at the same moment. */
+import { type Clock, systemClock } from "./clock.ts";
 
-const firstMs = 100;
-const longestMs = 10_000;
-
-/** Between half and the whole of the pause that the attempt's number gives. */
-export function backoffMs(attempt: number, random: () => number): number {
-  return Math.min(longestMs, firstMs * 2 ** Math.min(attempt, 10)) * (0.5 + random() / 2);
+export interface BackoffOptions {
+  readonly firstMs?: number | undefined;
+  readonly longestMs?: number | undefined;
 }
 
-/** Resolves when the time is over or the signal aborts, whichever is first. */
-export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(delayMs, undefined, { signal, ref: true }).catch(() => undefined);
+/** Between half and all of `firstMs` doubled `attempt` times, bounded by `longestMs`. */
+export function backoffMs(
+  attempt: number,
+  random: () => number,
+  { firstMs = 100, longestMs = 10_000 }: BackoffOptions = {},
+): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(attempt, 20)) * (0.5 + random() / 2);
+}
+
+/** Resolves when the time is over or the signal aborts, whichever is first; never rejects. */
+export function pause(
+  delayMs: number,
+  signal?: AbortSignal,
+  clock: Pick<Clock, "after"> = systemClock,
+): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
 }

@@ -9,7 +9,7 @@ import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { DeadLetter, Origin } from "../model/origin.ts";
 import type { Clock } from "../base/clock.ts";
-import type { ShipStats } from "./ship.ts";
+import type { SendStats } from "../base/send/batch-sender.ts";
 import type { SpoolStats } from "./spool/spool.ts";
 
 /** A frame on its way, with where it came from. */
@@ -52,6 +52,13 @@ export interface Sink {
   shipping?(): ShippingStats;
   /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
   close(): void | Promise<void>;
+}
+
+export interface ShipStats extends SendStats {
+  /** How far this machine's clock is ahead of the receiver's; absent where the receiver does not report its own. */
+  readonly clockAheadSeconds?: number;
+  /** Samples sent with a corrected time; absent where a sink never corrects. */
+  readonly restampedSamples?: number;
 }
 
 export interface ShippingStats {

@@ -1,10 +1,10 @@
-/** One request to a receiver of samples, and what its answer means: taken, not now, or never. */
+/** One HTTP request to a receiver of samples, and its outcome. */
 import { GpulseError } from "../base/error.ts";
 import type { HttpClientConfig } from "../net/http/auth-config.ts";
 import { HttpClient } from "../net/http/client.ts";
 import { formatUrl, HttpRequestError, type HttpResponse, request } from "../net/http/request.ts";
 import { redactCredentials } from "../net/http/redact-credentials.ts";
-import type { PostResult } from "./request-batch.ts";
+import type { SendResult } from "../base/send/batch-sender.ts";
 
 export interface SamplesPosterOptions {
   readonly url: string;
@@ -15,13 +15,13 @@ export interface SamplesPosterOptions {
 }
 
 const maxAnswerBytes = 65_536;
-/** What is wrong with the request itself. A wrong address or password is for a person to mend: what waits is kept meanwhile. */
+/** The request itself is bad. For a wrong address or password the user has to act, and the samples wait. */
 const refusals = new Set([400, 409, 422]);
 
 export class SamplesPoster {
   readonly #options: SamplesPosterOptions;
   readonly #client: HttpClient;
-  /** As they were last sent: an answer may repeat them. */
+  /** The headers last sent: a response may quote them. */
   #sent: Readonly<Record<string, string>> = {};
 
   constructor(options: SamplesPosterOptions) {
@@ -29,12 +29,12 @@ export class SamplesPoster {
     this.#client = new HttpClient(options.http);
   }
 
-  /** The answer where there is one and it is not about later, else what to do instead. */
+  /** The response, or the outcome where there is none. */
   async post(
     body: Uint8Array,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ): Promise<HttpResponse | PostResult> {
+  ): Promise<HttpResponse | SendResult> {
     const { url, timeoutMs, version } = this.#options;
     try {
       const { headers: own, ...rest } = await this.#client.options();
@@ -49,21 +49,21 @@ export class SamplesPoster {
         signal,
       });
     } catch (thrown) {
-      if (thrown instanceof GpulseError) return later(thrown.message, false);
+      if (thrown instanceof GpulseError) return retry(thrown.message, false);
       if (!(thrown instanceof HttpRequestError)) throw thrown;
-      // An answer that cannot be read is an answer all the same; what it said is not known.
-      return later(thrown.message, !isRefusedConnection(thrown));
+      // An unreadable response may have been a success.
+      return retry(thrown.message, !isRefusedConnection(thrown));
     }
   }
 
-  meaning(answer: HttpResponse): PostResult {
+  meaning(answer: HttpResponse): SendResult {
     const { status } = answer;
     const problem = `${formatUrl(new URL(answer.url))} answers ${status}${formatResponseText(answer, this.#sent)}`;
-    if (status >= 200 && status < 300) return { outcome: "taken" };
-    if (status === 413) return { outcome: "too-large", problem };
-    if (refusals.has(status)) return { outcome: "never", problem };
+    if (status >= 200 && status < 300) return { outcome: "sent" };
+    if (status === 413) return { outcome: "refused", problem, isTooLarge: true };
+    if (refusals.has(status)) return { outcome: "refused", problem };
     const afterMs = retryAfterMs(answer.headers["retry-after"], this.#options.nowMs());
-    return { ...later(problem, status >= 500), ...(afterMs !== undefined && { afterMs }) };
+    return { ...retry(problem, status >= 500), afterMs };
   }
 
   close(): void {
@@ -71,18 +71,18 @@ export class SamplesPoster {
   }
 }
 
-const later = (problem: string, maybeTaken: boolean) =>
-  ({ outcome: "later", problem, maybeTaken }) as const;
+const retry = (problem: string, maybeSent: boolean) =>
+  ({ outcome: "retry", problem, maybeSent }) as const;
 
 const isRefusedConnection = (thrown: HttpRequestError): boolean =>
   thrown.kind === "connection" && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(thrown.message);
 
-/** The first words of what it says, on one line. */
+/** The first 200 characters of the body, on one line. */
 function formatResponseText(
   { body }: HttpResponse,
   sent: Readonly<Record<string, string>>,
 ): string {
-  // Hidden before it is cut: half a secret would not be known for one.
+  // Redacted before it is cut: half a secret would not be recognised.
   const text = redactCredentials(body.toString("utf8"), sent)
     .replace(/\s+/g, " ")
     .trim()

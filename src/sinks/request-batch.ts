@@ -1,94 +1,77 @@
 /**
- * One lot of the spool on its way to a receiver of samples: cut into lanes by series and into requests, remembering through
- * every attempt what was taken. A request that is refused is taken apart, so that what is bad or was there already takes
- * nothing else with it.
+ * One batch of the spool as requests to a receiver of samples: split into shards by series and into requests, and resumed
+ * where it stopped at every retry. A refused request is split, so that a bad or duplicate sample costs no other.
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { joinBatches } from "../formats/samples/join.ts";
 import { partOf, splitBatch } from "../formats/samples/split.ts";
-import type { SendResult } from "../pipeline/ship.ts";
+import type { SendResult } from "../base/send/batch-sender.ts";
 
-export type PostResult =
-  | { readonly outcome: "taken"; readonly refusedSamples?: number; readonly problem?: string }
-  /** `maybeTaken`: no answer says that it was not. */
-  | {
-      readonly outcome: "later";
-      readonly problem: string;
-      readonly afterMs?: number;
-      readonly maybeTaken: boolean;
-    }
-  | { readonly outcome: "never"; readonly problem: string }
-  | { readonly outcome: "too-large"; readonly problem: string };
+export type Post = (batch: SampleBatch, signal: AbortSignal) => Promise<SendResult>;
 
-export type Post = (batch: SampleBatch, signal: AbortSignal) => Promise<PostResult>;
-
-/** What one request carries. Units are what is never cut differently after a restart: a receiver has all of one or nothing. */
+/** Units are cut at the same places after a restart: the receiver has all of a unit or none of it. */
 interface Request {
   readonly units: readonly SampleBatch[];
-  /** It may have been taken before without our knowing: refused, it is there already. */
+  /** The receiver may have stored it in an earlier attempt: a refusal then means a duplicate. */
   readonly uncertain: boolean;
-  /** How often a single unit may still be halved to find what is bad in it. */
+  /** How often a single unit may still be halved to isolate a bad sample. */
   readonly halvings: number;
 }
 
 const mostHalvings = 32;
 
 export class RequestBatch {
-  readonly #lanes: Request[][];
+  readonly #shards: Request[][];
   #refusedSamples = 0;
   #problem: string | undefined;
 
-  /** Each lane's batches in order, one for every record of the lot that has something for it. */
+  /** The batches of each shard in order, one per record that has series of the shard. */
   constructor(
-    lanes: readonly (readonly SampleBatch[])[],
+    shards: readonly (readonly SampleBatch[])[],
     batchSamples: number,
     uncertain: boolean,
   ) {
-    this.#lanes = lanes.map((batches) => {
+    this.#shards = shards.map((batches) => {
       const units = batches.flatMap((batch) => slices(batch, batchSamples));
-      return group(units, batchSamples).map((taken) => ({
-        units: taken,
+      return group(units, batchSamples).map((grouped) => ({
+        units: grouped,
         uncertain,
         halvings: mostHalvings,
       }));
     });
   }
 
-  /** Lanes go at the same time, the requests of each in order. Called again, it goes on where it came to. */
+  /** Shards are sent in parallel, the requests of each in order. A second call resumes. */
   async send(post: Post, signal: AbortSignal): Promise<SendResult> {
     const stopped = await Promise.all(
-      this.#lanes.map((lane) => this.#sendLane(lane, post, signal)),
+      this.#shards.map((shard) => this.#sendShard(shard, post, signal)),
     );
     const waits = stopped.filter((result) => result !== undefined);
     const [first] = waits;
     if (first !== undefined) {
       const afterMs = Math.max(...waits.map((wait) => wait.afterMs ?? 0));
-      return { outcome: "retry", problem: first.problem, ...(afterMs > 0 && { afterMs }) };
+      return { outcome: "retry", problem: first.problem, afterMs };
     }
-    return {
-      outcome: "sent",
-      refusedSamples: this.#refusedSamples,
-      ...(this.#problem !== undefined && { problem: this.#problem }),
-    };
+    return { outcome: "sent", refusedSamples: this.#refusedSamples, problem: this.#problem };
   }
 
-  async #sendLane(
-    lane: Request[],
+  async #sendShard(
+    shard: Request[],
     post: Post,
     signal: AbortSignal,
-  ): Promise<{ problem: string; afterMs?: number } | undefined> {
-    for (let request = lane[0]; request !== undefined; request = lane[0]) {
+  ): Promise<Extract<SendResult, { outcome: "retry" }> | undefined> {
+    for (let request = shard[0]; request !== undefined; request = shard[0]) {
       const result = await post(joinBatches(request.units), signal);
-      if (result.outcome === "later") {
-        if (result.maybeTaken) lane[0] = { ...request, uncertain: true };
+      if (result.outcome === "retry") {
+        if (result.maybeSent === true) shard[0] = { ...request, uncertain: true };
         return result;
       }
-      lane.shift();
-      if (result.outcome === "taken") this.#refuse(result.refusedSamples ?? 0, result.problem);
+      shard.shift();
+      if (result.outcome === "sent") this.#refuse(result.refusedSamples ?? 0, result.problem);
       else {
-        const parts = apart(request, result.outcome === "too-large");
+        const parts = split(request, result.isTooLarge === true);
         if (parts.length === 0) this.#refuse(samplesIn(request), result.problem);
-        lane.unshift(...parts);
+        shard.unshift(...parts);
       }
     }
     return undefined;
@@ -103,8 +86,8 @@ export class RequestBatch {
 const samplesIn = ({ units }: Request): number =>
   units.reduce((sum, unit) => sum + unit.sampleCount, 0);
 
-/** Smaller requests that together are this one; none where it is to be given up. */
-function apart({ units, uncertain, halvings }: Request, tooLarge: boolean): Request[] {
+/** Smaller requests that together are this one; none where it cannot be split further. */
+function split({ units, uncertain, halvings }: Request, tooLarge: boolean): Request[] {
   const middle = Math.ceil(units.length / 2);
   if (units.length > 1)
     return [units.slice(0, middle), units.slice(middle)].map((half) => ({
@@ -119,7 +102,7 @@ function apart({ units, uncertain, halvings }: Request, tooLarge: boolean): Requ
   return splitBatch(unit).map((half) => ({ units: [half], uncertain, halvings: left }));
 }
 
-/** A record larger than a request is always cut at the same places. */
+/** Cuts a record larger than a request, always at the same places. */
 function slices(batch: SampleBatch, samples: number): SampleBatch[] {
   if (batch.sampleCount === 0) return [];
   if (batch.sampleCount <= samples) return [batch];

@@ -1,14 +1,15 @@
 /**
- * A sink that sends samples over HTTP: everything goes to its spool first, in the turn in which it came, and from there to the
- * receiver. What kind of request it becomes is its `post`; frames become samples with the ends of series told.
+ * A sink that sends samples over HTTP: everything is appended to its spool, and sent from there in order. The sender's `post`
+ * encodes the request; frames become samples, with staleness markers where series end.
  */
 import { FrameSamples } from "../formats/samples/from-frame.ts";
 import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
-import { type SendResult, Shipper } from "../pipeline/ship.ts";
+import { BatchSender, type SendResult } from "../base/send/batch-sender.ts";
 import type { Delivery, ShippingStats, Sink, SinkContext } from "../pipeline/sink.ts";
 import { openSpool } from "../pipeline/spool/open.ts";
+import { spoolQueue } from "../pipeline/spool/queue.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";
 import type { Spool } from "../pipeline/spool/spool.ts";
 import type { RelabelRule } from "../formats/relabel/rule.ts";
@@ -19,9 +20,9 @@ import { type Post, RequestBatch } from "./request-batch.ts";
 import { createSpoolError } from "./spool-error.ts";
 
 export interface SamplesSinkOptions {
-  /** In logs and self-metrics; no secret in it. */
+  /** In logs and self-metrics; without secrets. */
   readonly name: string;
-  /** Of its own within the context's, one for each receiver. */
+  /** One per receiver, within the context's. */
   readonly spoolFolder: string;
   readonly spoolMaxBytes: number;
   readonly spoolMaxAgeMs: number;
@@ -29,19 +30,19 @@ export interface SamplesSinkOptions {
   readonly shards: number;
   readonly externalLabels: LabelSet;
   readonly rules: readonly RelabelRule[];
-  /** Between two attempts; the usual where absent. */
-  readonly firstPauseMs?: number;
-  readonly longestPauseMs?: number;
+  /** Back-off; the default where absent. */
+  readonly firstPauseMs?: number | undefined;
+  readonly longestPauseMs?: number | undefined;
 }
 
-/** What the sink knows that a request may want to tell. */
+/** Encodes and posts requests of one protocol. */
 export interface Sender {
   readonly post: (families: Families) => Post;
   close(): void;
 }
 
-/** Packed; a lot becomes about ten times as much in memory. */
-const lotBytes = 512 * 1_024;
+/** Compressed; a batch takes about ten times as much in memory. */
+const batchBytes = 512 * 1_024;
 const closeWithinMs = 1_500;
 
 export class SamplesSink implements Sink {
@@ -50,13 +51,15 @@ export class SamplesSink implements Sink {
   readonly #context: SinkContext;
   readonly #sender: Sender;
   readonly #spool: Spool;
-  readonly #shipper: Shipper;
+  readonly #batches: BatchSender<SpoolRecord>;
   readonly #frames = new FrameSamples();
   readonly #sources = new Set<string>();
   readonly #layouts = new LayoutMetadata();
   readonly #families = new Families();
   readonly #labels: OutgoingLabels;
-  #parcel: { readonly records: readonly SpoolRecord[]; readonly parcel: RequestBatch } | undefined;
+  #current:
+    | { readonly records: readonly SpoolRecord[]; readonly requests: RequestBatch }
+    | undefined;
   #isFirst: boolean;
 
   constructor(options: SamplesSinkOptions, sender: Sender, context: SinkContext) {
@@ -75,75 +78,75 @@ export class SamplesSink implements Sink {
       log,
     });
     this.#isFirst = this.#spool.stats().records > 0;
-    this.#shipper = new Shipper({
+    this.#batches = new BatchSender({
       name: options.name,
-      spool: this.#spool,
+      queue: spoolQueue(this.#spool, batchBytes),
+      samplesOf: ({ samples }) => samples,
       send: (records, signal) => this.#send(records, signal),
-      lotBytes,
       clock,
       random,
       log,
-      firstPauseMs: options.firstPauseMs ?? 250,
-      longestPauseMs: options.longestPauseMs ?? 10_000,
+      backoff: { firstMs: options.firstPauseMs ?? 250, longestMs: options.longestPauseMs },
     });
-    this.#shipper.start();
+    this.#batches.start();
   }
 
   write(delivery: Delivery): void | Promise<void> {
     this.#sources.add(delivery.source);
     const { batch, undo } = this.#frames.take(delivery, this.#context.identity);
     const whole = this.#layouts.with(batch, delivery.frame);
-    if (this.#context.waits === true) return this.#keepAll(whole);
-    if (!this.#keep(whole)) undo();
+    if (this.#context.waits === true) return this.#appendWaiting(whole);
+    if (!this.#append(whole)) undo();
   }
 
   samples(batch: SampleBatch): void {
-    this.#keep(batch);
+    this.#append(batch);
   }
 
   shipping(): ShippingStats {
-    return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
+    return { ship: this.#batches.stats(), spool: this.#spool.stats() };
   }
 
-  /** What this machine's frames told ends here, as far as anybody elsewhere can know. */
+  /** Ends the series of this machine's frames with staleness markers. */
   async close(): Promise<void> {
     const nowMs = this.#context.clock.nowMs();
-    for (const source of this.#sources) this.#keep(this.#frames.end(source, nowMs).batch);
-    await this.#shipper.close(closeWithinMs);
+    for (const source of this.#sources) this.#append(this.#frames.end(source, nowMs).batch);
+    await this.#batches.close(closeWithinMs);
     await this.#spool.close();
     this.#sender.close();
   }
 
-  /** For whoever can wait: nothing is pushed out, and what cannot be kept is told. */
-  async #keepAll(batch: SampleBatch): Promise<void> {
+  /** For callers that can wait: drops nothing, and rejects where the spool cannot store it. */
+  async #appendWaiting(batch: SampleBatch): Promise<void> {
     await this.#spool.room(packBatch(batch).length);
-    if (!this.#keep(batch)) throw createSpoolError(this.name, this.#options.spoolFolder);
+    if (!this.#append(batch)) throw createSpoolError(this.name, this.#options.spoolFolder);
   }
 
-  #keep(batch: SampleBatch): boolean {
+  #append(batch: SampleBatch): boolean {
     if (batch.sampleCount === 0 && batch.metadata.length === 0) return true;
     return this.#spool.append(packBatch(batch), batch.sampleCount) !== undefined;
   }
 
   async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
-    if (this.#parcel?.records !== records) this.#parcel = { records, parcel: this.#pack(records) };
-    const result = await this.#parcel.parcel.send(this.#sender.post(this.#families), signal);
-    if (result.outcome !== "retry") this.#parcel = undefined;
+    if (this.#current?.records !== records)
+      this.#current = { records, requests: this.#pack(records) };
+    const result = await this.#current.requests.send(this.#sender.post(this.#families), signal);
+    if (result.outcome !== "retry") this.#current = undefined;
     return result;
   }
 
   #pack(records: readonly SpoolRecord[]): RequestBatch {
     const { shards, batchSamples } = this.#options;
-    const { lanes, metadata, unreadable } = shardRecords(records, shards, this.#labels);
+    const { shards: batches, metadata, unreadable } = shardRecords(records, shards, this.#labels);
     if (unreadable > 0)
-      this.#context.log.error("samples of the spool cannot be read back", {
+      this.#context.log.error("spooled samples are unreadable, dropped", {
         to: this.name,
         samples: unreadable,
       });
     this.#families.learn(metadata);
-    // What was under way when the process ended may have been taken.
+    // A request that was in flight when the process ended may have been stored.
     const uncertain = this.#isFirst;
     this.#isFirst = false;
-    return new RequestBatch(lanes, batchSamples, uncertain);
+    return new RequestBatch(batches, batchSamples, uncertain);
   }
 }

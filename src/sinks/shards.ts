@@ -1,4 +1,4 @@
-/** A lot's records as batches to send: unpacked, relabelled, and dealt into lanes so that a series is always in the same one. */
+/** Spool records as batches to send: decoded, relabelled, and distributed over shards by series. */
 import { decodeWriteRequest } from "../formats/remote-write/decode.ts";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
 import type { Metadata, SampleBatch } from "../formats/samples/batch.ts";
@@ -13,7 +13,7 @@ const maxRecordBytes = 512 * 2 ** 20;
 
 const packed = new WeakMap<SampleBatch, Buffer>();
 
-/** What stands in the spool: a request of remote-write 1.0 under snappy. Made once, however many sinks keep it. */
+/** The spool's format: a remote-write 1.0 request under snappy. Encoded once for all sinks. */
 export function packBatch(batch: SampleBatch): Buffer {
   const known = packed.get(batch);
   if (known !== undefined) return known;
@@ -23,9 +23,9 @@ export function packBatch(batch: SampleBatch): Buffer {
 }
 
 export interface ShardedBatches {
-  readonly lanes: readonly (readonly SampleBatch[])[];
+  readonly shards: readonly (readonly SampleBatch[])[];
   readonly metadata: readonly Metadata[];
-  /** Samples of records that could not be read back. */
+  /** Samples of undecodable records. */
   readonly unreadable: number;
 }
 
@@ -34,46 +34,46 @@ export function shardRecords(
   count: number,
   labels: OutgoingLabels,
 ): ShardedBatches {
-  const lanes: SampleBatch[][] = Array.from({ length: count }, () => []);
+  const shards: SampleBatch[][] = Array.from({ length: count }, () => []);
   const metadata: Metadata[] = [];
   let unreadable = 0;
   for (const { bytes, samples } of records) {
     try {
       const batch = decodeWriteRequest(decompressSnappy(bytes, maxRecordBytes));
       metadata.push(...batch.metadata);
-      if (count === 1 && labels.areSame) lanes[0]?.push({ ...batch, metadata: [] });
-      else deal(batch, labels, lanes);
+      if (count === 1 && labels.areSame) shards[0]?.push({ ...batch, metadata: [] });
+      else distribute(batch, labels, shards);
     } catch {
       unreadable += samples;
     }
   }
-  return { lanes, metadata, unreadable };
+  return { shards, metadata, unreadable };
 }
 
-function deal(batch: SampleBatch, labels: OutgoingLabels, lanes: SampleBatch[][]): void {
+function distribute(batch: SampleBatch, labels: OutgoingLabels, shards: SampleBatch[][]): void {
   const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-  const builders = lanes.map(() => new BatchBuilder());
-  const laneOf = new Int32Array(batch.seriesCount).fill(-1);
+  const builders = shards.map(() => new BatchBuilder());
+  const shardOf = new Int32Array(batch.seriesCount).fill(-1);
   const placeOf = new Uint32Array(batch.seriesCount);
   for (let series = 0; series < batch.seriesCount; series++) {
     const start = batch.labelStarts[series] as number;
     const end = batch.labelEnds[series] as number;
     const block = labels.block(bytes, start, end);
     if (block === undefined) continue;
-    const lane = hash(bytes, start, end) % lanes.length;
-    laneOf[series] = lane;
-    placeOf[series] = builders[lane]?.rawSeries(block, 0, block.length) ?? 0;
+    const shard = hash(bytes, start, end) % shards.length;
+    shardOf[series] = shard;
+    placeOf[series] = builders[shard]?.rawSeries(block, 0, block.length) ?? 0;
   }
   const words = wordsOf(batch);
   for (let at = 0; at < batch.sampleCount; at++) {
     const series = batch.sampleSeries[at] as number;
-    const lane = laneOf[series] as number;
-    if (lane === -1) continue;
+    const shard = shardOf[series] as number;
+    if (shard === -1) continue;
     const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
-    builders[lane]?.addBits(placeOf[series] as number, batch.times[at] as number, low, high);
+    builders[shard]?.addBits(placeOf[series] as number, batch.times[at] as number, low, high);
   }
-  builders.forEach((builder, lane) => {
-    if (builder.sampleCount > 0) lanes[lane]?.push(builder.finish());
+  builders.forEach((builder, shard) => {
+    if (builder.sampleCount > 0) shards[shard]?.push(builder.finish());
   });
 }
 

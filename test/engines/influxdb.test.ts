@@ -123,7 +123,7 @@ test("a server that is killed and comes back has every point", async (context) =
   }
   const flushed = sink.flush?.(forever);
   await waitUntil({ what: "word of the failure", timeoutMs: 60_000 }, () =>
-    Promise.resolve(said.find((line) => line.includes("trying again until it works"))),
+    Promise.resolve(said.find((line) => line.includes("send failed, will retry"))),
   );
   await influx.restart();
   await flushed;

@@ -127,7 +127,7 @@ test("a broker that is killed and comes back gets what it had no time for", asyn
   await broker.waitForExit();
   for (let at = 1; at < 30; at++) await sink.write(make(at));
   const flushed = sink.flush?.(forever);
-  await expect.poll(() => said.join("")).toContain("trying again until it works");
+  await expect.poll(() => said.join("")).toContain("send failed, will retry");
   const next = await startBroker(program);
   await flushed;
   const received = (topic: string): number => next.output().split(`'${topic}'`).length - 1;

@@ -239,7 +239,7 @@ test("without a token, with a wrong or revoked one, or by a wrong CA nothing com
   ]);
   await none.process.waitForOutput(/wants a token that pushes/);
   await wrong.process.waitForOutput(/wants a token that pushes/);
-  await stranger.process.waitForOutput(/cannot send: it is kept.*certificate/);
+  await stranger.process.waitForOutput(/send failed.*certificate/);
   expect(await agentsOf(guarded)).toEqual([]);
   expect(await queryHub(guarded, '{__name__=~".+"}')).toEqual([]);
   for (const { process } of [none, wrong, stranger]) expect(process.output()).not.toContain(token);

@@ -21,7 +21,7 @@ export interface MessageInput {
   readonly frame: Frame;
   readonly devices: readonly Device[];
   readonly host: string;
-  readonly tags?: ReadonlyMap<string, readonly string[]>;
+  readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export interface KeyedMessage {

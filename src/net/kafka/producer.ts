@@ -1,14 +1,14 @@
 /**
- * Sends messages in the order they came, in batches, one request at a time, and again for as long as it takes. A batch is sent
- * anew as it was, with the same numbers, so that a broker which had it already takes it once. Never drops a message.
+ * Sends messages in order, in batches, one request at a time, and retries for as long as it takes. A retry sends the same batch
+ * with the same sequence numbers, so that a broker which stored it already deduplicates it. Never drops a message.
  */
 import type { Producer } from "@platformatic/kafka";
-import { setTimeout as sleep } from "node:timers/promises";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
-import { backoffMs, pause } from "../../base/retry.ts";
+import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
+import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import { isUnknownProducer, isTooLarge, toPermanentError, formatKafkaError } from "./errors.ts";
 
 export const compressions = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
@@ -17,13 +17,13 @@ export type Compression = (typeof compressions)[number];
 export interface ProducerOptions {
   readonly target: KafkaTarget;
   readonly compression: Compression;
-  /** Every copy that is in step has it, or the leader alone; only the first survives the loss of a broker. */
+  /** All in-sync replicas, or the leader alone; only the first survives the loss of a broker. */
   readonly acks: "all" | "leader";
   readonly batchMessages: number;
   readonly batchBytes: number;
   /** How long the first of a batch waits for more. */
   readonly lingerMs: number;
-  /** What waits in memory before `add` does. */
+  /** Beyond this many bytes in memory `add` waits. */
   readonly heldBytes: number;
   readonly log: Log;
   readonly random: () => number;
@@ -36,164 +36,70 @@ export interface OutgoingMessage {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Waiter {
-  readonly upTo: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
 export class KafkaProducer {
   readonly #client: KafkaClient;
   readonly #options: ProducerOptions;
-  readonly #stop = new AbortController();
-  readonly #waiters = new Set<Waiter>();
-  #queue: OutgoingMessage[] = [];
-  #heldBytes = 0;
-  #added = 0;
-  #sent = 0;
-  #retries = 0;
+  readonly #sender: BufferedSender<OutgoingMessage>;
+  #failures = 0;
   #producer: Producer | undefined;
-  #running: Promise<void> | undefined;
-  #failure: Error | undefined;
-  #hurry = new AbortController();
 
   constructor(client: KafkaClient, options: ProducerOptions) {
     this.#client = client;
     this.#options = options;
+    const { target, batchMessages, batchBytes, lingerMs, heldBytes, log, random } = options;
+    this.#sender = new BufferedSender({
+      name: target.shown,
+      send: (batch) => this.#attempt(batch),
+      batchItems: batchMessages,
+      batchBytes,
+      sizeOf,
+      lingerMs,
+      heldBytes,
+      log,
+      random,
+    });
   }
 
   get stats(): { readonly sent: number; readonly waiting: number; readonly retries: number } {
-    return { sent: this.#sent, waiting: this.#added - this.#sent, retries: this.#retries };
+    const { sentRecords, waiting, retries } = this.#sender.stats();
+    return { sent: sentRecords, waiting, retries };
   }
 
-  /** Takes it at once; resolves when there is room for more. Rejects once sending has failed for good. */
-  async add(message: OutgoingMessage): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#queue.push(message);
-    this.#added++;
-    this.#heldBytes += sizeOf(message);
-    this.#running ??= this.#drain();
-    if (this.#heldBytes > this.#options.heldBytes)
-      await this.#until(this.#added - Math.ceil((this.#added - this.#sent) / 2));
+  /** Queues it at once; resolves when there is room for more. Rejects once sending has failed for good. */
+  add(message: OutgoingMessage): Promise<void> {
+    return this.#sender.add([message]);
   }
 
   /** Resolves when the cluster has everything added so far. */
-  async flush(signal?: AbortSignal): Promise<void> {
-    this.#hurry.abort();
-    await this.#until(this.#added, signal);
+  flush(signal?: AbortSignal): Promise<void> {
+    return this.#sender.flush(signal);
   }
 
-  /** Waits for what is held, for a while; what is left is lost, and said. */
+  /** Sends what waits, for `withinMs` at most; the rest is lost, and logged. */
   async close(withinMs: number): Promise<void> {
-    if (this.#failure === undefined)
-      await this.flush(AbortSignal.timeout(withinMs)).catch(() => undefined);
-    this.#stop.abort();
-    await Promise.race([this.#running, sleep(1_000, undefined, { ref: false })]);
-    const left = this.#added - this.#sent;
-    if (left > 0)
-      this.#options.log.error("messages were not sent before the end", {
-        to: this.#options.target.shown,
-        messages: left,
-      });
+    await this.#sender.close(withinMs);
     await this.#drop();
   }
 
-  async #until(upTo: number, signal?: AbortSignal): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#sent >= upTo) return;
-    let stopped = (): void => {};
+  async #attempt(batch: readonly OutgoingMessage[]): Promise<SendResult | SendFailure> {
+    const { target } = this.#options;
     try {
-      await new Promise<void>((resolve, reject) => {
-        const waiter: Waiter = { upTo, resolve, reject };
-        this.#waiters.add(waiter);
-        stopped = () => {
-          if (this.#waiters.delete(waiter)) reject(new Error("stopped before all was sent"));
-        };
-        signal?.addEventListener("abort", stopped, { once: true });
-        if (signal?.aborted === true) stopped();
-      });
-    } finally {
-      // The signal lives as long as the pipe, and is waited with at every checkpoint.
-      signal?.removeEventListener("abort", stopped);
-    }
-  }
-
-  async #drain(): Promise<void> {
-    const { lingerMs, batchMessages, batchBytes } = this.#options;
-    try {
-      while (this.#queue.length > 0 && !this.#stop.signal.aborted) {
-        const isFull = this.#queue.length >= batchMessages || this.#heldBytes >= batchBytes;
-        if (!isFull && lingerMs > 0 && this.#waiters.size === 0) {
-          this.#hurry = new AbortController();
-          await pause(lingerMs, AbortSignal.any([this.#hurry.signal, this.#stop.signal]));
-        }
-        const batch = this.#take(batchMessages, batchBytes);
-        if (!(await this.#deliver(batch))) return;
-        this.#sent += batch.length;
-        for (const message of batch) this.#heldBytes -= sizeOf(message);
-        for (const waiter of this.#waiters) {
-          if (waiter.upTo > this.#sent) continue;
-          this.#waiters.delete(waiter);
-          waiter.resolve();
-        }
-      }
+      await this.#send(batch);
+      this.#failures = 0;
+      return { outcome: "sent" };
     } catch (thrown) {
-      this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
-      for (const { reject } of this.#waiters) reject(this.#failure);
-      this.#waiters.clear();
-    } finally {
-      this.#running = undefined;
+      const permanent = toPermanentError(thrown, target);
+      if (permanent !== undefined) return { outcome: "failed", error: permanent };
+      const problem = formatKafkaError(thrown);
+      if (isTooLarge(thrown))
+        return batch.length > 1
+          ? { outcome: "refused", problem, isTooLarge: true }
+          : { outcome: "failed", error: tooLarge(batch[0], target) };
+      if (isUnknownProducer(thrown)) await this.#drop();
+      // After broken connections the client holds stale leaders for a while: a refresh every few attempts finds the new ones.
+      if (++this.#failures % 8 === 0) this.#producer?.clearMetadata();
+      return { outcome: "retry", problem };
     }
-  }
-
-  #take(most: number, mostBytes: number): OutgoingMessage[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < Math.min(most, this.#queue.length)) {
-      bytes += sizeOf(this.#queue[count] as OutgoingMessage);
-      if (count > 0 && bytes > mostBytes) break;
-      count++;
-    }
-    const batch = this.#queue.slice(0, count);
-    this.#queue = this.#queue.slice(count);
-    return batch;
-  }
-
-  /** False where we were stopped before it was taken. @throws GpulseError where it never will be. */
-  async #deliver(batch: readonly OutgoingMessage[]): Promise<boolean> {
-    const { target, log, random } = this.#options;
-    for (let attempt = 0; !this.#stop.signal.aborted; attempt++) {
-      try {
-        await this.#send(batch);
-        if (attempt > 0) log.info("sending again", { to: target.shown });
-        return true;
-      } catch (thrown) {
-        const refused = toPermanentError(thrown, target);
-        if (refused !== undefined) throw refused;
-        if (isTooLarge(thrown)) {
-          if (batch.length > 1) return this.#deliverHalves(batch);
-          throw tooLarge(batch[0], target);
-        }
-        this.#retries++;
-        if (isUnknownProducer(thrown)) await this.#drop();
-        if (attempt === 0)
-          log.warn("sending failed, trying again until it works", {
-            to: target.shown,
-            error: formatKafkaError(thrown),
-          });
-        await pause(backoffMs(attempt, random), this.#stop.signal);
-        // A client whose connections broke keeps stale leaders for a while; a few attempts on, a fresh one knows better.
-        if (attempt % 8 === 7) this.#producer?.clearMetadata();
-      }
-    }
-    return false;
-  }
-
-  async #deliverHalves(batch: readonly OutgoingMessage[]): Promise<boolean> {
-    const middle = Math.ceil(batch.length / 2);
-    return (
-      (await this.#deliver(batch.slice(0, middle))) && (await this.#deliver(batch.slice(middle)))
-    );
   }
 
   async #send(batch: readonly OutgoingMessage[]): Promise<void> {
@@ -201,10 +107,10 @@ export class KafkaProducer {
     this.#producer ??= new this.#client.Producer({
       ...baseOptions(target),
       idempotent: acks === "all",
-      // The client takes fewer than two as "for ever" where numbers are kept; how long to try is ours to say.
+      // The idempotent client reads fewer than two as "for ever"; BufferedSender decides how long to retry.
       retries: 2,
       compression,
-      // As Kafka's own clients place keys, so that theirs and ours of one GPU meet.
+      // Partitions keys as Kafka's own clients do, so that messages of one GPU share a partition.
       partitioner: this.#client.compatibilityPartitioner,
     });
     await this.#producer.send({

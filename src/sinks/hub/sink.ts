@@ -10,9 +10,11 @@ import type { HttpClient } from "../../net/http/client.ts";
 import type { Log } from "../../base/log.ts";
 import { presence } from "../../model/presence.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type SendResult, Shipper } from "../../pipeline/ship.ts";
+import { BatchSender, type SendResult } from "../../base/send/batch-sender.ts";
+import { pause } from "../../base/retry.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import { openSpool } from "../../pipeline/spool/open.ts";
+import { spoolQueue } from "../../pipeline/spool/queue.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
 import type { Spool } from "../../pipeline/spool/spool.ts";
 import { createSpoolError } from "../spool-error.ts";
@@ -37,9 +39,9 @@ export interface HubSinkOptions {
   readonly log: Log;
 }
 
-const lotBytes = 512 * 1024;
+const batchBytes = 512 * 1024;
 /** The schedules of one tick come a moment apart: waiting this long puts them into one request. */
-const gatherMs = 100;
+const lingerMs = 100;
 /** Ticks that come faster than this share a request. */
 const leastGapMs = 1_000;
 /** A lot this long is a backlog, and waits for nothing. */
@@ -55,7 +57,7 @@ export class HubSink implements Sink {
   readonly #options: HubSinkOptions;
   readonly #definitions: DefinitionFolder;
   readonly #spool: Spool;
-  readonly #shipper: Shipper;
+  readonly #sender: BatchSender<SpoolRecord>;
   readonly #client: PushClient;
   readonly #times: FrameTimes;
   readonly #heartbeatMs: number;
@@ -91,17 +93,17 @@ export class HubSink implements Sink {
       clock,
       log,
     });
-    this.#shipper = new Shipper({
+    this.#sender = new BatchSender({
       name: options.name,
-      spool: this.#spool,
+      queue: { ...spoolQueue(this.#spool, batchBytes), linger: () => this.#linger() },
+      samplesOf: ({ samples }) => samples,
       send: (records, signal) => this.#send(records, signal),
-      gather: () => this.#gather(),
-      lotBytes,
+      backoff: { firstMs: 500, longestMs: 30_000 },
       clock,
       random,
       log,
     });
-    this.#shipper.start();
+    this.#sender.start();
     this.#beat();
   }
 
@@ -112,14 +114,15 @@ export class HubSink implements Sink {
     if (!this.#keep(bytes, samples) && this.#options.waits === true)
       throw createSpoolError(this.name, this.#options.spool.dir);
     if (delivery.tier !== "stream") return;
-    while (this.#spool.stats().records > streamRecords) await this.#sleep(20);
+    while (this.#spool.stats().records > streamRecords)
+      await pause(20, undefined, this.#options.clock);
   }
 
   shipping(): ShippingStats {
     const { clockAheadMs } = this.#client;
     return {
       ship: {
-        ...this.#shipper.stats(),
+        ...this.#sender.stats(),
         ...(clockAheadMs !== undefined && { clockAheadSeconds: clockAheadMs / 1_000 }),
         restampedSamples: this.#times.restampedSamples,
       },
@@ -129,7 +132,7 @@ export class HubSink implements Sink {
 
   async close(): Promise<void> {
     this.#cancelHeartbeat();
-    await this.#shipper.close(closeWithinMs);
+    await this.#sender.close(closeWithinMs);
     if (this.#isReachable) {
       const signal = AbortSignal.timeout(goodbyeWithinMs);
       await this.#client.push([], { goodbye: true, signal }).catch(() => undefined);
@@ -173,7 +176,6 @@ export class HubSink implements Sink {
     return { bytes: new FrameEncoder().encode(wire, resolutions), samples };
   }
 
-  /** Where a lot is refused its halves are tried, so that one bad frame takes no other with it. */
   async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
     let batch = this.#decodeAll(records);
     this.#lastSentMs = this.#options.clock.monotonicMs();
@@ -196,19 +198,9 @@ export class HubSink implements Sink {
         return { outcome: "retry", problem: "the hub took only a part", afterMs: 0 };
       this.#times.acknowledged(batch);
       if (this.#spool.stats().records <= records.length) this.#definitions.tidy();
-      const { lostSamples, problem } = batch;
-      return problem === undefined
-        ? { outcome: "sent" }
-        : { outcome: "sent", refusedSamples: lostSamples, problem };
+      return { outcome: "sent", refusedSamples: batch.lostSamples, problem: batch.problem };
     }
-    if (records.length === 1) {
-      return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, problem: pushed.problem };
-    }
-    const half = records.length >> 1;
-    const first = await this.#send(records.slice(0, half), signal);
-    if (first.outcome === "retry") return first;
-    const second = await this.#send(records.slice(half), signal);
-    return second.outcome === "retry" ? second : both(first, second);
+    return pushed;
   }
 
   #decodeAll(records: readonly SpoolRecord[]): FrameBatch {
@@ -251,11 +243,11 @@ export class HubSink implements Sink {
     return { ...decoder.body(reader, head, resolutions), sequence: position };
   }
 
-  async #gather(): Promise<void> {
+  async #linger(): Promise<void> {
     if (this.#spool.stats().records >= backlogRecords) return;
     const sinceMs = this.#options.clock.monotonicMs() - this.#lastSentMs;
     const gapMs = this.#options.intervalMs < leastGapMs ? leastGapMs : 0;
-    await this.#sleep(Math.max(gatherMs, gapMs - sinceMs));
+    await pause(Math.max(lingerMs, gapMs - sinceMs), undefined, this.#options.clock);
   }
 
   /** Says that we live where no frame has for long, at the start too: the hub then knows us before the first tick. */
@@ -279,23 +271,4 @@ export class HubSink implements Sink {
     const lost = Object.values(dropped).reduce((sum, { records: count }) => sum + count, 0);
     return { records, bytes, lost };
   }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
-  }
-}
-
-type FinalSendResult = Exclude<SendResult, { readonly outcome: "retry" }>;
-
-/** A single frame that is refused counts as sent with its samples refused, so nothing here is refused as a whole. */
-function both(first: FinalSendResult, second: FinalSendResult): SendResult {
-  const refusedSamples =
-    (first.outcome === "sent" ? (first.refusedSamples ?? 0) : 0) +
-    (second.outcome === "sent" ? (second.refusedSamples ?? 0) : 0);
-  const problem = first.problem ?? second.problem;
-  return {
-    outcome: "sent",
-    refusedSamples,
-    ...(problem === undefined ? {} : { problem }),
-  };
 }

@@ -128,7 +128,7 @@ test.each([
     await sink.flush?.(forever);
     expect(receiver.requests).toHaveLength(3);
     expect(new Set(receiver.requests.map(({ body: bytes }) => bytes.toString())).size).toBe(1);
-    expect(said.join("")).toContain("trying again until it works");
+    expect(said.join("")).toContain("send failed, will retry");
     expect(sink.shipping?.().ship).toMatchObject({ sentSamples: 1, retries: 2 });
     await sink.close();
   },
@@ -139,7 +139,9 @@ test("a flush that is given up leaves the lines waiting", async () => {
   const sink = await open("");
   receiver.answer = () => ({ status: 503, headers: { "retry-after": "0.05" } });
   await sink.write(delivery(1, 100));
-  await expect(sink.flush?.(AbortSignal.timeout(200))).rejects.toThrow(/before all was written/);
+  await expect(sink.flush?.(AbortSignal.timeout(200))).rejects.toThrow(
+    /before everything was sent/,
+  );
   receiver.answer = () => ({ status: 204 });
   await sink.flush?.(forever);
   expect(sink.shipping?.().ship.sentSamples).toBe(1);
@@ -179,7 +181,7 @@ test("a refused line is found, counted and told of, and takes no other with it",
   await sink.flush?.(forever);
   expect(stored.size).toBe(49);
   expect(sink.shipping?.().ship).toMatchObject({ sentSamples: 49, refusedSamples: 1 });
-  expect(said.filter((line) => line.includes("refused and lost"))).toHaveLength(1);
+  expect(said.filter((line) => line.includes("receiver refused samples"))).toHaveLength(1);
   expect(said.join("")).toContain("bad timestamp");
   await sink.close();
 });

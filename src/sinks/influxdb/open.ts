@@ -5,16 +5,16 @@ import { fillSecrets } from "../../config/secrets.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";
+import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import type { influxOptions } from "./define.ts";
 import { InfluxLineWriter } from "./lines.ts";
-import { InfluxLineSender } from "./sender.ts";
 import { InfluxSink } from "./sink.ts";
 import { InfluxWriter } from "./writer.ts";
 
 export type InfluxOptions = v.InferOutput<typeof influxOptions>;
 
-/** What waits in memory while the server is away; then `write` waits too. */
+/** Beyond this `write` waits while the server is unavailable. */
 const heldBytes = 32 * 2 ** 20;
 
 interface Target {
@@ -48,13 +48,15 @@ export function openInfluxSink(
     version: context.version,
     nowMs: () => context.clock.nowMs(),
   });
-  const sender = new InfluxLineSender({
-    shown,
+  const sender = new BufferedSender<string>({
+    name: shown,
     batchBytes: options["batch-bytes"],
     lingerMs: options.linger,
     heldBytes: Math.max(heldBytes, options["batch-bytes"]),
-    stopsAtRefusal: options.refused === "stop",
-    write: (body, signal) => writer.write(body, signal),
+    sizeOf: (line) => line.length + 1,
+    send: (batch, signal) => writer.write(`${batch.join("\n")}\n`, signal),
+    refusalError: options.refused === "stop" ? refusalError : undefined,
+    clock: context.clock,
     log: context.log,
     random: context.random,
   });
@@ -68,6 +70,12 @@ export function openInfluxSink(
     writer,
   });
 }
+
+const refusalError = (problem: string): GpulseError =>
+  new GpulseError(
+    "SINK_FAILED",
+    `${problem}. Fix the data or the server; refused=skip drops such lines and counts them.`,
+  );
 
 function targetOf(scheme: "http" | "https", options: InfluxOptions): Target {
   const { address, org, token, version: given } = options;

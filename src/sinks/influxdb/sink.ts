@@ -1,15 +1,15 @@
-/** Frames to InfluxDB. A write is taken into memory; flush() says when the server has answered for it. */
+/** Frames to InfluxDB. `write` queues lines in memory; `flush` resolves once the server has accepted or refused them. */
+import type { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import type { InfluxLineWriter } from "./lines.ts";
-import type { InfluxLineSender } from "./sender.ts";
 import type { InfluxWriter } from "./writer.ts";
 
 export interface InfluxSinkParts {
   readonly name: string;
-  /** This machine, for frames that were read on it. */
+  /** The host of frames that name none: this machine. */
   readonly host: string;
   readonly lines: InfluxLineWriter;
-  readonly sender: InfluxLineSender;
+  readonly sender: BufferedSender<string>;
   readonly writer: InfluxWriter;
 }
 
@@ -34,19 +34,11 @@ export class InfluxSink implements Sink {
     await this.#parts.sender.flush(signal);
   }
 
-  /** Points are what others count as samples here; nothing is kept on disk. */
+  /** A sample here is a point; nothing is spooled on disk. */
   shipping(): ShippingStats {
-    const { sent, refused, waiting, retries, problem } = this.#parts.sender.stats;
+    const { waiting, dropped: _, ...stats } = this.#parts.sender.stats();
     return {
-      ship: {
-        name: this.name,
-        sentRecords: sent,
-        sentSamples: sent,
-        refusedSamples: refused,
-        retries,
-        lagSeconds: 0,
-        ...(problem !== undefined && { problem }),
-      },
+      ship: { ...stats, name: this.name },
       spool: {
         bytes: 0,
         diskBytes: 0,

@@ -1,24 +1,17 @@
-/** One write to InfluxDB, by its first or second API, and what the answer means: stored, refused, not now, or never. */
+/** One write request to InfluxDB's first or second API. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
 import { SamplesPoster, retryAfterMs } from "../post.ts";
 
-export type WriteResult =
-  /** All but what the server says it dropped. */
-  | { readonly outcome: "stored"; readonly dropped: number; readonly problem: string }
-  /** The request, or a line of it, is not as the server wants it. */
-  | { readonly outcome: "refused"; readonly problem: string }
-  | { readonly outcome: "later"; readonly problem: string; readonly afterMs?: number }
-  /** Nothing will be taken before a person mends it. */
-  | { readonly outcome: "failed"; readonly problem: string };
-
 export interface WriterOptions {
-  /** Where lines go, with database or bucket in its query. */
+  /** The write endpoint, with the database or bucket in its query. */
   readonly url: string;
-  /** Where the first API takes `CREATE DATABASE`; absent where none is to be made. */
-  readonly create?: { readonly url: string; readonly database: string };
+  /** The query endpoint of the first API; absent where no database is to be created. */
+  readonly create?: { readonly url: string; readonly database: string } | undefined;
   readonly shown: string;
   /** `database "gpu"` or `bucket "gpu"`. */
   readonly place: string;
@@ -36,7 +29,7 @@ export class InfluxWriter {
   readonly #options: WriterOptions;
   readonly #lines: SamplesPoster;
   readonly #statements: SamplesPoster | undefined;
-  #isMade = false;
+  #isCreated = false;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -46,7 +39,7 @@ export class InfluxWriter {
       create && new SamplesPoster({ url: create.url, timeoutMs, http, version, nowMs });
   }
 
-  async write(body: string, signal: AbortSignal): Promise<WriteResult> {
+  async write(body: string, signal: AbortSignal): Promise<SendResult | SendFailure> {
     const packed = this.#options.gzip ? await gzip(body, { level: 1 }) : Buffer.from(body);
     const answer = await this.#lines.post(
       packed,
@@ -56,9 +49,9 @@ export class InfluxWriter {
       },
       signal,
     );
-    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.problem : "");
-    if (answer.status === 404 && this.#statements !== undefined && !this.#isMade)
-      return this.#make(this.#statements, signal);
+    if ("outcome" in answer) return answer;
+    if (answer.status === 404 && this.#statements !== undefined && !this.#isCreated)
+      return (await this.#create(this.#statements, signal)) ?? this.write(body, signal);
     return this.#meaning(answer);
   }
 
@@ -67,7 +60,11 @@ export class InfluxWriter {
     this.#statements?.close();
   }
 
-  async #make(statements: SamplesPoster, signal: AbortSignal): Promise<WriteResult> {
+  /** Undefined once the database is there. */
+  async #create(
+    statements: SamplesPoster,
+    signal: AbortSignal,
+  ): Promise<SendResult | SendFailure | undefined> {
     const name = this.#options.create?.database ?? "";
     const form = new URLSearchParams({ q: `CREATE DATABASE "${name.replace(/[\\"]/g, "\\$&")}"` });
     const answer = await statements.post(
@@ -75,43 +72,47 @@ export class InfluxWriter {
       { "content-type": "application/x-www-form-urlencoded" },
       signal,
     );
-    if ("outcome" in answer) return laterOf(answer.outcome === "later" ? answer.problem : "");
+    if ("outcome" in answer) return answer;
     if (answer.status >= 300) return this.#meaning(answer);
-    this.#isMade = true;
-    return { ...laterOf(`${this.#options.place} was not there and is made now`), afterMs: 0 };
+    this.#isCreated = true;
+    return undefined;
   }
 
-  #meaning({ status, body, headers }: HttpResponse): WriteResult {
+  #meaning({ status, body, headers }: HttpResponse): SendResult | SendFailure {
     const { shown, place, credentials, nowMs } = this.#options;
     const problem = `${shown} answers ${status}${formatErrorBody(body)}`;
-    if (status >= 200 && status < 300) return { outcome: "stored", dropped: 0, problem };
+    if (status >= 200 && status < 300) return { outcome: "sent" };
     const dropped = Number(
       /partial write:.*\bdropped=(\d+)/s.exec(body.toString("utf8"))?.[1] ?? 0,
     );
-    if (status === 400 && dropped > 0) return { outcome: "stored", dropped, problem };
+    if (status === 400 && dropped > 0) return { outcome: "sent", refusedSamples: dropped, problem };
     if (status === 400 || status === 413 || status === 422) return { outcome: "refused", problem };
-    if (status === 401 || status === 403)
-      return { outcome: "failed", problem: `${problem}. ${credentials}` };
+    if (status === 401 || status === 403) return failed(`${problem}. ${credentials}`);
     if (status === 404)
-      return {
-        outcome: "failed",
-        problem: `${problem}. Is there a ${place}, and is this InfluxDB's address? Make it there first, and check the name.`,
-      };
-    // A redirect that was not followed, or a method that is not known: this is no InfluxDB.
+      return failed(
+        `${problem}. Is there a ${place}, and is this InfluxDB's address? Create it there first, and check the name.`,
+      );
+    // A redirect that was not followed, or an unknown method: this is not InfluxDB.
     if (status < 400 || status === 405)
-      return { outcome: "failed", problem: `${problem}. Check that this is InfluxDB's address.` };
-    const afterMs = retryAfterMs(headers["retry-after"], nowMs());
-    return { ...laterOf(problem), ...(afterMs !== undefined && { afterMs }) };
+      return failed(`${problem}. Check that this is InfluxDB's address.`);
+    return {
+      outcome: "retry",
+      problem,
+      afterMs: retryAfterMs(headers["retry-after"], nowMs()),
+    };
   }
 }
 
-const laterOf = (problem: string) => ({ outcome: "later", problem }) as const;
+const failed = (problem: string): SendFailure => ({
+  outcome: "failed",
+  error: new GpulseError("SINK_FAILED", problem),
+});
 
 /** `{"error": …}` of the first API, `{"message": …}` of the second, on one line. */
 function formatErrorBody(body: Buffer): string {
   const text = body.toString("utf8");
-  const told = /"(?:error|message)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
-  const words = told === undefined ? text : unquote(told);
+  const quoted = /"(?:error|message)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+  const words = quoted === undefined ? text : unquote(quoted);
   const line = words.replace(/\s+/g, " ").trim().slice(0, 300);
   return line === "" ? "" : `: ${line}`;
 }

@@ -6,7 +6,8 @@ import type { Vendor } from "../../model/vendor.ts";
 import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
 import { KernelLogFrames } from "./frames.ts";
 import { KernelLogReader } from "../../machine/kernel-log/reader.ts";
-import { KernelLineSender } from "./sender.ts";
+import { BufferedSender, type BufferedSenderOptions } from "../../base/send/buffered-sender.ts";
+import type { KernelLine, LineTarget } from "./line.ts";
 import { systemNow } from "../../machine/kernel-log/wall-time.ts";
 
 export interface ForwardContext extends TargetContext {
@@ -14,6 +15,22 @@ export interface ForwardContext extends TargetContext {
   readonly log: Log;
   readonly random: () => number;
 }
+
+export const openLineSender = (
+  target: LineTarget,
+  options: Pick<
+    BufferedSenderOptions<KernelLine>,
+    "maxItems" | "batchItems" | "lingerMs" | "log" | "random"
+  >,
+): BufferedSender<KernelLine> =>
+  new BufferedSender({
+    name: target.shown,
+    send: (lines, signal) => target.send(lines, signal),
+    batchItems: 500,
+    lingerMs: 1_000,
+    maxRetryAfterMs: 60_000,
+    ...options,
+  });
 
 export interface KernelLogForward {
   start(): void;
@@ -30,7 +47,7 @@ export async function openForward(
   const { since, vendors, kmsg, queue } = options as KernelLogReadOptions;
   const { hostName, log, random, nowMs } = context;
   const target = await definition.open(options, context);
-  const sender = new KernelLineSender({ target, mostWaiting: queue, log, random });
+  const sender = openLineSender(target, { maxItems: queue, log, random });
   const found = new Map<Vendor, number>();
   const reader = new KernelLogReader({
     path: kmsg,
@@ -41,7 +58,7 @@ export async function openForward(
       const line = classify(record);
       if (line === undefined || !vendors.includes(line.vendor)) return;
       found.set(line.vendor, (found.get(line.vendor) ?? 0) + 1);
-      sender.add({ ...line, host: hostName, timeNs });
+      void sender.add([{ ...line, host: hostName, timeNs }]);
     },
   });
   const stopping = new AbortController();
@@ -55,7 +72,8 @@ export async function openForward(
     stop: async (graceMs) => {
       stopping.abort();
       await running;
-      await sender.stop(graceMs);
+      await sender.close(graceMs);
+      target.close();
     },
     frame: () =>
       frames.at(nowMs(), {

@@ -4,15 +4,15 @@ import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { type Vendor, vendors } from "../../model/vendor.ts";
-import type { KernelLineSenderStats } from "./sender.ts";
+import type { BufferedSenderStats } from "../../base/send/buffered-sender.ts";
 
-const outcomes = ["sent", "refused", "dropped"] as const;
+const outcomes = ["sent", "refused", "dropped"];
 
 export interface KernelLogState {
   readonly isReadable: boolean;
   readonly lost: number;
   readonly found: ReadonlyMap<Vendor, number>;
-  readonly sender: KernelLineSenderStats;
+  readonly sender: BufferedSenderStats;
 }
 
 export class KernelLogFrames {
@@ -35,10 +35,10 @@ export class KernelLogFrames {
     put(Number(isReadable));
     put(lost);
     for (const vendor of vendors) put(found.get(vendor) ?? 0);
-    for (const outcome of outcomes) put(sender[outcome]);
+    for (const count of [sender.sentSamples, sender.refusedSamples, sender.dropped]) put(count);
     put(sender.waiting);
     put(sender.retries);
-    put(Number(sender.isTaken));
+    put(Number(sender.problem === undefined));
     return writer.finish();
   }
 }

@@ -1,7 +1,7 @@
 /** Lines as JSON objects, one a line: on standard output or at the end of a file. */
 import { appendFile } from "node:fs/promises";
 import { formatError, systemCode } from "../../base/error.ts";
-import type { PostResult } from "../request-batch.ts";
+import type { SendResult } from "../../base/send/batch-sender.ts";
 import { detailsOf, type KernelLine, type LineTarget } from "./line.ts";
 
 export function jsonLine(line: KernelLine): string {
@@ -20,17 +20,17 @@ export class StdoutLines implements LineTarget {
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream;
-    // Each write is told of its own trouble; without a listener the process would end.
+    // Each write gets its own error; without a listener the process would exit.
     stream.on("error", () => undefined);
   }
 
-  async send(lines: readonly KernelLine[]): Promise<PostResult> {
+  async send(lines: readonly KernelLine[]): Promise<SendResult> {
     const problem = await new Promise<Error | undefined>((resolve) => {
       this.#stream.write(all(lines), (error) => resolve(error ?? undefined));
     });
-    // `… | head` has seen enough: nobody wants what is left.
-    if (problem === undefined || systemCode(problem) === "EPIPE") return { outcome: "taken" };
-    return { outcome: "later", problem: formatError(problem), maybeTaken: true };
+    // The reader of the pipe (`… | head`) has exited.
+    if (problem === undefined || systemCode(problem) === "EPIPE") return { outcome: "sent" };
+    return { outcome: "retry", problem: formatError(problem) };
   }
 
   close(): void {}
@@ -45,12 +45,12 @@ export class FileLines implements LineTarget {
     this.shown = `jsonl:${path}`;
   }
 
-  async send(lines: readonly KernelLine[]): Promise<PostResult> {
+  async send(lines: readonly KernelLine[]): Promise<SendResult> {
     try {
       await appendFile(this.#path, all(lines), { mode: 0o640 });
-      return { outcome: "taken" };
+      return { outcome: "sent" };
     } catch (thrown) {
-      return { outcome: "later", problem: formatError(thrown), maybeTaken: true };
+      return { outcome: "retry", problem: formatError(thrown) };
     }
   }
 

@@ -1,5 +1,5 @@
-/** A line of the kernel about a GPU on its way out, and where such lines go. */
-import type { PostResult } from "../request-batch.ts";
+/** A kernel log line about a GPU, and the interface of a target for such lines. */
+import type { SendResult } from "../../base/send/batch-sender.ts";
 import type { GpuLine } from "../../machine/kernel-log/classify.ts";
 
 export interface KernelLine extends GpuLine {
@@ -10,12 +10,12 @@ export interface KernelLine extends GpuLine {
 export interface LineTarget {
   /** As logs and metrics name it: without user, password and query. */
   readonly shown: string;
-  /** All of the lines in one go; the same ones come again unless they were taken. */
-  send(lines: readonly KernelLine[], signal: AbortSignal): Promise<PostResult>;
+  /** One request with all of the lines. */
+  send(lines: readonly KernelLine[], signal: AbortSignal): Promise<SendResult>;
   close(): void;
 }
 
-/** What tells lines apart beyond the labels of their stream, by the names `gpu_info` and `gpu_xid_errors_total` use. */
+/** Details beyond the labels of the stream, named as in `gpu_info` and `gpu_xid_errors_total`. */
 export function detailsOf(line: KernelLine): Record<string, string> {
   return {
     driver: line.driver,

@@ -11,7 +11,8 @@ import {
 import { parseKernelLog } from "./define.ts";
 import { jsonLine } from "./json-lines.ts";
 import type { KernelLine } from "./line.ts";
-import { KernelLineSender } from "./sender.ts";
+import type { BufferedSender } from "../../base/send/buffered-sender.ts";
+import { openLineSender } from "./forward.ts";
 
 interface Stream {
   readonly stream: Readonly<Record<string, string>>;
@@ -21,7 +22,7 @@ interface Stream {
 let receiver: Receiver;
 let stored: Stream[];
 let said: string;
-const sender: KernelLineSender[] = [];
+const sender: BufferedSender<KernelLine>[] = [];
 beforeEach(async () => {
   receiver = await startReceiver();
   stored = [];
@@ -29,7 +30,7 @@ beforeEach(async () => {
   receiver.answer = take;
 });
 afterEach(async () => {
-  for (const one of sender.splice(0)) await one.stop(0);
+  for (const one of sender.splice(0)) await one.close(0);
   await receiver.close();
 });
 
@@ -75,8 +76,8 @@ const line = (number: number, more: Partial<KernelLine> = {}): KernelLine => ({
 
 async function open(
   query = "",
-  more: { mostWaiting?: number; batchLines?: number; env?: Record<string, string> } = {},
-): Promise<KernelLineSender> {
+  more: { maxItems?: number; batchItems?: number; env?: Record<string, string> } = {},
+): Promise<BufferedSender<KernelLine>> {
   const url = `loki+http://${receiver.url}${query}`;
   const { definition, options } = parseKernelLog(url, more.env ?? {});
   const target = await definition.open(options, {
@@ -91,11 +92,10 @@ async function open(
     nowMs: () => 0,
     write: (text) => void (said += text),
   });
-  const { mostWaiting = 10_000, batchLines = 500 } = more;
-  const opened = new KernelLineSender({
-    target,
-    mostWaiting,
-    batchLines,
+  const { maxItems = 10_000, batchItems = 500 } = more;
+  const opened = openLineSender(target, {
+    maxItems,
+    batchItems,
     lingerMs: 1,
     log,
     random: () => 0,
@@ -108,17 +108,19 @@ const patient = { timeout: 20_000, interval: 10 };
 
 test("a stream is host, vendor and level; which GPU and which Xid goes beside the line", async () => {
   const one = await open();
-  one.add(line(2));
-  one.add(line(1, { pciBusId: "0000:3b:00.0", xid: 31 }));
-  one.add({
-    vendor: "amd",
-    driver: "amdgpu",
-    level: "warn",
-    text: "amdgpu: x",
-    host: "node-1",
-    timeNs: startNs,
-  });
-  await one.stop(20_000);
+  void one.add([line(2)]);
+  void one.add([line(1, { pciBusId: "0000:3b:00.0", xid: 31 })]);
+  void one.add([
+    {
+      vendor: "amd",
+      driver: "amdgpu",
+      level: "warn",
+      text: "amdgpu: x",
+      host: "node-1",
+      timeNs: startNs,
+    },
+  ]);
+  await one.close(20_000);
   const labels = { job: "gpulse-kernel", host: "node-1" };
   const xid = { driver: "nvidia", event: "xid" };
   expect(stored).toEqual([
@@ -134,13 +136,13 @@ test("a stream is host, vendor and level; which GPU and which Xid goes beside th
       ],
     },
   ]);
-  expect(one.stats()).toMatchObject({ sent: 3, waiting: 0, dropped: 0, isTaken: true });
+  expect(one.stats()).toMatchObject({ sentSamples: 3, waiting: 0, dropped: 0 });
 });
 
 test("an older Loki gets lines alone, and labels of ours with the job that is wanted", async () => {
   const one = await open("?structured_metadata=false&job=kernel&labels=site=berlin");
-  one.add(line(1));
-  await one.stop(20_000);
+  void one.add([line(1)]);
+  await one.close(20_000);
   expect(stored[0]?.values).toEqual([["1790000000000000001", "line 1"]]);
   expect(stored[0]?.stream).toMatchObject({ job: "kernel", site: "berlin" });
 });
@@ -148,44 +150,48 @@ test("an older Loki gets lines alone, and labels of ours with the job that is wa
 test.each([429, 500, 503, 401])(
   "after %d everything is sent again, in order, and nothing twice",
   async (status) => {
-    const one = await open("", { batchLines: 40 });
+    const one = await open("", { batchItems: 40 });
     receiver.answer = () => ({ status, headers: { "retry-after": "0" }, body: "not now" });
-    for (let number = 0; number < 100; number++) one.add(line(number));
+    for (let number = 0; number < 100; number++) void one.add([line(number)]);
     await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(2);
-    expect(one.stats()).toMatchObject({ sent: 0, waiting: 100, isTaken: false });
+    expect(one.stats()).toMatchObject({
+      sentSamples: 0,
+      waiting: 100,
+    });
+    expect(one.stats().problem).toContain(String(status));
     receiver.answer = take;
-    await expect.poll(() => one.stats().sent, patient).toBe(100);
+    await expect.poll(() => one.stats().sentSamples, patient).toBe(100);
     expect(storedLines()).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
-    expect(said.match(/cannot be sent/g)).toHaveLength(1);
-    expect(said).toContain("sent again");
+    expect(said.match(/send failed, will retry/g)).toHaveLength(1);
+    expect(said).toContain("sending again");
   },
 );
 
-test("while nobody listens lines wait, and go when Loki is there", async () => {
+test("lines wait while Loki is down and are sent when it is up", async () => {
   const port = Number(receiver.url.split(":")[1]);
   const one = await open();
   await receiver.close();
-  for (let number = 0; number < 10; number++) one.add(line(number));
+  for (let number = 0; number < 10; number++) void one.add([line(number)]);
   await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(0);
   receiver = await startReceiver(port);
   receiver.answer = take;
-  await expect.poll(() => one.stats().sent, patient).toBe(10);
+  await expect.poll(() => one.stats().sentSamples, patient).toBe(10);
   expect(storedLines()).toHaveLength(10);
 });
 
-test("beyond the bound the oldest goes, counted and told of once", async () => {
-  const one = await open("", { mostWaiting: 10, batchLines: 4 });
+test("beyond the bound the oldest is dropped, counted and logged once", async () => {
+  const one = await open("", { maxItems: 10, batchItems: 4 });
   receiver.answer = () => ({ status: 503, headers: { "retry-after": "0" } });
-  for (let number = 0; number < 25; number++) one.add(line(number));
+  for (let number = 0; number < 25; number++) void one.add([line(number)]);
   await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(0);
   expect(one.stats()).toMatchObject({ waiting: 10, dropped: 15 });
   receiver.answer = take;
-  await expect.poll(() => one.stats().sent, patient).toBe(10);
+  await expect.poll(() => one.stats().sentSamples, patient).toBe(10);
   expect(storedLines()).toEqual(Array.from({ length: 10 }, (_, number) => `line ${number + 15}`));
-  expect(said.match(/the oldest are lost/g)).toHaveLength(1);
+  expect(said.match(/dropping the oldest/g)).toHaveLength(1);
 });
 
-test("a line that Loki refuses takes no other with it", async () => {
+test("a refused line costs no other", async () => {
   const one = await open();
   const kept = new Set<string>();
   receiver.answer = (request) => {
@@ -194,20 +200,20 @@ test("a line that Loki refuses takes no other with it", async () => {
       for (const [, text] of values) kept.add(text);
     return { status: 204 };
   };
-  for (let number = 0; number < 50; number++) one.add(line(number));
-  await one.stop(20_000);
-  expect(one.stats()).toMatchObject({ sent: 49, refused: 1, waiting: 0 });
+  for (let number = 0; number < 50; number++) void one.add([line(number)]);
+  await one.close(20_000);
+  expect(one.stats()).toMatchObject({ sentSamples: 49, refusedSamples: 1, waiting: 0 });
   expect(kept.size).toBe(49);
   expect(said).toContain("entry too far behind");
 });
 
-test("what is left at the end of the grace is counted and said", async () => {
+test("lines left when closing times out are counted and logged", async () => {
   const one = await open();
   receiver.answer = () => ({ status: 503 });
-  for (let number = 0; number < 3; number++) one.add(line(number));
-  await one.stop(50);
-  expect(one.stats()).toMatchObject({ sent: 0, dropped: 3, waiting: 0 });
-  expect(said).toMatch(/before the end.*lines=3/);
+  for (let number = 0; number < 3; number++) void one.add([line(number)]);
+  await one.close(50);
+  expect(one.stats()).toMatchObject({ sentSamples: 0, dropped: 3, waiting: 0 });
+  expect(said).toMatch(/closed before everything was sent.*lost=3/);
 });
 
 let folder: string;
@@ -228,8 +234,8 @@ test("tenant, user and password arrive, from a variable or a file, and nothing o
     const one = await open(`?tenant=lab&${query}`, { env });
     receiver.answer = () => ({ status: receiver.requests.length % 2 === 1 ? 401 : 204 });
     receiver.requests.length = 0;
-    one.add(line(1));
-    await expect.poll(() => one.stats().sent, patient).toBe(1);
+    void one.add([line(1)]);
+    await expect.poll(() => one.stats().sentSamples, patient).toBe(1);
     expect(receiver.requests[0]?.headers).toMatchObject({
       authorization: `Basic ${Buffer.from(pair).toString("base64")}`,
       "x-scope-orgid": "lab",
@@ -237,10 +243,10 @@ test("tenant, user and password arrive, from a variable or a file, and nothing o
   }
   const bearer = await open("?bearer_token=${LOKI_TOKEN}", { env: { LOKI_TOKEN: "s3cret-token" } });
   receiver.answer = () => ({ status: 204 });
-  bearer.add(line(1));
-  await expect.poll(() => bearer.stats().sent, patient).toBe(1);
+  void bearer.add([line(1)]);
+  await expect.poll(() => bearer.stats().sentSamples, patient).toBe(1);
   expect(receiver.requests.at(-1)?.headers.authorization).toBe("Bearer s3cret-token");
-  expect(said).toContain("cannot be sent");
+  expect(said).toContain("send failed");
   expect(said).not.toContain("s3cret");
 });
 
@@ -274,7 +280,7 @@ test("a file gets a JSON object for every line, after what it has", async () => 
     nowMs: () => 0,
   });
   const forever = new AbortController().signal;
-  expect(await target.send([line(1), line(2)], forever)).toEqual({ outcome: "taken" });
+  expect(await target.send([line(1), line(2)], forever)).toEqual({ outcome: "sent" });
   expect(readFileSync(file, "utf8")).toBe(`{}\n${jsonLine(line(1))}${jsonLine(line(2))}`);
   expect(JSON.parse(jsonLine(line(123_456_789)))).toEqual({
     time: "2026-09-21T14:13:20.123456Z",
@@ -289,7 +295,7 @@ test("a file gets a JSON object for every line, after what it has", async () => 
   });
 });
 
-test("a file that cannot be written is tried again", async () => {
+test("an unwritable file is retried", async () => {
   const { definition, options } = parseKernelLog(`jsonl:${folder}/none/kernel.jsonl`);
   const target = await definition.open(options, {
     stdout: process.stdout,
@@ -297,5 +303,5 @@ test("a file that cannot be written is tried again", async () => {
     nowMs: () => 0,
   });
   const forever = new AbortController().signal;
-  expect(await target.send([line(1)], forever)).toMatchObject({ outcome: "later" });
+  expect(await target.send([line(1)], forever)).toMatchObject({ outcome: "retry" });
 });

@@ -6,7 +6,7 @@
  * A label makes a stream, so labels are few: which GPU and which error is structured metadata. Times of a stream go up.
  */
 import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
-import type { PostResult } from "../request-batch.ts";
+import type { SendResult } from "../../base/send/batch-sender.ts";
 import { detailsOf, type KernelLine, type LineTarget } from "./line.ts";
 
 export interface LokiOptions extends SamplesPosterOptions {
@@ -52,7 +52,7 @@ export class LokiTarget implements LineTarget {
     this.#poster = new SamplesPoster(options);
   }
 
-  async send(lines: readonly KernelLine[], signal: AbortSignal): Promise<PostResult> {
+  async send(lines: readonly KernelLine[], signal: AbortSignal): Promise<SendResult> {
     const body = Buffer.from(pushBody(lines, this.#options));
     const answer = await this.#poster.post(body, { "content-type": "application/json" }, signal);
     return "outcome" in answer ? answer : this.#poster.meaning(answer);

@@ -1,10 +1,11 @@
 /**
- * Readings to a broker: the message that Kafka gets too, one for each GPU and instant, under `PREFIX/UUID/TIER`. Holds what the
- * broker has no receipt for, and sends it again until it has; never more than its bound.
+ * Readings to a broker: the message format of the Kafka sink, one for each GPU and instant, under `PREFIX/UUID/TIER`. Holds
+ * unacknowledged messages in a bounded queue and sends them again until the broker acknowledges.
  */
 import { GpulseError, formatError } from "../../base/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
-import { backoffMs, pause } from "../../base/retry.ts";
+import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
+import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import { columnOf, seriesOf } from "../../model/columns.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
@@ -21,7 +22,7 @@ import { announce } from "./discovery.ts";
 export interface MqttSinkOptions {
   readonly broker: BrokerAddress;
   readonly prefix: string;
-  /** Where Home Assistant listens; undefined where it is not told. */
+  /** Home Assistant's discovery prefix; undefined without discovery. */
   readonly discoveryPrefix: string | undefined;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -38,8 +39,9 @@ interface OutgoingPublish {
 }
 
 const keepAliveSeconds = 30;
-const mostHeld = 20_000;
-/** Brokers hold back what is beyond their own window; mosquitto's is 20. */
+/** Messages; beyond this `write` waits. */
+const maxHeld = 20_000;
+/** Brokers queue what exceeds their in-flight window; mosquitto's is 20. */
 const atOnce = 100;
 const closeWithinMs = 5_000;
 
@@ -47,118 +49,89 @@ export class MqttSink implements Sink {
   readonly name: string;
   readonly #options: MqttSinkOptions;
   readonly #messages = new MessageEncoder({ columnOf, seriesOf });
-  /** By GPU and column; undefined for what is no sensor. A broker that lost its memory is told again. */
+  /** By GPU and column; undefined for a column that is no sensor. Announced again after a reconnect: the broker may have restarted. */
   readonly #announced = new Map<string, OutgoingPublish | undefined>();
-  readonly #stop = new AbortController();
-  #queue: OutgoingPublish[] = [];
+  readonly #sender: BufferedSender<OutgoingPublish>;
   #connection: MqttConnection | undefined;
-  #running: Promise<void> | undefined;
-  #failure: Error | undefined;
-  #isTrouble = false;
 
   constructor(options: MqttSinkOptions) {
     this.#options = options;
     this.name = `mqtt:${options.prefix}`;
+    this.#sender = new BufferedSender({
+      name: options.broker.host,
+      send: (batch) => this.#send(batch),
+      batchItems: atOnce,
+      heldBytes: maxHeld,
+      log: options.log,
+      random: options.random,
+    });
   }
 
   async write(delivery: Delivery): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
     const { prefix, hostName } = this.#options;
     const host = delivery.host ?? hostName;
     const { frame, devices, tags, tier } = delivery;
-    for (const device of devices) this.#announce(delivery, device, host);
-    const told = { frame, devices, host, ...(tags !== undefined && { tags }) };
-    for (const { key, value } of this.#messages.encode(told))
-      this.#queue.push({ topic: `${prefix}/${level(key)}/${tier}`, payload: value, retain: false });
-    if (this.#queue.length > 0) this.#running ??= this.#drain();
-    if (this.#queue.length > mostHeld) await this.#running;
-    if (this.#failure !== undefined) throw this.#failure as Error;
+    const messages: OutgoingPublish[] = [];
+    for (const device of devices) messages.push(...this.#announce(delivery, device, host));
+    for (const { key, value } of this.#messages.encode({ frame, devices, host, tags }))
+      messages.push({ topic: `${prefix}/${level(key)}/${tier}`, payload: value, retain: false });
+    await this.#sender.add(messages);
   }
 
   async flush(signal: AbortSignal): Promise<void> {
-    const stopped = new Promise<never>((_, reject) => {
-      const giveUp = (): void => reject(new Error("stopped before all was sent"));
-      if (signal.aborted) giveUp();
-      else signal.addEventListener("abort", giveUp, { once: true });
-    });
-    stopped.catch(() => undefined);
-    await Promise.race([this.#running, stopped]);
-    if (this.#failure !== undefined) throw this.#failure;
+    await this.#sender.flush(signal);
   }
 
   async close(): Promise<void> {
-    const { log, broker, prefix } = this.#options;
-    await this.flush(AbortSignal.timeout(closeWithinMs)).catch(() => undefined);
-    this.#stop.abort();
+    await this.#sender.close(closeWithinMs);
     const connection = this.#connection;
     if (connection !== undefined && !connection.isClosed)
-      await connection.publish(`${prefix}/status`, Buffer.from("offline"), true).catch(() => {});
+      await connection
+        .publish(`${this.#options.prefix}/status`, Buffer.from("offline"), true)
+        .catch(() => {});
     connection?.close();
-    if (this.#queue.length > 0)
-      log.error("messages were not sent before the end", {
-        to: broker.host,
-        messages: this.#queue.length,
-      });
   }
 
-  #announce({ frame, tier }: Delivery, device: Device, host: string): void {
+  #announce({ frame, tier }: Delivery, device: Device, host: string): OutgoingPublish[] {
     const { discoveryPrefix, prefix } = this.#options;
-    if (discoveryPrefix === undefined) return;
+    const messages: OutgoingPublish[] = [];
+    if (discoveryPrefix === undefined) return messages;
     frame.layout.series.forEach((series, slot) => {
       if (frame.presence[slot] !== presence.present) return;
       if (labelValue(series.labels, "uuid") !== device.uuid) return;
       const column = columnOf(series);
       const key = `${device.uuid}\u0000${column}`;
       if (column === undefined || this.#announced.has(key)) return;
-      const told = announce(column, device, {
+      const config = announce(column, device, {
         discoveryPrefix,
         stateTopic: `${prefix}/${level(device.uuid)}/${tier}`,
         availabilityTopic: `${prefix}/status`,
         host,
       });
-      const message = told && { ...told, retain: true };
+      const message = config && { ...config, retain: true };
       this.#announced.set(key, message);
-      if (message !== undefined) this.#queue.push(message);
+      if (message !== undefined) messages.push(message);
     });
+    return messages;
   }
 
-  /** Until nothing is left. What had no receipt when a connection broke is sent again with the next. */
-  async #drain(): Promise<void> {
-    const { log, random, broker } = this.#options;
+  /** What had no receipt when a connection broke is sent again with the next. */
+  async #send(batch: readonly OutgoingPublish[]): Promise<SendResult | SendFailure> {
+    const { broker } = this.#options;
     try {
-      for (let attempt = 0; this.#queue.length > 0 && !this.#stop.signal.aborted;) {
-        try {
-          const connection = await this.#connected();
-          const batch = this.#queue.slice(0, atOnce);
-          await Promise.all(
-            batch.map(({ topic, payload, retain }) =>
-              connection.publish(topic, Buffer.from(payload), retain),
-            ),
-          );
-          this.#queue = this.#queue.slice(batch.length);
-          if (this.#isTrouble) log.info("sending again", { to: broker.host });
-          this.#isTrouble = false;
-          attempt = 0;
-        } catch (thrown) {
-          // A broker that is not ready may be later; one that does not know us will not.
-          if (thrown instanceof BrokerRejectedError && thrown.code !== 3)
-            throw new GpulseError(
-              "SINK_FAILED",
-              `${broker.host}:${broker.port}: ${thrown.message}. Check username=, password= and client-id=.`,
-            );
-          if (!this.#isTrouble)
-            log.warn("sending failed, trying again until it works", {
-              to: broker.host,
-              error: formatError(thrown),
-            });
-          this.#isTrouble = true;
-          await pause(backoffMs(attempt++, random), this.#stop.signal);
-        }
-      }
+      await publishAll(await this.#connected(), batch);
+      return { outcome: "sent" };
     } catch (thrown) {
-      this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
-    } finally {
-      this.#running = undefined;
+      // Code 3 is "server unavailable"; every other refusal is about this client's identity.
+      if (thrown instanceof BrokerRejectedError && thrown.code !== 3)
+        return {
+          outcome: "failed",
+          error: new GpulseError(
+            "SINK_FAILED",
+            `${broker.host}:${broker.port}: ${thrown.message}. Check username=, password= and client-id=.`,
+          ),
+        };
+      return { outcome: "retry", problem: formatError(thrown) };
     }
   }
 
@@ -173,13 +146,28 @@ export class MqttSink implements Sink {
       keepAliveSeconds,
       will,
     });
-    if (this.#connection !== undefined)
-      this.#queue.unshift(...[...this.#announced.values()].filter((one) => one !== undefined));
+    const isReconnect = this.#connection !== undefined;
     this.#connection = connection;
     await connection.publish(will.topic, Buffer.from("online"), true);
+    if (isReconnect)
+      await publishAll(
+        connection,
+        [...this.#announced.values()].filter((one) => one !== undefined),
+      );
     return connection;
   }
 }
 
-/** One level of a topic: no wildcard, and no level below it. */
+async function publishAll(
+  connection: MqttConnection,
+  messages: readonly OutgoingPublish[],
+): Promise<void> {
+  await Promise.all(
+    messages.map(({ topic, payload, retain }) =>
+      connection.publish(topic, Buffer.from(payload), retain),
+    ),
+  );
+}
+
+/** One level of a topic: without wildcards and separators. */
 const level = (text: string): string => text.replace(/[+#/\p{Cc}\p{Cs}]/gu, "_");

@@ -43,12 +43,12 @@ export class OtlpSender implements Sender {
       const answer = await this.#poster.post(await gzip(body), headers, signal);
       if ("outcome" in answer) return answer;
       const result = this.#poster.meaning(answer);
-      if (result.outcome !== "taken") return result;
+      if (result.outcome !== "sent") return result;
       const { rejected, message } = readPartialSuccess(answer.body, isJson);
       return rejected === 0
         ? result
         : {
-            outcome: "taken",
+            outcome: "sent",
             refusedSamples: Math.min(rejected, batch.sampleCount),
             problem: message,
           };

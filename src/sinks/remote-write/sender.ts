@@ -6,7 +6,8 @@ import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import type { Families } from "../families.ts";
-import type { Post, PostResult } from "../request-batch.ts";
+import type { SendResult } from "../../base/send/batch-sender.ts";
+import type { Post } from "../request-batch.ts";
 import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
 
@@ -54,7 +55,7 @@ export class RemoteWriteSender implements Sender {
     batch: SampleBatch,
     families: Families,
     signal: AbortSignal,
-  ): Promise<PostResult | "unknown version"> {
+  ): Promise<SendResult | "unknown version"> {
     const version = this.#version;
     const told = version === "1" ? families.due(this.#options.nowMs()) : [];
     const body =
@@ -74,16 +75,22 @@ export class RemoteWriteSender implements Sender {
       return "unknown version";
     }
     const result = this.#poster.meaning(answer);
-    if (result.outcome !== "taken") families.untold(told);
+    if (result.outcome !== "sent") families.untold(told);
     return version === "2" ? counted(result, answer, batch.sampleCount) : result;
   }
 }
 
 /** A receiver of 2.0 says how many it took: where it took some of a request, the rest is refused and nothing is sent again. */
-function counted(result: PostResult, answer: HttpResponse, samples: number): PostResult {
+function counted(result: SendResult, answer: HttpResponse, samples: number): SendResult {
   const header = answer.headers["x-prometheus-remote-write-samples-written"];
   const written = header === undefined ? NaN : Number(header);
-  if (!Number.isInteger(written) || written <= 0 || result.outcome !== "never") return result;
+  if (
+    !Number.isInteger(written) ||
+    written <= 0 ||
+    result.outcome !== "refused" ||
+    result.isTooLarge === true
+  )
+    return result;
   const refusedSamples = Math.max(0, samples - written);
-  return { outcome: "taken", refusedSamples, problem: result.problem };
+  return { outcome: "sent", refusedSamples, problem: result.problem };
 }

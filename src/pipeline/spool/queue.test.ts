@@ -2,12 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LogFields, silentLog } from "../base/log.ts";
-import { FakeClock } from "../../test/fixtures/fake-clock.ts";
-import { type SendResult, type ShipOptions, Shipper } from "./ship.ts";
-import { openSpool } from "./spool/open.ts";
-import type { SpoolRecord } from "./spool/segment.ts";
-import type { Spool } from "./spool/spool.ts";
+import { type LogFields, silentLog } from "../../base/log.ts";
+import {
+  BatchSender,
+  type BatchSenderOptions,
+  type SendResult,
+} from "../../base/send/batch-sender.ts";
+import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
+import { openSpool } from "./open.ts";
+import { spoolQueue } from "./queue.ts";
+import type { SpoolRecord } from "./segment.ts";
+import type { Spool } from "./spool.ts";
 
 let dir: string;
 let clock: FakeClock;
@@ -17,7 +22,7 @@ const open = (): Spool =>
   openSpool({ dir, maxBytes: 2 ** 20, maxAgeMs: 1e9, clock, log: silentLog });
 
 beforeEach(() => {
-  dir = mkdtempSync(path.join(os.tmpdir(), "gpulse-ship-"));
+  dir = mkdtempSync(path.join(os.tmpdir(), "gpulse-queue-"));
   clock = new FakeClock(1_000_000);
   spool = open();
 });
@@ -37,27 +42,28 @@ const textOf = (records: readonly SpoolRecord[]): string =>
   records.map(({ bytes }) => bytes.toString()).join("");
 
 /** Answers in turn; the last answer stands for all that follow. */
-function shipper(answers: SendResult[], more: Partial<ShipOptions> = {}) {
+function sender(answers: SendResult[], more: Partial<BatchSenderOptions<SpoolRecord>> = {}) {
   const tried: { text: string; atMs: number }[] = [];
-  const made = new Shipper({
+  const made = new BatchSender({
     name: "test",
-    spool,
+    queue: spoolQueue(spool, 1),
+    samplesOf: ({ samples }) => samples,
     send: async (records) => {
       tried.push({ text: textOf(records), atMs: clock.nowMs() - 1_000_000 });
       return (answers.length > 1 ? answers.shift() : answers[0]) ?? sent;
     },
-    lotBytes: 1,
     clock,
     random: () => 0.5,
     log: silentLog,
+    backoff: { firstMs: 500, longestMs: 30_000 },
     ...more,
   });
   return { made, tried };
 }
 
-test("sends in order, what was there at the start and what comes later", async () => {
+test("sends in order: records of the last run, then new ones", async () => {
   put("a", "b");
-  const { made, tried } = shipper([sent]);
+  const { made, tried } = sender([sent]);
   made.start();
   await clock.advance(0);
   put("c");
@@ -75,37 +81,40 @@ test("sends in order, what was there at the start and what comes later", async (
   await made.close(1_000);
 });
 
-test("a receiver that is away is asked less and less often, with the same records, and nothing passes them", async () => {
+test("an unavailable receiver is retried with growing pauses, with the same records and in order", async () => {
   put("a", "b");
-  const { made, tried } = shipper([away, away, away, away, sent]);
+  const { made, tried } = sender([away, away, away, away, sent]);
   made.start();
   await clock.advance(4_000);
   expect(tried.map(({ text, atMs }) => `${text}${atMs}`)).toEqual(["a0", "a375", "a1125", "a2625"]);
-  expect(made.stats()).toMatchObject({ trouble: "connection refused", lagSeconds: 4, retries: 4 });
+  expect(made.stats()).toMatchObject({ problem: "connection refused", lagSeconds: 4, retries: 4 });
   await clock.advance(4_000);
   expect(tried.slice(4).map(({ text }) => text)).toEqual(["a", "b"]);
-  expect(made.stats()).not.toHaveProperty("trouble");
+  expect(made.stats()).not.toHaveProperty("problem");
   await made.close(1_000);
 });
 
-test("each reason of an outage is told once, also where it changes, and anew in the next outage", async () => {
+test("each distinct error is logged once per outage", async () => {
   put("a", "b");
-  const told: string[] = [];
+  const logged: string[] = [];
   const warn = (_sentence: string, fields?: LogFields): void =>
-    void told.push(String(fields?.["trouble"]));
+    void logged.push(String(fields?.["error"]));
   const wrong: SendResult = { outcome: "retry", problem: "wrong certificate" };
-  const { made } = shipper([away, wrong, away, wrong, sent, away, sent], {
+  const { made } = sender([away, wrong, away, wrong, sent, away, sent], {
     log: { ...silentLog, warn },
   });
   made.start();
   await clock.advance(600_000);
-  expect(told).toEqual(["connection refused", "wrong certificate", "connection refused"]);
+  expect(logged).toEqual(["connection refused", "wrong certificate", "connection refused"]);
   await made.close(0);
 });
 
-test("pauses stop growing at their bound, and chance spreads them", async () => {
+test("pauses are bounded and jittered", async () => {
   put("a");
-  const { made, tried } = shipper([away], { random: () => 0, longestPauseMs: 2_000 });
+  const { made, tried } = sender([away], {
+    random: () => 0,
+    backoff: { firstMs: 500, longestMs: 2_000 },
+  });
   made.start();
   await clock.advance(60_000);
   expect(tried.length).toBeGreaterThan(55);
@@ -113,18 +122,18 @@ test("pauses stop growing at their bound, and chance spreads them", async () => 
   await made.close(0);
 });
 
-test("a receiver that says when to come back is left alone until then, and by chance a little longer", async () => {
+test("Retry-After is respected, with jitter on top", async () => {
   put("a");
-  const { made, tried } = shipper([{ outcome: "retry", problem: "429", afterMs: 20_000 }, sent]);
+  const { made, tried } = sender([{ outcome: "retry", problem: "429", afterMs: 20_000 }, sent]);
   made.start();
   await clock.advance(60_000);
   expect(tried.map(({ atMs }) => atMs)).toEqual([0, 25_000]);
   await made.close(1_000);
 });
 
-test("what is refused for good is counted and passed", async () => {
+test("a refused record is counted and skipped", async () => {
   put("aaa", "b");
-  const { made, tried } = shipper([{ outcome: "refused", problem: "400" }, sent]);
+  const { made, tried } = sender([{ outcome: "refused", problem: "400" }, sent]);
   made.start();
   await clock.advance(0);
   expect(tried.map(({ text }) => text)).toEqual(["aaa", "b"]);
@@ -132,10 +141,10 @@ test("what is refused for good is counted and passed", async () => {
   await made.close(1_000);
 });
 
-test("a send that throws is tried again", async () => {
+test("a send that throws is retried", async () => {
   put("a");
   let calls = 0;
-  const { made } = shipper([], {
+  const { made } = sender([], {
     send: () => (++calls === 1 ? Promise.reject(new Error("reset")) : Promise.resolve(sent)),
   });
   made.start();
@@ -145,23 +154,40 @@ test("a send that throws is tried again", async () => {
   await made.close(1_000);
 });
 
-test("closing sends what still waits, and keeps what is not taken for the next start", async () => {
-  const first = shipper([sent, away]);
+test("closing attempts each batch once and leaves the rest for the next start", async () => {
+  const first = sender([sent, away]);
   put("a", "b", "c");
   first.made.start();
   await first.made.close(1_000);
   expect(first.tried.map(({ text }) => text)).toEqual(["a", "b"]);
   await spool.close();
   spool = open();
-  const second = shipper([sent]);
+  const second = sender([sent]);
   second.made.start();
   await second.made.close(1_000);
   expect(second.tried.map(({ text }) => text)).toEqual(["b", "c"]);
 });
 
-test("closing does not wait for a receiver that hangs", async () => {
+test("a refused batch is halved, so that one bad record costs no other", async () => {
+  put("a", "b", "!", "c", "d");
+  const { made, tried } = sender([], {
+    queue: spoolQueue(spool, 1_000),
+    send: async (records) => {
+      tried.push({ text: textOf(records), atMs: 0 });
+      return textOf(records).includes("!") ? { outcome: "refused", problem: "400" } : sent;
+    },
+  });
+  made.start();
+  await clock.advance(0);
+  expect(tried.map(({ text }) => text)).toEqual(["ab!cd", "ab!", "ab", "!", "cd"]);
+  expect(made.stats()).toMatchObject({ sentSamples: 4, refusedSamples: 1, sentRecords: 5 });
+  expect(spool.stats().records).toBe(0);
+  await made.close(1_000);
+});
+
+test("closing does not wait for a hanging receiver", async () => {
   put("a");
-  const { made } = shipper([], {
+  const { made } = sender([], {
     send: (_records, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => reject(new Error("given up")));
@@ -177,7 +203,7 @@ test("closing does not wait for a receiver that hangs", async () => {
 
 test("closing ends a pause", async () => {
   put("a");
-  const { made, tried } = shipper([away]);
+  const { made, tried } = sender([away]);
   made.start();
   await clock.advance(100);
   await made.close(1_000);

@@ -1,0 +1,205 @@
+/**
+ * A BatchSender with a bounded queue in memory. Beyond the bound `add` waits (backpressure), or the oldest item is dropped and
+ * counted; an item that is being sent is never dropped.
+ */
+import { type Clock, systemClock } from "../clock.ts";
+import { type BackoffOptions, pause } from "../retry.ts";
+import {
+  BatchSender,
+  type BatchSenderOptions,
+  type SendQueue,
+  type SendStats,
+} from "./batch-sender.ts";
+
+export interface BufferedSenderOptions<Item> extends Pick<
+  BatchSenderOptions<Item>,
+  "name" | "send" | "random" | "log" | "refusalError" | "maxRetryAfterMs"
+> {
+  readonly clock?: Clock;
+  readonly backoff?: BackoffOptions;
+  readonly batchItems?: number;
+  readonly batchBytes?: number;
+  /** Bytes of an item, as the bounds count them; 1 where absent. */
+  readonly sizeOf?: (item: Item) => number;
+  /** How long the first item of a batch waits for more. */
+  readonly lingerMs?: number;
+  /** Beyond this many bytes `add` waits. */
+  readonly heldBytes?: number;
+  /** Beyond this many items the oldest is dropped. */
+  readonly maxItems?: number;
+}
+
+export interface BufferedSenderStats extends SendStats {
+  readonly waiting: number;
+  /** Items dropped because the queue was full, or not sent by the end of `close`. */
+  readonly dropped: number;
+}
+
+interface Waiter {
+  readonly upTo: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class BufferedSender<Item> {
+  readonly #options: BufferedSenderOptions<Item>;
+  readonly #sender: BatchSender<Item>;
+  readonly #waiters = new Set<Waiter>();
+  #items: Item[] = [];
+  /** The first of `#items` that are being sent. */
+  #inFlight = 0;
+  #heldBytes = 0;
+  #added = 0;
+  #dropped = 0;
+  #isFull = false;
+  #failure: Error | undefined;
+  #wake: () => void = () => {};
+  #hurry = new AbortController();
+
+  constructor(options: BufferedSenderOptions<Item>) {
+    this.#options = options;
+    const queue: SendQueue<Item> = {
+      isPersistent: false,
+      readable: (signal) => this.#readable(signal),
+      linger: (signal) => this.#linger(signal),
+      read: () => this.#read(),
+      acknowledge: (items) => this.#acknowledge(items),
+    };
+    const { clock = systemClock } = options;
+    this.#sender = new BatchSender({
+      ...options,
+      clock,
+      queue,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#sender.start();
+  }
+
+  stats(): BufferedSenderStats {
+    return { ...this.#sender.stats(), waiting: this.#items.length, dropped: this.#dropped };
+  }
+
+  /** Queues them at once; resolves when there is room for more. Rejects once the sender has failed. */
+  async add(items: readonly Item[]): Promise<void> {
+    const { sizeOf = () => 1, heldBytes = Infinity } = this.#options;
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const item of items) {
+      this.#items.push(item);
+      this.#heldBytes += sizeOf(item);
+    }
+    this.#added += items.length;
+    this.#dropOldest();
+    if (this.#isBatch) this.#hurry.abort();
+    this.#wake();
+    if (this.#heldBytes > heldBytes)
+      await this.#until(this.#added - Math.floor(this.#items.length / 2));
+  }
+
+  /** Resolves when everything added so far was accepted or refused. */
+  async flush(signal?: AbortSignal): Promise<void> {
+    const done = this.#until(this.#added, signal);
+    this.#hurry.abort();
+    await done;
+  }
+
+  /** Sends what waits, for `withinMs` at most; the rest is dropped, counted and logged. */
+  async close(withinMs: number): Promise<void> {
+    const { log, name } = this.#options;
+    await this.#sender.close(withinMs);
+    const left = this.#items.length;
+    if (left === 0) return;
+    this.#dropped += left;
+    this.#items = [];
+    this.#heldBytes = 0;
+    log.error("closed before everything was sent", { to: name, lost: left });
+  }
+
+  get #isBatch(): boolean {
+    const { batchItems = Infinity, batchBytes = Infinity } = this.#options;
+    return this.#items.length >= batchItems || this.#heldBytes >= batchBytes;
+  }
+
+  #dropOldest(): void {
+    const { maxItems = Infinity, log, name } = this.#options;
+    const over = this.#items.length - maxItems;
+    if (over <= 0) return;
+    this.#remove(this.#items.splice(this.#inFlight, over));
+    this.#dropped += over;
+    if (!this.#isFull) log.error("queue is full, dropping the oldest", { to: name, max: maxItems });
+    this.#isFull = true;
+  }
+
+  async #readable(signal: AbortSignal): Promise<void> {
+    if (this.#items.length > 0 || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = () => {
+        signal.removeEventListener("abort", this.#wake);
+        resolve();
+      };
+      signal.addEventListener("abort", this.#wake, { once: true });
+    });
+  }
+
+  async #linger(signal: AbortSignal): Promise<void> {
+    const { lingerMs = 0, clock = systemClock } = this.#options;
+    if (lingerMs === 0 || this.#isBatch || this.#waiters.size > 0) return;
+    this.#hurry = new AbortController();
+    await pause(lingerMs, AbortSignal.any([this.#hurry.signal, signal]), clock);
+  }
+
+  #read(): readonly Item[] {
+    const { batchItems = Infinity, batchBytes = Infinity, sizeOf = () => 1 } = this.#options;
+    let bytes = 0;
+    const end = this.#items.findIndex((item, at) => {
+      bytes += sizeOf(item);
+      return at > 0 && (at >= batchItems || bytes > batchBytes);
+    });
+    const batch = end === -1 ? [...this.#items] : this.#items.slice(0, end);
+    this.#inFlight = batch.length;
+    return batch;
+  }
+
+  #acknowledge(items: readonly Item[]): void {
+    this.#remove(this.#items.splice(0, items.length));
+    this.#inFlight -= items.length;
+    this.#isFull = false;
+    const done = this.#added - this.#items.length;
+    for (const waiter of this.#waiters) {
+      if (waiter.upTo > done) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+
+  #remove(items: readonly Item[]): void {
+    const { sizeOf = () => 1 } = this.#options;
+    for (const item of items) this.#heldBytes -= sizeOf(item);
+  }
+
+  /** Waits until this many of the items added were accepted, refused or dropped. */
+  async #until(upTo: number, signal?: AbortSignal): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#added - this.#items.length >= upTo) return;
+    let stopped = (): void => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiter: Waiter = { upTo, resolve, reject };
+        this.#waiters.add(waiter);
+        stopped = () => {
+          if (this.#waiters.delete(waiter)) reject(new Error("stopped before everything was sent"));
+        };
+        signal?.addEventListener("abort", stopped, { once: true });
+        if (signal?.aborted === true) stopped();
+      });
+    } finally {
+      // The signal lives as long as the pipe, which flushes at every checkpoint.
+      signal?.removeEventListener("abort", stopped);
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#failure = error;
+    for (const { reject } of this.#waiters) reject(error);
+    this.#waiters.clear();
+  }
+}
