@@ -2,7 +2,7 @@
 import { columnKeys, factKeys, type WireValue } from "../view/live/protocol.ts";
 import { wireColumns } from "../view/live/columns.ts";
 import type { Unit } from "../model/catalogue/entry.ts";
-import { readColumn } from "./model/gpu.ts";
+import { read } from "../view/gpu.ts";
 import type { Picture } from "./model/picture.ts";
 
 interface Quantity {
@@ -48,7 +48,7 @@ export function onceJson(picture: Picture): unknown {
       job: row.job ?? null,
       user: row.user ?? null,
       readings: Object.fromEntries(
-        wireColumns.map(({ key, unit }) => [snake(key), quantity(readColumn(row, key), unit)]),
+        wireColumns.map(({ key, unit }) => [snake(key), quantity(read({ row }, key), unit)]),
       ),
       limits: Object.fromEntries(
         factKeys.map((key) => [snake(key), quantity(device.facts[key], factUnits[key])]),
@@ -98,7 +98,7 @@ export function onceCsv(picture: Picture): string {
     device.model,
     device.simulated,
     state,
-    ...columnKeys.map((key) => numberOrEmpty(readColumn(row, key))),
+    ...columnKeys.map((key) => numberOrEmpty(read({ row }, key))),
     numberOrEmpty(device.facts.memoryTotal),
     typeof row.throttle === "string" ? "" : row.throttle.join(" "),
     row.job ?? "",

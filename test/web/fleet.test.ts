@@ -90,7 +90,7 @@ describe.skipIf("missing" in chromium)(
       await page.waitForSelector(".chart .u-over");
       expect(await page.locator(".gpu-head [data-state]").innerText()).toBe("lost");
       expect(await page.locator(".health .banner").first().innerText()).toContain(
-        "no longer answers",
+        "no longer responds",
       );
       const now = await page.locator(".readings td.now").allInnerTexts();
       expect(new Set(now.map((text) => text.trim()))).toEqual(new Set(["n/a"]));

@@ -47,8 +47,12 @@ function isWhole({ gpus, tasks, areTasksPending, origin }: Picture): boolean {
   return (
     gpus.length > 0 &&
     !areTasksPending &&
-    gpus.every(({ row, memoryTotal }) => row.ageMs.fast !== undefined && memoryTotal !== "stale") &&
-    gpus.every(({ row }) => row.ageMs.slow !== undefined) &&
+    gpus.every(
+      ({ row, device }) =>
+        row.ageMs.fast !== undefined &&
+        row.ageMs.slow !== undefined &&
+        device.facts.memoryTotal !== "stale",
+    ) &&
     (origin !== "local" ||
       tasks.every(({ pid, ancestors }) => pid === undefined || ancestors !== undefined))
   );

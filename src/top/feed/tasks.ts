@@ -5,7 +5,7 @@ import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { keyOf } from "../model/gpu.ts";
+import { gpuId } from "../../view/gpu.ts";
 import type { GpuTask } from "../model/process.ts";
 
 export const taskMetrics: readonly MetricEntry[] = [
@@ -89,10 +89,10 @@ export function tasksOf(
   readings: readonly TaskReading[],
   devices: readonly KnownDevice[],
 ): GpuTask[] {
-  const known = new Map(devices.map((device) => [keyOf(device), device]));
+  const known = new Map(devices.map((device) => [gpuId(device), device]));
   const byUuid = new Map(devices.map((device) => [device.uuid, device]));
   const deviceOf = ({ host, uuid = "" }: TaskReading["labels"]): KnownDevice | undefined =>
-    host === undefined ? byUuid.get(uuid) : known.get(keyOf({ host, uuid }));
+    host === undefined ? byUuid.get(uuid) : known.get(gpuId({ host, uuid }));
   const processes = new Map<string, TaskBuilder>();
   const owners = new Map<string, TaskBuilder>();
   for (const { metric, labels, value } of readings) {
@@ -114,7 +114,7 @@ export function tasksOf(
       draft.utilization = value;
   }
   const gpuOf = ({ labels }: TaskBuilder): string =>
-    keyOf({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });
+    gpuId({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });
   const told = new Set([...processes.values()].map(gpuOf));
   const drafts = [...processes, ...[...owners].filter(([, draft]) => !told.has(gpuOf(draft)))];
   return drafts.map(([key, draft]) => taskOf(key, draft, deviceOf(draft.labels)));

@@ -1,7 +1,17 @@
 /** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
-import { type Gpu, keyOf, severity } from "./gpu.ts";
+import {
+  clock,
+  type Gpu,
+  gpuId,
+  memoryRatio,
+  numberOf,
+  read,
+  temperature,
+} from "../../view/gpu.ts";
 import type { Picture } from "./picture.ts";
 import { type GpuTask, podOf, taskName } from "./process.ts";
+import { severity, statusBadges } from "../../view/gpu-status.ts";
+import { compareGpus, compareNames, sortBy, type SortValue } from "../../view/sort.ts";
 
 export const gpuSorts = [
   "gpu",
@@ -35,9 +45,6 @@ export interface TopSort<Key> {
 export const startsDescending = (key: GpuSort | TaskSort): boolean =>
   ["util", "memory", "power", "temp", "clock", "state"].includes(key);
 
-/** A number, a name, or why there is no number. */
-type Sortable = number | string;
-
 export interface VisibleItems {
   readonly gpus: readonly Gpu[];
   readonly tasks: readonly GpuTask[];
@@ -55,14 +62,12 @@ export function arrange(
     .filter((word) => word !== "");
   let { gpus, tasks } = picture;
   if (words.length > 0) {
-    const texts = new Map(gpus.map((gpu) => [keyOf(gpu.device), gpuText(gpu)]));
+    const texts = new Map(gpus.map((gpu) => [gpu.id, gpuText(gpu)]));
     tasks = tasks.filter((task) =>
-      holds(`${taskText(task)} ${texts.get(keyOf(task)) ?? ""}`, words),
+      holds(`${taskText(task)} ${texts.get(gpuId(task)) ?? ""}`, words),
     );
-    const used = new Set(tasks.map(keyOf));
-    gpus = gpus.filter(
-      ({ device }) => used.has(keyOf(device)) || holds(texts.get(keyOf(device)) ?? "", words),
-    );
+    const used = new Set(tasks.map(gpuId));
+    gpus = gpus.filter(({ id }) => used.has(id) || holds(texts.get(id) ?? "", words));
   }
   return { gpus: sortGpus(gpus, gpuSort), tasks: sortTasks(tasks, taskSort) };
 }
@@ -70,7 +75,8 @@ export function arrange(
 const holds = (text: string, words: readonly string[]): boolean =>
   words.every((word) => text.includes(word));
 
-function gpuText({ device, row, state, words }: Gpu): string {
+function gpuText(gpu: Gpu): string {
+  const { device, row, state } = gpu;
   const { host, index, model, uuid, pciBusId } = device;
   return [
     host,
@@ -81,7 +87,7 @@ function gpuText({ device, row, state, words }: Gpu): string {
     row.job,
     row.user,
     state,
-    ...words.map(({ text }) => text),
+    ...statusBadges(gpu).map(({ text }) => text),
     device.simulated ? "simulated" : "",
   ]
     .join(" ")
@@ -95,68 +101,41 @@ function taskText(task: GpuTask): string {
 }
 
 function sortGpus(gpus: readonly Gpu[], { key, isDescending }: TopSort<GpuSort>): readonly Gpu[] {
-  const value = (gpu: Gpu): Sortable => {
+  const value = (gpu: Gpu): SortValue => {
     switch (key) {
       case "gpu":
         return gpu.device.host;
       case "model":
         return gpu.device.model;
       case "util":
-        return gpu.utilization;
+        return numberOf(read(gpu, "utilization"));
       case "memory":
-        return gpu.memoryRatio;
+        return numberOf(memoryRatio(gpu));
       case "power":
-        return gpu.power;
+        return numberOf(read(gpu, "power"));
       case "temp":
-        return gpu.temperature;
+        return numberOf(temperature(gpu));
       case "clock":
-        return gpu.clock;
+        return numberOf(clock(gpu));
       case "state":
         return severity(gpu);
     }
   };
-  const isText = key === "gpu" || key === "model";
-  return sortBy(gpus, value, isText, isDescending, (left, right) =>
-    key === "gpu" && isDescending ? byPlace(right, left) : byPlace(left, right),
+  return sortBy(gpus, value, isDescending, (left, right) =>
+    key === "gpu" && isDescending ? compareGpus(right, left) : compareGpus(left, right),
   );
-}
-
-const names = new Intl.Collator("en", { numeric: true });
-
-/** Most names beside each other are the same one: the collator is slow, and not asked then. */
-const compareNames = (left: string, right: string): number =>
-  left === right ? 0 : names.compare(left, right);
-
-const byPlace = (left: Gpu, right: Gpu): number =>
-  compareNames(left.device.host, right.device.host) || left.device.index - right.device.index;
-
-/** Each value is worked out once, not once a comparison. */
-function sortBy<Item>(
-  items: readonly Item[],
-  value: (item: Item) => Sortable | undefined,
-  isText: boolean,
-  isDescending: boolean,
-  otherwise: (left: Item, right: Item) => number,
-): readonly Item[] {
-  return items
-    .map((item) => ({ item, by: value(item) }))
-    .sort(
-      (left, right) =>
-        compare(left.by, right.by, isText, isDescending) || otherwise(left.item, right.item),
-    )
-    .map(({ item }) => item);
 }
 
 function sortTasks(
   tasks: readonly GpuTask[],
   { key, isDescending }: TopSort<TaskSort>,
 ): readonly GpuTask[] {
-  const value = (task: GpuTask): Sortable | undefined => {
+  const value = (task: GpuTask): SortValue => {
     switch (key) {
       case "memory":
-        return task.memoryBytes;
+        return numberOf(task.memoryBytes);
       case "util":
-        return task.utilization;
+        return numberOf(task.utilization);
       case "gpu":
         return `${task.host} ${task.gpuIndex}`;
       case "pid":
@@ -171,29 +150,13 @@ function sortTasks(
         return podOf(task);
     }
   };
-  const isText = !["memory", "util", "pid"].includes(key);
   return sortBy(
     tasks,
     value,
-    isText,
     isDescending,
     (left, right) =>
       compareNames(left.host, right.host) ||
       Number(left.gpuIndex) - Number(right.gpuIndex) ||
       (left.pid ?? 0) - (right.pid ?? 0),
   );
-}
-
-/** What is not known stands last, whichever way round. */
-function compare(
-  left: Sortable | undefined,
-  right: Sortable | undefined,
-  isText: boolean,
-  isDescending: boolean,
-): number {
-  const known = (value: Sortable | undefined): boolean =>
-    isText ? value !== undefined : typeof value === "number";
-  if (!known(left) || !known(right)) return Number(known(right)) - Number(known(left));
-  const order = isText ? compareNames(String(left), String(right)) : Number(left) - Number(right);
-  return isDescending ? -order : order;
 }

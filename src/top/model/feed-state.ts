@@ -1,11 +1,10 @@
-/** Keeps what a feed tells, with its curves, and gives pictures of it. Time comes in as an argument. */
-import { RecentHistory } from "../../view/live/history.ts";
-import { type HistoryKey, historyKeys, type WireFleet } from "../../view/live/protocol.ts";
-import { type Gpu, gpuOf, keyOf } from "./gpu.ts";
+/** The latest update of a feed with its curves, and pictures made from both. Time comes in as an argument. */
+import { HISTORY_SECONDS } from "../../view/live/history.ts";
+import type { HistoryKey, WireFleet } from "../../view/live/protocol.ts";
+import { GpuHistory } from "../../view/gpu-history.ts";
+import { type Gpu, gpuOf, gpuId } from "../../view/gpu.ts";
 import type { FeedUpdate, Link, Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
-
-const HISTORY_SECONDS = 300;
 
 export interface FeedStateOptions {
   readonly from: string;
@@ -16,7 +15,7 @@ export interface FeedStateOptions {
 export class FeedState {
   readonly #options: FeedStateOptions;
   readonly #stepSeconds: number;
-  readonly #history: RecentHistory;
+  readonly #history: GpuHistory;
   #link: Link = { kind: "connecting" };
   #heardMs: number | undefined;
   #timeMs = 0;
@@ -28,7 +27,7 @@ export class FeedState {
   constructor(options: FeedStateOptions) {
     this.#options = options;
     this.#stepSeconds = Math.max(1, Math.round(options.intervalMs / 1_000));
-    this.#history = new RecentHistory(HISTORY_SECONDS * this.#stepSeconds);
+    this.#history = new GpuHistory(HISTORY_SECONDS * this.#stepSeconds);
   }
 
   hear(heard: FeedUpdate, nowMs: number): void {
@@ -43,24 +42,12 @@ export class FeedState {
       const row = rows[at];
       return row === undefined ? [] : [gpuOf(device, row, timeMs)];
     });
-    const second = Math.floor(timeMs / 1_000);
-    for (const gpu of this.#gpus) this.#history.write(keyOf(gpu.device), second, pointOf(gpu));
+    for (const gpu of this.#gpus) this.#history.record(gpu);
   }
 
   /** Curves from before this program was started. */
-  recall({ devices, history: sent }: WireFleet): void {
-    devices.forEach((device, place) => {
-      const columns = sent.points[place] ?? [];
-      const length = columns[0]?.length ?? 0;
-      for (let at = 0; at < length; at += 1) {
-        const point: Partial<Record<HistoryKey, number>> = {};
-        for (const key of historyKeys) {
-          const value = columns[sent.keys.indexOf(key)]?.[at];
-          if (typeof value === "number") point[key] = value;
-        }
-        this.#history.write(keyOf(device), sent.endSecond - length + 1 + at, point);
-      }
-    });
+  recall(fleet: WireFleet): void {
+    this.#history.restore(fleet);
   }
 
   link(link: Link): void {
@@ -81,7 +68,7 @@ export class FeedState {
       tasks: this.#tasks,
       areTasksPending: this.#areTasksPending,
       problems: this.#problems,
-      history: (device, key, count) => this.#points(keyOf(device), key, endSecond, count),
+      history: (device, key, count) => this.#points(gpuId(device), key, endSecond, count),
     };
   }
 
@@ -104,13 +91,4 @@ export class FeedState {
     }
     return points.reverse();
   }
-}
-
-function pointOf(gpu: Gpu): Partial<Record<HistoryKey, number>> {
-  const point: Partial<Record<HistoryKey, number>> = {};
-  if (typeof gpu.utilization === "number") point.utilization = gpu.utilization;
-  if (typeof gpu.memoryRatio === "number") point.memoryUsedRatio = gpu.memoryRatio;
-  if (typeof gpu.power === "number") point.power = gpu.power;
-  if (typeof gpu.temperature === "number") point.temperatureEdge = gpu.temperature;
-  return point;
 }

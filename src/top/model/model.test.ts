@@ -9,8 +9,9 @@ import {
   taskOf,
 } from "../../../test/fixtures/top/top.ts";
 import { arrange, type GpuSort, type TaskSort } from "./arrange.ts";
-import { gpuOf, keyOf } from "./gpu.ts";
+import { gpuId, gpuOf, temperatureLimit, temperatureRatio } from "../../view/gpu.ts";
 import { treeLines } from "./process.ts";
+import { temperatureLevel } from "../../view/gpu-status.ts";
 
 const order = (key: GpuSort, isDescending: boolean): number[] =>
   arrange(
@@ -55,7 +56,7 @@ test.each([
     const device = deviceOf(0, { gpus: 1 });
     const card = { ...device, facts: { ...device.facts, limitSlowdown: "unsupported" } } as const;
     const gpu = gpuOf(card, rowOf({ up: 1, ...values }), NOW_MS);
-    expect([gpu.temperatureRatio, gpu.temperatureLevel, gpu.temperatureLimit]).toEqual([
+    expect([temperatureRatio(gpu), temperatureLevel(gpu), temperatureLimit(gpu)]).toEqual([
       ratio,
       level,
       "unsupported",
@@ -149,7 +150,7 @@ test("GPUs of two hosts with one uuid keep curves, processes and the choice apar
     labels: { host, uuid: "A", gpu: "0", pid: "42" },
     value: 1,
   }));
-  expect(tasksOf(readings, devices).map((task) => [task.host, keyOf(task)])).toEqual(
-    devices.map((device) => [device.host, keyOf(device)]),
+  expect(tasksOf(readings, devices).map((task) => [task.host, gpuId(task)])).toEqual(
+    devices.map((device) => [device.host, gpuId(device)]),
   );
 });

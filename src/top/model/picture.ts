@@ -1,6 +1,6 @@
 /** Everything the screen is drawn from, as one value: what was heard, when, and whether the line still stands. */
 import type { HistoryKey, WireDevice, WireRow } from "../../view/live/protocol.ts";
-import type { Gpu } from "./gpu.ts";
+import type { Gpu } from "../../view/gpu.ts";
 import type { GpuTask } from "./process.ts";
 
 export type Link =
@@ -48,6 +48,3 @@ export function simulatedOf(gpus: readonly Gpu[]): "all" | "some" | "none" {
   const count = gpus.filter(({ device }) => device.simulated).length;
   return count === 0 ? "none" : count === gpus.length ? "all" : "some";
 }
-
-export const severalHosts = (gpus: readonly Gpu[]): boolean =>
-  new Set(gpus.map(({ device }) => device.host)).size > 1;

@@ -1,12 +1,21 @@
 /** History as curves of several lines, each with its number and its scale. */
 import type { HistoryKey } from "../../view/live/protocol.ts";
-import { type Gpu, shortModel } from "../model/gpu.ts";
+import {
+  type Gpu,
+  memoryRatio,
+  powerLimit,
+  read,
+  shortModel,
+  temperature,
+  temperatureLimit,
+} from "../../view/gpu.ts";
 import { isStale, type Picture } from "../model/picture.ts";
 import { curve, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { percent, powerOf, temperatureOf, watts } from "../text/quantity.ts";
 import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, cut, fit } from "../text/width.ts";
+import { temperatureLevel } from "../../view/gpu-status.ts";
 
 /** Lower than this a curve tells no more than the sparkline in the table. */
 const LEAST_HEIGHT = 3;
@@ -32,28 +41,28 @@ export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
       key: "utilization",
       role: "util",
       most: 1,
-      now: percent(gpu.utilization),
+      now: percent(read(gpu, "utilization")),
     },
     {
       title: "memory",
       key: "memoryUsedRatio",
       role: "memory",
       most: 1,
-      now: percent(gpu.memoryRatio),
+      now: percent(memoryRatio(gpu)),
     },
     {
       title: "power",
       key: "power",
       role: "power",
-      most: number(gpu.powerLimit),
-      now: powerOf(gpu.power, gpu.powerLimit),
+      most: number(powerLimit(gpu)),
+      now: powerOf(read(gpu, "power"), powerLimit(gpu)),
     },
     {
       title: "temperature",
       key: "temperatureEdge",
-      role: gpu.temperatureLevel ?? "temperature",
-      most: number(gpu.temperatureLimit),
-      now: temperatureOf(gpu.temperature, gpu.temperatureLimit, glyphs.celsius),
+      role: temperatureLevel(gpu) ?? "temperature",
+      most: number(temperatureLimit(gpu)),
+      now: temperatureOf(temperature(gpu), temperatureLimit(gpu), glyphs.celsius),
     },
   ];
 }
@@ -133,7 +142,7 @@ function tile(
   if (utilization === undefined) return [];
   const { device } = gpu;
   const name = clean(`${device.index} ${shortModel(device)}`);
-  const right = `${percent(gpu.utilization)} ${fit(watts(gpu.power), 5, "right")}`;
+  const right = `${percent(read(gpu, "utilization"))} ${fit(watts(read(gpu, "power")), 5, "right")}`;
   const left = cut(name, width - right.length - 2);
   const fill = Math.max(1, width - left.length - right.length - 2);
   const [, ...lines] = chart(picture, gpu, utilization, width, height, glyphs);

@@ -1,7 +1,7 @@
 /** One GPU whole: who it is, what it reads, how old that is, its curves and who is on it. */
 import type { WireColumn, WireValue } from "../../view/live/protocol.ts";
 import { wireColumns } from "../../view/live/columns.ts";
-import { type Gpu, readColumn, throttleWord } from "../model/gpu.ts";
+import { clockMax, type Gpu, memoryTotal, powerLimit, read } from "../../view/gpu.ts";
 import { isStale, type Picture } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, gibibytes, megahertz, memoryOf, percent, powerOf, watts } from "../text/quantity.ts";
@@ -9,6 +9,7 @@ import { fitRow, span, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import { chart, scalesOf } from "./charts.ts";
 import { stateCell } from "./gpu-table.ts";
+import { throttleBadge } from "../../view/gpu-status.ts";
 
 export function details(
   picture: Picture,
@@ -90,22 +91,22 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
   const throttle =
     typeof row.throttle === "string"
       ? `n/a (${row.throttle})`
-      : row.throttle.map((reason) => throttleWord(reason).text).join(", ") || "none";
+      : row.throttle.map((reason) => throttleBadge(reason).text).join(", ") || "none";
   const unheard = isStale(picture) ? picture.silentMs : 0;
   const readings = wireColumns
     .filter(({ key }) => !["up", "utilization", "memoryUsedRatio", "power"].includes(key))
     .map((column): Fact => [
       readingName(column),
-      reading(readColumn(row, column.key), column.unit, glyphs),
+      reading(read(gpu, column.key), column.unit, glyphs),
     ]);
   const limits: readonly Fact[] = [
     ["throttled by", throttle],
-    ["memory", memoryOf(gpu.memoryUsed, gpu.memoryTotal)],
-    ["power", powerOf(gpu.power, gpu.powerLimit)],
+    ["memory", memoryOf(read(gpu, "memoryUsed"), memoryTotal(gpu))],
+    ["power", powerOf(read(gpu, "power"), powerLimit(gpu))],
     ["default power limit", watts(facts.powerLimitDefault)],
     ["slows down at", reading(facts.limitSlowdown, "celsius", glyphs)],
     ["shuts down at", reading(facts.limitShutdown, "celsius", glyphs)],
-    ["highest clock", megahertz(gpu.clockMax)],
+    ["highest clock", megahertz(clockMax(gpu))],
   ];
   const identity: readonly (readonly [string, string | undefined])[] = [
     ["uuid", device.uuid],

@@ -1,11 +1,12 @@
 /** The lines round every page: where the numbers come from and how old they are, the sum of it, and the keys. */
-import type { Gpu } from "../model/gpu.ts";
+import { type Gpu, memoryTotal, numbersOf, read, sum, temperature } from "../../view/gpu.ts";
 import { type Picture, simulatedOf, STALE_AFTER_MS } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { age, total } from "../text/quantity.ts";
 import { fitRow, rowWidth, span, spread, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, cut } from "../text/width.ts";
 import type { View } from "../view/view.ts";
+import { statusBadges } from "../../view/gpu-status.ts";
 
 export function titleRow(
   picture: Picture,
@@ -88,18 +89,15 @@ export function summaryRow(
 
 function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] {
   if (gpus.length === 0) return [[span("no GPU: gpulse doctor says why", "warn")]];
-  const numbers = (read: (gpu: Gpu) => unknown): number[] =>
-    gpus.map(read).filter((value) => typeof value === "number");
-  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-  const util = numbers(({ utilization }) => utilization);
-  const used = numbers(({ memoryUsed }) => memoryUsed);
-  const memory = numbers(({ memoryTotal }) => memoryTotal);
-  const power = numbers((gpu) => gpu.power);
-  const heat = numbers((gpu) => gpu.temperature);
+  const util = numbersOf(gpus.map((gpu) => read(gpu, "utilization")));
+  const used = numbersOf(gpus.map((gpu) => read(gpu, "memoryUsed")));
+  const memory = numbersOf(gpus.map(memoryTotal));
+  const power = numbersOf(gpus.map((gpu) => read(gpu, "power")));
+  const heat = numbersOf(gpus.map(temperature));
   const of = (values: readonly number[]): string =>
     values.length < gpus.length ? ` (${values.length} of ${gpus.length})` : "";
   const state = (name: string): number => gpus.filter((gpu) => gpu.state === name).length;
-  const held = gpus.filter(({ words }) => words.some(({ level }) => level !== "note")).length;
+  const held = gpus.filter((gpu) => statusBadges(gpu).some(({ level }) => level !== "note")).length;
   const lost = state("lost") + state("silent");
   return [
     ...(lost > 0 ? [[span(`${lost} lost`, "bad")]] : []),

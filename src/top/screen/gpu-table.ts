@@ -1,8 +1,21 @@
 /** A GPU's line in the table: bars against the card's own limits, its history, clocks and what holds it back. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import type { GpuSort } from "../model/arrange.ts";
-import { type Gpu, shortModel } from "../model/gpu.ts";
-import { isStale, type Picture, severalHosts, simulatedOf } from "../model/picture.ts";
+import {
+  clock,
+  type Gpu,
+  hasSeveralHosts,
+  memoryRatio,
+  memoryTotal,
+  powerLimit,
+  powerRatio,
+  read,
+  shortModel,
+  temperature,
+  temperatureLimit,
+  temperatureRatio,
+} from "../../view/gpu.ts";
+import { isStale, type Picture, simulatedOf } from "../model/picture.ts";
 import { bar, curve, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import {
@@ -18,6 +31,7 @@ import {
 import { span, type TextRole, type TextRow } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import { type ScreenColumn, textCell } from "./columns.ts";
+import { statusBadges, temperatureLevel } from "../../view/gpu-status.ts";
 
 /** Below this a bar says nothing that its number does not. */
 const LEAST_BAR = 3;
@@ -28,7 +42,7 @@ export function gpuColumns(
 ): readonly ScreenColumn<Gpu, GpuSort>[] {
   const { gpus } = picture;
   const isOld = isStale(picture);
-  const hosts = severalHosts(gpus);
+  const hosts = hasSeveralHosts(gpus);
   const isMixed = simulatedOf(gpus) === "some";
   const longest = (text: (gpu: Gpu) => string, most: number): number =>
     Math.min(most, Math.max(3, ...gpus.map((gpu) => text(gpu).length)));
@@ -113,7 +127,8 @@ export function gpuColumns(
       good: 11,
       max: 40,
       rank: 1,
-      cell: (gpu, width) => meter(gpu.utilization, [percent(gpu.utilization)], "util", width, 4, 4),
+      cell: (gpu, width) =>
+        meter(read(gpu, "utilization"), [percent(read(gpu, "utilization"))], "util", width, 4, 4),
     },
     {
       title: "HISTORY",
@@ -132,8 +147,8 @@ export function gpuColumns(
       rank: 3,
       cell: (gpu, width) =>
         meter(
-          gpu.memoryRatio,
-          [percent(gpu.memoryRatio), memoryOf(gpu.memoryUsed, gpu.memoryTotal)],
+          memoryRatio(gpu),
+          [percent(memoryRatio(gpu)), memoryOf(read(gpu, "memoryUsed"), memoryTotal(gpu))],
           "memory",
           width,
           4,
@@ -149,8 +164,8 @@ export function gpuColumns(
       rank: 3,
       cell: (gpu, width) =>
         meter(
-          gpu.powerRatio,
-          [watts(gpu.power), powerOf(gpu.power, gpu.powerLimit)],
+          powerRatio(gpu),
+          [watts(read(gpu, "power")), powerOf(read(gpu, "power"), powerLimit(gpu))],
           "power",
           width,
           5,
@@ -166,12 +181,12 @@ export function gpuColumns(
       rank: 4,
       cell: (gpu, width) =>
         meter(
-          gpu.temperatureRatio,
+          temperatureRatio(gpu),
           [
-            temperatureOf(gpu.temperature, "unsupported", glyphs.celsius),
-            temperatureOf(gpu.temperature, gpu.temperatureLimit, glyphs.celsius),
+            temperatureOf(temperature(gpu), "unsupported", glyphs.celsius),
+            temperatureOf(temperature(gpu), temperatureLimit(gpu), glyphs.celsius),
           ],
-          gpu.temperatureLevel ?? "temperature",
+          temperatureLevel(gpu) ?? "temperature",
           width,
           5,
           9,
@@ -184,11 +199,27 @@ export function gpuColumns(
       max: 8,
       rank: 8,
       align: "right",
-      cell: ({ clock }, width) => [
-        span(fit(megahertz(clock), width, "right"), number(clock, "text")),
+      cell: (gpu, width) => [
+        span(fit(megahertz(clock(gpu)), width, "right"), number(clock(gpu), "text")),
       ],
     },
-    ...(gpus.some(({ fan }) => typeof fan === "number") ? [fanColumn(number)] : []),
+    ...(gpus.some((gpu) => typeof read(gpu, "fan") === "number")
+      ? [
+          {
+            title: "FAN",
+            min: 4,
+            max: 4,
+            rank: 10,
+            align: "right" as const,
+            cell: (gpu: Gpu, width: number): TextRow => [
+              span(
+                fit(percent(read(gpu, "fan")), width, "right"),
+                number(read(gpu, "fan"), "text"),
+              ),
+            ],
+          },
+        ]
+      : []),
     ...(gpus.some((gpu) => ownerOf(gpu) !== "")
       ? [
           {
@@ -215,17 +246,6 @@ export function gpuColumns(
   ];
 }
 
-const fanColumn = (
-  number: (value: WireValue, role: TextRole) => TextRole,
-): ScreenColumn<Gpu, GpuSort> => ({
-  title: "FAN",
-  min: 4,
-  max: 4,
-  rank: 10,
-  align: "right",
-  cell: ({ fan }, width) => [span(fit(percent(fan), width, "right"), number(fan, "text"))],
-});
-
 const ownerOf = ({ row }: Gpu): string =>
   row.job === undefined
     ? (row.user ?? "")
@@ -234,7 +254,7 @@ const ownerOf = ({ row }: Gpu): string =>
 /** The worst first; a number that is not the present says how old it is. */
 export function stateCell(gpu: Gpu, { silentMs }: Picture, isOld: boolean, width: number): TextRow {
   if (isOld) return [span(fit(`${age(silentMs)} old`, width), "warn")];
-  const [first, ...others] = gpu.words;
+  const [first, ...others] = statusBadges(gpu);
   if (first === undefined)
     return [span(fit(gpu.state === "unknown" ? NOT_AVAILABLE : gpu.state, width), "dim")];
   const more = others.map(({ text }) => `, ${text}`).join("");

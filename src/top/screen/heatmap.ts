@@ -1,10 +1,11 @@
 /** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
 import type { WireValue } from "../../view/live/protocol.ts";
-import { type Gpu, keyOf, severity } from "../model/gpu.ts";
+import { type Gpu, memoryRatio, powerRatio, read, temperatureRatio } from "../../view/gpu.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import type { HeatMetric, Hit } from "../view/view.ts";
+import { severity } from "../../view/gpu-status.ts";
 
 const says: Readonly<Record<HeatMetric, string>> = {
   util: "utilisation",
@@ -16,13 +17,13 @@ const says: Readonly<Record<HeatMetric, string>> = {
 function ratioOf(gpu: Gpu, metric: HeatMetric): WireValue {
   switch (metric) {
     case "util":
-      return gpu.utilization;
+      return read(gpu, "utilization");
     case "memory":
-      return gpu.memoryRatio;
+      return memoryRatio(gpu);
     case "power":
-      return gpu.powerRatio;
+      return powerRatio(gpu);
     case "temp":
-      return gpu.temperatureRatio;
+      return temperatureRatio(gpu);
   }
 }
 
@@ -112,10 +113,10 @@ function hostBlocks(
           gpu,
           options.metric,
           glyphs,
-          keyOf(gpu.device) === options.chosen,
+          gpu.id === options.chosen,
         );
         spans.push(span(text.repeat(cell - 1), role, inverse), span(" "));
-        hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: keyOf(gpu.device) });
+        hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: gpu.id });
         column += cell;
       }
       const blank = (most - gpus.length) * cell + 2;
@@ -135,7 +136,7 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const perLine = Math.floor((width - 2) / cell);
   const fits = perLine * lines;
   // The chosen one is always among those that are shown.
-  const at = gpus.findIndex(({ device }) => keyOf(device) === options.chosen);
+  const at = gpus.findIndex(({ id }) => id === options.chosen);
   const from = at < fits ? 0 : Math.floor(at / perLine - lines + 1) * perLine;
   const shown = gpus.slice(from, from + fits);
   const rows: TextRow[] = [];
@@ -144,13 +145,13 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
     const row = firstRow + 1 + rows.length;
     const spans: TextSpan[] = [span(" ")];
     shown.slice(first, first + perLine).forEach((gpu, place) => {
-      const isChosen = keyOf(gpu.device) === options.chosen;
+      const isChosen = gpu.id === options.chosen;
       const drawnCell = heatCell(gpu, options.metric, glyphs, isChosen);
       // The gap goes with its cell where nobody sees the difference: half as many spans for thousands of GPUs.
       if (cell === 2 && !isChosen) spans.push({ ...drawnCell, text: `${drawnCell.text} ` });
       else spans.push(drawnCell, ...(cell === 2 ? [span(" ")] : []));
       const column = 1 + place * cell;
-      hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: keyOf(gpu.device) });
+      hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: gpu.id });
     });
     rows.push(fitRow(spans, width));
   }

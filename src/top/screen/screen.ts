@@ -1,6 +1,6 @@
 /** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
 import { arrange, type VisibleItems } from "../model/arrange.ts";
-import { keyOf } from "../model/gpu.ts";
+import { gpuId } from "../../view/gpu.ts";
 import type { Picture } from "../model/picture.ts";
 import { type GpuTask, type TaskLine, treeLines } from "../model/process.ts";
 import type { Glyphs } from "../text/glyphs.ts";
@@ -106,11 +106,9 @@ class PageDraft {
         this.#tasks(room);
         return;
       case "details": {
-        const gpu = gpus.find(({ device }) => keyOf(device) === this.#view.gpu) ?? gpus[0];
+        const gpu = gpus.find(({ id }) => id === this.#view.gpu) ?? gpus[0];
         if (gpu === undefined) return;
-        const own = this.#lines.filter(
-          ({ task }) => task !== undefined && keyOf(task) === keyOf(gpu.device),
-        );
+        const own = this.#lines.filter(({ task }) => task !== undefined && gpuId(task) === gpu.id);
         const forTasks =
           own.length === 0 || room < 16 ? 0 : Math.min(own.length + 1, Math.floor(room / 4));
         this.rows.push(...details(this.#picture, gpu, width, room - forTasks, this.#glyphs));
@@ -160,9 +158,7 @@ class PageDraft {
       metric: this.#view.heat,
       chosen:
         this.#view.gpu ??
-        (this.#view.page === "heatmap" && gpus[0] !== undefined
-          ? keyOf(gpus[0].device)
-          : undefined),
+        (this.#view.page === "heatmap" && gpus[0] !== undefined ? gpus[0].id : undefined),
       width: this.#size.columns,
       height: height - (this.#view.page === "heatmap" && height >= 4 ? 2 : 0),
       firstRow: this.rows.length,
@@ -172,7 +168,7 @@ class PageDraft {
     this.hits.push(...drawn.hits);
     if (this.#view.page !== "heatmap" || height < 4) return;
     // The chosen cell in words, at the bottom.
-    const chosen = gpus.find(({ device }) => keyOf(device) === this.#view.gpu) ?? gpus[0];
+    const chosen = gpus.find(({ id }) => id === this.#view.gpu) ?? gpus[0];
     while (this.rows.length < this.#size.rows - 3) this.rows.push(fitRow([], this.#size.columns));
     const placed = placeColumns(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
     this.rows.push(headRow(placed, this.#view.gpuSort, this.#size.columns, this.#glyphs, false));
@@ -191,7 +187,7 @@ class PageDraft {
     for (const { column, from, width: wide } of placed)
       if (column.sort !== undefined)
         this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
-    const chosen = gpus.findIndex(({ device }) => keyOf(device) === this.#view.gpu);
+    const chosen = gpus.findIndex(({ id }) => id === this.#view.gpu);
     const first = firstVisible(chosen, height - 1, gpus.length);
     this.#sayHidden(row, first, gpus.length - first - (height - 1));
     gpus.slice(first, first + height - 1).forEach((gpu, at) => {
@@ -201,7 +197,7 @@ class PageDraft {
         row: this.rows.length,
         from: 0,
         to: width,
-        gpu: keyOf(gpu.device),
+        gpu: gpu.id,
       });
       this.rows.push(tableRow(placed, gpu, width, isChosen));
     });

@@ -1,12 +1,13 @@
 /** Who is on the GPUs, a line each; as a list or as a tree. */
 import type { TaskSort } from "../model/arrange.ts";
-import { type Picture, severalHosts } from "../model/picture.ts";
+import type { Picture } from "../model/picture.ts";
 import { podOf, type TaskLine, taskName } from "../model/process.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { NOT_AVAILABLE, gibibytes, percent } from "../text/quantity.ts";
 import { span } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import type { ScreenColumn } from "./columns.ts";
+import { hasSeveralHosts } from "../../view/gpu.ts";
 
 export function taskColumns(
   picture: Picture,
@@ -14,7 +15,7 @@ export function taskColumns(
   hasPids: boolean,
 ): readonly ScreenColumn<TaskLine, TaskSort>[] {
   const { tasks } = picture;
-  const hosts = severalHosts(picture.gpus);
+  const hosts = hasSeveralHosts(picture.gpus);
   const indent = {
     pass: glyphs.pass,
     blank: "   ",

@@ -1,5 +1,6 @@
 /** Numbers as text of few characters, always with their unit. What is not there is n/a. */
 import type { WireValue } from "../../view/live/protocol.ts";
+import { formatAge } from "../../view/age.ts";
 
 export const NOT_AVAILABLE = "n/a";
 
@@ -58,8 +59,5 @@ export function total(value: number, unit: "W" | "GiB"): string {
   return gib < 10_000 ? `${Math.round(gib)} GiB` : `${(gib / 1_024).toFixed(1)} TiB`;
 }
 
-export function age(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
-}
+/** As `formatAge`, with a space that the terminal's user can search for. */
+export const age = (ms: number): string => formatAge(ms, " ");

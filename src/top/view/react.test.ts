@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deviceKey } from "../../model/device.ts";
+import { gpuId } from "../../view/gpu.ts";
 import { pictureOf, taskOf } from "../../../test/fixtures/top/top.ts";
 import { drawScreen } from "../screen/screen.ts";
 import { parseInput, type TerminalEvent } from "../terminal/input.ts";
@@ -36,15 +36,19 @@ test.each<[string, string, Partial<View>]>([
   ["??", "closes help again", { page: "overview" }],
   ["2", "is the heatmap", { page: "heatmap" }],
   ["3", "is the processes", { page: "tasks", focus: "tasks" }],
-  ["\r", "opens the chosen GPU", { page: "details", gpu: deviceKey("node1", "GPU-0000") }],
+  [
+    "\r",
+    "opens the chosen GPU",
+    { page: "details", gpu: gpuId({ host: "node1", uuid: "GPU-0000" }) },
+  ],
   [
     `${ESC}[B${ESC}[B\r`,
     "opens the third GPU",
-    { page: "details", gpu: deviceKey("node1", "GPU-0002") },
+    { page: "details", gpu: gpuId({ host: "node1", uuid: "GPU-0002" }) },
   ],
   [`\r${ESC}`, "goes back", { page: "overview" }],
-  [`${ESC}[F`, "goes to the last", { gpu: deviceKey("node1", "GPU-0007") }],
-  [`${ESC}[6~${ESC}[5~`, "pages down and up", { gpu: deviceKey("node1", "GPU-0000") }],
+  [`${ESC}[F`, "goes to the last", { gpu: gpuId({ host: "node1", uuid: "GPU-0007" }) }],
+  [`${ESC}[6~${ESC}[5~`, "pages down and up", { gpu: gpuId({ host: "node1", uuid: "GPU-0000" }) }],
   ["\t", "goes to the processes", { focus: "tasks" }],
   ["u", "sorts by utilisation", { gpuSort: { key: "util", isDescending: true } }],
   ["ur", "turns the sort round", { gpuSort: { key: "util", isDescending: false } }],
@@ -110,11 +114,11 @@ test("a click chooses a line, a second one opens it, one on the head sorts", () 
   const at = (column: number, row: number): string =>
     `${ESC}[<0;${column};${row}M${ESC}[<0;${column};${row}m`;
   expect(typed(at(10, 6)).view).toMatchObject({
-    gpu: deviceKey("node1", "GPU-0002"),
+    gpu: gpuId({ host: "node1", uuid: "GPU-0002" }),
     page: "overview",
   });
   expect(typed(at(10, 6) + at(10, 6)).view).toMatchObject({
-    gpu: deviceKey("node1", "GPU-0002"),
+    gpu: gpuId({ host: "node1", uuid: "GPU-0002" }),
     page: "details",
   });
   const utilColumn = 16;
@@ -122,8 +126,10 @@ test("a click chooses a line, a second one opens it, one on the head sorts", () 
 });
 
 test("the wheel moves three lines", () => {
-  expect(typed(`${ESC}[<65;10;5M`).view.gpu).toBe(deviceKey("node1", "GPU-0003"));
-  expect(typed(`${ESC}[<65;10;5M${ESC}[<64;10;5M`).view.gpu).toBe(deviceKey("node1", "GPU-0000"));
+  expect(typed(`${ESC}[<65;10;5M`).view.gpu).toBe(gpuId({ host: "node1", uuid: "GPU-0003" }));
+  expect(typed(`${ESC}[<65;10;5M${ESC}[<64;10;5M`).view.gpu).toBe(
+    gpuId({ host: "node1", uuid: "GPU-0000" }),
+  );
 });
 
 test("what is not whole yet waits for the rest", () => {

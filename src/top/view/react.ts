@@ -7,7 +7,7 @@ import {
   taskSorts,
   type TopSort,
 } from "../model/arrange.ts";
-import { type Gpu, keyOf } from "../model/gpu.ts";
+import { type Gpu, gpuId } from "../../view/gpu.ts";
 import { type GpuTask, taskName } from "../model/process.ts";
 import type { TerminalEvent } from "../terminal/input.ts";
 import { heatMetrics, type Hit, type SignalPrompt, type TopPage, type View } from "./view.ts";
@@ -153,8 +153,8 @@ function press(view: View, name: string, shown: ScreenContents): View {
 function enter(view: View, { gpus, tasks }: ScreenContents): View {
   if (view.page === "details") return { ...view, page: "overview" };
   const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
-  const first = gpus[0] === undefined ? undefined : keyOf(gpus[0].device);
-  const ofTask = task === undefined ? undefined : keyOf(task);
+  const first = gpus[0] === undefined ? undefined : gpus[0].id;
+  const ofTask = task === undefined ? undefined : gpuId(task);
   const gpu = view.focus === "tasks" ? ofTask : (view.gpu ?? first);
   return gpu === undefined ? view : { ...view, page: "details", gpu };
 }
@@ -172,7 +172,7 @@ function move(view: View, by: number, { gpus, tasks }: ScreenContents): View {
   return {
     ...view,
     gpu: step(
-      gpus.map(({ device }) => keyOf(device)),
+      gpus.map(({ id }) => id),
       view.gpu,
       by,
     ),

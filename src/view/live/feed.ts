@@ -4,7 +4,8 @@
  */
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
-import { type FleetIdentity, HISTORY_SECONDS, LiveFleet } from "./fleet.ts";
+import { type FleetIdentity, LiveFleet } from "./fleet.ts";
+import { HISTORY_SECONDS } from "./history.ts";
 import { readPast } from "./prime.ts";
 import { LiveStreams } from "./streams.ts";
 

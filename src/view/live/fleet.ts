@@ -6,12 +6,11 @@ import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { collectRows, type DeviceRow, type SeenDevice, seenDevices } from "./collect.ts";
 import { wireColumns } from "./columns.ts";
-import { type HistoryPoint, RecentHistory } from "./history.ts";
+import { HISTORY_SECONDS, historyPoint, RecentHistory } from "./history.ts";
 import type { PastPoints } from "./prime.ts";
 import {
   columnKeys,
   factKeys,
-  type HistoryKey,
   historyKeys,
   type LiveFrame,
   SCHEMA,
@@ -21,7 +20,6 @@ import {
 
 /** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
 const HISTORY_POINTS_SENT = 600_000;
-export const HISTORY_SECONDS = 300;
 /** A source that invents devices must not grow the hub without end. */
 const DEVICES_KEPT = 20_000;
 
@@ -146,16 +144,6 @@ export class LiveFleet {
       );
     });
   }
-}
-
-/** Only what was read: an absent reading is a gap in the curve. */
-function historyPoint(read: (key: HistoryKey) => unknown): HistoryPoint {
-  const point: Partial<Record<HistoryKey, number>> = {};
-  for (const key of historyKeys) {
-    const value = read(key);
-    if (typeof value === "number") point[key] = value;
-  }
-  return point;
 }
 
 function sameDevices(left: readonly WireDevice[], right: readonly WireDevice[]): boolean {

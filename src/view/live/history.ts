@@ -4,7 +4,9 @@
  */
 import { type HistoryKey, historyKeys } from "./protocol.ts";
 
-/** Kept as 16-bit steps: a curve 20 pixels high needs no more, and 2,000 devices stay below 5 MB. */
+export const HISTORY_SECONDS = 300;
+
+/** Stored as 16-bit steps: a curve 20 pixels high needs no more, and 2,000 devices stay below 5 MB. */
 const steps: Readonly<Record<HistoryKey, { readonly perUnit: number; readonly zeroAt: number }>> = {
   utilization: { perUnit: 200, zeroAt: 0 },
   memoryUsedRatio: { perUnit: 200, zeroAt: 0 },
@@ -82,6 +84,16 @@ export class RecentHistory {
           : Math.min(ABSENT - 1, Math.max(0, Math.round(value * perUnit) + zeroAt));
     });
   }
+}
+
+/** Numbers only: an absent value is a gap in the curve. */
+export function historyPoint(read: (key: HistoryKey) => unknown): HistoryPoint {
+  const point: Partial<Record<HistoryKey, number>> = {};
+  for (const key of historyKeys) {
+    const value = read(key);
+    if (typeof value === "number") point[key] = value;
+  }
+  return point;
 }
 
 const slotOf = (second: number, seconds: number): number =>

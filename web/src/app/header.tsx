@@ -1,6 +1,6 @@
 /** Name, the way to the pages, the time in view, whether the numbers are the present, and the tastes. */
 import type { ComponentChild } from "preact";
-import { age } from "../format/quantity.ts";
+import { formatAge } from "../../../src/view/age.ts";
 import { fleet, liveness, silentMs } from "../live/feed.ts";
 import { hrefOf } from "../view-state/address.ts";
 import { theme, type ThemePreference } from "../view-state/preferences.ts";
@@ -69,7 +69,7 @@ export function Header() {
 
 function LiveState() {
   const state = liveness.value;
-  const old = age(silentMs.value);
+  const old = formatAge(silentMs.value);
   const says = {
     connecting: "Connecting…",
     live: "Live",

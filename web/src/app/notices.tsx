@@ -1,5 +1,5 @@
 /** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
-import { age } from "../format/quantity.ts";
+import { formatAge } from "../../../src/view/age.ts";
 import { formatInstant } from "../view-state/range.ts";
 import { closedReason, fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
 import { isShared, me } from "../query/me.ts";
@@ -12,7 +12,7 @@ export function Notices() {
       {liveness.value === "lost" && fleet.value !== undefined && (
         <p class="notice warn connection" role="alert">
           {closedReason.value ?? "gpulse does not answer: reconnecting."} What is shown was read{" "}
-          {age(silentMs.value)} ago.
+          {formatAge(silentMs.value)} ago.
         </p>
       )}
       {outdated.value && (

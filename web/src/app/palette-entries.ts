@@ -1,7 +1,7 @@
 /** What the palette can find, and what each entry does. */
 import { catalogue } from "../../../src/model/catalogue/index.ts";
 import { fleet } from "../live/feed.ts";
-import { gpuId, nameOf } from "../live/gpu.ts";
+import { gpuId, nameOf } from "../../../src/view/gpu.ts";
 import { toast } from "../ui/toast.ts";
 import { goTo } from "../view-state/address.ts";
 import { presets } from "../view-state/range.ts";

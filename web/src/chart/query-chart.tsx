@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { fleet } from "../live/feed.ts";
-import { gpuId } from "../live/gpu.ts";
+import { gpuId } from "../../../src/view/gpu.ts";
 import { keyOf, type Labels } from "../query/columns.ts";
 import { useEvents } from "../query/events.ts";
 import { type RangeResult, useRange } from "../query/use-range.ts";

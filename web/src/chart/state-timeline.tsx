@@ -1,6 +1,6 @@
 /** States over time as bars: throttle reasons, power states, what was up. Off is empty, unread is hatched. */
 import { useId } from "preact/hooks";
-import { age } from "../format/quantity.ts";
+import { formatAge } from "../../../src/view/age.ts";
 import { formatInstant, type TimeWindow } from "../view-state/range.ts";
 import type { ColourFamily } from "./model.ts";
 import { shareOn, type StateSpan } from "./spans.ts";
@@ -88,7 +88,7 @@ function TimelineTrack({ row, window }: { row: TimelineRow; window: TimeWindow }
 
 function tipOf({ label, say }: TimelineRow, { fromMs, toMs, value }: StateSpan): string {
   const word = Number.isNaN(value) ? "no reading" : (say?.(value) ?? "on");
-  return `${label}: ${word}\n${formatInstant(fromMs)}, for ${age(toMs - fromMs)}`;
+  return `${label}: ${word}\n${formatInstant(fromMs)}, for ${formatAge(toMs - fromMs)}`;
 }
 
 function spoken({ label, stretches }: TimelineRow): string {

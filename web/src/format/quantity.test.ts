@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import {
-  age,
-  formatFixedPoint,
-  toColumnQuantity,
-  toTotalQuantity,
-  formatWithUnit,
-} from "./quantity.ts";
+import { formatAge } from "../../../src/view/age.ts";
+import { formatFixedPoint, toColumnQuantity, toTotalQuantity, formatWithUnit } from "./quantity.ts";
 
 /** Both kinds of space as a plain one. */
 const plain = (text: string): string => text.replaceAll(/[\u00a0\u202f]/g, " ");
@@ -56,5 +51,5 @@ test.each([
   [7_200_000, "2 h"],
   [172_800_000, "2 d"],
 ])("an age of %i ms is %s", (ms, text) => {
-  expect(plain(age(ms))).toBe(text);
+  expect(plain(formatAge(ms))).toBe(text);
 });

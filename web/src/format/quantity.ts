@@ -66,12 +66,3 @@ export function formatFixedPoint(value: number, digits: number): string {
   const unsigned = Number(text) === 0 ? text.replace("-", "") : text;
   return unsigned.replace(/\B(?=(?:\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f");
 }
-
-/** `4 s`, `3 min`, `2 h`, `5 d`. */
-export function age(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds < 120) return `${seconds}\u00a0s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}\u00a0min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}\u00a0h`;
-  return `${Math.floor(seconds / 86_400)}\u00a0d`;
-}

@@ -1,26 +1,20 @@
 /** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
 import { computed, signal } from "@preact/signals";
-import { RecentHistory } from "../../../src/view/live/history.ts";
-import {
-  type HistoryKey,
-  historyKeys,
-  type LiveFrame,
-  SCHEMA,
-  type WireFleet,
-} from "../../../src/view/live/protocol.ts";
-import { type Gpu, gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
+import { GpuHistory } from "../../../src/view/gpu-history.ts";
+import { HISTORY_SECONDS } from "../../../src/view/live/history.ts";
+import { type LiveFrame, SCHEMA, type WireFleet } from "../../../src/view/live/protocol.ts";
+import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
 import { type LinkState, LiveLink } from "./link.ts";
 import { getJson } from "../query/http.ts";
 
 /** Beyond this without a word from the hub the numbers are no longer shown as the present. */
 const STALE_AFTER_MS = 3_000;
-export const HISTORY_SECONDS = 300;
 
 export const fleet = signal<WireFleet | undefined>(undefined);
 export const frame = signal<LiveFrame | undefined>(undefined);
 /** Set when the hub speaks a newer protocol than this page. */
 export const outdated = signal(false);
-export const history = new RecentHistory(HISTORY_SECONDS);
+export const history = new GpuHistory(HISTORY_SECONDS);
 
 const link = signal<LinkState>({ kind: "connecting" });
 const lastFrameAtMs = signal(0);
@@ -52,7 +46,7 @@ export const gpus = computed<readonly Gpu[]>(() => {
   if (known === undefined || newest === undefined) return [];
   return known.devices.flatMap((device, at) => {
     const row = newest.rows[at];
-    return row === undefined ? [] : [gpuOf(device, row)];
+    return row === undefined ? [] : [gpuOf(device, row, newest.timeMs)];
   });
 });
 
@@ -79,7 +73,7 @@ export function startLive(url: string): void {
     hubAheadMs = Math.abs(aheadMs) > CLOCKS_AGREE_MS ? aheadMs : 0;
     tick();
     frame.value = newest;
-    remember();
+    for (const gpu of gpus.value) history.record(gpu);
   };
   const live = new LiveLink(url, {
     state: (state) => {
@@ -107,40 +101,8 @@ function askWhoWeAre(): void {
   getJson("api/v1/status/buildinfo").catch(() => undefined);
 }
 
-/** The hub's ring is the longer memory: it also saw what happened while this page was away. */
-function recall({ devices, history: sent }: WireFleet): void {
-  history.forgetAllBut(new Set(devices.map(gpuId)));
-  devices.forEach((device, place) => {
-    const columns = sent.points[place] ?? [];
-    const length = columns[0]?.length ?? 0;
-    for (let at = 0; at < length; at += 1) {
-      history.write(
-        gpuId(device),
-        sent.endSecond - length + 1 + at,
-        pointOf((key) => columns[sent.keys.indexOf(key)]?.[at]),
-      );
-    }
-  });
-}
-
-function remember(): void {
-  for (const gpu of gpus.value) {
-    history.write(
-      gpu.id,
-      endSecond.value,
-      pointOf((key) => {
-        if (key === "memoryUsedRatio") return memoryRatio(gpu);
-        return key === "temperatureEdge" ? temperature(gpu) : read(gpu, key);
-      }),
-    );
-  }
-}
-
-function pointOf(value: (key: HistoryKey) => unknown): Partial<Record<HistoryKey, number>> {
-  const point: Partial<Record<HistoryKey, number>> = {};
-  for (const key of historyKeys) {
-    const found = value(key);
-    if (typeof found === "number") point[key] = found;
-  }
-  return point;
+/** The hub's history is longer: it also covers the time this page was disconnected. */
+function recall(next: WireFleet): void {
+  history.forgetAllBut(new Set(next.devices.map(gpuId)));
+  history.restore(next);
 }

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { fleet, gpus, hubTimeMs, liveness } from "../live/feed.ts";
-import { type Gpu, gpuId } from "../live/gpu.ts";
+import { type Gpu, gpuId, hasSeveralHosts } from "../../../src/view/gpu.ts";
 import { queryInstant } from "./client.ts";
 import type { Labels } from "./columns.ts";
 import { getJson } from "./http.ts";
@@ -21,9 +21,7 @@ export const knownGpus = computed<readonly Gpu[]>(() =>
   stored.value.length === 0 ? gpus.value : [...gpus.value, ...stored.value],
 );
 /** Whether an index alone does not say which GPU is meant. */
-export const severalHosts = computed(
-  () => new Set(knownGpus.value.map(({ device }) => device.host)).size > 1,
-);
+export const severalHosts = computed(() => hasSeveralHosts(knownGpus.value));
 export const simulatedCount = computed(
   () => knownGpus.value.filter(({ device }) => device.simulated).length,
 );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WireColumn } from "../../../src/view/live/protocol.ts";
-import { read } from "../live/gpu.ts";
+import { read } from "../../../src/view/gpu.ts";
 import type { Labels } from "./columns.ts";
 import { selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
 

@@ -10,7 +10,7 @@ import {
   type WireValue,
 } from "../../../src/view/live/protocol.ts";
 import { deviceFromLabels, unidentifiedDevice } from "../../../src/model/device.ts";
-import { type Gpu, gpuId, gpuOf } from "../live/gpu.ts";
+import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
 import type { InstantSample } from "./client.ts";
 import type { Labels } from "./columns.ts";
 
@@ -85,6 +85,7 @@ export function storedGpus(answer: StoredGpuData): Gpu[] {
     return gpuOf(
       deviceOf(info, own, absent),
       rowOf(answer.columns, own, atMs === undefined ? undefined : answer.nowMs - atMs, absent),
+      answer.nowMs,
     );
   });
 }

@@ -1,6 +1,6 @@
 /** When a rule would have fired: asked of the hub, for the past that is chosen. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, getJson } from "../../query/http.ts";
 import { Labels } from "../../ui/labels.tsx";
@@ -79,7 +79,7 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
       <p>
         {totals.firings === 0
           ? "It would not have fired."
-          : `It would have fired ${totals.firings} ${totals.firings === 1 ? "time" : "times"}, ${age(totals.firingSeconds * 1_000)} in all, the longest ${age(totals.longestSeconds * 1_000)}.`}
+          : `It would have fired ${totals.firings} ${totals.firings === 1 ? "time" : "times"}, ${formatAge(totals.firingSeconds * 1_000)} in all, the longest ${formatAge(totals.longestSeconds * 1_000)}.`}
         {pending}{" "}
         <span class="unit">
           {formatInstant(Date.parse(start))} – {formatInstant(Date.parse(end))}, every {stepSeconds}{" "}
@@ -108,7 +108,7 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
                   {formatInstant(fromMs)}
                 </button>
                 <span>
-                  {firing.end === undefined ? "still fires" : `for ${age(toMs - fromMs)}`}
+                  {firing.end === undefined ? "still fires" : `for ${formatAge(toMs - fromMs)}`}
                 </span>
                 {firing.peak !== null && (
                   <span class="unit">worst {Number(firing.peak.toPrecision(5))}</span>

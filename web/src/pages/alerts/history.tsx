@@ -1,6 +1,6 @@
 /** What became of notifications: sent, failed or held back, and why; and a test of each receiver. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
@@ -74,7 +74,7 @@ const columns: readonly TableColumn<ApiDelivery>[] = [
     key: "time",
     label: "When",
     by: ({ time }) => time,
-    rowTip: ({ time }) => `${age(hubTimeMs() - Date.parse(time))} ago`,
+    rowTip: ({ time }) => `${formatAge(hubTimeMs() - Date.parse(time))} ago`,
     cell: ({ time }) => <span class="nowrap">{formatInstant(Date.parse(time))}</span>,
   },
   {

@@ -1,6 +1,6 @@
 /** What fires now, in the groups people are told of, the loudest first; what is silenced or inhibited, and by what. */
 import { webLink } from "../../format/link.ts";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
@@ -188,7 +188,7 @@ function Row({
         <strong>{annotations["summary"] ?? annotations["title"] ?? name}</strong>
       </p>
       <p class="since" data-tip={formatInstant(Date.parse(startsAt))}>
-        for {age(hubTimeMs() - Date.parse(startsAt))}
+        for {formatAge(hubTimeMs() - Date.parse(startsAt))}
       </p>
       <p class="row actions">
         <a class="quiet" href={hrefOf("alerts", { tab: "rules", rule: name })}>
@@ -270,7 +270,7 @@ function Pending({ alerts }: { alerts: readonly ApiRuleAlert[] }) {
               <span class="word">pending</span>
               <strong>{annotations["summary"] ?? labels["alertname"]}</strong>
             </p>
-            <p class="since">for {age(hubTimeMs() - Date.parse(activeAt))}</p>
+            <p class="since">for {formatAge(hubTimeMs() - Date.parse(activeAt))}</p>
             <p class="row actions">
               <a
                 class="quiet"
@@ -307,7 +307,7 @@ function Elsewhere({ says, alerts }: { says: string; alerts: readonly ApiRuleAle
                 <span class="word">{labels["severity"] ?? "alert"}</span>
                 <strong>{annotations["summary"] ?? labels["alertname"]}</strong>
               </p>
-              <p class="since">for {age(hubTimeMs() - Date.parse(activeAt))}</p>
+              <p class="since">for {formatAge(hubTimeMs() - Date.parse(activeAt))}</p>
               <div class="more">
                 <Labels labels={labels} without={["severity"]} />
               </div>

@@ -2,7 +2,7 @@
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { formatReadable } from "../../format/readable.ts";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
@@ -38,7 +38,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
       <header>
         <h2 class="page-title">{name}</h2>
         <span class="unit">
-          group {group.name}, every {age(group.interval * 1_000)}
+          group {group.name}, every {formatAge(group.interval * 1_000)}
         </span>
         <span class="spacer" />
         <button
@@ -99,7 +99,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
                 <span class="word">{alert.state}</span>
                 <strong>{formatReadable(Number(alert.value), look.unit)}</strong>
               </p>
-              <p class="since">for {age(hubTimeMs() - Date.parse(alert.activeAt))}</p>
+              <p class="since">for {formatAge(hubTimeMs() - Date.parse(alert.activeAt))}</p>
               <div class="more">
                 <Labels labels={alert.labels} without={["alertname", "severity"]} />
               </div>

@@ -1,6 +1,6 @@
 /** The rules: what each found and when it looked last, and for the chosen one the chart, what it found, and a backtest. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
@@ -156,7 +156,7 @@ const columns: readonly TableColumn<ListedRule>[] = [
     by: ({ duration }) => duration,
     tip: "So long it must be true before it fires.",
     cell: ({ duration }) =>
-      duration === undefined || duration === 0 ? "at once" : age(duration * 1_000),
+      duration === undefined || duration === 0 ? "at once" : formatAge(duration * 1_000),
   },
   {
     key: "evaluated",
@@ -164,12 +164,12 @@ const columns: readonly TableColumn<ListedRule>[] = [
     numeric: true,
     by: ({ lastEvaluation }) => lastEvaluation,
     rowTip: ({ evaluationTime, group }) =>
-      `Took ${(evaluationTime * 1_000).toFixed(1)} ms; group ${group.name}, every ${age(group.interval * 1_000)}.`,
+      `Took ${(evaluationTime * 1_000).toFixed(1)} ms; group ${group.name}, every ${formatAge(group.interval * 1_000)}.`,
     cell: ({ lastEvaluation }) =>
       lastEvaluation.startsWith("0001") ? (
         <span class="absent">not yet</span>
       ) : (
-        `${age(hubTimeMs() - Date.parse(lastEvaluation))} ago`
+        `${formatAge(hubTimeMs() - Date.parse(lastEvaluation))} ago`
       ),
   },
 ];

@@ -1,6 +1,6 @@
 /** Silences: in force and to come first, those that ended on request. Expiring one makes its alerts loud again. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
@@ -69,7 +69,7 @@ export function Silences({ silences }: { silences: FetchState<readonly GettableS
         const left = ms - hubTimeMs();
         return (
           <span data-tip={formatInstant(ms)}>
-            {status.state === "expired" ? `${age(-left)} ago` : `in ${age(left)}`}
+            {status.state === "expired" ? `${formatAge(-left)} ago` : `in ${formatAge(left)}`}
           </span>
         );
       },

@@ -1,7 +1,7 @@
 /** What a range comes to: days, hours of the day, what moves together, spikes, energy. Every figure is PromQL over the range in view. */
 import { useMemo } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
-import { type Gpu, nameOf } from "../../live/gpu.ts";
+import { formatAge } from "../../../../src/view/age.ts";
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { gridOf, lengthOf } from "../../query/columns.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { type CurveQuery, useCurves } from "../../query/use-curves.ts";
@@ -116,7 +116,7 @@ export function Page() {
       {byStep.curves !== undefined && (
         <CorrelationMatrix
           values={(key) => byStep.curves?.matrices.get(key)?.series[0]?.values}
-          stepText={age(matrixGrid.stepMs)}
+          stepText={formatAge(matrixGrid.stepMs)}
           gpus={within.length}
         />
       )}
@@ -125,7 +125,7 @@ export function Page() {
           matrix={spikes.curves?.matrices.get("spikes")}
           known={known}
           tooMany={tooMany}
-          stepText={age(spikeGrid.stepMs)}
+          stepText={formatAge(spikeGrid.stepMs)}
           rangeMs={rangeMs.value}
         />
       )}

@@ -1,7 +1,7 @@
 /** Temperatures that rose and fell again within minutes, the highest first. */
-import { type Gpu, nameOf } from "../../live/gpu.ts";
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { idOfLabels } from "../../query/stored.ts";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { formatReadable } from "../../format/readable.ts";
 import type { Matrix } from "../../query/columns.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
@@ -61,9 +61,9 @@ export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: Spike
           />
           <p class="unit analysis-method">
             A spike: the edge sensor at least {rule.riseCelsius} °C above the median of the{" "}
-            {age(rule.aroundMs)} before and after, for at most {age(rule.longestMs)}. Seen in steps
-            of {stepText}; the first and last {age(rule.aroundMs)} of the range have only one side
-            and are left out
+            {formatAge(rule.aroundMs)} before and after, for at most {formatAge(rule.longestMs)}.
+            Seen in steps of {stepText}; the first and last {formatAge(rule.aroundMs)} of the range
+            have only one side and are left out
             {found.length > MOST_ROWS && `. Shown are the ${MOST_ROWS} highest of ${found.length}`}.
           </p>
         </>

@@ -1,6 +1,6 @@
 /** The chosen subjects as the page shows them: named, coloured, and with how far each is shifted in time. */
 import { gpuColour } from "../../chart/colour.ts";
-import { findGpu, type Gpu, shortModel, uuidPrefix } from "../../live/gpu.ts";
+import { findGpu, type Gpu, shortModel, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { formatInstant, writeDuration } from "../../view-state/range.ts";
 import { type CompareSubject, shiftMsOf, subjectKey, type SubjectTime } from "./subject.ts";
 

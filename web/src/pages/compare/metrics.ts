@@ -1,6 +1,6 @@
 /** What is laid side by side, one entry a metric: its chart, its query, and how a host's GPUs become one curve. Pure. */
 import type { ChartStyle } from "../../chart/model.ts";
-import { gpuId } from "../../live/gpu.ts";
+import { gpuId } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 import type { CompareSubject } from "./subject.ts";
 

@@ -1,6 +1,6 @@
 /** Who is compared: one small word each to take away, a field to add more, and the same once more in an earlier time. */
 import { useRef, useState } from "preact/hooks";
-import { type Gpu, nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { type Gpu, nameOf, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";

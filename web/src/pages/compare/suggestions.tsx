@@ -1,5 +1,5 @@
 /** Where nothing is chosen yet: comparisons of what is there, one click each. */
-import { type Gpu, nameOf } from "../../live/gpu.ts";
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { writeDuration } from "../../view-state/range.ts";

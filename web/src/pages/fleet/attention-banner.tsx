@@ -1,5 +1,4 @@
 /** What is wrong, before anything else; nothing at all where nothing is. */
-import { hubNowMs } from "../../live/feed.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { knownGpus, severalHosts } from "../../query/known-gpus.ts";
 import { Banner } from "../../ui/banner.tsx";
@@ -12,7 +11,7 @@ const MOST_NAMED = 4;
 
 export function AttentionBanner() {
   const alerts = alertLine(useAlerts().value ?? []);
-  const lines = findAttention(knownGpus.value, hubNowMs.value);
+  const lines = findAttention(knownGpus.value);
   const more = lines.slice(MOST_LINES);
   if (lines.length === 0 && alerts === undefined) return null;
   return (

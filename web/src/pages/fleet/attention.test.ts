@@ -10,26 +10,22 @@ const alert = (alertname: string, severity: string, state: ActiveAlert["state"] 
   activeAt: "",
 });
 
-test("the worst comes first, the same trouble is one line, and what is usual is none", () => {
-  const lines = findAttention(
-    [
-      sampleGpu({ index: 0, row: { throttle: ["power_cap"] } }),
-      sampleGpu({ index: 1, row: { throttle: ["thermal"] } }),
-      sampleGpu({ index: 2, readings: { up: 0 } }),
-      sampleGpu({ index: 3, readings: { up: 0 } }),
-    ],
-    0,
-  );
+test("the worst comes first, the same problem is one line, and usual states are left out", () => {
+  const lines = findAttention([
+    sampleGpu({ index: 0, row: { throttle: ["power_cap"] } }),
+    sampleGpu({ index: 1, row: { throttle: ["thermal"] } }),
+    sampleGpu({ index: 2, readings: { up: 0 } }),
+    sampleGpu({ index: 3, readings: { up: 0 } }),
+  ]);
   expect(lines.map(({ title, level, gpus }) => [title, level, gpus.length])).toEqual([
     ["lost", "bad", 2],
     ["thermal", "warn", 1],
   ]);
 });
 
-test("errors that ECC could not mend are one line, however many each GPU has", () => {
+test("uncorrectable ECC errors are one line, however many each GPU has", () => {
   const lines = findAttention(
     [3, 5].map((eccUncorrected, index) => sampleGpu({ index, readings: { eccUncorrected } })),
-    0,
   );
   expect(lines.map(({ title, gpus }) => [title, gpus.length])).toEqual([["ECC", 2]]);
 });

@@ -1,6 +1,11 @@
-/** What is wrong in the fleet, worst first, GPUs with the same trouble in one line. Pure. */
-import { type Gpu, nameOf } from "../../live/gpu.ts";
-import { type Level, temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
+/** Problems of the fleet, worst first; GPUs with the same problem share a line. Pure. */
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
+import {
+  type Level,
+  rank,
+  statusBadges,
+  temperatureLevel,
+} from "../../../../src/view/gpu-status.ts";
 import { type ActiveAlert, levelOfAlert } from "../../query/alert.ts";
 
 export interface Attention {
@@ -12,9 +17,7 @@ export interface Attention {
   readonly filter: string | undefined;
 }
 
-const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
-
-export function findAttention(gpus: readonly Gpu[], nowMs: number): readonly Attention[] {
+export function findAttention(gpus: readonly Gpu[]): readonly Attention[] {
   const found = new Map<string, { level: Level; says: string; gpus: Gpu[] }>();
   const add = (title: string, level: Level, says: string, gpu: Gpu): void => {
     const known = found.get(title);
@@ -22,8 +25,8 @@ export function findAttention(gpus: readonly Gpu[], nowMs: number): readonly Att
     else known.gpus.push(gpu);
   };
   for (const gpu of gpus) {
-    for (const { text, level, tip } of wordsOf(gpu, nowMs))
-      // ECC words carry a count of their own, and would each be a line.
+    for (const { text, level, tip } of statusBadges(gpu))
+      // An ECC badge carries a count, so each would get its own line.
       if (level !== "note")
         add(text.startsWith("ECC ") ? "ECC" : text, level, sayOf(text, tip), gpu);
     const heat = temperatureLevel(gpu);
@@ -39,12 +42,12 @@ export function findAttention(gpus: readonly Gpu[], nowMs: number): readonly Att
       filter: title === "hot" || title.includes(" ") ? undefined : title.toLowerCase(),
     }))
     .sort(
-      (one, other) => rank[one.level] - rank[other.level] || other.gpus.length - one.gpus.length,
+      (one, other) => rank[other.level] - rank[one.level] || other.gpus.length - one.gpus.length,
     );
 }
 
 const sayOf = (text: string, tip: string): string =>
-  text.startsWith("ECC ") ? "Memory errors since boot that ECC could not mend." : tip;
+  text.startsWith("ECC ") ? "Uncorrectable memory errors since boot." : tip;
 
 export interface AlertLine {
   readonly level: Level;
@@ -64,7 +67,7 @@ export function alertLine(alerts: readonly ActiveAlert[]): AlertLine | undefined
     const name = labels["alertname"] ?? "alert";
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const levels = firing.map(levelOfAlert).sort((one, other) => rank[one] - rank[other]);
+  const levels = firing.map(levelOfAlert).sort((one, other) => rank[other] - rank[one]);
   return {
     level: levels[0] ?? "warn",
     count: firing.length,

@@ -13,11 +13,12 @@ import {
   temperature,
   temperatureMargin,
   temperatureRatio,
-} from "../../live/gpu.ts";
+} from "../../../../src/view/gpu.ts";
 import type { SortKey } from "./sort.ts";
-import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
-import { age, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import { fleet, hubNowMs, feedDelayMs } from "../../live/feed.ts";
+import { temperatureLevel, statusBadges } from "../../../../src/view/gpu-status.ts";
+import { formatAge } from "../../../../src/view/age.ts";
+import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
+import { fleet, feedDelayMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";
 import { Spark } from "./spark.tsx";
 import { Absent, Bar, Value } from "../../ui/value.tsx";
@@ -141,13 +142,13 @@ export const columns: readonly FleetColumn[] = [
       row.ageMs.fast === undefined ? (
         <Absent reason="stale" />
       ) : (
-        <span class="unit">{age(row.ageMs.fast + feedDelayMs.value)}</span>
+        <span class="unit">{formatAge(row.ageMs.fast + feedDelayMs.value)}</span>
       ),
   },
 ];
 
 function Words({ gpu }: { gpu: Gpu }) {
-  const words = wordsOf(gpu, hubNowMs.value);
+  const words = statusBadges(gpu);
   if (words.length > 0) {
     return words.map(({ text, level, tip }) => (
       <span key={text} class={`word ${level}`} data-tip={tip}>
@@ -176,7 +177,7 @@ function temperatureTip(gpu: Gpu): string {
 /** Where a number comes from and how old it is. */
 function provenance({ device, row }: Gpu): string {
   if (row.ageMs.fast === undefined) return "";
-  return `${device.source} · ${age(row.ageMs.fast + feedDelayMs.value)} ago`;
+  return `${device.source} · ${formatAge(row.ageMs.fast + feedDelayMs.value)} ago`;
 }
 
 function say(

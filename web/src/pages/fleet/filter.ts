@@ -3,12 +3,12 @@
  * in the units the table shows, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
  */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import { clock, type Gpu, memoryRatio, read, temperature } from "../../live/gpu.ts";
-import { wordsOf } from "../../live/gpu-status.ts";
+import { clock, type Gpu, memoryRatio, read, temperature } from "../../../../src/view/gpu.ts";
+import { statusBadges } from "../../../../src/view/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { groupOf } from "./group.ts";
 
-type Test = (gpu: Gpu, nowMs: number) => boolean;
+type Test = (gpu: Gpu) => boolean;
 
 const quantities: Readonly<Record<string, (gpu: Gpu) => WireValue>> = {
   util: (gpu) => scaled(read(gpu, "utilization"), 100),
@@ -32,7 +32,6 @@ export type LabelsOf = (id: string) => Labels | undefined;
 export function filterGpus(
   gpus: readonly Gpu[],
   text: string,
-  nowMs: number,
   labelsOf: LabelsOf = () => undefined,
 ): readonly Gpu[] {
   const tests = text
@@ -40,9 +39,7 @@ export function filterGpus(
     .split(/\s+/)
     .filter(Boolean)
     .map((token) => testOf(token, labelsOf));
-  return tests.length === 0
-    ? gpus
-    : gpus.filter((gpu) => tests.every((passes) => passes(gpu, nowMs)));
+  return tests.length === 0 ? gpus : gpus.filter((gpu) => tests.every((passes) => passes(gpu)));
 }
 
 function testOf(token: string, labelsOf: LabelsOf): Test {
@@ -54,7 +51,7 @@ function testOf(token: string, labelsOf: LabelsOf): Test {
     const [, label, value] = /^([a-z_][a-z\d_]*)=(.+)$/.exec(token) ?? [];
     if (label !== undefined && value !== undefined)
       return (gpu) => groupOf(gpu, label, labelsOf).toLowerCase() === value;
-    return (gpu, nowMs) => matches(gpu, token, nowMs);
+    return (gpu) => matches(gpu, token);
   }
   return (gpu) => {
     const value = quantity(gpu);
@@ -63,7 +60,7 @@ function testOf(token: string, labelsOf: LabelsOf): Test {
 }
 
 /** `#1` means that GPU and not #10 too. */
-function matches(gpu: Gpu, token: string, nowMs: number): boolean {
+function matches(gpu: Gpu, token: string): boolean {
   const { device, row, state } = gpu;
   if (/^#\d+$/.test(token)) return device.index === Number(token.slice(1));
   const parts = [
@@ -78,7 +75,7 @@ function matches(gpu: Gpu, token: string, nowMs: number): boolean {
   ];
   return (
     parts.some((part) => part?.toLowerCase().includes(token) === true) ||
-    wordsOf(gpu, nowMs).some(({ text }) => text.toLowerCase().includes(token))
+    statusBadges(gpu).some(({ text }) => text.toLowerCase().includes(token))
   );
 }
 

@@ -1,6 +1,6 @@
 /** The dense table. Only the rows on screen exist, so two thousand GPUs cost no more than forty. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Gpu } from "../../live/gpu.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import { nextSort } from "./sort.ts";
 import { move } from "./keys.ts";
 import { density } from "../../view-state/preferences.ts";

@@ -1,6 +1,6 @@
 /** The name of a GPU as a button: it opens the details, and it is what the keyboard walks along. */
 import { useEffect, useRef } from "preact/hooks";
-import { type Gpu, nameOf, shortModel, uuidPrefix } from "../../live/gpu.ts";
+import { type Gpu, nameOf, shortModel, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { partlySimulated, severalHosts } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { cursor, focusWanted, rows, selected } from "./view.ts";

@@ -1,6 +1,7 @@
 /** The fleet in groups: by host, model, vendor, state, job, or any label the store has of a GPU. Pure. */
-import { type Gpu, read, temperature } from "../../live/gpu.ts";
+import { type Gpu, numbersOf, read, sum, temperature } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
+import { compareNames } from "../../../../src/view/sort.ts";
 
 type LabelsOf = (id: string) => Labels | undefined;
 
@@ -50,11 +51,9 @@ export function groupGpus(
     else group.push(gpu);
   }
   return [...found]
-    .sort(([one], [other]) => collator.compare(one, other))
+    .sort(([one], [other]) => compareNames(one, other))
     .map(([name, members]) => ({ name, gpus: members }));
 }
-
-const collator = new Intl.Collator("en", { numeric: true });
 
 export interface GroupSummary {
   readonly count: number;
@@ -67,9 +66,9 @@ export interface GroupSummary {
 }
 
 export function summarizeGroup({ gpus }: GpuGroup): GroupSummary {
-  const utilization = numbers(gpus.map((gpu) => read(gpu, "utilization")));
-  const power = numbers(gpus.map((gpu) => read(gpu, "power")));
-  const heat = numbers(gpus.map(temperature));
+  const utilization = numbersOf(gpus.map((gpu) => read(gpu, "utilization")));
+  const power = numbersOf(gpus.map((gpu) => read(gpu, "power")));
+  const heat = numbersOf(gpus.map(temperature));
   return {
     count: gpus.length,
     active: gpus.filter(({ state }) => state === "active").length,
@@ -79,7 +78,3 @@ export function summarizeGroup({ gpus }: GpuGroup): GroupSummary {
     hottestCelsius: heat.length === 0 ? undefined : Math.max(...heat),
   };
 }
-
-const numbers = (values: readonly unknown[]): number[] =>
-  values.filter((value): value is number => typeof value === "number");
-const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);

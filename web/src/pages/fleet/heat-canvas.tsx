@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { resolveColour } from "../../chart/colour.ts";
-import type { Gpu } from "../../live/gpu.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import { useWidth } from "../../ui/use-size.ts";
 import { dark } from "../../view-state/preferences.ts";
 import type { HeatScale } from "./heat.ts";

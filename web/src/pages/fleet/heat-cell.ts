@@ -1,6 +1,6 @@
 /** What one cell of the heatmap shows of its GPU. Pure. */
 import { describeAbsence } from "../../format/absence.ts";
-import { type Gpu, nameOf } from "../../live/gpu.ts";
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import type { HeatScale } from "./heat.ts";
 
 export interface HeatShade {

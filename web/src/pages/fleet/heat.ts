@@ -7,7 +7,7 @@ import {
   read,
   temperature,
   temperatureRatio,
-} from "../../live/gpu.ts";
+} from "../../../../src/view/gpu.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 
 export const heatKeys = ["utilization", "memory", "power", "temperature"] as const;

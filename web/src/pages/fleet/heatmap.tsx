@@ -1,7 +1,7 @@
 /** One cell per GPU on an even scale. A lost GPU is hatched, an absent value is an empty outline: never the colour of zero. */
 import { Component } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { Gpu } from "../../live/gpu.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import { heatKeys, type HeatScale, heatScales } from "./heat.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";

@@ -9,9 +9,10 @@ import {
   powerLimit,
   read,
   temperature,
-} from "../../live/gpu.ts";
+} from "../../../../src/view/gpu.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
+import { HISTORY_SECONDS } from "../../../../src/view/live/history.ts";
+import { endSecond, history } from "../../live/feed.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { selected } from "./view.ts";

@@ -2,7 +2,7 @@
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { toColumnQuantity } from "../../format/quantity.ts";
-import { type Gpu, read, temperature } from "../../live/gpu.ts";
+import { type Gpu, read, temperature } from "../../../../src/view/gpu.ts";
 import { Absent } from "../../ui/value.tsx";
 import { columns, type FleetColumn } from "./columns.tsx";
 import { type StatKey, statNames } from "./stat-columns.ts";

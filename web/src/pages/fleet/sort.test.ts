@@ -8,7 +8,7 @@ const fleet = [
   sampleGpu({ index: 0, readings: { power: 500, temperatureEdge: 60 }, row: { job: "a-job" } }),
 ];
 const order = (key: SortKey, descending: boolean) =>
-  sortFleet(fleet, { key, descending }, 0).map(({ device }) => device.index);
+  sortFleet(fleet, { key, descending }).map(({ device }) => device.index);
 
 test.each<[SortKey, boolean, number[]]>([
   ["gpu", false, [0, 2, 10]],
@@ -25,7 +25,7 @@ test.each<[SortKey, boolean, number[]]>([
 test("hosts sort as people count", () => {
   const hosts = ["node-10", "node-9"].map((host) => sampleGpu({ host }));
   expect(
-    sortFleet(hosts, { key: "gpu", descending: false }, 0).map(({ device }) => device.host),
+    sortFleet(hosts, { key: "gpu", descending: false }).map(({ device }) => device.host),
   ).toEqual(["node-9", "node-10"]);
 });
 

@@ -1,7 +1,14 @@
 /** The order of the table. What is absent sorts last whichever way: it is neither large nor small. */
-import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import { clock, type Gpu, memoryRatio, read, temperature } from "../../live/gpu.ts";
-import { severity } from "../../live/gpu-status.ts";
+import { compareGpus, sortBy, type SortValue } from "../../../../src/view/sort.ts";
+import {
+  clock,
+  type Gpu,
+  memoryRatio,
+  numberOf,
+  read,
+  temperature,
+} from "../../../../src/view/gpu.ts";
+import { severity } from "../../../../src/view/gpu-status.ts";
 import type { Codec } from "../../view-state/param.ts";
 import { type FleetStatistics, type StatColumn, statKeys, statNames } from "./stat-columns.ts";
 
@@ -48,64 +55,42 @@ export function nextSort(now: FleetSort, key: SortKey): FleetSort {
   return { key, descending: key !== "gpu" && key !== "job" };
 }
 
-export function sortFleet(
+export const sortFleet = (
   gpus: readonly Gpu[],
   { key, descending }: FleetSort,
-  nowMs: number,
   statistics: FleetStatistics = new Map(),
-): Gpu[] {
-  const keyed = gpus.map((gpu) => ({ gpu, by: sortValue(gpu, key, nowMs, statistics) }));
-  const sign = descending ? -1 : 1;
-  keyed.sort((left, right) => {
-    const [leftAbsent, rightAbsent] = [left.by === undefined, right.by === undefined];
-    if (leftAbsent !== rightAbsent) return leftAbsent ? 1 : -1;
-    return (
-      sign * compare(left.by, right.by) || byPlace(left.gpu, right.gpu) * (key === "gpu" ? sign : 1)
-    );
-  });
-  return keyed.map(({ gpu }) => gpu);
-}
-
-type Comparable = number | string | undefined;
+): Gpu[] =>
+  sortBy(
+    gpus,
+    (gpu) => sortValue(gpu, key, statistics),
+    descending,
+    (left, right) => compareGpus(left, right) * (key === "gpu" && descending ? -1 : 1),
+  );
 
 const isStat = (key: SortKey): key is StatColumn => key.includes(".");
 
-function sortValue(gpu: Gpu, key: SortKey, nowMs: number, statistics: FleetStatistics): Comparable {
+function sortValue(gpu: Gpu, key: SortKey, statistics: FleetStatistics): SortValue {
   if (isStat(key)) return statistics.get(key)?.get(gpu.id);
   switch (key) {
     case "gpu":
       return 0;
     case "utilization":
-      return number(read(gpu, "utilization"));
+      return numberOf(read(gpu, "utilization"));
     case "memory":
-      return number(memoryRatio(gpu));
+      return numberOf(memoryRatio(gpu));
     case "power":
-      return number(read(gpu, "power"));
+      return numberOf(read(gpu, "power"));
     case "temperature":
-      return number(temperature(gpu));
+      return numberOf(temperature(gpu));
     case "clock":
-      return number(clock(gpu));
+      return numberOf(clock(gpu));
     case "fan":
-      return number(read(gpu, "fan"));
+      return numberOf(read(gpu, "fan"));
     case "state":
-      return severity(gpu, nowMs);
+      return severity(gpu);
     case "job":
       return gpu.row.job;
     case "age":
       return gpu.row.ageMs.fast;
   }
 }
-
-const number = (value: WireValue): number | undefined =>
-  typeof value === "number" ? value : undefined;
-
-function compare(left: Comparable, right: Comparable): number {
-  if (typeof left === "number" && typeof right === "number") return left - right;
-  return compareText(String(left ?? ""), String(right ?? ""));
-}
-
-const byPlace = (left: Gpu, right: Gpu): number =>
-  compareText(left.device.host, right.device.host) || left.device.index - right.device.index;
-
-const collator = new Intl.Collator("en", { numeric: true });
-const compareText = (left: string, right: string): number => collator.compare(left, right);

@@ -1,6 +1,7 @@
 /** The last minutes as a thin line; a gap stays a gap. */
 import type { HistoryKey } from "../../../../src/view/live/protocol.ts";
-import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
+import { HISTORY_SECONDS } from "../../../../src/view/live/history.ts";
+import { endSecond, history } from "../../live/feed.ts";
 import { linePath } from "./spark-path.ts";
 
 const [WIDTH, HEIGHT] = [150, 20];

@@ -1,7 +1,7 @@
 /** The fleet in one line of figures. */
 import { type Totals, totalsOf } from "./totals.ts";
-import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../live/gpu.ts";
-import { temperatureLevel } from "../../live/gpu-status.ts";
+import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../../../src/view/gpu.ts";
+import { temperatureLevel } from "../../../../src/view/gpu-status.ts";
 import {
   formatFixedPoint,
   toColumnQuantity,

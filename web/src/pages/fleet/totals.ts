@@ -4,11 +4,13 @@ import {
   type Gpu,
   type GpuState,
   memoryTotal,
+  numbersOf,
   powerLimit,
   read,
+  sum,
   temperature,
   temperatureMargin,
-} from "../../live/gpu.ts";
+} from "../../../../src/view/gpu.ts";
 
 export interface SumOfTotal {
   readonly sum: number;
@@ -40,8 +42,8 @@ export function totalsOf(gpus: readonly Gpu[]): Totals {
     unknown: 0,
   };
   for (const { state } of gpus) states[state] += 1;
-  const utilizations = numbers(gpus.map((gpu) => read(gpu, "utilization")));
-  const powers = numbers(gpus.map((gpu) => read(gpu, "power")));
+  const utilizations = numbersOf(gpus.map((gpu) => read(gpu, "utilization")));
+  const powers = numbersOf(gpus.map((gpu) => read(gpu, "power")));
   return {
     gpus: gpus.length,
     states,
@@ -97,8 +99,3 @@ function isHotter(left: Heat, right: Heat): boolean {
   if (left.margin !== undefined || right.margin !== undefined) return left.margin !== undefined;
   return left.celsius > right.celsius;
 }
-
-const numbers = (values: readonly WireValue[]): number[] =>
-  values.filter((value) => typeof value === "number");
-const sum = (values: readonly number[]): number =>
-  values.reduce((total, value) => total + value, 0);

@@ -1,6 +1,6 @@
 /** What the person chose to see of the fleet, kept in the address; and the order of the rows, which follows the readings. */
 import { computed, effect, signal } from "@preact/signals";
-import type { Gpu } from "../../live/gpu.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import { fleet, hubNowMs } from "../../live/feed.ts";
 import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
 import { Param, oneOf, optional, text } from "../../view-state/param.ts";
@@ -80,7 +80,7 @@ export function startOrder(): () => void {
     const same = now === orderedBy && columns === orderedWith;
     if (same && nowMs - orderedAtMs < REORDER_MS) return;
     [orderedAtMs, orderedBy, orderedWith] = [nowMs, now, columns];
-    const wanted = filterGpus(all, filter.value, nowMs, (id) => gpuLabels.value.get(id));
-    order.value = sortFleet(wanted, sort.value, nowMs, columns).map(({ id }) => id);
+    const wanted = filterGpus(all, filter.value, (id) => gpuLabels.value.get(id));
+    order.value = sortFleet(wanted, sort.value, columns).map(({ id }) => id);
   });
 }

@@ -1,7 +1,7 @@
 /** The charts the device has readings for, and the names of those it has none for. */
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
-import { gpuId } from "../../live/gpu.ts";
+import { gpuId } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { rangeMs } from "../../view-state/time.ts";

@@ -15,7 +15,6 @@ test("the worst comes first, whoever says it, and an alert need not say which GP
     gpu: sampleGpu({ row: { throttle: ["thermal"] } }),
     alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is slowed down by heat")],
     anomalies: ["fan_slow", "something_new"],
-    nowMs: 0,
   });
   expect(found.map(({ level, from, says }) => [level, from, says])).toEqual([
     ["bad", "alert", "Is slowed down by heat"],
@@ -30,11 +29,11 @@ test.each([
   [0, "bad", "where it slows down"],
 ])("%i °C below its limit is %s", (temperatureMargin, level, says) => {
   const gpu = sampleGpu({ readings: { temperatureMargin, temperatureEdge: 86 } });
-  const [found] = findingsOf({ gpu, alerts: [], anomalies: [], nowMs: 0 });
+  const [found] = findingsOf({ gpu, alerts: [], anomalies: [] });
   expect(found?.level).toBe(level);
   expect(found?.says).toContain(says);
 });
 
 test("a GPU that is well has no finding", () => {
-  expect(findingsOf({ gpu: sampleGpu(), alerts: [], anomalies: [], nowMs: 0 })).toEqual([]);
+  expect(findingsOf({ gpu: sampleGpu(), alerts: [], anomalies: [] })).toEqual([]);
 });

@@ -1,8 +1,13 @@
 /** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
 import { type AnomalyKind, kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
-import { type Gpu, temperature, temperatureMargin } from "../../live/gpu.ts";
-import { type Level, temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
+import { type Gpu, temperature, temperatureMargin } from "../../../../src/view/gpu.ts";
+import {
+  type Level,
+  rank,
+  statusBadges,
+  temperatureLevel,
+} from "../../../../src/view/gpu-status.ts";
 import { type ActiveAlert, formatActiveAlert, levelOfAlert } from "../../query/alert.ts";
 
 export interface GpuFinding {
@@ -19,18 +24,10 @@ export interface GpuFindingInput {
   readonly alerts: readonly ActiveAlert[];
   /** Kinds of anomalies that are on. */
   readonly anomalies: readonly string[];
-  readonly nowMs: number;
 }
 
-const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
-
-export function findingsOf({
-  gpu,
-  alerts,
-  anomalies,
-  nowMs,
-}: GpuFindingInput): readonly GpuFinding[] {
-  const now = wordsOf(gpu, nowMs).map(({ text, level, tip }): GpuFinding => ({
+export function findingsOf({ gpu, alerts, anomalies }: GpuFindingInput): readonly GpuFinding[] {
+  const now = statusBadges(gpu).map(({ text, level, tip }): GpuFinding => ({
     level,
     title: text,
     says: tip,
@@ -55,7 +52,7 @@ export function findingsOf({
       };
     }),
   ];
-  return found.sort((one, other) => rank[one.level] - rank[other.level]);
+  return found.sort((one, other) => rank[other.level] - rank[one.level]);
 }
 
 const isKind = (kind: string): kind is AnomalyKind => Object.hasOwn(kindFacts, kind);

@@ -1,5 +1,5 @@
 /** Which GPU this is, the way to its neighbours, and what can be done with it. */
-import { type Gpu, nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { type Gpu, nameOf, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 
 export interface HeadProps {

@@ -1,7 +1,7 @@
 /** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
-import { age } from "../../format/quantity.ts";
-import { hubNowMs, feedDelayMs } from "../../live/feed.ts";
-import type { Gpu } from "../../live/gpu.ts";
+import { formatAge } from "../../../../src/view/age.ts";
+import { feedDelayMs } from "../../live/feed.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { useNow } from "../../query/use-fetch.ts";
@@ -24,7 +24,6 @@ export function Health({ gpu }: { gpu: Gpu }) {
     gpu,
     alerts: alerts ?? [],
     anomalies: anomalies ?? [],
-    nowMs: hubNowMs.value,
   });
   const problems = findings.filter(({ level }) => level !== "note");
   const notes = findings.filter(({ level }) => level === "note");
@@ -37,7 +36,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
       {problems.length === 0 && (
         <Banner level="good" title="Nothing is wrong.">
           {alerts === undefined ? "Alerts are being asked for" : "No warning and no anomaly"}
-          {read === undefined ? "." : `; read ${age(read + feedDelayMs.value)} ago.`}
+          {read === undefined ? "." : `; read ${formatAge(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (
             <span key={title}>
               {" "}

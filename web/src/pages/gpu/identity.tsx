@@ -1,7 +1,7 @@
 /** Who the GPU is and what it is held to: what hardly ever changes. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../../format/readable.ts";
-import type { Gpu } from "../../live/gpu.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
 import type { InstantSample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import { useNow } from "../../query/use-fetch.ts";

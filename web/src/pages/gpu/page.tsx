@@ -2,7 +2,7 @@
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
 import { liveness } from "../../live/feed.ts";
-import { findGpu, type Gpu, nameOf } from "../../live/gpu.ts";
+import { findGpu, type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
 import { matchersOf } from "../../query/stored.ts";
 import { Empty } from "../../ui/banner.tsx";

@@ -1,9 +1,16 @@
 /** Now, least, mean and most over the range. What is absent says why, and every figure its age and source. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
-import { age, toColumnQuantity } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
+import { toColumnQuantity } from "../../format/quantity.ts";
 import { toReadableQuantity } from "../../format/readable.ts";
 import { fleet, hubTimeMs, feedDelayMs } from "../../live/feed.ts";
-import { type Gpu, memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
+import {
+  type Gpu,
+  memoryTotal,
+  powerLimit,
+  read,
+  temperatureRatio,
+} from "../../../../src/view/gpu.ts";
 import { useInstant, useNow } from "../../query/use-fetch.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { formatRange } from "../../view-state/range.ts";
@@ -146,7 +153,7 @@ function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
       ))}
       <td class="numeric unit source">
         {typeof now === "number" && ageMs !== undefined
-          ? `${age(ageMs + (fromStore ? 0 : feedDelayMs.value))} · ${fromStore ? "store" : gpu.device.source}`
+          ? `${formatAge(ageMs + (fromStore ? 0 : feedDelayMs.value))} · ${fromStore ? "store" : gpu.device.source}`
           : ""}
       </td>
     </tr>

@@ -1,5 +1,5 @@
 /** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
-import { throttleWord } from "../../live/gpu-status.ts";
+import { throttleBadge } from "../../../../src/view/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
 
@@ -56,7 +56,7 @@ function stateRow({ row = "" }: Labels): Row {
 
 function problemRow({ row, reason = "", alertname = "", severity, kind = "" }: Labels): Row {
   if (row === "throttle") {
-    const { text, tip, level } = throttleWord(reason);
+    const { text, tip, level } = throttleBadge(reason);
     return { label: text, tip: `Slowed down: ${text}. ${tip}`, level };
   }
   if (row === "alert")

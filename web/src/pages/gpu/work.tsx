@@ -1,6 +1,6 @@
 /** Jobs and pods that had the GPU in the range, and the processes on it now. */
 import type { ComponentChild } from "preact";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { useRange } from "../../query/use-range.ts";
@@ -108,7 +108,7 @@ const jobColumns: readonly TableColumn<GpuJob>[] = [
     key: "for",
     label: "For",
     numeric: true,
-    cell: ({ fromMs, toMs }) => age(toMs - fromMs),
+    cell: ({ fromMs, toMs }) => formatAge(toMs - fromMs),
     by: ({ fromMs, toMs }) => toMs - fromMs,
   },
   { key: "running", label: "State", cell: ({ running }) => (running ? "running" : "ended") },

@@ -1,6 +1,6 @@
 /** Who may do what: users, tokens with what each may do and when it was last used, who is logged in, and shared links. An administrator's. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { loadMe } from "../../query/me.ts";
@@ -169,7 +169,7 @@ const columns = (revoke: (token: ApiToken) => void): readonly TableColumn<ApiTok
     label: "Last used",
     by: ({ lastUsed }) => lastUsed ?? "",
     cell: ({ lastUsed }) =>
-      lastUsed === null ? "never" : `${age(hubTimeMs() - Date.parse(lastUsed))} ago`,
+      lastUsed === null ? "never" : `${formatAge(hubTimeMs() - Date.parse(lastUsed))} ago`,
   },
   {
     key: "do",

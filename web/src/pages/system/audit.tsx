@@ -1,6 +1,6 @@
 /** Who changed what on this hub, and who was refused: the newest first, for administrators. */
 import { hubTimeMs } from "../../live/feed.ts";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Table, type TableColumn } from "../../ui/table.tsx";
@@ -45,7 +45,7 @@ const columns: readonly TableColumn<Entry & { readonly at: number }>[] = [
     by: ({ time }) => time,
     cell: ({ time }) => (
       <time dateTime={time} title={time}>
-        {age(hubTimeMs() - Date.parse(time))} ago
+        {formatAge(hubTimeMs() - Date.parse(time))} ago
       </time>
     ),
   },

@@ -1,5 +1,5 @@
 /** Who reports here: agents that push, targets that are scraped, and the line that adds another. */
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
@@ -120,7 +120,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     cell: ({ state, lastSeen }) => (
       <>
         <span class={`word ${state === "silent" || state === "late" ? "warn" : ""}`}>{state}</span>
-        <span class="unit"> {age(hubTimeMs() - Date.parse(lastSeen))} ago</span>
+        <span class="unit"> {formatAge(hubTimeMs() - Date.parse(lastSeen))} ago</span>
       </>
     ),
   },
@@ -229,7 +229,7 @@ const targetColumns: readonly TableColumn<ApiTarget>[] = [
         <span class="absent">not yet</span>
       ) : (
         <>
-          {age(hubTimeMs() - Date.parse(lastScrape))} ago
+          {formatAge(hubTimeMs() - Date.parse(lastScrape))} ago
           <span class="unit"> every {scrapeInterval}</span>
         </>
       ),

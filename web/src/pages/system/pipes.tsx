@@ -1,6 +1,7 @@
 /** Pipes and replays that run with the hub: what they carry, how far behind they are; added, started, stopped and removed here. */
 import { useState } from "preact/hooks";
-import { age, formatFixedPoint } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
+import { formatFixedPoint } from "../../format/quantity.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
@@ -206,7 +207,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
         </span>
         <span class="unit">
           {" "}
-          {state === "running" ? "for" : "since"} {age(hubTimeMs() - Date.parse(since))}
+          {state === "running" ? "for" : "since"} {formatAge(hubTimeMs() - Date.parse(since))}
           {restarts > 0 && `, started again ${restarts === 1 ? "once" : `${restarts} times`}`}
         </span>
       </>
@@ -245,7 +246,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
       problem === null ? null : (
         <>
           {problem.text}
-          <span class="unit"> {age(hubTimeMs() - Date.parse(problem.at))} ago</span>
+          <span class="unit"> {formatAge(hubTimeMs() - Date.parse(problem.at))} ago</span>
         </>
       ),
   },

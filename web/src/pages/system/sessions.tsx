@@ -1,5 +1,5 @@
 /** Who is logged in to this page, by whatever they are known; an administrator ends it here, also of those a provider let in. */
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import { useJson } from "../../query/use-fetch.ts";
@@ -73,7 +73,7 @@ const columns = (
     label: "Last seen",
     tip: "To the minute.",
     by: ({ seen }) => seen,
-    cell: ({ seen }) => `${age(hubTimeMs() - Date.parse(seen))} ago`,
+    cell: ({ seen }) => `${formatAge(hubTimeMs() - Date.parse(seen))} ago`,
   },
   {
     key: "ends",

@@ -1,5 +1,5 @@
 /** Shared links: what each shows, until when, and how often it was opened. They are made from the view itself. */
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import { useJson } from "../../query/use-fetch.ts";
@@ -85,7 +85,7 @@ const columns = (revoke: (share: ApiShare) => void): readonly TableColumn<ApiSha
     label: "Last opened",
     by: ({ lastOpened }) => lastOpened ?? "",
     cell: ({ lastOpened }) =>
-      lastOpened === null ? "never" : `${age(hubTimeMs() - Date.parse(lastOpened))} ago`,
+      lastOpened === null ? "never" : `${formatAge(hubTimeMs() - Date.parse(lastOpened))} ago`,
   },
   {
     key: "do",

@@ -1,6 +1,6 @@
 /** Users: who logs in with a password, as what, since when; made, changed and shut out here by an administrator. */
 import { useState } from "preact/hooks";
-import { age } from "../../format/quantity.ts";
+import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import { loadMe } from "../../query/me.ts";
@@ -176,7 +176,7 @@ const columns = (
     label: "Last login",
     by: ({ lastLogin }) => lastLogin ?? "",
     cell: ({ lastLogin }) =>
-      lastLogin === null ? "never" : `${age(hubTimeMs() - Date.parse(lastLogin))} ago`,
+      lastLogin === null ? "never" : `${formatAge(hubTimeMs() - Date.parse(lastLogin))} ago`,
   },
   {
     key: "sessions",

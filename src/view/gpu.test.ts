@@ -9,7 +9,7 @@ import {
   temperatureRatio,
   uuidPrefix,
 } from "./gpu.ts";
-import { sampleGpu } from "../../../test/fixtures/web/sample-gpu.ts";
+import { sampleGpu } from "../../test/fixtures/web/sample-gpu.ts";
 
 test.each([
   [{ readings: { utilization: 0.05 } }, "active"],
@@ -22,7 +22,7 @@ test.each([
   expect(sampleGpu(sample).state).toBe(state);
 });
 
-test("memory is worked out where only the parts are told", () => {
+test("memory is worked out where only the parts are reported", () => {
   expect(
     memoryRatio(sampleGpu({ readings: { memoryUsed: 25 }, facts: { memoryTotal: 100 } })),
   ).toBe(0.25);
@@ -68,7 +68,7 @@ test.each([
   expect(temperatureRatio(card)).toBe(ratio);
 });
 
-test("without a margin told it is the limit less the temperature", () => {
+test("without a reported margin it is the limit less the temperature", () => {
   expect(
     temperatureMargin(
       sampleGpu({ readings: { temperatureEdge: 70 }, facts: { limitSlowdown: 90 } }),

@@ -1,0 +1,31 @@
+/** The recent curves of the GPUs that the page and the terminal show, by GPU id. */
+import { type Gpu, gpuId, memoryRatio, read, temperature } from "./gpu.ts";
+import { historyPoint, RecentHistory } from "./live/history.ts";
+import type { WireFleet } from "./live/protocol.ts";
+
+export class GpuHistory extends RecentHistory {
+  /** Takes the sender's curves, which reach back to before this program started or while it was disconnected. */
+  restore({ devices, history: { points, keys, endSecond } }: WireFleet): void {
+    devices.forEach((device, place) => {
+      const columns = points[place] ?? [];
+      const length = columns[0]?.length ?? 0;
+      for (let at = 0; at < length; at += 1)
+        this.write(
+          gpuId(device),
+          endSecond - length + 1 + at,
+          historyPoint((key) => columns[keys.indexOf(key)]?.[at]),
+        );
+    });
+  }
+
+  record(gpu: Gpu): void {
+    this.write(
+      gpu.id,
+      Math.floor(gpu.timeMs / 1_000),
+      historyPoint((key) => {
+        if (key === "memoryUsedRatio") return memoryRatio(gpu);
+        return key === "temperatureEdge" ? temperature(gpu) : read(gpu, key);
+      }),
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { SAMPLE_TIME_MS, sampleGpu } from "../../test/fixtures/web/sample-gpu.ts";
+import { severity, statusBadges, temperatureLevel } from "./gpu-status.ts";
+
+const NOW = SAMPLE_TIME_MS;
+const badges = (...args: Parameters<typeof sampleGpu>) =>
+  statusBadges(sampleGpu(...args)).map(({ text, level }) => `${text}:${level}`);
+
+test("a busy GPU without problems has no badge", () => {
+  expect(badges({ readings: { utilization: 1, eccUncorrected: 0 } })).toEqual([]);
+});
+
+test("the power cap is a note, heat is a warning", () => {
+  expect(badges({ row: { throttle: ["power_cap", "thermal"] } })).toEqual([
+    "thermal:warn",
+    "power cap:note",
+  ]);
+});
+
+test("an unknown throttle reason is still shown", () => {
+  expect(badges({ row: { throttle: ["moon_phase"] } })).toEqual(["moon phase:note"]);
+});
+
+test("a lost GPU has no other badge", () => {
+  expect(badges({ readings: { up: 0 }, row: { throttle: ["thermal"] } })).toEqual(["lost:bad"]);
+});
+
+test("uncorrectable ECC errors are a warning", () => {
+  expect(badges({ readings: { eccUncorrected: 3 } })).toEqual(["ECC 3:warn"]);
+});
+
+test("an temperatureMargin: 3 } }))).toBeID is shown for an hour", () => {
+  const seen = (lastMs: number) => badges({ row: { xids: [{ xid: "79", count: 1, lastMs }] } });
+  expect(seen(NOW - 60_000)).toEqual(["temperatureMargin: 3 } }))).toBeID 79:bad"]);
+  expect(seen(NOW - 3_600_001)).toEqual([]);
+});
+
+test.each([
+  [20, undefined],
+  [5, "warn"],
+  [0, "bad"],
+  [-2, "bad"],
+  ["unsupported", undefined],
+] as const)("a margin of %s is %s", (temperatureMargin, level) => {
+  expect(temperatureLevel(sampleGpu({ readings: { temperatureMargin } }))).toBe(level);
+});
+
+test("severity takes heat into account", () => {
+  expect(severity(sampleGpu({ readings: { temperatureMargin: 3 } }))).toBe(2);
+  expect(severity(sampleGpu())).toBe(0);
+});

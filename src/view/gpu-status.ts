@@ -1,0 +1,69 @@
+/** The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Colour is for problems only, so these rules are in one place. */
+import { formatAge } from "./age.ts";
+import { type Gpu, read, temperatureMargin } from "./gpu.ts";
+import type { WireXid } from "./live/protocol.ts";
+
+export type Level = "note" | "warn" | "bad";
+
+export interface StatusBadge {
+  readonly text: string;
+  readonly level: Level;
+  readonly tip: string;
+}
+
+/** A GPU this close below its own limit is about to slow down. */
+const NEAR_LIMIT_CELSIUS = 5;
+/** An XID is an event, not a state: after this long it is history. */
+const XID_SHOWN_MS = 3_600_000;
+
+const badge = (text: string, level: Level, tip: string): StatusBadge => ({ text, level, tip });
+
+const throttleBadges: Readonly<Record<string, StatusBadge>> = {
+  power_cap: badge("power cap", "note", "At its power limit: usual under full load."),
+  power_brake: badge("power brake", "bad", "The machine's power supply makes the GPU slow down."),
+  thermal: badge("thermal", "warn", "Clocks are lowered because it is too hot."),
+  thermal_hardware: badge("hw thermal", "bad", "The hardware itself cut the clocks: far too hot."),
+  sync_boost: badge("sync boost", "note", "Held to the clock of the slowest GPU of its group."),
+  clock_setting: badge("clock set", "note", "Someone set a lower clock for it."),
+};
+
+export const throttleBadge = (reason: string): StatusBadge =>
+  throttleBadges[reason] ?? badge(reason.replaceAll("_", " "), "note", "Clocks are held down.");
+
+export function temperatureLevel(gpu: Gpu): Level | undefined {
+  const margin = temperatureMargin(gpu);
+  if (typeof margin !== "number") return undefined;
+  if (margin <= 0) return "bad";
+  return margin <= NEAR_LIMIT_CELSIUS ? "warn" : undefined;
+}
+
+/** Worst first. */
+export function statusBadges(gpu: Gpu): readonly StatusBadge[] {
+  const { row, state } = gpu;
+  if (state === "lost") return [badge("lost", "bad", "This GPU was there and no longer responds.")];
+  if (state === "silent") return [badge("silent", "warn", "Its source has sent nothing recent.")];
+  const badges = (row.xids ?? []).flatMap((xid) => xidBadges(xid, gpu.timeMs));
+  const ecc = read(gpu, "eccUncorrected");
+  if (typeof ecc === "number" && ecc > 0)
+    badges.push(badge(`ECC ${ecc}`, "warn", `${ecc} uncorrectable memory errors since boot.`));
+  if (state === "asleep")
+    badges.push(badge("asleep", "note", "Powered down by its driver; reading it would wake it."));
+  if (typeof row.throttle !== "string") badges.push(...row.throttle.map(throttleBadge));
+  return badges.sort((left, right) => rank[right.level] - rank[left.level]);
+}
+
+function xidBadges({ xid, count, lastMs }: WireXid, nowMs: number): StatusBadge[] {
+  if (lastMs !== undefined && nowMs - lastMs > XID_SHOWN_MS) return [];
+  const when = lastMs === undefined ? "" : `, last ${formatAge(nowMs - lastMs)} ago`;
+  const times = count === 1 ? "once" : `${count} times`;
+  return [badge(`XID ${xid}`, "bad", `NVIDIA error ${xid}, seen ${times}${when}.`)];
+}
+
+/** Higher is worse. */
+export const rank: Readonly<Record<Level, number>> = { note: 1, warn: 2, bad: 3 };
+
+/** 0 when all is well; higher is worse. */
+export function severity(gpu: Gpu): number {
+  const levels = [...statusBadges(gpu).map(({ level }) => level), temperatureLevel(gpu)];
+  return Math.max(0, ...levels.map((level) => (level === undefined ? 0 : rank[level])));
+}
