@@ -87,3 +87,17 @@ test("what is special in a selector is escaped, and long lists are not named at 
   expect(uuidMatcher(Array.from({ length: 101 }, String))).toBe("");
   expect(selectorFor(columns, ["x"])).toMatch(/^\{__name__=~"gpu_up\|.*",uuid=~"x"\}$/);
 });
+
+test.for([
+  [{ vendor: "fakecorp" }, "fakecorp"],
+  [{}, "unknown"],
+] as const)("a stored GPU whose gpu_info has %o is of vendor %s", ([labels, vendor]) => {
+  const [gpu] = storedGpus({
+    columns,
+    infos: [{ uuid: "GPU-1", host: "far", ...labels }],
+    samples: [],
+    sampledAtMs: new Map(),
+    nowMs: 10_000,
+  });
+  expect(gpu?.device).toMatchObject({ uuid: "GPU-1", vendor });
+});
