@@ -10,7 +10,7 @@ import { runInNewContext } from "node:vm";
 import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
 import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
-import { tierIntervals } from "../src/pipeline/pipeline.ts";
+import { tierIntervals } from "../src/pipeline/poller.ts";
 import { Emitter } from "../src/sources/sim/emit/emitter.ts";
 import { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import { loadScenario } from "../src/sources/sim/scenario/load.ts";

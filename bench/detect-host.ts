@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Tier, tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
-import { tierIntervals } from "../src/pipeline/pipeline.ts";
+import { tierIntervals } from "../src/pipeline/poller.ts";
 import { SelfFrames } from "../src/pipeline/self.ts";
 import { SourceDownFrames } from "../src/pipeline/source-down.ts";
 import { newSourceState, tierState } from "../src/pipeline/source-state.ts";

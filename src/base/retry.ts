@@ -1,4 +1,4 @@
-/** The one abortable wait and the one back-off: exponential, with jitter so that many clients do not retry at the same moment. */
+/** The one abortable wait, the one bounded wait, and the one back-off: exponential, with jitter so that many clients do not retry at the same moment. */
 import { type Clock, systemClock } from "./clock.ts";
 
 export interface BackoffOptions {
@@ -31,4 +31,14 @@ export function pause(
     const cancel = clock.after(delayMs, done);
     signal?.addEventListener("abort", done, { once: true });
   });
+}
+
+/** Resolves when the work has ended or the time is over, whichever is first; rejects only with the work. */
+export async function within(
+  work: Promise<unknown>,
+  limitMs: number,
+  clock: Pick<Clock, "after"> = systemClock,
+): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work.finally(() => ended.abort()), pause(limitMs, ended.signal, clock)]);
 }

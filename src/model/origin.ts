@@ -14,5 +14,5 @@ export interface DeadLetter {
   /** One sentence. */
   readonly reason: string;
   readonly source: string;
-  readonly origin?: Origin;
+  readonly origin?: Origin | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Reads one polled source on its schedules. One read at a time: a read past its deadline marks the source hung, is never
- * doubled, and its late answer is thrown away. Trouble here never reaches another source.
+ * doubled, and its late result is discarded. A failure never affects another source.
  */
 import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
@@ -8,7 +8,8 @@ import { type Tier, tiers as tierOrder } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
-import type { SourceDownFrames } from "./source-down.ts";
+import { within } from "../base/retry.ts";
+import { SourceDownFrames } from "./source-down.ts";
 import {
   countReadings,
   type ReadOutcome,
@@ -23,16 +24,45 @@ export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;
   /** For a source that does not set its own. */
   readonly deadlineMs: number;
-  /** How long a tier's newest frame stands for the present. */
-  readonly freshForMs: (tier: Tier) => number;
-  readonly silence: SourceDownFrames;
+  /** The `host` label of frames that report an unreachable source's GPUs as down. */
+  readonly host: string;
   readonly clock: Clock;
   readonly log: Log;
   /** `durationMs`: how long the read took. */
   readonly deliver: (frame: Frame, tier: Tier, durationMs: number) => void;
 }
 
-/** After this many failures in a row a tier is asked less and less often, up to this pause. */
+/** Three intervals may pass, and never less than five seconds: a late tick is not yet an old value. */
+export const freshForMs = (intervalMs: number): number => Math.max(5_000, 3 * intervalMs);
+
+/** Slow readings cost milliseconds, static ones hardly ever change. */
+export function tierIntervals(intervalMs: number): Record<Tier, number> {
+  return {
+    fast: intervalMs,
+    slow: Math.max(intervalMs, 5_000),
+    static: Math.max(intervalMs, 60_000),
+  };
+}
+
+export function pollerOptions({
+  intervalMs,
+  host,
+  clock,
+  log,
+}: Pick<PollerOptions, "clock" | "log"> & {
+  readonly intervalMs: number;
+  readonly host: string;
+}): Omit<PollerOptions, "deliver"> {
+  return {
+    intervalsMs: tierIntervals(intervalMs),
+    deadlineMs: Math.min(10_000, Math.max(1_000, 2 * intervalMs)),
+    host,
+    clock,
+    log,
+  };
+}
+
+/** After this many failures in a row a tier is read less and less often, up to this pause. */
 const patience = 3;
 const longestPauseMs = 30_000;
 
@@ -46,12 +76,13 @@ export class Poller {
   readonly #source: PolledSource;
   readonly #state: SourceState;
   readonly #options: PollerOptions;
+  readonly #downFrames: SourceDownFrames;
   readonly #due = new Map<Tier, number>();
   readonly #pausedUntilMs = new Map<Tier, number>();
-  /** By the clock that never jumps: one that is set, or a process that was stopped, is no silence. */
+  /** Monotonic: a wall clock that is set, or a suspended process, is no outage. */
   readonly #succeededMs = new Map<Tier, number>();
   /** The last instant of the fastest schedule that was told as silent. */
-  #silentMs: number | undefined;
+  #downMs: number | undefined;
   readonly #refreshes = new Set<Refresh>();
   readonly #stops: (() => void)[] = [];
   readonly #abort = new AbortController();
@@ -62,6 +93,7 @@ export class Poller {
     this.#state = state;
     if (source.process !== undefined) state.process = source.process.bind(source);
     this.#options = options;
+    this.#downFrames = new SourceDownFrames(options.host);
   }
 
   start(): void {
@@ -95,26 +127,27 @@ export class Poller {
     });
   }
 
-  /** Once nothing it said is fresh any more, its GPUs are told as down at every tick of its fastest schedule. */
-  #tellSilence(tier: Tier, timeMs: number): void {
-    const { clock, freshForMs, silence, deliver } = this.#options;
+  /** Once no frame of the source is fresh, reports its GPUs as down at every tick of its fastest schedule. */
+  #reportDown(tier: Tier, timeMs: number): void {
+    const { clock, intervalsMs, deliver } = this.#options;
     const succeededMs = this.#succeededMs.get(tier);
     if (tier !== this.#source.tiers[0] || succeededMs === undefined) return;
     const devices = this.#source.devices();
-    if (clock.monotonicMs() - succeededMs <= freshForMs(tier) || devices.length === 0) return;
-    this.#silentMs = timeMs;
-    deliver(silence.at(timeMs, devices), tier, 0);
+    if (clock.monotonicMs() - succeededMs <= freshForMs(intervalsMs[tier]) || devices.length === 0)
+      return;
+    this.#downMs = timeMs;
+    deliver(this.#downFrames.at(timeMs, devices), tier, 0);
   }
 
   #tick(tier: Tier, timeMs: number, missed: number): void {
     const counts = tierState(this.#state, tier);
     counts.skippedTicks += missed;
     const paused = this.#options.clock.monotonicMs() < (this.#pausedUntilMs.get(tier) ?? 0);
-    // One that was due and not yet read is overtaken by this one: the newer instant is the one worth reading.
+    // A tick that was due and not yet read is skipped: the newer instant is worth more.
     if (this.#due.has(tier) || paused) counts.skippedTicks++;
     if (!paused) this.#due.set(tier, timeMs);
-    // Where it can be asked its answer comes first: an instant that has both would be told up and down.
-    if (paused || this.#state.hungSinceMs !== undefined) this.#tellSilence(tier, timeMs);
+    // Only where no read follows: an instant must not be reported both up and down.
+    if (paused || this.#state.hungSinceMs !== undefined) this.#reportDown(tier, timeMs);
     this.#readDue();
   }
 
@@ -123,9 +156,9 @@ export class Poller {
     const tier = tierOrder.find((name) => this.#due.has(name));
     if (tier === undefined) return;
     const dueMs = this.#due.get(tier) ?? 0;
-    // An instant that was told as silent stays so: what is read after all is of a later one.
-    const wasTold = tier === this.#source.tiers[0] && dueMs === this.#silentMs;
-    const timeMs = wasTold ? Math.max(dueMs + 1, this.#options.clock.nowMs()) : dueMs;
+    // An instant that was reported as down stays so: a read that succeeds after all counts for a later one.
+    const wasReported = tier === this.#source.tiers[0] && dueMs === this.#downMs;
+    const timeMs = wasReported ? Math.max(dueMs + 1, this.#options.clock.nowMs()) : dueMs;
     this.#due.delete(tier);
     this.#reading = true;
     void this.#read(tier, timeMs).finally(() => {
@@ -193,11 +226,11 @@ export class Poller {
 
   #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, problem: string): void {
     this.#end(tier, outcome, problem);
-    // A newer instant that is due is told when its turn comes.
-    if (!this.#due.has(tier)) this.#tellSilence(tier, timeMs);
+    // A newer due instant is reported when it was read.
+    if (!this.#due.has(tier)) this.#reportDown(tier, timeMs);
   }
 
-  /** Logs only the change from well to ill and back: a source that fails ten times a second is still one line. */
+  /** Logs only failures after a success, and recoveries: a source that fails ten times a second is one line. */
   #end(tier: Tier, outcome: ReadOutcome, problem?: string): void {
     const { log, clock, intervalsMs } = this.#options;
     const counts = tierState(this.#state, tier);
@@ -205,13 +238,13 @@ export class Poller {
     counts.success = outcome === "ok";
     if (problem === undefined) {
       if (counts.problem !== undefined)
-        log.info("source delivers again", { source: this.#state.name, tier });
+        log.info("source recovered", { source: this.#state.name, tier });
       delete counts.problem;
       counts.failuresInARow = 0;
       return;
     }
     if (counts.problem === undefined) {
-      log.warn("source is in trouble", {
+      log.warn("source failed", {
         source: this.#state.name,
         tier,
         outcome,
@@ -226,7 +259,7 @@ export class Poller {
     this.#pausedUntilMs.set(tier, clock.monotonicMs() + pauseMs);
   }
 
-  /** The hung call came back: ask again at the next tick, without waiting out the pause it earned. */
+  /** The hung call returned: reads again at the next tick, without waiting out the pause. */
   #recover(tier: Tier): void {
     delete this.#state.hungSinceMs;
     tierState(this.#state, tier).failuresInARow = 0;
@@ -241,8 +274,5 @@ export async function refreshAll(
   deadlineMs: number,
 ): Promise<void> {
   if (pollers.length === 0) return;
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(deadlineMs, resolve);
-    void Promise.all(pollers.map((poller) => poller.refresh())).then(() => (cancel(), resolve()));
-  });
+  await within(Promise.all(pollers.map((poller) => poller.refresh())), deadlineMs, clock);
 }

@@ -22,11 +22,11 @@ export interface Delivery {
   /** What the source has seen, lost GPUs included. */
   readonly devices: readonly Device[];
   /** The machine it was read on; absent where that is this one. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Where it stands in a log that can be read again. */
-  readonly origin?: Origin;
+  readonly origin?: Origin | undefined;
   /** What the stream found on the way, by GPU (uuid): names such as `high_gpu_temperature`. A GPU without any is not in it. */
-  readonly tags?: ReadonlyMap<string, readonly string[]>;
+  readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export interface Sink {

@@ -1,76 +1,73 @@
-/** Runs one streaming source to its end, starting it again with growing pauses when it fails. */
+/** Runs streaming sources: validates and counts their frames, and restarts a failed stream with growing pauses. */
 import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
+import { backoffMs, pause } from "../base/retry.ts";
 import type { Frame } from "../model/frame.ts";
-import type { StreamingSource } from "../sources/source.ts";
+import type { StreamFrameInfo, StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import { countReadings, type SourceState, tierState } from "./source-state.ts";
 import { findFrameProblem } from "./validate.ts";
 
-export interface StreamerOptions {
+export interface StreamOptions {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly signal: AbortSignal;
   /** Resolves when there is room for the next frame. */
-  readonly deliver: (frame: Frame) => Promise<void>;
-  /** A stream read for a one-off job ends at its first error instead of being started again. */
-  readonly restart: boolean;
+  readonly deliver: (frame: Frame, info: StreamFrameInfo) => Promise<void>;
+  /** Called with a frame that is invalid; absent only counts it. */
+  readonly reject?: (problem: string, info: StreamFrameInfo) => Promise<void>;
 }
 
-const longestPauseMs = 30_000;
-
-/** Resolves when the stream has ended or the signal aborts; rejects with its error where it is not to be restarted. */
+/** Runs the stream once. Resolves when it has ended or the signal aborts; rejects with its error. */
 export async function runStream(
   source: StreamingSource,
   state: SourceState,
-  options: StreamerOptions,
-  signal: AbortSignal,
+  { clock, signal, deliver, reject }: StreamOptions,
 ): Promise<void> {
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
-  const emit = async (frame: Frame): Promise<void> => {
-    const problem = findFrameProblem(frame);
-    counts.success = problem === undefined;
-    if (problem !== undefined) {
-      counts.reads.invalid++;
-      counts.problem = problem;
-      return;
-    }
-    counts.reads.ok++;
-    counts.lastSuccessMs = options.clock.nowMs();
-    counts.readings = countReadings(frame);
-    delete counts.problem;
-    await options.deliver(frame);
-  };
-  for (let attempt = 0; !signal.aborted; attempt++) {
-    try {
-      await source.run(emit, signal);
-      state.ended = true;
-      return;
-    } catch (thrown) {
-      if (signal.aborted) return;
-      counts.reads.failed++;
-      counts.success = false;
-      counts.problem = formatError(thrown);
-      if (!options.restart) throw thrown;
-      const pauseMs = Math.min(longestPauseMs, 1_000 * 2 ** Math.min(attempt, 5));
-      options.log.warn("stream failed, starting it again", {
-        source: state.name,
-        error: counts.problem ?? "",
-        pauseMs,
-      });
-      await pause(options.clock, pauseMs, signal);
-    }
+  try {
+    await source.run(async (frame, info = {}) => {
+      const problem = findFrameProblem(frame);
+      counts.success = problem === undefined;
+      if (problem !== undefined) {
+        counts.reads.invalid++;
+        counts.problem = problem;
+        return reject?.(problem, info);
+      }
+      counts.reads.ok++;
+      counts.lastSuccessMs = clock.nowMs();
+      counts.readings = countReadings(frame);
+      delete counts.problem;
+      await deliver(frame, info);
+    }, signal);
+    state.ended = true;
+  } catch (thrown) {
+    if (signal.aborted) return;
+    counts.reads.failed++;
+    counts.success = false;
+    counts.problem = formatError(thrown);
+    throw thrown;
   }
 }
 
-async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = clock.after(delayMs, done);
-    signal.addEventListener("abort", done, { once: true });
-  });
+/** Runs the stream until it ends or the signal aborts, restarting it after an error. */
+export async function keepStreaming(
+  source: StreamingSource,
+  state: SourceState,
+  options: StreamOptions & { readonly log: Log },
+): Promise<void> {
+  const { clock, signal, log } = options;
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      return await runStream(source, state, options);
+    } catch (thrown) {
+      const pauseMs = backoffMs(attempt, () => 1, { firstMs: 1_000, longestMs: 30_000 });
+      log.warn("stream failed, restarting", {
+        source: state.name,
+        error: formatError(thrown),
+        pauseMs,
+      });
+      await pause(pauseMs, signal, clock);
+    }
+  }
 }

@@ -61,7 +61,7 @@ test("three broken sources beside a good one, on the built program, until it is 
 
     const { code } = await agent.stop(10_000);
     expect(code, agent.output()).toBe(0);
-    expect(agent.output().match(/source is in trouble/g)).toHaveLength(5);
+    expect(agent.output().match(/source failed/g)).toHaveLength(5);
   } finally {
     await agent.stop();
   }

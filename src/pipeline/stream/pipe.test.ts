@@ -300,7 +300,7 @@ test.each([
       .catch((thrown: unknown) => thrown);
     expect(failure).toBeInstanceOf(GpulseError);
     expect(failure).toMatchObject({ code: "SINK_FAILED" });
-    expect((failure as Error).message).toMatch(/^full-disk cannot keep/);
+    expect((failure as Error).message).toMatch(/^full-disk cannot store/);
     expect(source.commits).toEqual([]);
   },
 );

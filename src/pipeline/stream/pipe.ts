@@ -4,15 +4,17 @@
  */
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
+import { pause, within } from "../../base/retry.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { StreamFrameInfo, SourceLag, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
 import type { Delivery, Sink } from "../sink.ts";
-import { countReadings, newSourceState, type SourceState, tierState } from "../source-state.ts";
+import { newSourceState, type SourceState } from "../source-state.ts";
+import { freshForMs } from "../poller.ts";
+import { runStream } from "../streamer.ts";
 import type { Transform } from "../transforms/transform.ts";
-import { findFrameProblem } from "../validate.ts";
 import { DeadLetters, type LetterCounts } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";
@@ -53,7 +55,6 @@ export interface PipeEnd {
 
 const closeGraceMs = 5_000;
 const drainLookMs = 25;
-const freshForMs = (intervalMs: number): number => Math.max(5_000, 3 * intervalMs);
 
 interface SourceCounts {
   frames: number;
@@ -187,33 +188,15 @@ export class Pipe {
     });
   }
 
-  async #stream(name: string, source: StreamingSource, state: SourceState): Promise<void> {
-    const counts = tierState(state, "stream");
-    try {
-      await source.run(async (frame, about = {}) => {
-        const problem = findFrameProblem(frame);
-        counts.success = problem === undefined;
-        if (problem !== undefined) {
-          counts.reads.invalid++;
-          counts.problem = problem;
-          const { origin } = about;
-          const letter = { content: new Uint8Array(), reason: problem, source: name };
-          return this.letters.reject({ ...letter, ...(origin !== undefined && { origin }) });
-        }
-        counts.reads.ok++;
-        counts.lastSuccessMs = this.#options.clock.nowMs();
-        counts.readings = countReadings(frame);
-        delete counts.problem;
-        await this.#take(name, about.devices ?? source.devices(), frame, "stream", about);
-      }, this.#abort.signal);
-      state.ended = true;
-    } catch (thrown) {
-      if (this.#abort.signal.aborted) return;
-      counts.reads.failed++;
-      counts.success = false;
-      counts.problem = formatError(thrown);
-      throw thrown;
-    }
+  #stream(name: string, source: StreamingSource, state: SourceState): Promise<void> {
+    return runStream(source, state, {
+      clock: this.#options.clock,
+      signal: this.#abort.signal,
+      deliver: (frame, info) =>
+        this.#take(name, info.devices ?? source.devices(), frame, "stream", info),
+      reject: (reason, { origin }) =>
+        this.letters.reject({ content: new Uint8Array(), reason, source: name, origin }),
+    });
   }
 
   async #take(
@@ -229,9 +212,9 @@ export class Pipe {
       tier,
       freshForMs: freshForMs(this.#options.intervalMs),
       devices,
-      ...(host !== undefined && { host }),
-      ...(origin !== undefined && { origin }),
-      ...(tags !== undefined && { tags }),
+      host,
+      origin,
+      tags,
     };
     await this.#gate.pass(async () => {
       if (this.#failure !== undefined) throw this.#failure as Error;
@@ -360,9 +343,9 @@ export class Pipe {
     this.checkpoints.durationSeconds = (clock.monotonicMs() - beganMs) / 1_000;
   }
 
-  async #finish(why: string, hasTrouble: boolean, stop: AbortSignal): Promise<PipeEnd> {
+  async #finish(why: string, hasFailed: boolean, stop: AbortSignal): Promise<PipeEnd> {
     const { companions = [], graceMs, sinks } = this.#options;
-    const isWhole = (why === "ended" || why === "idle") && !hasTrouble;
+    const isWhole = (why === "ended" || why === "idle") && !hasFailed;
     if (isWhole && this.#failure === undefined)
       for (const companion of companions)
         for (const delivery of companion.end())
@@ -392,14 +375,12 @@ export class Pipe {
   async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
     const waiting = (): number =>
       sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.records ?? 0), 0);
-    for (let told = false; waiting() > 0 && !stop.aborted;) {
-      const { promise, cancel } = this.#after(drainLookMs);
-      await promise;
-      cancel();
+    for (let isLogged = false; waiting() > 0 && !stop.aborted;) {
+      await pause(drainLookMs, undefined, this.#options.clock);
       const problem = sinks.map((sink) => sink.shipping?.().ship.problem).find(Boolean);
-      if (told || problem === undefined) continue;
-      told = true;
-      this.#options.log.warn("everything is kept; waiting until it can be sent", {
+      if (isLogged || problem === undefined) continue;
+      isLogged = true;
+      this.#options.log.warn("waiting until the spools are sent", {
         error: problem,
       });
     }
@@ -421,7 +402,7 @@ export class Pipe {
     while (!signal.aborted) {
       const sinceMs = clock.monotonicMs() - this.#lastFrameMs;
       if (sinceMs >= idleMs) return "idle";
-      await this.#after(idleMs - sinceMs, signal).promise;
+      await pause(idleMs - sinceMs, signal, clock);
     }
     return new Promise(() => {});
   }
@@ -431,29 +412,11 @@ export class Pipe {
       if (stop.aborted) resolve();
       else stop.addEventListener("abort", () => resolve(), { once: true });
     });
-    await this.#after(graceMs).promise;
+    await pause(graceMs, undefined, this.#options.clock);
   }
 
   async #within(work: Promise<unknown>, graceMs: number): Promise<void> {
-    const { promise, cancel } = this.#after(graceMs);
-    await Promise.race([work, promise]);
-    cancel();
-  }
-
-  #after(delayMs: number, signal?: AbortSignal) {
-    let cancel = (): void => {};
-    const promise = new Promise<void>((resolve) => {
-      const aborted = (): void => {
-        cancel();
-        resolve();
-      };
-      cancel = this.#options.clock.after(delayMs, () => {
-        signal?.removeEventListener("abort", aborted);
-        resolve();
-      });
-      signal?.addEventListener("abort", aborted, { once: true });
-    });
-    return { promise, cancel };
+    await within(work, graceMs, this.#options.clock);
   }
 }
 
@@ -461,7 +424,7 @@ function sinkFailure(sink: Sink, thrown: unknown): Error {
   if (thrown instanceof GpulseError) return thrown;
   return new GpulseError(
     "SINK_FAILED",
-    `${sink.name} cannot keep what it was given: ${formatError(thrown)}. Nothing since the last checkpoint is committed: mend it and start again.`,
+    `${sink.name} cannot store what it was given: ${formatError(thrown)}. Nothing since the last checkpoint is committed: fix it and start again.`,
     { cause: thrown },
   );
 }

@@ -1,12 +1,10 @@
-/** A polled source in a pipe: hardware does not wait, so what the sinks are too slow for is lost, the oldest first, counted. */
+/** A polled source in a pipe: hardware does not wait, so the oldest frames are dropped, and counted, when sinks are too slow. */
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { PolledSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
-import { tierIntervals } from "../pipeline.ts";
-import { Poller } from "../poller.ts";
-import { SourceDownFrames } from "../source-down.ts";
+import { Poller, pollerOptions } from "../poller.ts";
 import { type SourceState, tierState } from "../source-state.ts";
 
 export interface PolledOptions {
@@ -24,25 +22,20 @@ const queueFrames = 1_024;
 export async function pollInto(
   source: PolledSource,
   state: SourceState,
-  { intervalMs, host, clock, log, signal, take }: PolledOptions,
+  options: PolledOptions,
 ): Promise<void> {
+  const { log, signal, take } = options;
   const queue: { frame: Frame; tier: Tier }[] = [];
   let wake = (): void => {};
   let lost = 0;
-  const intervalsMs = tierIntervals(intervalMs);
   const poller = new Poller(source, state, {
-    intervalsMs,
-    deadlineMs: Math.min(10_000, Math.max(1_000, 2 * intervalMs)),
-    freshForMs: (tier) => Math.max(5_000, 3 * intervalsMs[tier]),
-    silence: new SourceDownFrames(host),
-    clock,
-    log,
+    ...pollerOptions(options),
     deliver: (frame, tier) => {
       if (queue.length >= queueFrames) {
         queue.shift();
         tierState(state, tier).skippedTicks++;
         if (lost++ === 0)
-          log.error("the sinks are too slow for this source: its oldest frames are lost", {
+          log.error("sinks are too slow, dropping the oldest frames", {
             source: state.name,
           });
       }

@@ -3,8 +3,7 @@ import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Clock } from "../../base/clock.ts";
-import { Poller, refreshAll } from "../../pipeline/poller.ts";
-import { SourceDownFrames } from "../../pipeline/source-down.ts";
+import { freshForMs, Poller, refreshAll } from "../../pipeline/poller.ts";
 import { newSourceState, type SourceState } from "../../pipeline/source-state.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
@@ -63,8 +62,7 @@ export class Recorder {
       const poller = new Poller(source, state, {
         intervalsMs,
         deadlineMs: 2_000,
-        freshForMs: (tier) => Math.max(5_000, 3 * intervalsMs[tier]),
-        silence: new SourceDownFrames(host),
+        host,
         clock,
         log,
         deliver: (frame, tier, durationMs) => {
@@ -72,7 +70,7 @@ export class Recorder {
             frame,
             source: name,
             tier,
-            freshForMs: Math.max(5_000, 3 * intervalsMs[tier], 3 * durationMs),
+            freshForMs: freshForMs(Math.max(intervalsMs[tier], durationMs)),
             devices: source.devices(),
           });
           this.latest.write(delivery);
