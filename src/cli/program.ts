@@ -4,30 +4,30 @@ import { declareAgent } from "../agent/command.ts";
 import { runToExit } from "./command/exit.ts";
 import type { CommandIo } from "./command/io.ts";
 import { createProgram } from "./command/parse.ts";
-import { declareAlerts } from "./commands/alerts.ts";
-import { declareAnalyze } from "./commands/analyze.ts";
-import { declareAudit } from "./commands/audit.ts";
-import { declareBackup } from "./commands/backup.ts";
-import { declareCompare } from "./commands/compare.ts";
-import { declareConfig } from "./commands/config.ts";
-import { declareDoctor } from "./commands/doctor.ts";
-import { declareHub } from "./commands/hub.ts";
-import { declareImport } from "./commands/import.ts";
-import { declarePipe } from "./commands/pipe.ts";
-import { declareReplay } from "./commands/replay.ts";
-import { declareQuery } from "./commands/query.ts";
-import { declareRules } from "./commands/rules.ts";
-import { declareRun } from "./commands/run.ts";
-import { declareRuns } from "./commands/runs.ts";
-import { declareShare } from "./commands/share.ts";
-import { declareSilence } from "./commands/silence.ts";
-import { declareSnapshot } from "./commands/snapshot.ts";
-import { declareStats } from "./commands/stats.ts";
-import { declareStress } from "./commands/stress.ts";
-import { declareToken } from "./commands/token.ts";
-import { declareTop } from "./commands/top.ts";
-import { declareUp } from "./commands/up.ts";
-import { declareUser } from "./commands/user.ts";
+import { declareAlerts } from "./alerts/command.ts";
+import { declareAnalyze } from "./analyze/command.ts";
+import { declareAudit } from "./audit/command.ts";
+import { declareBackup } from "./backup/command.ts";
+import { declareCompare } from "./compare/command.ts";
+import { declareConfig } from "./config/command.ts";
+import { declareDoctor } from "./doctor/command.ts";
+import { declareHub } from "./hub/command.ts";
+import { declareImport } from "./import/command.ts";
+import { declarePipe } from "./pipe/command.ts";
+import { declareReplay } from "./replay/command.ts";
+import { declareQuery } from "./query/command.ts";
+import { declareRules } from "./rules/command.ts";
+import { declareRun } from "./run/command.ts";
+import { declareRuns } from "./runs/command.ts";
+import { declareShare } from "./share/command.ts";
+import { declareSilence } from "./silence/command.ts";
+import { declareSnapshot } from "./snapshot/command.ts";
+import { declareStats } from "./stats/command.ts";
+import { declareStress } from "./stress/command.ts";
+import { declareToken } from "./token/command.ts";
+import { declareTop } from "./top/command.ts";
+import { declareUp } from "./up/command.ts";
+import { declareUser } from "./user/command.ts";
 
 /** Wraps a command's run so that its exit code ends up in one place. */
 export type Finish = (run: () => Promise<number | void>) => Promise<void>;
@@ -37,6 +37,38 @@ export interface Program {
   /** The exit code of the command that ran. */
   readonly exitCode: () => number;
 }
+
+/** In the order help shows them. */
+const declarations: readonly ((program: Command, io: CommandIo, finish: Finish) => void)[] = [
+  declareUp,
+  (program, io, finish) =>
+    declareAgent(program, (flags) =>
+      finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)),
+    ),
+  declareHub,
+  declareQuery,
+  declareCompare,
+  declareAlerts,
+  declareSilence,
+  declareRules,
+  declareTop,
+  declareStats,
+  declareSnapshot,
+  declareDoctor,
+  declareImport,
+  declarePipe,
+  declareReplay,
+  declareRun,
+  declareRuns,
+  declareStress,
+  declareAnalyze,
+  declareToken,
+  declareUser,
+  declareShare,
+  declareAudit,
+  declareBackup,
+  declareConfig,
+];
 
 export function buildProgram(io: CommandIo): Program {
   let code = 0;
@@ -57,32 +89,6 @@ Examples:
   gpulse stats --json            what GPUs are here, for a program
   gpulse doctor                  what can be read here, and what is in the way`,
     );
-  declareUp(program, io, finish);
-  declareAgent(program, (flags) =>
-    finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)),
-  );
-  declareHub(program, io, finish);
-  declareQuery(program, io, finish);
-  declareCompare(program, io, finish);
-  declareAlerts(program, io, finish);
-  declareSilence(program, io, finish);
-  declareRules(program, io, finish);
-  declareTop(program, io, finish);
-  declareStats(program, io, finish);
-  declareSnapshot(program, io, finish);
-  declareDoctor(program, io, finish);
-  declareImport(program, io, finish);
-  declarePipe(program, io, finish);
-  declareReplay(program, io, finish);
-  declareRun(program, io, finish);
-  declareRuns(program, io, finish);
-  declareStress(program, io, finish);
-  declareAnalyze(program, io, finish);
-  declareToken(program, io, finish);
-  declareUser(program, io, finish);
-  declareShare(program, io, finish);
-  declareAudit(program, io, finish);
-  declareBackup(program, io, finish);
-  declareConfig(program, io, finish);
+  for (const declare of declarations) declare(program, io, finish);
   return { program, exitCode: () => code };
 }

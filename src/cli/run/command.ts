@@ -4,7 +4,7 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { RunFlags } from "../run/options.ts";
+import type { RunFlags } from "./options.ts";
 
 export function declareRun(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
@@ -48,6 +48,6 @@ Examples:
 Ends with the command's own code: 128 + n where a signal ended it, 127 where it is not there, 126 where it cannot be run.`,
     )
     .action((args: string[], flags: RunFlags) =>
-      finish(async () => (await import("../run/run.ts")).runRun(args, flags, io)),
+      finish(async () => (await import("./run.ts")).runRun(args, flags, io)),
     );
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { AuditFlags } from "../audit/run.ts";
+import type { AuditFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareAudit(program: Command, io: CommandIo, finish: Finish): void {
@@ -21,6 +21,6 @@ export function declareAudit(program: Command, io: CommandIo, finish: Finish): v
     .option("--json", "one line of JSON each, for a program")
     .addHelpText("after", "\nExamples:\n  gpulse audit\n  gpulse audit --since 7d --json")
     .action((flags: AuditFlags) =>
-      finish(async () => (await import("../audit/run.ts")).showAudit(flags, io)),
+      finish(async () => (await import("./run.ts")).showAudit(flags, io)),
     );
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { ShareAddFlags, ShareFlags } from "../share/run.ts";
+import type { ShareAddFlags, ShareFlags } from "./run.ts";
 
 export function declareShare(program: Command, io: CommandIo, finish: Finish): void {
   const share = program
@@ -31,7 +31,7 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
       "\nExamples:\n  gpulse share add --name 'for the vendor' --page '/gpu?uuid=GPU-1' --expires 2d\n  gpulse share add --url https://hub.example:9410",
     )
     .action((flags: ShareAddFlags) =>
-      finish(async () => (await import("../share/run.ts")).addShare(flags, io)),
+      finish(async () => (await import("./run.ts")).addShare(flags, io)),
     );
   addFlags(
     share
@@ -43,7 +43,7 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
     .option("--json", "print them for a program")
     .addHelpText("after", "\nExamples:\n  gpulse share list\n  gpulse share list --json")
     .action((flags: ShareFlags) =>
-      finish(async () => (await import("../share/run.ts")).listShares(flags, io)),
+      finish(async () => (await import("./run.ts")).listShares(flags, io)),
     );
   addFlags(
     share
@@ -56,6 +56,6 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
     .option("--json", "print what was revoked for a program")
     .addHelpText("after", "\nExamples:\n  gpulse share revoke 'for the vendor'")
     .action((name: string, flags: ShareFlags) =>
-      finish(async () => (await import("../share/run.ts")).revokeShare(name, flags, io)),
+      finish(async () => (await import("./run.ts")).revokeShare(name, flags, io)),
     );
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { AlertsFlags, HistoryFlags } from "../alerts/run.ts";
+import type { AlertsFlags, HistoryFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareAlerts(program: Command, io: CommandIo, finish: Finish): void {
@@ -30,7 +30,7 @@ Examples:
   gpulse alerts test team-mail         send a test by every way of a receiver`,
     )
     .action((matchers: readonly string[], flags: AlertsFlags) =>
-      finish(async () => (await import("../alerts/run.ts")).listAlerts(matchers, flags, io)),
+      finish(async () => (await import("./run.ts")).listAlerts(matchers, flags, io)),
     );
   addClientFlags(alerts);
   addClientFlags(
@@ -46,9 +46,7 @@ Examples:
         "\nExamples:\n  gpulse alerts history\n  gpulse alerts history --limit 500 --json",
       )
       .action((_: HistoryFlags, command: Command) =>
-        finish(async () =>
-          (await import("../alerts/run.ts")).listHistory(command.optsWithGlobals(), io),
-        ),
+        finish(async () => (await import("./run.ts")).listHistory(command.optsWithGlobals(), io)),
       ),
   );
   addClientFlags(
@@ -67,7 +65,7 @@ Examples:
       )
       .action((receiver: string, _: AlertsFlags, command: Command) =>
         finish(async () =>
-          (await import("../alerts/run.ts")).testAlert(receiver, command.optsWithGlobals(), io),
+          (await import("./run.ts")).testAlert(receiver, command.optsWithGlobals(), io),
         ),
       ),
   );

@@ -6,7 +6,7 @@ import {
   parameterNames,
 } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { AnalyzeFlags } from "../analyze/run.ts";
+import type { AnalyzeFlags } from "./run.ts";
 import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
 
@@ -67,7 +67,7 @@ Examples:
   gpulse analyze daily --engine spark --master yarn --input hdfs://nn:8020/lake --output hdfs://nn:8020/answers`,
     )
     .action((analyses: readonly string[], flags: AnalyzeFlags) =>
-      finish(async () => (await import("../analyze/run.ts")).runAnalyze(analyses, flags, io)),
+      finish(async () => (await import("./run.ts")).runAnalyze(analyses, flags, io)),
     );
 }
 

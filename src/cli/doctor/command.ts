@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { DoctorFlags } from "../doctor/run.ts";
+import type { DoctorFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareDoctor(program: Command, io: CommandIo, finish: Finish): void {
@@ -26,6 +26,6 @@ Examples:
   gpulse doctor --capture me.json  a masked capture of this machine, to attach to a report`,
     )
     .action((flags: DoctorFlags) =>
-      finish(async () => (await import("../doctor/run.ts")).runDoctor(flags, io)),
+      finish(async () => (await import("./run.ts")).runDoctor(flags, io)),
     );
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { QueryFlags } from "../query/run.ts";
+import type { QueryFlags } from "./run.ts";
 
 export function declareQuery(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
@@ -28,7 +28,7 @@ Examples:
   gpulse query 'avg_over_time(gpu_utilization_ratio[5m])' --csv`,
     )
     .action((expression: string, flags: QueryFlags) =>
-      finish(async () => (await import("../query/run.ts")).runQuery(expression, flags, io)),
+      finish(async () => (await import("./run.ts")).runQuery(expression, flags, io)),
     );
   addClientFlags(command);
 }

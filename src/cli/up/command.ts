@@ -7,7 +7,7 @@ import { addOutboundFlags } from "../command/outbound.ts";
 import { addToFlag } from "../command/to.ts";
 import { addAccessFlags } from "../command/web.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { UpFlags } from "../up/run.ts";
+import type { UpFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareUp(program: Command, io: CommandIo, finish: Finish): void {
@@ -41,9 +41,7 @@ Examples:
   gpulse up --source sim:64 --no-open      a bigger simulated fleet, no browser
   gpulse up --source 'sim:2?scenario=stress'  RX 7800 XT beside RX 7700 XT under stress`,
     )
-    .action((flags: UpFlags) =>
-      finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
-    );
+    .action((flags: UpFlags) => finish(async () => (await import("./run.ts")).runUp(flags, io)));
   addLakeFlags(command, true);
   addToFlag(command);
   addAlertingFlags(command);

@@ -3,14 +3,14 @@ import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { RunsFlags } from "../runs/run.ts";
+import type { RunsFlags } from "./run.ts";
 
 export function declareRuns(program: Command, io: CommandIo, finish: Finish): void {
   const runs = program
     .command("runs")
     .summary("list, show, prove, import and push benchmark runs")
     .description("Works with the .gpulserun files that gpulse run and gpulse stress keep.");
-  const load = () => import("../runs/run.ts");
+  const load = () => import("./run.ts");
   const onHub = (command: Command, help: string): Command =>
     addClientFlags(command.option("--url <url>", help));
   const folder = ["--folder <dir>", "where runs are kept (default: gpulse-runs)"] as const;

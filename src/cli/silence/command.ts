@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { SilenceAddFlags, SilenceListFlags } from "../silence/run.ts";
+import type { SilenceAddFlags, SilenceListFlags } from "./run.ts";
 
 export function declareSilence(program: Command, io: CommandIo, finish: Finish): void {
   const silence = program
@@ -31,7 +31,7 @@ Examples:
   gpulse silence add 'host=~"gpu-[12]"' --for 30m`,
       )
       .action((matchers: readonly string[], flags: SilenceAddFlags) =>
-        finish(async () => (await import("../silence/run.ts")).addSilence(matchers, flags, io)),
+        finish(async () => (await import("./run.ts")).addSilence(matchers, flags, io)),
       ),
   );
   addClientFlags(
@@ -48,7 +48,7 @@ Examples:
         "\nExamples:\n  gpulse silence list\n  gpulse silence list host=gpu-1 --expired",
       )
       .action((matchers: readonly string[], flags: SilenceListFlags) =>
-        finish(async () => (await import("../silence/run.ts")).listSilences(matchers, flags, io)),
+        finish(async () => (await import("./run.ts")).listSilences(matchers, flags, io)),
       ),
   );
   addClientFlags(
@@ -61,7 +61,7 @@ Examples:
       .option("--json", "print what was ended for a program")
       .addHelpText("after", "\nExamples:\n  gpulse silence expire 4f2c81d0")
       .action((ids: readonly string[], flags: SilenceListFlags) =>
-        finish(async () => (await import("../silence/run.ts")).expireSilences(ids, flags, io)),
+        finish(async () => (await import("./run.ts")).expireSilences(ids, flags, io)),
       ),
   );
 }

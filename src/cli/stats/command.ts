@@ -4,7 +4,7 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { StatsFlags } from "../stats/run.ts";
+import type { StatsFlags } from "./run.ts";
 
 export function declareStats(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
@@ -28,7 +28,7 @@ Examples:
   gpulse stats --url http://gpu-node:9400      another machine's agent`,
     )
     .action((flags: StatsFlags) =>
-      finish(async () => (await import("../stats/run.ts")).runStats(flags, io)),
+      finish(async () => (await import("./run.ts")).runStats(flags, io)),
     );
   addClientFlags(command);
 }

@@ -7,7 +7,7 @@ import { addOutboundFlags } from "../command/outbound.ts";
 import { addToFlag } from "../command/to.ts";
 import { addAccessFlags } from "../command/web.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { HubFlags } from "../hub/run.ts";
+import type { HubFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareHub(program: Command, io: CommandIo, finish: Finish): void {
@@ -48,9 +48,7 @@ Examples:
   gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics
   gpulse hub --to remote-write+http://prometheus:9090/api/v1/write  and a copy of everything to Prometheus`,
     )
-    .action((flags: HubFlags) =>
-      finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
-    );
+    .action((flags: HubFlags) => finish(async () => (await import("./run.ts")).runHub(flags, io)));
   addLakeFlags(command, false);
   addToFlag(command);
   addAlertingFlags(command);

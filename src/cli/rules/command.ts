@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { BacktestFlags } from "../rules/backtest.ts";
-import type { CheckFlags } from "../rules/check.ts";
-import type { TestFlags } from "../rules/test.ts";
+import type { BacktestFlags } from "./backtest.ts";
+import type { CheckFlags } from "./check.ts";
+import type { TestFlags } from "./test.ts";
 
 export function declareRules(program: Command, io: CommandIo, finish: Finish): void {
   const rules = program
@@ -28,7 +28,7 @@ Examples:
   gpulse rules check rules/*.yml --json`,
     )
     .action((files: readonly string[], flags: CheckFlags) =>
-      finish(async () => (await import("../rules/check.ts")).runRulesCheck(files, flags, io)),
+      finish(async () => (await import("./check.ts")).runRulesCheck(files, flags, io)),
     );
   rules
     .command("test")
@@ -50,7 +50,7 @@ Examples:
   gpulse rules test tests/*.yml --junit rules.xml`,
     )
     .action((files: readonly string[], flags: TestFlags) =>
-      finish(async () => (await import("../rules/test.ts")).runRulesTest(files, flags, io)),
+      finish(async () => (await import("./test.ts")).runRulesTest(files, flags, io)),
     );
   addClientFlags(
     rules
@@ -75,6 +75,6 @@ Examples:
   gpulse rules backtest rules.yml --rule GpuHot --since 30d --step 1m --json`,
     )
     .action((file: string, flags: BacktestFlags) =>
-      finish(async () => (await import("../rules/backtest.ts")).runRulesBacktest(file, flags, io)),
+      finish(async () => (await import("./backtest.ts")).runRulesBacktest(file, flags, io)),
     );
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { BackupFlags } from "../backup/run.ts";
+import type { BackupFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareBackup(program: Command, io: CommandIo, finish: Finish): void {
@@ -27,7 +27,7 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
       "\nExamples:\n  gpulse backup create /backup/2026-01-01\n  gpulse backup create /backup/now --data /var/lib/gpulse",
     )
     .action((folder: string, flags: BackupFlags) =>
-      finish(async () => (await import("../backup/run.ts")).createBackup(folder, flags, io)),
+      finish(async () => (await import("./run.ts")).createBackup(folder, flags, io)),
     );
   addClientFlags(create);
   addFlags(
@@ -43,6 +43,6 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
       "\nExamples:\n  gpulse backup restore /backup/2026-01-01 --data ./gpulse-data",
     )
     .action((folder: string, flags: BackupFlags) =>
-      finish(async () => (await import("../backup/run.ts")).restoreBackup(folder, flags, io)),
+      finish(async () => (await import("./run.ts")).restoreBackup(folder, flags, io)),
     );
 }

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
-import type { ReplayFlags } from "../replay/options.ts";
-import { addStreamFlags } from "./pipe.ts";
+import type { ReplayFlags } from "./options.ts";
+import { addStreamFlags } from "../pipe/command.ts";
 
 export function declareReplay(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
@@ -43,6 +43,6 @@ Examples:
   gpulse replay lake/gpu/date=2026-01-31 --speed max --start 10m --end 20m`,
     )
     .action((file: string, flags: ReplayFlags) =>
-      finish(async () => (await import("../replay/run.ts")).runReplay(file, flags, io)),
+      finish(async () => (await import("./run.ts")).runReplay(file, flags, io)),
     );
 }

@@ -4,7 +4,7 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { TopFlags } from "../top/run.ts";
+import type { TopFlags } from "./run.ts";
 
 export function declareTop(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
@@ -33,8 +33,6 @@ Examples:
   gpulse top --url http://hub:9410          the whole fleet of a hub
   gpulse top --once --json                  for a program`,
     )
-    .action((flags: TopFlags) =>
-      finish(async () => (await import("../top/run.ts")).runTop(flags, io)),
-    );
+    .action((flags: TopFlags) => finish(async () => (await import("./run.ts")).runTop(flags, io)));
   addClientFlags(command);
 }

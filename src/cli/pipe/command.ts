@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import { addOutboundFlags } from "../command/outbound.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { PipeFlags } from "../pipe/run.ts";
+import type { PipeFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
@@ -65,6 +65,6 @@ Examples:
 Ends with 0 when everything that came is stored, 1 when a sink can never store something or it was stopped before it had.`,
     )
     .action((flags: PipeFlags) =>
-      finish(async () => (await import("../pipe/run.ts")).runPipe(flags, io)),
+      finish(async () => (await import("./run.ts")).runPipe(flags, io)),
     );
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { ImportFlags } from "../import/options.ts";
+import type { ImportFlags } from "./options.ts";
 import { vendorChoice } from "../../model/vendor.ts";
 import type { Finish } from "../program.ts";
 
@@ -47,7 +47,7 @@ Examples:
 Ends with 0 when all was kept, 1 when samples were refused or it was stopped, 2 when a file or an option is not understood.`,
     )
     .action((files: string[], flags: ImportFlags) =>
-      finish(async () => (await import("../import/run.ts")).runImport(files, flags, io)),
+      finish(async () => (await import("./run.ts")).runImport(files, flags, io)),
     );
 }
 

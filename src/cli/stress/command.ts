@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { StressFlags } from "../stress/run.ts";
+import type { StressFlags } from "./run.ts";
 
 export function declareStress(program: Command, io: CommandIo, finish: Finish): void {
   program
@@ -31,6 +31,6 @@ Examples:
   gpulse stress --source 'sim:?model=RX7700XT' --rate 50  the same work a second on a smaller card`,
     )
     .action((flags: StressFlags) =>
-      finish(async () => (await import("../stress/run.ts")).runStress(flags, io)),
+      finish(async () => (await import("./run.ts")).runStress(flags, io)),
     );
 }

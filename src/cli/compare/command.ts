@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { CompareFlags } from "../compare/run.ts";
+import type { CompareFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [
@@ -54,7 +54,7 @@ Examples:
   gpulse compare --gpu UUID --gpu UUID@-24h --since 2h --markdown`,
     )
     .action((files: readonly string[], flags: CompareFlags) =>
-      finish(async () => (await import("../compare/run.ts")).runCompare(files, flags, io)),
+      finish(async () => (await import("./run.ts")).runCompare(files, flags, io)),
     );
   addClientFlags(command);
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { UserAddFlags, UserFlags, UserPasswordFlags } from "../user/run.ts";
+import type { UserAddFlags, UserFlags, UserPasswordFlags } from "./run.ts";
 
 const passwordHelp = "file:PATH that holds it (default: asked for, or read from standard input)";
 
@@ -34,7 +34,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
       "\nExamples:\n  gpulse user add ada --role admin\n  gpulse user add wall --password file:wall-password.txt",
     )
     .action((name: string, flags: UserAddFlags) =>
-      finish(async () => (await import("../user/run.ts")).addUser(name, flags, io)),
+      finish(async () => (await import("./run.ts")).addUser(name, flags, io)),
     );
   addFlags(
     user
@@ -46,7 +46,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     .option("--json", "print them for a program")
     .addHelpText("after", "\nExamples:\n  gpulse user list\n  gpulse user list --json")
     .action((flags: UserFlags) =>
-      finish(async () => (await import("../user/run.ts")).listUsers(flags, io)),
+      finish(async () => (await import("./run.ts")).listUsers(flags, io)),
     );
   addFlags(
     user
@@ -60,7 +60,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     .option("--json", "print what was changed for a program")
     .addHelpText("after", "\nExamples:\n  gpulse user password ada")
     .action((name: string, flags: UserPasswordFlags) =>
-      finish(async () => (await import("../user/run.ts")).changePassword(name, flags, io)),
+      finish(async () => (await import("./run.ts")).changePassword(name, flags, io)),
     );
   const ends = "Ends the sessions and streams of the user within a second.";
   const enables = "The user can log in again with the password they had.";
@@ -82,7 +82,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
       .addHelpText("after", `\nExamples:\n  ${example}`)
       .action((name: string, ...rest: readonly unknown[]) =>
         finish(async () => {
-          const { changeUser } = await import("../user/run.ts");
+          const { changeUser } = await import("./run.ts");
           const [first, second] = rest;
           return typeof first === "string"
             ? changeUser(verb, name, second as UserFlags, io, first)
@@ -102,7 +102,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     .option("--json", "print them for a program")
     .addHelpText("after", "\nExamples:\n  gpulse user sessions\n  gpulse user sessions --json")
     .action((flags: UserFlags) =>
-      finish(async () => (await import("../user/sessions.ts")).listSessions(flags, io)),
+      finish(async () => (await import("./sessions.ts")).listSessions(flags, io)),
     );
   addFlags(
     user
@@ -118,6 +118,6 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     .option("--json", "print what was ended for a program")
     .addHelpText("after", "\nExamples:\n  gpulse user logout ada")
     .action((name: string, flags: UserFlags) =>
-      finish(async () => (await import("../user/sessions.ts")).logOut(name, flags, io)),
+      finish(async () => (await import("./sessions.ts")).logOut(name, flags, io)),
     );
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { TokenAddFlags, TokenFlags } from "../token/run.ts";
+import type { TokenAddFlags, TokenFlags } from "./run.ts";
 
 export function declareToken(program: Command, io: CommandIo, finish: Finish): void {
   const token = program
@@ -33,7 +33,7 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
       "\nExamples:\n  gpulse token add gpu-node-1 --url https://hub.example:9410\n  gpulse token add grafana --scope read --expires 90d",
     )
     .action((name: string, flags: TokenAddFlags) =>
-      finish(async () => (await import("../token/run.ts")).addToken(name, flags, io)),
+      finish(async () => (await import("./run.ts")).addToken(name, flags, io)),
     );
   addFlags(
     token
@@ -45,7 +45,7 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
     .option("--json", "print them for a program")
     .addHelpText("after", "\nExamples:\n  gpulse token list\n  gpulse token list --json")
     .action((flags: TokenFlags) =>
-      finish(async () => (await import("../token/run.ts")).listTokens(flags, io)),
+      finish(async () => (await import("./run.ts")).listTokens(flags, io)),
     );
   addFlags(
     token
@@ -58,7 +58,7 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
     .option("--json", "print what was revoked for a program")
     .addHelpText("after", "\nExamples:\n  gpulse token revoke gpu-node-1")
     .action((name: string, flags: TokenFlags) =>
-      finish(async () => (await import("../token/run.ts")).revokeToken(name, flags, io)),
+      finish(async () => (await import("./run.ts")).revokeToken(name, flags, io)),
     );
   addFlags(
     token
@@ -77,6 +77,6 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
       "\nExamples:\n  gpulse token recover\n  gpulse token add ada --scope admin",
     )
     .action((flags: TokenFlags) =>
-      finish(async () => (await import("../token/run.ts")).recoverTokens(flags, io)),
+      finish(async () => (await import("./run.ts")).recoverTokens(flags, io)),
     );
 }

@@ -4,9 +4,9 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { DiffFlags, SaveFlags, ShowFlags } from "../snapshot/run.ts";
+import type { DiffFlags, SaveFlags, ShowFlags } from "./run.ts";
 
-const load = () => import("../snapshot/run.ts");
+const load = () => import("./run.ts");
 
 export function declareSnapshot(program: Command, io: CommandIo, finish: Finish): void {
   const snapshot = program

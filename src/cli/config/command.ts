@@ -1,7 +1,7 @@
 /** `gpulse config check`: every mistake in a configuration file at once. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
-import type { ConfigFlags } from "../config/run.ts";
+import type { ConfigFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareConfig(program: Command, io: CommandIo, finish: Finish): void {
@@ -31,6 +31,6 @@ Examples:
   gpulse config check alertmanager.yml`,
     )
     .action((file: string, flags: ConfigFlags) =>
-      finish(async () => (await import("../config/run.ts")).runConfigCheck(file, flags, io)),
+      finish(async () => (await import("./run.ts")).runConfigCheck(file, flags, io)),
     );
 }
