@@ -4,12 +4,12 @@
  */
 import * as v from "valibot";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { seriesOf } from "../../model/columns.ts";
 import { type Device, deviceInfoLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { type LabelSet, labelSet, withLabels } from "../../model/labels.ts";
 import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { type AbsenceReason, presence } from "../../model/presence.ts";
-import type { ColumnNames } from "./encode.ts";
 import { resolveMetric } from "./metric.ts";
 import { MessageShapes } from "./shapes.ts";
 import { messageLimits, messageSchema, messageVersion, type StreamMessage } from "./schema.ts";
@@ -31,15 +31,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const keptShapes = 10_000;
 
 export class MessageDecoder {
-  readonly #names: ColumnNames;
   readonly #layouts = new Map<string, Layout>();
   readonly #devices = new Map<string, Device>();
   readonly #plain = new Map<string, MetricEntry>();
   readonly #shapes = new MessageShapes();
-
-  constructor(names: ColumnNames) {
-    this.#names = names;
-  }
 
   decode(bytes: Uint8Array): MessageDecodeResult {
     const parsed = parseMessage(bytes);
@@ -107,7 +102,7 @@ export class MessageDecoder {
     const builder = new LayoutBuilder();
     const seen = new Set<string>();
     for (const { name, labels: given } of slots) {
-      const column = given === undefined ? this.#names.seriesOf(name) : undefined;
+      const column = given === undefined ? seriesOf(name) : undefined;
       const { metric, suffix } =
         column === undefined
           ? resolveMetric(name, this.#plain)

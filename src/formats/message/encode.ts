@@ -2,19 +2,14 @@
  * A delivery as messages: one for each GPU in it, and one for the machine where something is left that is no GPU's.
  * What is the same for every frame of a layout is worked out once. Never writes a reading that is not there as a number.
  */
-import { gpu as gpuMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu as gpuMetrics } from "../../model/catalogue/index.ts";
+import { columnOf } from "../../model/columns.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import { type LabelSet, labelValue } from "../../model/labels.ts";
+import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { messageVersion } from "./schema.ts";
-
-/** Names of the lake's columns, handed in by whoever knows the lake. */
-export interface ColumnNames {
-  columnOf(series: Series): string | undefined;
-  seriesOf(name: string): { readonly metric: MetricEntry; readonly labels: LabelSet } | undefined;
-}
 
 /** What of a delivery a message tells. */
 export interface MessageInput {
@@ -49,25 +44,20 @@ interface Plan {
 }
 
 export class MessageEncoder {
-  readonly #names: ColumnNames;
   readonly #plans = new WeakMap<Layout, Plan>();
-
-  constructor(names: ColumnNames) {
-    this.#names = names;
-  }
 
   encode(told: MessageInput): KeyedMessage[] {
     const { frame, host } = told;
     let plan = this.#plans.get(frame.layout);
     if (plan?.host !== host) {
-      plan = planOf(frame.layout, host, this.#names);
+      plan = planOf(frame.layout, host);
       this.#plans.set(frame.layout, plan);
     }
     return plan.parts.flatMap((part) => write(part, told) ?? []);
   }
 }
 
-function planOf(layout: Layout, host: string, names: ColumnNames): Plan {
+function planOf(layout: Layout, host: string): Plan {
   const uuids = new Map<string, number>();
   for (const { labels } of layout.series) {
     const uuid = labelValue(labels, "uuid");
@@ -80,7 +70,7 @@ function planOf(layout: Layout, host: string, names: ColumnNames): Plan {
     layout.series.forEach((series, slot) => {
       const of = labelValue(series.labels, "uuid");
       if (series.metric === gpuMetrics.info) return;
-      const column = isHere(series, host, uuids) ? names.columnOf(series) : undefined;
+      const column = isHere(series, host, uuids) ? columnOf(series) : undefined;
       if (column !== undefined) {
         // What a log tells of the machine around a GPU stands in that GPU's row.
         if (of === uuid || (of === undefined && uuid !== undefined))

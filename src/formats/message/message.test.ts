@@ -3,34 +3,13 @@ import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { gpu, host as hostMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
-import { LayoutBuilder, type Series, seriesKey } from "../../model/layout.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { BinaryDecoder, BinaryEncoder, isBinary } from "./binary.ts";
 import { MessageDecoder } from "./decode.ts";
-import { type ColumnNames, MessageEncoder, type MessageInput } from "./encode.ts";
+import { MessageEncoder, type MessageInput } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
-
-const known: readonly (readonly [string, MetricEntry, LabelSet])[] = [
-  ["gpu_power_watts", gpu.power, []],
-  ["gpu_temperature_celsius_edge", gpu.temperature, labelSet({ sensor: "edge" })],
-  ["host_load1", hostMetrics.load1, []],
-];
-/** The lake has many more; the format only asks. */
-const names: ColumnNames = {
-  columnOf: ({ metric, suffix, labels }: Series) =>
-    known.find(
-      ([, one, of]) =>
-        one === metric &&
-        suffix === "" &&
-        JSON.stringify(of) ===
-          JSON.stringify(labels.filter(([name]) => !["uuid", "gpu", "host"].includes(name))),
-    )?.[0],
-  seriesOf: (name) => {
-    const found = known.find(([one]) => one === name);
-    return found === undefined ? undefined : { metric: found[1], labels: found[2] };
-  },
-};
 
 const first: Device = {
   uuid: "GPU-a",
@@ -72,8 +51,8 @@ const readings = ({ layout, values, presence: states }: Frame): Record<string, n
     }),
   );
 
-const decoder = () => new MessageDecoder(names);
-const encode = (of: MessageInput) => new MessageEncoder(names).encode(of);
+const decoder = () => new MessageDecoder();
+const encode = (of: MessageInput) => new MessageEncoder().encode(of);
 function decode(value: string | Uint8Array) {
   const decoded = decoder().decode(Buffer.from(value));
   if (!decoded.ok) throw new Error(decoded.reason);

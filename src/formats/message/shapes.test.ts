@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
 import { MessageDecoder, type MessageDecodeResult } from "./decode.ts";
-import type { ColumnNames } from "./encode.ts";
 import { messageLimits } from "./schema.ts";
-
-const names: ColumnNames = { columnOf: () => undefined, seriesOf: () => undefined };
 
 const base = {
   version: 1,
@@ -20,7 +17,7 @@ const base = {
 };
 
 /** As a decoder gives it that has seen nothing, and so asks the schema. */
-const plain = (bytes: Buffer): MessageDecodeResult => new MessageDecoder(names).decode(bytes);
+const plain = (bytes: Buffer): MessageDecodeResult => new MessageDecoder().decode(bytes);
 /** Layouts and devices as they look, not which object they are. */
 const shown = (decoded: MessageDecodeResult): unknown =>
   decoded.ok
@@ -98,7 +95,7 @@ test.each(changes)(
     const bytes = Buffer.from(
       typeof change === "string" ? change : JSON.stringify({ ...base, ...change }),
     );
-    const warm = new MessageDecoder(names);
+    const warm = new MessageDecoder();
     expect(warm.decode(Buffer.from(JSON.stringify(base))).ok).toBe(true);
     const want = shown(plain(bytes));
     // The second time it is known itself.
@@ -107,7 +104,7 @@ test.each(changes)(
 );
 
 test("of one GPU several shapes are known at a time", () => {
-  const warm = new MessageDecoder(names);
+  const warm = new MessageDecoder();
   const slow = JSON.stringify({ ...base, values: { gpu_memory_used_bytes: 1 } });
   const layouts = [JSON.stringify(base), slow, JSON.stringify(base), slow].map((text) => {
     const decoded = warm.decode(Buffer.from(text));

@@ -4,7 +4,6 @@ import { MessageEncoder } from "../../formats/message/encode.ts";
 import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
 import type { KafkaProducer, OutgoingMessage } from "../../net/kafka/producer.ts";
-import { columnOf, seriesOf } from "../../model/columns.ts";
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
@@ -25,7 +24,7 @@ export class KafkaSink implements Sink {
   readonly name: string;
   readonly #parts: KafkaSinkParts;
   readonly #letters: DeadLetterProducer;
-  readonly #json = new MessageEncoder({ columnOf, seriesOf });
+  readonly #json = new MessageEncoder();
   readonly #binary: BinaryEncoder;
 
   constructor(parts: KafkaSinkParts) {

@@ -6,7 +6,7 @@ import { GpulseError, formatError } from "../../base/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
 import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
 import { BufferedSender } from "../../base/send/buffered-sender.ts";
-import { columnOf, seriesOf } from "../../model/columns.ts";
+import { columnOf } from "../../model/columns.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import { presence } from "../../model/presence.ts";
@@ -48,7 +48,7 @@ const closeWithinMs = 5_000;
 export class MqttSink implements Sink {
   readonly name: string;
   readonly #options: MqttSinkOptions;
-  readonly #messages = new MessageEncoder({ columnOf, seriesOf });
+  readonly #messages = new MessageEncoder();
   /** By GPU and column; undefined for a column that is no sensor. Announced again after a reconnect: the broker may have restarted. */
   readonly #announced = new Map<string, OutgoingPublish | undefined>();
   readonly #sender: BufferedSender<OutgoingPublish>;

@@ -8,7 +8,6 @@ import type { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
 import type { KafkaProducer } from "../../net/kafka/producer.ts";
 import type { IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
-import { columnOf, seriesOf } from "../../model/columns.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceLag, StreamingSource } from "../source.ts";
@@ -28,7 +27,7 @@ export class KafkaSource implements StreamingSource {
   readonly shape = "streaming";
   readonly sharesWork = true;
   readonly #parts: KafkaSourceParts;
-  readonly #json = new MessageDecoder({ columnOf, seriesOf });
+  readonly #json = new MessageDecoder();
   readonly #binary = new BinaryDecoder();
   readonly #devices = new Map<string, Device>();
 

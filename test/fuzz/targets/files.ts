@@ -22,7 +22,6 @@ import { parseRecord as parseAgent } from "../../../src/hub/agents/record.ts";
 import { cookieOf, sessionOf } from "../../../src/hub/auth/cookie.ts";
 import { readPayload } from "../../../src/hub/events/payload.ts";
 import { parseStoredPipe } from "../../../src/hub/pipes/spec.ts";
-import { columnOf, seriesOf } from "../../../src/model/columns.ts";
 import { LakeFileError, openBytes, type ParquetFile } from "../../../src/lake/decode.ts";
 import { encodeRows } from "../../../src/lake/encode.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -108,8 +107,7 @@ const told = {
   devices,
   host: "lab",
 };
-const names = { columnOf, seriesOf };
-const messages = new MessageDecoder(names);
+const messages = new MessageDecoder();
 const binary = new BinaryDecoder();
 
 const run = fixtureRun({ seconds: 1, samplingMs: 500 });
@@ -273,7 +271,7 @@ export const targets: readonly FuzzTarget[] = [
   {
     name: "kafka-message",
     seeds: [
-      ...new MessageEncoder(names).encode(told).map(({ value }) => value),
+      ...new MessageEncoder().encode(told).map(({ value }) => value),
       ...new BinaryEncoder("1").encode(told, "sim").map(({ value }) => value),
     ],
     parse: (bytes) => [messages.decode(bytes), binary.decode(bytes, [])],
