@@ -1,4 +1,5 @@
-/** What is too much work for the thread that answers requests: sorting and encoding rows, and merging files. */
+/** The lake's jobs too long for the main thread: sorting and encoding rows, and merging files. */
+import { findWorkerFile, WorkerThread } from "../base/worker-thread.ts";
 import { openBytes } from "./decode.ts";
 import { encodeRows } from "./encode.ts";
 import { joinRows, sortRows } from "./order.ts";
@@ -16,6 +17,19 @@ export type LakeJob =
 export interface LakeJobResult {
   readonly bytes: Uint8Array;
   readonly rowCount: number;
+}
+
+export interface LakeWorker {
+  run(job: LakeJob): Promise<LakeJobResult>;
+  close(): Promise<void>;
+}
+
+/** Runs jobs in a thread, or here where there is no file for one. */
+export function openLakeWorker(): LakeWorker {
+  const file = findWorkerFile("lake-worker.js");
+  return file === undefined
+    ? { run: runLakeJob, close: async () => {} }
+    : new WorkerThread({ file, name: "lake", idleMs: 5_000 });
 }
 
 export async function runLakeJob(job: LakeJob): Promise<LakeJobResult> {

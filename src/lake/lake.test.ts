@@ -17,7 +17,7 @@ import { listLake } from "./files.ts";
 import { Lake } from "./lake.ts";
 import type { TableName } from "./table.ts";
 import { Upkeep } from "./upkeep.ts";
-import { openLakeWorkerPool } from "./worker-pool.ts";
+import { openLakeWorker } from "./job.ts";
 import { LakeWriter, type LakeWriterOptions } from "./writer.ts";
 
 let folder = "";
@@ -31,7 +31,7 @@ const log = createLog({
   nowMs: () => 0,
   write: (line) => said.push(line),
 });
-const workers = openLakeWorkerPool();
+const workers = openLakeWorker();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "gpulse-lake-"));
@@ -395,7 +395,7 @@ test.for([
     const ahead = (): number => nowMs() + 40 * 86_400_000;
     const lake = new Lake({
       files,
-      workers: openLakeWorkerPool(),
+      workers: openLakeWorker(),
       name: "h2",
       version: "0.0.0-test",
       log,

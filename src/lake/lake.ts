@@ -9,7 +9,7 @@ import { LakeClock } from "./clock.ts";
 import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
 import { type LakeRetention, Upkeep } from "./upkeep.ts";
-import { type LakeWorkerPool, openLakeWorkerPool } from "./worker-pool.ts";
+import { type LakeWorker, openLakeWorker } from "./job.ts";
 import { type LakeCounts, LakeWriter } from "./writer.ts";
 
 export interface LakeOptions {
@@ -29,7 +29,7 @@ export interface LakeOptions {
   readonly maxRows?: number;
   readonly maxBytes?: number;
   readonly series?: boolean;
-  readonly workers?: LakeWorkerPool;
+  readonly workers?: LakeWorker;
 }
 
 /** Files written since the last look after which another is worth it. */
@@ -40,7 +40,7 @@ export class Lake {
   readonly #options: LakeOptions;
   readonly #writer: LakeWriter;
   readonly #upkeep: Upkeep;
-  readonly #workers: LakeWorkerPool;
+  readonly #workers: LakeWorker;
   readonly #own = new Set<string>();
   #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
@@ -50,7 +50,7 @@ export class Lake {
   constructor(options: LakeOptions) {
     this.#options = options;
     this.files = options.files;
-    this.#workers = options.workers ?? openLakeWorkerPool();
+    this.#workers = options.workers ?? openLakeWorker();
     // Two pipes of one machine may begin in the same millisecond.
     const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
     const shared = { ...options, workers: this.#workers, id, ...this.#retention() };

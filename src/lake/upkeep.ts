@@ -19,11 +19,11 @@ import {
 } from "./names.ts";
 import { metadataKeys } from "./schema.ts";
 import { type TableName, tableNames } from "./table.ts";
-import type { LakeWorkerPool } from "./worker-pool.ts";
+import type { LakeWorker } from "./job.ts";
 
 export interface UpkeepOptions {
   readonly files: FileStore;
-  readonly workers: LakeWorkerPool;
+  readonly workers: LakeWorker;
   readonly version: string;
   readonly id: string;
   readonly log: Log;

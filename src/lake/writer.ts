@@ -12,11 +12,11 @@ import { rowGroupRows } from "./encode.ts";
 import { type FrameRows, Gatherer, type RowsAt } from "./gather.ts";
 import { dateOf, type OffsetRange, partitionFolder, plainName, rangeName } from "./names.ts";
 import { GrowingRows, type TableName } from "./table.ts";
-import type { LakeWorkerPool } from "./worker-pool.ts";
+import type { LakeWorker } from "./job.ts";
 
 export interface LakeWriterOptions {
   readonly files: FileStore;
-  readonly workers: LakeWorkerPool;
+  readonly workers: LakeWorker;
   /** Names the files of this writer: two that write at once must not have the same. */
   readonly id: string;
   readonly version: string;

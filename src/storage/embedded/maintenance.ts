@@ -7,7 +7,7 @@ import { formatError } from "../../base/error.ts";
 import { Block, type BlockContext } from "./blocks/block.ts";
 import type { UnreadableSource } from "./blocks/job.ts";
 import { planMerge } from "./blocks/plan.ts";
-import type { BlockWorkerPool } from "./blocks/worker-pool.ts";
+import type { BlockWorker } from "./blocks/job.ts";
 import { makeReserve } from "./files/reserve.ts";
 import { collectGarbage, growYoungGenerationWithHeap } from "../../base/heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
@@ -41,7 +41,7 @@ const storeTrustedEveryMs = 600_000;
 
 export class Maintenance {
   readonly #state: StoreState;
-  readonly #workers: BlockWorkerPool;
+  readonly #workers: BlockWorker;
   readonly #seriesDropped: () => void;
   #sealedAtMs: number;
   #queue: Promise<unknown> = Promise.resolve();
@@ -52,7 +52,7 @@ export class Maintenance {
   seals = 0;
   compactions = 0;
 
-  constructor(state: StoreState, workers: BlockWorkerPool, seriesDropped: () => void) {
+  constructor(state: StoreState, workers: BlockWorker, seriesDropped: () => void) {
     this.#state = state;
     this.#workers = workers;
     this.#seriesDropped = seriesDropped;

@@ -8,7 +8,7 @@ import { makeFolderSync } from "../../base/make-folder.ts";
 import { type LabelSet, noLabels } from "../../model/labels.ts";
 import { formatError } from "../../base/error.ts";
 import { appendBatch, Appender, type AppendTarget } from "./append.ts";
-import { type BlockWorkerPool, openBlockWorkerPool } from "./blocks/worker-pool.ts";
+import { type BlockWorker, openBlockWorker } from "./blocks/job.ts";
 import type { ColumnSource, SeriesPieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
 import type { FolderLock } from "../../base/state/lock.ts";
@@ -85,7 +85,7 @@ export class Store extends StoreReader implements History {
   readonly #state: StoreState;
   readonly #report: StartResult["report"];
   readonly #lock: FolderLock;
-  readonly #workers: BlockWorkerPool;
+  readonly #workers: BlockWorker;
   readonly #maintenance: Maintenance;
   readonly #engine: Engine;
   readonly #logWriter: LogWriter;
@@ -113,7 +113,7 @@ export class Store extends StoreReader implements History {
     this.#state = state;
     this.#report = report;
     this.#lock = lock;
-    this.#workers = openBlockWorkerPool(state.options.workerFile);
+    this.#workers = openBlockWorker(state.options.workerFile);
     this.#maintenance = new Maintenance(state, this.#workers, () => {
       this.#generation++;
       this.#rawLabels.clear();

@@ -1,8 +1,5 @@
 /** Decodes request bodies: small ones at once, large ones one at a time in a worker thread, whose clients take turns. */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
-import { limitYoungGeneration } from "../../../base/heap.ts";
+import { findWorkerFile, WorkerJobError, WorkerThread } from "../../../base/worker-thread.ts";
 import type { AdmissionHold } from "../admission.ts";
 import { ReceiveError } from "../failure.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
@@ -15,25 +12,25 @@ const decodeMs = 20_000;
 /** The heap of the worker: twice what request bodies may take, since a body unpacks to objects. */
 const [leastHeapMib, mostHeapMib] = [64, 512];
 
-/** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
-function findWorkerFile(): string | undefined {
-  return ["./decode-worker.js", "../decode-worker.js"]
-    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
-    .find((file) => existsSync(file));
-}
-
 export class BodyDecoder {
   readonly #decoders = new Decoders();
-  readonly #file: string | undefined;
-  readonly #maxHeapMib: number;
-  #worker: Worker | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #worker: WorkerThread<DecodeJob, DecodeResult> | undefined;
 
   /** @param bodiesBytes what all request bodies may take */
-  constructor(bodiesBytes = Number.POSITIVE_INFINITY, file = findWorkerFile()) {
-    this.#file = file;
+  constructor(bodiesBytes = Number.POSITIVE_INFINITY, file = findWorkerFile("decode-worker.js")) {
+    if (file === undefined) return;
     const wanted = Math.floor((2 * bodiesBytes) / 2 ** 20);
-    this.#maxHeapMib = Math.min(mostHeapMib, Math.max(leastHeapMib, wanted));
+    const heapMib = Math.min(mostHeapMib, Math.max(leastHeapMib, wanted));
+    this.#worker = new WorkerThread({
+      file,
+      name: "decode",
+      idleMs,
+      jobTimeoutMs: decodeMs,
+      resourceLimits: {
+        maxOldGenerationSizeMb: heapMib,
+        maxYoungGenerationSizeMb: heapMib / 8,
+      },
+    });
   }
 
   /**
@@ -49,69 +46,35 @@ export class BodyDecoder {
     bytes = body.length,
   ): Promise<DecodeKinds[Kind]["result"]> {
     try {
-      if (bytes <= largeBytes || this.#file === undefined)
+      if (bytes <= largeBytes || this.#worker === undefined)
         return this.#decoders.decode(kind, body, options);
       await hold.enterLarge();
-      return await this.#run(this.#file, { kind, body, options });
+      return await decodeIn(this.#worker, { kind, body, options });
     } finally {
       hold.leaveLarge();
     }
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idle);
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
+    await this.#worker?.terminate();
   }
+}
 
-  #start(file: string): Worker {
-    const worker = new Worker(file, {
-      name: "decode",
-      resourceLimits: {
-        maxOldGenerationSizeMb: this.#maxHeapMib,
-        maxYoungGenerationSizeMb: this.#maxHeapMib / 8,
-      },
+async function decodeIn<Kind extends DecodeKind>(
+  worker: WorkerThread<DecodeJob, DecodeResult>,
+  { kind, body, options }: DecodeJob,
+): Promise<DecodeKinds[Kind]["result"]> {
+  const own = body.byteLength === body.buffer.byteLength ? body : Uint8Array.from(body);
+  const { result, refused } = await worker
+    .run({ kind, body: own, options }, [own.buffer as ArrayBuffer])
+    .catch((thrown: unknown) => {
+      // The thread ran out of memory or time: the body is too costly, and the next one gets another thread.
+      throw thrown instanceof WorkerJobError ? thrown : tooCostly();
     });
-    worker.once("online", limitYoungGeneration);
-    return worker;
-  }
-
-  #run<Kind extends DecodeKind>(
-    file: string,
-    { kind, body, options }: DecodeJob,
-  ): Promise<DecodeKinds[Kind]["result"]> {
-    clearTimeout(this.#idle);
-    const worker = (this.#worker ??= this.#start(file));
-    return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => {
-        clearTimeout(timer);
-        worker.off("message", answered).off("error", lost).off("exit", ended);
-        this.#idle = setTimeout(() => void this.close(), idleMs).unref();
-        settle();
-      };
-      const answered = ({ result, refused, failed }: DecodeResult): void =>
-        end(() => {
-          if (result !== undefined) resolve(result);
-          else if (refused === undefined) reject(new Error(failed ?? "the decode worker failed"));
-          else reject(new ReceiveError(refused.status, refused.outcome, refused.message));
-        });
-      // It ran out of memory or time: the body is what is wrong, and the next one gets another thread.
-      const lost = (): void =>
-        end(() => {
-          this.#worker = undefined;
-          void worker.terminate();
-          reject(tooCostly());
-        });
-      const ended = lost;
-      const timer = setTimeout(lost, decodeMs);
-      worker.on("message", answered).on("error", lost).on("exit", ended);
-      const own = body.byteLength === body.buffer.byteLength ? body : Uint8Array.from(body);
-      worker.postMessage({ kind, body: own, options } satisfies DecodeJob, [
-        own.buffer as ArrayBuffer,
-      ]);
-    });
-  }
+  if (result !== undefined) return result;
+  throw refused === undefined
+    ? new Error("the decode worker failed")
+    : new ReceiveError(refused.status, refused.outcome, refused.message);
 }
 
 const tooCostly = (): ReceiveError =>

@@ -1,6 +1,5 @@
 /** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
-import { parentPort } from "node:worker_threads";
-import { formatError } from "../../../base/error.ts";
+import { serveJobs } from "../../../base/worker-thread.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
 import { ReceiveError, type RequestOutcome } from "../failure.ts";
@@ -14,34 +13,36 @@ export interface DecodeJob {
 
 export interface DecodeResult {
   readonly result?: DecodeKinds[DecodeKind]["result"];
-  readonly refused?: {
-    readonly status: number;
-    readonly outcome: RequestOutcome;
-    readonly message: string;
-  };
-  readonly failed?: string;
+  readonly refused?:
+    | {
+        readonly status: number;
+        readonly outcome: RequestOutcome;
+        readonly message: string;
+      }
+    | undefined;
 }
 
-const port = parentPort;
-if (port === null) throw new Error("BUG: the decode worker was not started as a worker");
-
 const decoders = new Decoders();
-port.on("message", ({ kind, body, options }: DecodeJob) => {
-  const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
-  try {
-    const result = decoders.decode(kind, bytes, options);
-    port.postMessage({ result } satisfies DecodeResult, buffersOf(result.batch));
-  } catch (thrown) {
-    port.postMessage(answerOf(thrown));
-  }
-});
 
-function answerOf(thrown: unknown): DecodeResult {
+serveJobs<DecodeResult>(
+  ({ kind, body, options }: DecodeJob) => {
+    const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+    try {
+      return { result: decoders.decode(kind, bytes, options) };
+    } catch (thrown) {
+      return { refused: refusalOf(thrown) };
+    }
+  },
+  ({ result }) => (result === undefined ? [] : buffersOf(result.batch)),
+);
+
+/** @throws what is no refusal of the body */
+function refusalOf(thrown: unknown): DecodeResult["refused"] {
   if (thrown instanceof BatchTooLargeError)
-    return { refused: { status: 413, outcome: "too_large_request", message: thrown.message } };
-  if (!(thrown instanceof ReceiveError)) return { failed: formatError(thrown) };
+    return { status: 413, outcome: "too_large_request", message: thrown.message };
+  if (!(thrown instanceof ReceiveError)) throw thrown;
   const { status, outcome, message } = thrown;
-  return { refused: { status, outcome, message } };
+  return { status, outcome, message };
 }
 
 function buffersOf(batch: SampleBatch): ArrayBuffer[] {

@@ -5,10 +5,10 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { collectGarbage } from "../../../base/heap.ts";
 import type { BlockJob } from "./job.ts";
-import { openBlockWorkerPool } from "./worker-pool.ts";
+import { openBlockWorker } from "./job.ts";
 
 test("a job that is done is not held in memory until the next: it carries a whole head", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-workshop-"));
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-worker-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = path.join(folder, "worker.mjs");
   writeFileSync(
@@ -16,7 +16,7 @@ test("a job that is done is not held in memory until the next: it carries a whol
     `import { parentPort } from "node:worker_threads";
      parentPort.on("message", () => parentPort.postMessage({ done: {} }));`,
   );
-  const workers = openBlockWorkerPool(file);
+  const workers = openBlockWorker(file);
   onTestFinished(() => workers.close());
   const runOne = async (): Promise<WeakRef<BlockJob>> => {
     const job = { order: { head: new Uint8Array(1_000) } } as unknown as BlockJob;

@@ -1,6 +1,7 @@
-/** What the store asks its worker to do, and how it is done: one block out of an epoch of the head, or out of other blocks. */
+/** The job of the store's worker: writes one block from an epoch of the head, or from other blocks. */
 import { rmSync } from "node:fs";
 import { formatError } from "../../../base/error.ts";
+import { findWorkerFile, WorkerThread } from "../../../base/worker-thread.ts";
 import type { Tombstone } from "../column-source.ts";
 import type { EpochView } from "../head/epoch.ts";
 import { EpochSource } from "../head/epoch-source.ts";
@@ -10,6 +11,9 @@ import { PageCache } from "./page-cache.ts";
 
 /** Pages come in the order they are merged in, so few need to be kept. */
 const cacheBytes = 32 * 2 ** 20;
+/** The longest stretch of work on a block in the main thread. */
+const sliceMs = 5;
+const idleMs = 2_000;
 
 export interface BlockJob {
   readonly order: BuildOrder;
@@ -29,6 +33,21 @@ export interface UnreadableSource {
   /** Undefined for a block that cannot be opened. */
   readonly page: number | undefined;
   readonly why: string;
+}
+
+export interface BlockWorker {
+  run(job: BlockJob): Promise<BlockJobResult>;
+  close(): Promise<void>;
+}
+
+/** Runs jobs in a thread, or in slices of this one where `workerFile` is false or there is no file. */
+export function openBlockWorker(workerFile: string | false | undefined): BlockWorker {
+  const file = workerFile === false ? undefined : (workerFile ?? findWorkerFile("store-worker.js"));
+  if (file !== undefined) return new WorkerThread({ file, name: "store", idleMs });
+  return {
+    run: (job) => runBlockJob({ ...job, order: { ...job.order, sliceMs } }),
+    close: async () => {},
+  };
 }
 
 class SourceUnreadable extends Error {
