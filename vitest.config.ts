@@ -1,11 +1,17 @@
-// Which tests run when: by default everything that needs no engine; the engine tests only in their own modes.
+// Which tests run when: `npm test` runs what needs neither an engine nor many processes; `npm run test:engines` runs the rest.
 
 import { defineConfig } from "vitest/config";
-import type { TestSpecification } from "vitest/node";
-import { BaseSequencer } from "vitest/node";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const ALL = ["{src,test,engines,bench,deploy,scripts}/**/*.test.ts", "web/src/**/*.test.{ts,tsx}"];
 const ENGINES = "test/engines/**/*.test.ts";
 const LONG = "test/engines/**/*.full.test.ts";
+/** They start the built program many times or drive a browser, or simulate days: most of the time of all tests. */
+const PROGRAMS = [
+  "test/{agent,attack,chaos,cli,deploy,hub,nvml-stub,package,store,top,web}/**/*.test.ts",
+  "test/docs/quick-starts.test.ts",
+  "src/alerting/pack/quiet.test.ts",
+];
 
 /** What takes long though its file is short: begun last, it would run alone while a core stands by. */
 const FIRST = [
@@ -23,20 +29,15 @@ class LongFirst extends BaseSequencer {
 }
 
 export default defineConfig(({ mode }) => {
-  const engines = mode === "engines" || mode === "engines-full";
+  // "all": for one file by name, whatever it needs.
+  const engines = mode !== "test";
   return {
     test: {
-      include: engines
-        ? [ENGINES]
-        : [
-            "{src,test,engines,bench,deploy}/**/*.test.ts",
-            "scripts/**/*.test.ts",
-            "web/src/**/*.test.{ts,tsx}",
-          ],
+      include: engines && mode !== "all" ? [ENGINES, ...PROGRAMS] : ALL,
       exclude: [
         "**/node_modules/**",
         "dist/**",
-        ...(engines ? [] : [ENGINES]),
+        ...(engines ? [] : [ENGINES, ...PROGRAMS]),
         ...(mode === "engines" ? [LONG] : []),
       ],
       // One table over all files of the chaos suite at the end.

@@ -75,10 +75,13 @@ async function install(packages) {
 
 /**
  * Installs what is missing where that is allowed; elsewhere says what will be skipped.
+ * @param {readonly string[]} [names] the tools of engines/tools.json that are needed; all by default
  * @returns {Promise<void>}
  */
-export async function ensureSystemTools() {
-  const missing = Object.entries(tools()).filter(([, tool]) => !isThere(tool));
+export async function ensureSystemTools(names) {
+  const missing = Object.entries(tools()).filter(
+    ([name, tool]) => (names === undefined || names.includes(name)) && !isThere(tool),
+  );
   if (missing.length === 0) return;
   if (!mayInstall()) {
     for (const [name, tool] of missing)
@@ -86,7 +89,14 @@ export async function ensureSystemTools() {
     return;
   }
   const packages = [...new Set(missing.map(([, tool]) => tool.debianPackage))].sort();
-  await step(`installing ${packages.join(", ")} for the tests`, () => install(packages));
+  say("The tests run real programs that are not on this machine. apt-get installs them now:");
+  for (const name of packages) {
+    const programs = missing.filter(([, tool]) => tool.debianPackage === name);
+    say(`  ${name}: ${programs.map(([program]) => program).join(", ")}`);
+  }
+  say("GPULSE_SYSTEM_TOOLS=off installs nothing and skips their tests. No service is started.");
+  await step(`installing ${packages.length} system packages`, () => install(packages));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runMain(ensureSystemTools);
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
+  await runMain(() => ensureSystemTools());

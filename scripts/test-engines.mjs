@@ -1,4 +1,4 @@
-// `npm run test:engines`: the tests that run against real engines; with --full also those that take long.
+// `npm run test:engines`: the tests against real engines, browsers and many processes; with --full also those that take long.
 
 import path from "node:path";
 
@@ -19,7 +19,7 @@ async function bringEngines() {
 await runMain(async () => {
   await ensureInstalled();
   const run = new Run();
-  await run.attempt("system tools", ensureSystemTools);
+  await run.attempt("system tools", () => ensureSystemTools());
   await run.attempt("engines", bringEngines);
   await run.attempt("build", ensureBuilt);
   const full = process.argv.includes("--full");

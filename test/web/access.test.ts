@@ -7,12 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hubProgram } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess } from "../../engines/process.ts";
-import { ensureBuild, repository } from "../../engines/program.ts";
+import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
-import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
-import { schemes } from "./widths.ts";
+import { layoutFaults } from "./layouts.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
@@ -54,18 +53,7 @@ describe.skipIf("missing" in chromium)(
     });
 
     const look = async (page: Page, name: string): Promise<void> => {
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of [360, 1280]) {
-          await page.setViewportSize({ width, height: 800 });
-          const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
-          expect(wide, `${name} at ${width}`).toBeLessThanOrEqual(width);
-          await page.screenshot({
-            path: path.join(repository, "screenshots", `${name}-${colorScheme}-${width}.png`),
-          });
-        }
-        expect(await violationsOn(page), name).toEqual([]);
-      }
+      expect(await layoutFaults(page, name), name).toEqual([]);
     };
 
     const openLogin = (at = "") => openPage(browser, `${up.url}${at}`, {}, 'input[name="name"]');

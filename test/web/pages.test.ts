@@ -2,22 +2,18 @@
  * What holds on every page alike: the keyboard alone reaches everything, nothing is wider than the window at any width in
  * either theme, and a picture of each is left in `screenshots/` to be looked at.
  */
-import { mkdirSync } from "node:fs";
-import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild, repository } from "../../engines/program.ts";
+import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { pageNames } from "../../src/hub/page-names.ts";
-import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
-import { schemes, widths } from "./widths.ts";
+import { layoutFaults } from "./layouts.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
-const pictures = path.join(repository, "screenshots");
 
 /** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own. */
 const arrived = "main :is(h2, h3, .chart, table)";
@@ -62,7 +58,6 @@ describe.skipIf("missing" in chromium)(
 
     beforeAll(async () => {
       await ensureBuild();
-      mkdirSync(pictures, { recursive: true });
       up = await startUp(await freePort());
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
@@ -108,21 +103,7 @@ describe.skipIf("missing" in chromium)(
         {},
         arrived,
       );
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: 900 });
-          await page.waitForTimeout(400);
-          const overflowPx = await page.evaluate<number>(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-          );
-          expect([colorScheme, width, overflowPx]).toEqual([colorScheme, width, 0]);
-          await page.screenshot({
-            path: path.join(pictures, `${name}-${colorScheme}-${width}.png`),
-          });
-        }
-        expect(await violationsOn(page)).toEqual([]);
-      }
+      expect(await layoutFaults(page, name)).toEqual([]);
       expect(complaints).toEqual([]);
       await page.context().close();
     });
