@@ -6,11 +6,11 @@ import type { AnalysisQueue } from "./analytics/queue.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/authenticator.ts";
 import type { Timeline } from "./events/timeline.ts";
-import type { ImportUpload } from "./import/routes.ts";
+import type { ImportUpload } from "./receive/import.ts";
 import type { RateLimits } from "./limits/rate.ts";
 import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
-import type { LoadShedder } from "./load-shedder.ts";
+import type { OverloadMonitor } from "./limits/overload.ts";
 import type { SnapshotStore } from "./snapshots/store.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
@@ -66,5 +66,5 @@ export interface HubOptions {
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
   /** Hears of pages and connections that are turned away; absent where nobody tells it on. */
-  readonly shedding?: LoadShedder;
+  readonly shedding?: OverloadMonitor;
 }

@@ -116,11 +116,9 @@ test(
     const ready = await fetch(`${hub.url}/-/ready`);
     expect([ready.status, await ready.text()]).toEqual([
       200,
-      expect.stringMatching(/asked for more than this hub can do: \d+ requests told to come again/),
+      expect.stringMatching(/overloaded: \d+ requests refused/),
     ]);
-    await until("the log to say so", () =>
-      hub.process.output().includes("the hub is asked for more than it can do"),
-    );
+    await until("the log to say so", () => hub.process.output().includes("hub overloaded"));
     expect(await valueOf(hub.url, "count(gpu_power_watts)")).toBe(hosts * gpusPerHost);
 
     for (const { socket } of held) socket.destroy();

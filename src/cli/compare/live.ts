@@ -4,7 +4,7 @@ import { clientAccess } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
-import { parseTimeMs } from "../../hub/api/params.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import type { CompareFlags } from "./run.ts";
 

@@ -5,7 +5,7 @@
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
-import { parseTimeMs } from "../../hub/api/params.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import { labelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
 import {

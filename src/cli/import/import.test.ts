@@ -177,7 +177,7 @@ test("importing twice keeps each sample once; another value is refused and ends 
   writeFileSync(file, "c 2 1700000000000\n");
   const { code, out } = await run([file]);
   expect(code).toBe(1);
-  expect(out).toContain("1 refused: 1 have another value than is stored for their time");
+  expect(out).toContain("1 refused: 1 conflict with a stored value of the same time");
   expect(await kept()).toEqual({ "__name__=c": [[1_700_000_000_000, 1]] });
 });
 

@@ -8,7 +8,7 @@ import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
 import { identityOf } from "../../model/identity.ts";
-import { parseTimeMs } from "../../hub/api/params.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import { labelSet } from "../../model/labels.ts";
 import { parseVendor, type Vendor, vendorChoice } from "../../model/vendor.ts";
 import { QueryError } from "../../query/errors.ts";

@@ -94,9 +94,11 @@ export class HubTarget implements ImportTarget {
   }
 }
 
-/** `7 samples are kept, 3 refused: …`, as the hub tells it; other words refuse all. */
+/** `7 samples stored, 3 rejected: …` of a hub, in the words of older hubs too; any other response means that all were rejected. */
 function partly(words: string, samples: number): ImportWriteResult {
-  const found = /^(\d+) samples are kept, (\d+) refused: (.*)$/s.exec(words);
+  const found = /^(\d+) samples (?:stored|are kept), (\d+) (?:rejected|refused): (.*)$/s.exec(
+    words,
+  );
   if (found === null) return { kept: 0, refused: samples, told: words };
   return { kept: Number(found[1]), refused: Number(found[2]), told: found[3] ?? words };
 }
@@ -115,9 +117,9 @@ export async function writeBatch(
 ): Promise<ImportWriteResult> {
   const result = await writer.write(batch);
   const parts = [
-    [result.refusedConflicts, "have another value than is stored for their time"],
+    [result.refusedConflicts, "conflict with a stored value of the same time"],
     [result.refusedTooOld, "are older than the retention: name a longer one with --retention"],
-    [result.refusedByLimit, "would need more series than are allowed"],
+    [result.refusedByLimit, "exceed the limit of series"],
   ] as const;
   const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
   return {

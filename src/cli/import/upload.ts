@@ -1,7 +1,7 @@
 /** A file sent to a running hub, read as `gpulse import` reads it and kept in that hub's own history. */
 import type { Settings } from "../command/settings.ts";
 import type { SampleWriter } from "../../storage/history.ts";
-import type { ImportOutcome, ImportUpload } from "../../hub/import/routes.ts";
+import type { ImportOutcome, ImportUpload } from "../../hub/receive/import.ts";
 import { openImportSource } from "./options.ts";
 import { SkippedSamples } from "./source.ts";
 import { writeBatch } from "./target.ts";

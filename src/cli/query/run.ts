@@ -5,7 +5,7 @@ import type { CommandIo } from "../command/io.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
-import { parseTimeMs } from "../../hub/api/params.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import { renderQueryCsv, renderQueryTable } from "./show.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import type { FlagValues } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
-import { parseTimeMs } from "../../hub/api/params.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import type { ReplayBound } from "../../pipeline/replay/paced.ts";
 import { sources } from "../../sources/list.ts";
 import type { SourceSpec } from "../../sources/open.ts";

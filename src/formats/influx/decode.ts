@@ -16,7 +16,7 @@ export interface LineOptions {
   /** For lines without a time. */
   readonly nowMs: number;
   /** A label for every series whose tags do not have it. */
-  readonly extra?: Label;
+  readonly extra?: Label | undefined;
 }
 
 export interface BadLine {

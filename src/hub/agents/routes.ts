@@ -1,49 +1,7 @@
-/** `/api/push/v1`, where agents send their frames, and `/api/agents`, who they are. */
+/** `/api/agents`: the agents of this hub, listed and removed. */
 import type { FastifyInstance } from "fastify";
-import { formats } from "../../formats/frames/push-response.ts";
-import { FramesError } from "../../formats/frames/bytes.ts";
-import { VersionError } from "../../formats/frames/request.ts";
-import type { Log } from "../../base/log.ts";
-import { StoreError } from "../../storage/embedded/error.ts";
-import { malformed, ReceiveError } from "../receive/failure.ts";
-import type { Intake } from "../receive/intake.ts";
-import type { ReceiverCounts } from "../receive/receiver-counts.ts";
-import { maxBodyBytes } from "../receive/body.ts";
-import { addReceiver } from "../receive/receiver.ts";
-import { clientOf } from "../limits/client.ts";
 import type { Agent } from "./agent.ts";
-import type { Agents, AgentPushResult } from "./agents.ts";
-
-const way = "push";
-
-export async function addAgentPush(
-  app: FastifyInstance,
-  agents: Agents,
-  intake: Intake,
-  log: Log,
-): Promise<void> {
-  await addReceiver(app, {
-    way,
-    intake,
-    log,
-    tell: (failure, _request, reply) =>
-      reply.send({
-        error: failure.message,
-        ...(failure.status === 415 ? { formats: [...formats] } : {}),
-      }),
-    routes: (scope, bodies) => {
-      scope.post("/api/push/v1", async (request, reply) => {
-        const body = await bodies.plain(request, maxBodyBytes);
-        bodies.holdOf(request).leaveLarge();
-        const pushed = await agents.push(body, clientOf(request)).catch(explain);
-        count(intake.received, pushed);
-        if (pushed.status === 429) reply.header("retry-after", 1);
-        if (pushed.status === 425) reply.header("retry-after", 5);
-        return reply.code(pushed.status).header("cache-control", "no-store").send(pushed.answer);
-      });
-    },
-  });
-}
+import type { Agents } from "./agents.ts";
 
 export function addAgentList(app: FastifyInstance, agents: Agents): void {
   app.get("/api/agents", async (_request, reply) =>
@@ -83,24 +41,4 @@ export function agentJson(agent: Agent) {
     contested: agent.isContested,
     held: agent.isHeld,
   };
-}
-
-function explain(thrown: unknown): never {
-  if (thrown instanceof VersionError)
-    throw new ReceiveError(415, "unsupported_request", thrown.message);
-  if (thrown instanceof FramesError) throw malformed(`not a valid push: ${thrown.message}`);
-  if (!(thrown instanceof StoreError)) throw thrown;
-  throw new ReceiveError(thrown.retryable ? 503 : 500, "failed_request", thrown.message, "retry");
-}
-
-function count(received: ReceiverCounts, { status, results, tooNew }: AgentPushResult): void {
-  if (status === 425) received.add(way, "held_request");
-  received.add(way, "too_new", tooNew);
-  for (const result of results) {
-    received.add(way, "stored", result.stored);
-    received.add(way, "duplicate", result.duplicates);
-    received.add(way, "conflict", result.refusedConflicts);
-    received.add(way, "too_old", result.refusedTooOld);
-    received.add(way, "limit", result.refusedByLimit);
-  }
 }

@@ -260,7 +260,7 @@ test("an identical duplicate is taken, a conflict and a time before the epoch re
   );
   expect(mixed.statusCode).toBe(400);
   expect(mixed.body).toBe(
-    "1 samples are kept, 2 refused: 1 have another value than is stored for their time, 1 are older than retention or no valid time\n",
+    "1 samples stored, 2 rejected: 1 conflict with a stored value of the same time, 1 are older than the retention or have no valid time\n",
   );
   expect(await get(`/api/v1/query?query=twice&time=2`)).toEqual(
     ok({ resultType: "vector", result: [{ metric: { __name__: "twice" }, value: [2, "3"] }] }),

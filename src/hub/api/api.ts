@@ -4,7 +4,7 @@ import { formatError } from "../../base/error.ts";
 import { QueryError, QueryShedError } from "../../query/errors.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import { AlertQuota } from "../limits/alert-quota.ts";
-import { addAgentList, addAgentPush } from "../agents/routes.ts";
+import { addAgentList } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError } from "./failure.ts";
@@ -57,11 +57,8 @@ export async function addApi(
     addBacktest(api, context);
     addAdmin(api, context);
     addFederate(api, context);
-    const intake = await addReceivers(api, context);
-    if (context.agents !== undefined) {
-      await addAgentPush(api, context.agents, intake, context.log);
-      addAgentList(api, context.agents);
-    }
+    await addReceivers(api, context);
+    if (context.agents !== undefined) addAgentList(api, context.agents);
   });
   if (context.alerting !== undefined)
     await addAlertApis(app, context.alerting.sink, context, quota);

@@ -7,7 +7,7 @@ import type { Agents } from "../agents/agents.ts";
 import type { AlertingEngine } from "../alerts/alerting.ts";
 import type { ReceiverCounts } from "../receive/receiver-counts.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
-import type { LoadShedder } from "../load-shedder.ts";
+import type { OverloadMonitor } from "../limits/overload.ts";
 import type { MetadataRegistry } from "./metadata.ts";
 import type { ScrapeRunner } from "./targets.ts";
 
@@ -33,7 +33,7 @@ export interface ApiContext {
   readonly metadata: MetadataRegistry;
   readonly received: ReceiverCounts;
   /** Hears of every query that is turned away; absent where nobody tells it on. */
-  readonly shedding?: LoadShedder;
+  readonly shedding?: OverloadMonitor;
   /** The agents that push here; absent where none may. */
   readonly agents?: Agents;
   /** What is scraped; absent where nothing is. */

@@ -1,6 +1,7 @@
 /** Parameters of the Prometheus API, from the query string and a POSTed form together, read as Prometheus reads them. */
 import type { FastifyRequest } from "fastify";
 import { parseDurationMs } from "../../config/duration.ts";
+import { parseTimeMs } from "../../config/time.ts";
 import { invalidParameter } from "./failure.ts";
 
 export class Params {
@@ -60,20 +61,3 @@ export class Params {
     return limit;
   }
 }
-
-/** The edges of what a time can be: all that a number holds exactly. */
-const minTimeMs = Number.MIN_SAFE_INTEGER;
-const maxTimeMs = Number.MAX_SAFE_INTEGER;
-
-export function parseTimeMs(given: string): number | undefined {
-  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(given)) {
-    const ms = Math.round(Number(given) * 1_000);
-    return Math.abs(ms) <= maxTimeMs ? ms : undefined;
-  }
-  if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(given))
-    return undefined;
-  const ms = Date.parse(given);
-  return Number.isNaN(ms) ? undefined : ms;
-}
-
-export const fullTimeRange = { minTimeMs, maxTimeMs } as const;

@@ -6,7 +6,8 @@ import type { Matcher } from "../../model/select.ts";
 import { streamParts } from "../stream-parts.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError, invalidParameter } from "./failure.ts";
-import { Params, fullTimeRange } from "./params.ts";
+import { Params } from "./params.ts";
+import { fullTimeRange } from "../../config/time.ts";
 import { reserveFor } from "./reserve.ts";
 import { labelsJson, success } from "./result.ts";
 

@@ -38,7 +38,7 @@ export function startScraping(
   const scraper = new Scraper({
     write: async (batch) => {
       try {
-        await intake.keep("scrape", batch, hubClient);
+        await intake.store("scrape", batch, hubClient);
       } catch (thrown) {
         api.received.add("scrape", "failed_request");
         if (nowMs() - toldMs < errorLogIntervalMs) return;

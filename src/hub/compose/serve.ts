@@ -15,13 +15,13 @@ import { UuidConflicts } from "../agents/uuid-conflicts.ts";
 import { openAnomalies } from "../anomalies/open.ts";
 import type { ApiContext } from "../api/context.ts";
 import { Timeline } from "../events/timeline.ts";
-import { defaultConnectionsPerAddress } from "../connections.ts";
+import { defaultConnectionsPerAddress } from "../limits/connections.ts";
 import { publishAddress } from "../address.ts";
 import { fanOut } from "../fan-out.ts";
 import { createHub } from "../hub.ts";
 import { budgetsOf, logBudgets, memoryLimit } from "../limits/memory.ts";
 import { RunStore } from "../runs/store.ts";
-import { LoadShedder } from "../load-shedder.ts";
+import { OverloadMonitor } from "../limits/overload.ts";
 import { SnapshotStore } from "../snapshots/store.ts";
 import {
   type EmbeddedStorage,
@@ -106,7 +106,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       ],
     });
     parts.push({ close: () => collector.stop() });
-    const shedding = new LoadShedder({ log, nowMs: Date.now, received: storage.api.received });
+    const shedding = new OverloadMonitor({ log, nowMs: Date.now, received: storage.api.received });
     parts.push(shedding);
     const agents = openAgents({
       writer,

@@ -9,7 +9,8 @@ import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
 import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
-import { Params, parseTimeMs, fullTimeRange } from "../api/params.ts";
+import { Params } from "../api/params.ts";
+import { parseTimeMs, fullTimeRange } from "../../config/time.ts";
 import {
   alertBodyBytes,
   AlertQuota,

@@ -1,6 +1,6 @@
 /**
- * How much ingestion may be under way at once: bytes of request bodies, packed and unpacked, and requests that wait for
- * their turn. Both are divided by fair share, so that a flood from one client leaves room for the others.
+ * How much ingestion may be in progress: bytes of request bodies, compressed and decompressed, and requests waiting for
+ * their turn. Both are divided by fair share, so that one client's flood leaves room for the others.
  */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
@@ -9,7 +9,7 @@ import { clientDisconnected, tooBusy, clientShareExceeded } from "./failure.ts";
 
 export interface AdmissionLimits {
   readonly bytes: number;
-  /** Requests whose body is here: one whose body trickles in holds bytes, and no place in this queue. */
+  /** Requests with a complete body: one whose body is still arriving holds bytes only. */
   readonly requests: number;
 }
 
@@ -43,14 +43,14 @@ export class IngestAdmission {
   }
 }
 
-/** @throws ReceiveError, with nothing taken: 503 where others have what is missing, 429 where the client has it itself. */
+/** @throws ReceiveError and reserves nothing: 429 if the client itself exceeds its share, 503 if others hold it all. */
 function take(share: FairShare, client: ClientKey, amount: number): void {
   if (!share.allows(client, amount))
     throw share.heldByPrincipal(client.principal) === 0 ? tooBusy() : clientShareExceeded();
   share.take(client, amount);
 }
 
-/** What one request holds; all of it is given back at the end, however the request ended. */
+/** What one request has reserved; released when the request ends, however it ends. */
 export class AdmissionHold {
   readonly client: ClientKey;
   readonly #byteShare: FairShare;
@@ -73,16 +73,16 @@ export class AdmissionHold {
     this.#requestShare = requestShare;
   }
 
-  /** @throws ReceiveError when there is no room, or nobody waits for it any more, with nothing taken. */
+  /** @throws ReceiveError and reserves nothing if the limit is reached or the client has hung up. */
   take(bytes: number): void {
-    // What is taken after the end would never be given back.
+    // A reservation after the release would never be returned.
     if (this.#released) throw clientDisconnected();
     if (bytes === 0) return;
     take(this.#byteShare, this.client, bytes);
     this.#bytes += bytes;
   }
 
-  /** The body is here: the request waits for its turn from now on. */
+  /** The body is complete: the request waits for its turn from now on. */
   begin(): void {
     if (this.#released) throw clientDisconnected();
     take(this.#requestShare, this.client, 1);
@@ -90,8 +90,8 @@ export class AdmissionHold {
   }
 
   /**
-   * Waits until this request may unpack and decode a large body; at once where it may already.
-   * @throws ReceiveError where too many wait for that.
+   * Waits until this request may decompress and decode a large body; returns at once if it may already.
+   * @throws ReceiveError if too many wait for that.
    */
   async enterLarge(): Promise<void> {
     if (this.#leaveLarge !== undefined) return;

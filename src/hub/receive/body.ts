@@ -48,7 +48,7 @@ export async function unpack(
           ? createInflate({ chunkSize: chunkBytes })
           : "unknown";
   if (unpacking === "unknown")
-    throw unsupported(`content encoding ${encoding} is not taken: send gzip, or none`);
+    throw unsupported(`content encoding ${encoding} is not supported: send gzip, or none`);
   if (unpacking === undefined) {
     if (body.length > maxBytes) throw tooLarge(maxBytes);
     return body;

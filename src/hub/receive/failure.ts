@@ -1,4 +1,4 @@
-/** Why a whole request was refused: what it is counted as, the status its sender is told, and whether to come again. */
+/** Why a whole request was refused: its outcome for the counts, the HTTP status, and whether to retry. */
 import type { IngestOutcome } from "./receiver-counts.ts";
 
 export type RequestOutcome = Extract<IngestOutcome, `${string}_request`>;
@@ -8,7 +8,7 @@ const retryAfterSeconds = 5;
 export class ReceiveError extends Error {
   readonly status: number;
   readonly outcome: RequestOutcome;
-  /** Set where the same request may be sent again; absent where it will never be taken. */
+  /** Set if a retry may succeed. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -37,12 +37,12 @@ export const tooLarge = (maxBytes: number): ReceiveError =>
     `the request is larger than ${maxBytes / 2 ** 20} MiB: send less at a time`,
   );
 
-/** Prometheus gives up on a 429 unless told otherwise, so it is only for a sender that takes more than its part. */
+/** Prometheus drops a batch on 429 by default, so only a client that exceeds its own share gets it. */
 export const clientShareExceeded = (): ReceiveError =>
   new ReceiveError(
     429,
     "busy_request",
-    "this sender has as much under way here as one may have: send less at once",
+    "this client has too many requests in progress: send fewer at once",
     "retry",
   );
 
@@ -50,10 +50,10 @@ export const tooBusy = (): ReceiveError =>
   new ReceiveError(
     503,
     "busy_request",
-    "there is too much under way here: send it again later",
+    "the hub has too many requests in progress: retry later",
     "retry",
   );
 
-/** Nobody reads this answer: it ends the work on a request whose sender is gone. */
+/** Nobody reads this response: it ends the work on a request whose client hung up. */
 export const clientDisconnected = (): ReceiveError =>
-  new ReceiveError(400, "malformed_request", "the sender hung up before its request was taken");
+  new ReceiveError(400, "malformed_request", "the client hung up before its request was stored");

@@ -1,18 +1,18 @@
-/** Leaves out of a batch what may not be kept: series whose labels are bad, samples from the future. The rest is as it was. */
+/** Removes invalid samples from a batch: series with bad labels, samples from the future. */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { copyInto } from "../../formats/samples/columns.ts";
 import { type LabelLimits, readLabelBlock } from "../../formats/samples/labels.ts";
 
 export interface BadSeries {
-  /** 1 for each series that may not be kept. */
+  /** 1 for each bad series. */
   readonly flags: Uint8Array;
   readonly count: number;
   /** What is wrong with the first. */
   readonly problem: string;
 }
 
-/** Reads every label block, which the history does only for those it has not seen. */
+/** Reads every label block; the history does so only for new ones. */
 export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSeries | undefined {
   const { bytes, labelStarts, labelEnds, seriesCount } = batch;
   let flags: Uint8Array | undefined;
@@ -30,7 +30,7 @@ export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSerie
   return flags === undefined ? undefined : { flags, count, problem };
 }
 
-/** Whether any sample is later: asked for every request, so it is one plain loop. */
+/** Called for every request, so it is one plain loop. */
 export function hasSamplesAfter(batch: SampleBatch, maxTimeMs: number): boolean {
   const { times } = batch;
   for (let i = 0; i < times.length; i++) if ((times[i] as number) > maxTimeMs) return true;
@@ -39,7 +39,7 @@ export function hasSamplesAfter(batch: SampleBatch, maxTimeMs: number): boolean 
 
 export interface FilteredBatch {
   readonly batch: SampleBatch;
-  /** Samples that went with their series. */
+  /** Samples of bad series. */
   readonly bad: number;
   readonly later: number;
 }

@@ -113,12 +113,12 @@ test("a million label names, and a label of a megabyte, take only their own seri
   const first = await send("/api/v1/write", v1Headers, [writeV1(series)]);
   expect([first.status, first.text]).toEqual([
     400,
-    "1 samples are kept, 2 refused: 2 have bad labels (a series has more than 128 labels)\n",
+    "1 samples stored, 2 rejected: 2 have bad labels (a series has more than 128 labels)\n",
   ]);
   const long = await send("/api/v1/write", v2Headers, [writeV2(series.slice(1))]);
   expect([long.status, long.text]).toEqual([
     400,
-    '1 samples are kept, 1 refused: 1 have bad labels (the value of label "l" is longer than 16384 bytes)\n',
+    '1 samples stored, 1 rejected: 1 have bad labels (the value of label "l" is longer than 16384 bytes)\n',
   ]);
   expect(await receivers.query("hostile_good")).toEqual(["__name__=hostile_good 1"]);
   expect(receivers.counted("remote_write")).toEqual({ stored: 1, duplicate: 1, bad_labels: 3 });

@@ -1,6 +1,6 @@
 /**
- * Influx's line protocol in, as its version 1 (`/write`) and version 2 (`/api/v2/write`) clients send it, with the few other
- * answers they ask for first. Good lines are kept when others are bad, and the first bad one is named.
+ * Influx line protocol of version 1 (`/write`) and version 2 (`/api/v2/write`) clients, and the few requests they send
+ * first. Valid lines are stored although others are bad; the response names the first bad one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BadLine } from "../../formats/influx/decode.ts";
@@ -18,10 +18,10 @@ const version = "1.8.10";
 
 export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
   await addReceiver(app, {
-    way: "influx",
+    receiver: "influx",
     intake,
     log,
-    tell: sendInfluxError,
+    sendError: sendInfluxError,
     routes: (scope, bodies) => {
       scope.post("/write", (request, reply) => take(intake, bodies, request, reply, "db"));
       scope.post("/api/v2/write", (request, reply) =>
@@ -39,8 +39,8 @@ export async function addInflux(app: FastifyInstance, intake: Intake, log: Log):
         url: "/query",
         handler: async (request, reply) => {
           const body = await bodies.plain(request, 64 * 1024);
-          const asked = paramsOf(request).get("q") ?? new URLSearchParams(body.toString()).get("q");
-          return reply.send(answerTo(asked ?? ""));
+          const query = paramsOf(request).get("q") ?? new URLSearchParams(body.toString()).get("q");
+          return reply.send(responseTo(query ?? ""));
         },
       });
     },
@@ -56,29 +56,29 @@ async function take(
 ): Promise<FastifyReply> {
   const params = paramsOf(request);
   const database = params.get(place) ?? "";
-  const extra: { extra?: Label } = database === "" ? {} : { extra: ["db", database] };
+  const extra: Label | undefined = database === "" ? undefined : ["db", database];
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
   const hold = bodies.holdOf(request);
   const decoded = await intake.decoder.decode(
     "influx",
     body,
-    { unitMs, nowMs: intake.nowMs(), ...extra },
+    { unitMs, nowMs: intake.nowMs(), extra },
     hold,
   );
-  const kept = await intake.keep("influx", decoded.batch, hold.client);
+  const stored = await intake.store("influx", decoded.batch, hold.client);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
-  const told = [
+  const message = [
     formatBadLines(decoded.badLines, decoded.firstBad),
-    formatRejected(kept.samples, kept.refused),
+    formatRejected(stored.samples, stored.refused),
   ].filter((part) => part !== undefined);
-  if (told.length === 0) return reply.code(204).send();
-  if (isAtSeriesLimit(kept)) {
+  if (message.length === 0) return reply.code(204).send();
+  if (isAtSeriesLimit(stored)) {
     reply.code(429).header("retry-after", seriesLimitRetrySeconds);
-    return reply.send(shape(request, "too many requests", told.join("; ")));
+    return reply.send(shape(request, "too many requests", message.join("; ")));
   }
-  return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
+  return reply.code(400).send(shape(request, "invalid", `partial write: ${message.join("; ")}`));
 }
 
 const formatBadLines = (count: number, first: BadLine | undefined): string | undefined =>
@@ -89,11 +89,11 @@ const formatBadLines = (count: number, first: BadLine | undefined): string | und
 function unitOf(name: string): number {
   const unitMs = Object.entries(precisions).find(([known]) => known === name)?.[1];
   if (unitMs !== undefined) return unitMs;
-  throw malformed(`precision ${name} is not known: use ns, us, ms, s, m or h`);
+  throw malformed(`unknown precision ${name}: use ns, us, ms, s, m or h`);
 }
 
-/** What clients do before they write. Questions are asked elsewhere, in PromQL. */
-function answerTo(query: string): object {
+/** What clients send before they write. */
+function responseTo(query: string): object {
   if (/^\s*create\s+(database|retention\s+policy)\b/i.test(query))
     return { results: [{ statement_id: 0 }] };
   if (/^\s*show\s+databases\b/i.test(query))
@@ -102,7 +102,7 @@ function answerTo(query: string): object {
         { statement_id: 0, series: [{ name: "databases", columns: ["name"], values: [] }] },
       ],
     };
-  throw malformed("only writing is spoken here: ask in PromQL, on /api/v1/query");
+  throw malformed("InfluxQL queries are not supported: query in PromQL on /api/v1/query");
 }
 
 function sendInfluxError(
@@ -124,7 +124,7 @@ function sendInfluxError(
   return reply.send(shape(request, code, message));
 }
 
-/** Version 2 tells a code with its sentence, version 1 an error alone. */
+/** Version 2 has a code and a message, version 1 an error alone. */
 const shape = ({ url }: FastifyRequest, code: string, message: string): object =>
   url.startsWith("/api/v2/") ? { code, message } : { error: message };
 

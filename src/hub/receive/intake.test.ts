@@ -36,9 +36,9 @@ test("whoever comes after a large request is answered before its end", async () 
   const order: string[] = [];
   await Promise.all([
     intake
-      .keep("json", batchOf("large", 3 * sliceLimits.series), client)
+      .store("json", batchOf("large", 3 * sliceLimits.series), client)
       .then(() => order.push("large")),
-    intake.keep("json", batchOf("small", 3), client).then(() => order.push("small")),
+    intake.store("json", batchOf("small", 3), client).then(() => order.push("small")),
   ]);
   expect(order).toEqual(["small", "large"]);
   expect(await receivers.query("count(large)")).toEqual([` ${3 * sliceLimits.series}`]);
@@ -46,11 +46,11 @@ test("whoever comes after a large request is answered before its end", async () 
 
 test("a bad series in a later part is refused alone, and the sum of the parts is told", async () => {
   const count = 2 * sliceLimits.series;
-  const kept = await intake.keep("json", batchOf("m", count, sliceLimits.series + 7), client);
+  const kept = await intake.store("json", batchOf("m", count, sliceLimits.series + 7), client);
   expect(kept.samples).toBe(count - 1);
   expect(kept.refused).toMatchObject({
     bad_labels: 1,
-    badTrouble: "a series has no metric name",
+    badProblem: "a series has no metric name",
   });
   expect(receivers.counted("json")).toEqual({ stored: count - 1, bad_labels: 1 });
 });

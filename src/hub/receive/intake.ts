@@ -1,6 +1,6 @@
 /**
- * The one door behind every way in: how much may be under way, what may be kept, and what became of it. A bad series or
- * sample never takes the good ones of its request with it, and nothing is left uncounted.
+ * What all receivers share: admission, decoding, validation, the write and its counts. A bad series or sample never
+ * rejects the good ones of its request.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
@@ -15,12 +15,12 @@ import type { AppendResult } from "../../storage/embedded/options.ts";
 import { type AdmissionLimits, IngestAdmission } from "./admission.ts";
 import { BodyDecoder } from "./decode/body-decoder.ts";
 import { ReceiveError } from "./failure.ts";
-import type { ReceiverCounts, ReceiverName } from "./receiver-counts.ts";
+import { countAppended, type ReceiverCounts, type ReceiverName } from "./receiver-counts.ts";
 import { type BadSeries, filterBatch, findBadSeries, hasSamplesAfter } from "./filter-batch.ts";
 import { sliceLimits, slices } from "./slices.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 
-/** As Prometheus's receiver: a clock may be a little ahead, a sample further on is a mistake that would hide the next ones. */
+/** As Prometheus's receiver: clocks may be a little ahead; a sample further ahead would make the next ones out of order. */
 export const maxAheadMs = 10 * 60_000;
 const maxMetadataText = 4_096;
 const maxFamilyText = 1_024;
@@ -31,13 +31,13 @@ export interface IntakeOptions {
   readonly received: ReceiverCounts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** The history checks labels it has not seen by itself; one elsewhere does not. */
+  /** The embedded store validates labels of new series; an external engine does not. */
   readonly historyChecksLabels: boolean;
-  readonly admission?: Partial<AdmissionLimits>;
+  readonly admission?: Partial<AdmissionLimits> | undefined;
 }
 
 export interface IngestResult {
-  /** In the history now: those stored, and those that were there already. */
+  /** Stored now or before. */
   readonly samples: number;
   readonly refused: RejectedSamples;
 }
@@ -58,18 +58,22 @@ export class Intake {
   }
 
   /**
-   * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it. A large one is
-   * kept in parts, with turns for others between them: where a later part fails, the earlier ones are there already.
-   * @param client whose series they are, for the limit on series per client
-   * @throws ReceiveError or BatchTooLargeError where it cannot be kept now or as a whole; sent again, nothing is doubled.
+   * Stores the valid samples of a batch, counts all of them, and resolves when the history has committed. A large batch is
+   * stored in slices, with turns for others in between: if a later slice fails, the earlier ones are stored already.
+   * @param client the owner of new series, for the limit on series per client
+   * @throws ReceiveError or BatchTooLargeError if it cannot be stored now or at all; a retry stores nothing twice.
    */
-  async keep(way: ReceiverName, batch: SampleBatch, client: ClientKey): Promise<IngestResult> {
+  async store(
+    receiver: ReceiverName,
+    batch: SampleBatch,
+    client: ClientKey,
+  ): Promise<IngestResult> {
     if (batch.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
     const { historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
     let written: WriteTally | undefined;
     try {
-      // An engine elsewhere does the work in its own process, and gets as few requests as can be.
+      // An external engine works in its own process and gets as few requests as possible.
       for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
         if (written !== undefined) await loopTurns.turn("ingest", client);
         written = sum(written, await this.#write(part, maxTimeMs, client.principal));
@@ -78,7 +82,7 @@ export class Intake {
       throw this.#failure(thrown);
     }
     if (batch.metadata.length > 0) metadata.learn(batch.metadata.flatMap(bounded));
-    return this.#count(way, batch, written ?? nothing);
+    return this.#count(receiver, batch, written ?? nothing);
   }
 
   async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {
@@ -90,39 +94,40 @@ export class Intake {
       return await writeFiltered(write, batch, bad, maxTimeMs);
     } catch (thrown) {
       if (!(thrown instanceof ProtoError)) throw thrown;
-      // Nothing was kept, and no series is left that could make it throw again.
+      // Nothing was stored; without the bad series the retry cannot throw again.
       const found = findBadSeries(batch, defaultLabelLimits);
       return writeFiltered(write, batch, found, maxTimeMs);
     }
   }
 
   #count(
-    way: ReceiverName,
+    receiver: ReceiverName,
     batch: SampleBatch,
-    { result, bad, later, badTrouble }: WriteTally,
+    { result, bad, later, badProblem }: WriteTally,
   ): IngestResult {
     const { received } = this.#options;
-    received.add(way, "stored", result.stored);
-    received.add(way, "duplicate", result.duplicates);
-    received.add(way, "exemplar", batch.droppedExemplars);
-    received.add(way, "native_histogram", batch.droppedHistograms);
-    const refused: RejectedSamples = {
-      conflict: result.refusedConflicts,
-      too_old: result.refusedTooOld,
-      too_new: later,
-      limit: result.refusedByLimit,
-      bad_labels: bad,
-      ...(badTrouble === undefined ? {} : { badTrouble }),
-      ...(result.reason === undefined ? {} : { engineTrouble: result.reason }),
+    countAppended(received, receiver, result);
+    received.add(receiver, "exemplar", batch.droppedExemplars);
+    received.add(receiver, "native_histogram", batch.droppedHistograms);
+    received.add(receiver, "too_new", later);
+    received.add(receiver, "bad_labels", bad);
+    return {
+      samples: result.stored + result.duplicates,
+      refused: {
+        conflict: result.refusedConflicts,
+        too_old: result.refusedTooOld,
+        too_new: later,
+        limit: result.refusedByLimit,
+        bad_labels: bad,
+        badProblem,
+        engineProblem: result.reason,
+      },
     };
-    for (const outcome of ["conflict", "too_old", "too_new", "limit", "bad_labels"] as const)
-      received.add(way, outcome, refused[outcome]);
-    return { samples: result.stored + result.duplicates, refused };
   }
 
   #failure(thrown: unknown): unknown {
     if (!(thrown instanceof StoreError)) return thrown;
-    this.#options.log.warn("a write was refused", { error: thrown.message });
+    this.#options.log.warn("write failed", { error: thrown.message });
     return new ReceiveError(
       thrown.retryable ? 503 : 500,
       "failed_request",
@@ -137,7 +142,7 @@ interface WriteTally {
   readonly bad: number;
   readonly later: number;
   /** What is wrong with the first bad label set. */
-  readonly badTrouble?: string | undefined;
+  readonly badProblem?: string | undefined;
 }
 
 const nothing: WriteTally = {
@@ -156,9 +161,9 @@ const nothing: WriteTally = {
 
 function sum(
   before: WriteTally | undefined,
-  { result, bad, later, badTrouble }: WriteTally,
+  { result, bad, later, badProblem }: WriteTally,
 ): WriteTally {
-  if (before === undefined) return { result, bad, later, badTrouble };
+  if (before === undefined) return { result, bad, later, badProblem };
   const all = before.result;
   const reason = all.reason ?? result.reason;
   return {
@@ -174,7 +179,7 @@ function sum(
     },
     bad: before.bad + bad,
     later: before.later + later,
-    badTrouble: before.badTrouble ?? badTrouble,
+    badProblem: before.badProblem ?? badProblem,
   };
 }
 
@@ -186,12 +191,12 @@ async function writeFiltered(
 ): Promise<WriteTally> {
   if (bad === undefined && !hasSamplesAfter(batch, maxTimeMs))
     return { result: await write(batch), bad: 0, later: 0 };
-  const sifted = filterBatch(batch, bad?.flags, maxTimeMs);
-  const result = await write(sifted.batch);
-  return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.problem };
+  const filtered = filterBatch(batch, bad?.flags, maxTimeMs);
+  const result = await write(filtered.batch);
+  return { result, bad: filtered.bad, later: filtered.later, badProblem: bad?.problem };
 }
 
-/** What is told of a metric is kept for long: a copy that is cut holds on to nothing of the request. */
+/** Metadata is long-lived: the cut copy keeps no reference to the request. */
 function bounded({ family, type, help, unit }: Metadata): Metadata[] {
   if (family.length > maxFamilyText) return [];
   return [{ family, type, help: cut(help), unit: cut(unit) }];

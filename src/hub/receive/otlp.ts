@@ -1,6 +1,6 @@
 /**
- * OTLP metrics over HTTP in, protobuf or JSON, on OpenTelemetry's own path and on Prometheus's. What cannot be kept of a
- * request is told as a partial success, in the encoding it came in, so that its sender goes on.
+ * OTLP metrics over HTTP, protobuf or JSON, on OpenTelemetry's own path and on Prometheus's. Rejected points are reported
+ * as a partial success, in the encoding of the request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
@@ -18,10 +18,10 @@ const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavaila
 
 export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
   await addReceiver(app, {
-    way: "otlp",
+    receiver: "otlp",
     intake,
     log,
-    tell: sendOtlpError,
+    sendError: sendOtlpError,
     routes: (scope, bodies) => {
       const handler = async (
         request: FastifyRequest,
@@ -36,19 +36,21 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
           malformed: bad,
           problem,
         } = await intake.decoder.decode("otlp", body, { json }, hold);
-        const kept = await intake.keep("otlp", batch, hold.client);
+        const stored = await intake.store("otlp", batch, hold.client);
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
-        const refused = formatRejected(kept.samples, kept.refused);
+        const refused = formatRejected(stored.samples, stored.refused);
         const histograms =
           batch.droppedHistograms === 0
             ? undefined
-            : "exponential histograms are not kept: use explicit buckets";
-        const told = [problem, refused, histograms].filter((part) => part !== undefined).join("; ");
-        const rejected = delta + bad + batch.droppedHistograms + countRejected(kept.refused);
+            : "exponential histograms are not supported: use explicit buckets";
+        const message = [problem, refused, histograms]
+          .filter((part) => part !== undefined)
+          .join("; ");
+        const rejected = delta + bad + batch.droppedHistograms + countRejected(stored.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")
-          .send(partialSuccess(rejected, told, json));
+          .send(partialSuccess(rejected, message, json));
       };
       for (const path of paths) scope.post(path, handler);
     },
@@ -60,7 +62,7 @@ function isJson(request: FastifyRequest): boolean {
   if (type === "application/json") return true;
   if (type === "application/x-protobuf" || type === "application/protobuf") return false;
   throw unsupported(
-    `${type === "" ? "a request without a content type" : `content type ${type}`} is not taken: send application/x-protobuf or application/json`,
+    `${type === "" ? "a request without a content type" : `content type ${type}`} is not supported: send application/x-protobuf or application/json`,
   );
 }
 

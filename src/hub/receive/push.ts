@@ -1,4 +1,4 @@
-/** Plain JSON in, on `/push`: for scripts that have no client library. What is good is kept, what is bad is named by place and field. */
+/** Plain JSON on `/push`, for scripts without a client library. Valid entries are stored; errors name the entry and field. */
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../base/log.ts";
 import { maxJsonBytes } from "./body.ts";
@@ -9,10 +9,10 @@ import { addReceiver } from "./receiver.ts";
 
 export async function addJsonPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
   await addReceiver(app, {
-    way: "json",
+    receiver: "json",
     intake,
     log,
-    tell: ({ message }, _request, reply) => reply.send({ error: message }),
+    sendError: ({ message }, _request, reply) => reply.send({ error: message }),
     routes: (scope, bodies) => {
       scope.post("/push", async (request, reply) => {
         const body = await bodies.plain(request, maxJsonBytes);
@@ -25,9 +25,9 @@ export async function addJsonPush(app: FastifyInstance, intake: Intake, log: Log
           { nowMs: intake.nowMs() },
           hold,
         );
-        const kept = await intake.keep("json", batch, hold.client);
+        const stored = await intake.store("json", batch, hold.client);
         intake.received.add("json", "malformed", badCount);
-        const refused = formatRejected(kept.samples, kept.refused);
+        const refused = formatRejected(stored.samples, stored.refused);
         if (badCount === 0 && refused === undefined) return reply.code(204).send();
         const first = bad[0];
         const error = [
@@ -38,10 +38,10 @@ export async function addJsonPush(app: FastifyInstance, intake: Intake, log: Log
         ]
           .filter((part) => part !== undefined)
           .join("; ");
-        if (isAtSeriesLimit(kept)) reply.header("retry-after", seriesLimitRetrySeconds);
+        if (isAtSeriesLimit(stored)) reply.header("retry-after", seriesLimitRetrySeconds);
         return reply
-          .code(isAtSeriesLimit(kept) ? 429 : 400)
-          .send({ error, kept: kept.samples, malformed: badCount, errors: bad });
+          .code(isAtSeriesLimit(stored) ? 429 : 400)
+          .send({ error, kept: stored.samples, malformed: badCount, errors: bad });
       });
     },
   });

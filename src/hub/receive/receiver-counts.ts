@@ -1,6 +1,7 @@
-/** What became of what senders sent, by their way in: kept, refused or dropped with the reason. Nothing that came is left uncounted. */
+/** What became of received samples and requests, by receiver: stored, refused or dropped with the reason. Everything is counted. */
+import type { AppendResult } from "../../storage/embedded/options.ts";
 
-/** Samples that were kept or refused one by one, then kinds that are not kept, then whole requests. */
+/** Outcomes of single samples, then sample kinds that are never stored, then outcomes of whole requests. */
 export const ingestOutcomes = [
   "stored",
   "duplicate",
@@ -38,7 +39,7 @@ const commonOutcomes = [
   "failed_request",
 ] as const satisfies readonly IngestOutcome[];
 
-/** What can become of what comes this way; the rest does not exist there. */
+/** The outcomes that a receiver can have. */
 export const receiverOutcomes = {
   remote_write: [...commonOutcomes, "exemplar", "native_histogram"],
   otlp: [...commonOutcomes, "exemplar", "native_histogram", "delta_temporality", "malformed"],
@@ -63,13 +64,25 @@ export const receiverNames = Object.keys(receiverOutcomes) as readonly ReceiverN
 export class ReceiverCounts {
   readonly #counts = new Map<string, number>();
 
-  add(way: ReceiverName, outcome: IngestOutcome, count = 1): void {
+  add(receiver: ReceiverName, outcome: IngestOutcome, count = 1): void {
     if (count === 0) return;
-    const key = `${way} ${outcome}`;
+    const key = `${receiver} ${outcome}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
   }
 
-  count(way: ReceiverName, outcome: IngestOutcome): number {
-    return this.#counts.get(`${way} ${outcome}`) ?? 0;
+  count(receiver: ReceiverName, outcome: IngestOutcome): number {
+    return this.#counts.get(`${receiver} ${outcome}`) ?? 0;
   }
+}
+
+export function countAppended(
+  received: ReceiverCounts,
+  receiver: ReceiverName,
+  result: AppendResult,
+): void {
+  received.add(receiver, "stored", result.stored);
+  received.add(receiver, "duplicate", result.duplicates);
+  received.add(receiver, "conflict", result.refusedConflicts);
+  received.add(receiver, "too_old", result.refusedTooOld);
+  received.add(receiver, "limit", result.refusedByLimit);
 }

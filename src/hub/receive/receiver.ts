@@ -1,6 +1,6 @@
 /**
- * A way in as a part of the server: bodies of every content type are read within bounds and handed over as bytes, and what
- * goes wrong is counted and told in the words of that way's own senders.
+ * A receiver as a part of the server: bodies of every content type are read within bounds and passed on as bytes; errors
+ * are counted and answered in the receiver's own protocol.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -16,11 +16,11 @@ import type { Intake } from "./intake.ts";
 import type { ReceiverName } from "./receiver-counts.ts";
 
 export interface ReceiverOptions {
-  readonly way: ReceiverName;
+  readonly receiver: ReceiverName;
   readonly intake: Intake;
   readonly log: Log;
-  /** The answer as this way's senders understand it; status and Retry-After are set. */
-  readonly tell: (
+  /** Answers in the receiver's protocol; status and Retry-After are set. */
+  readonly sendError: (
     failure: ReceiveError,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -29,7 +29,7 @@ export interface ReceiverOptions {
 }
 
 export interface RequestBodies {
-  /** What the request holds of the admission. */
+  /** The request's share of the admission limits. */
   holdOf(request: FastifyRequest): AdmissionHold;
   /** The body as it came. */
   packed(request: FastifyRequest): Buffer;
@@ -38,18 +38,18 @@ export interface RequestBodies {
 }
 
 export async function addReceiver(app: FastifyInstance, options: ReceiverOptions): Promise<void> {
-  const { way, intake, log, tell, routes } = options;
+  const { receiver, intake, log, sendError, routes } = options;
   await app.register(async (scope) => {
     const holds = new WeakMap<FastifyRequest, AdmissionHold>();
     const holdOf = (request: FastifyRequest): AdmissionHold => {
       const hold = holds.get(request);
-      if (hold === undefined) throw new Error("BUG: a request came in without being announced");
+      if (hold === undefined) throw new Error("BUG: a request without an admission hold");
       return hold;
     };
     scope.addHook("onRequest", async (request, reply) => {
       const hold = intake.admission.hold(clientOf(request));
       holds.set(request, hold);
-      // `close` comes after an answer and after a sender that hung up.
+      // `close` follows a response and a client that hung up.
       reply.raw.once("close", () => hold.release());
     });
     scope.removeAllContentTypeParsers();
@@ -61,15 +61,15 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
     });
     scope.setErrorHandler(async (thrown, request, reply) => {
       const failure = failureOf(thrown);
-      intake.received.add(way, failure.outcome);
+      intake.received.add(receiver, failure.outcome);
       if (!(thrown instanceof ReceiveError) && failure.status >= 500)
-        log.error("a request could not be taken", { way, error: formatError(thrown) });
+        log.error("ingestion failed", { receiver, error: formatError(thrown) });
       reply.code(failure.status).header("cache-control", "no-store");
       if (failure.retryAfterSeconds !== undefined)
         reply.header("retry-after", failure.retryAfterSeconds);
-      // What is left of the body is not wanted: the connection ends with the answer.
+      // The rest of the body is not read: the connection ends with the response.
       if (!request.raw.complete) reply.header("connection", "close");
-      return tell(failure, request, reply);
+      return sendError(failure, request, reply);
     });
     routes(scope, {
       holdOf,
@@ -107,7 +107,7 @@ function failureOf(thrown: unknown): ReceiveError {
   return new ReceiveError(
     500,
     "failed_request",
-    "gpulse could not take this request: its log says why",
+    "gpulse failed to store this request: see its log",
     "retry",
   );
 }

@@ -146,10 +146,10 @@ test("Influx: what clients ask first is answered", async () => {
   const asked = await receivers.app.inject({ method: "GET", url: "/query?q=SELECT+1" });
   expect([asked.statusCode, asked.json()]).toEqual([
     400,
-    { error: "only writing is spoken here: ask in PromQL, on /api/v1/query" },
+    { error: "InfluxQL queries are not supported: query in PromQL on /api/v1/query" },
   ]);
   expect((await post("/write?precision=fortnight", "m f=1")).json()).toEqual({
-    error: "precision fortnight is not known: use ns, us, ms, s, m or h",
+    error: "unknown precision fortnight: use ns, us, ms, s, m or h",
   });
 });
 

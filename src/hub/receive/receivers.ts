@@ -1,13 +1,14 @@
-/** Every way in for what others send, and the one intake behind them. Composition only. */
+/** All receivers and the intake they share. */
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
+import { addAgentPush } from "./agent-push.ts";
 import { Intake } from "./intake.ts";
 import { addInflux } from "./influx.ts";
 import { addOtlp } from "./otlp.ts";
 import { addJsonPush } from "./push.ts";
 import { addRemoteWrite } from "./remote-write.ts";
 
-export async function addReceivers(app: FastifyInstance, context: ApiContext): Promise<Intake> {
+export async function addReceivers(app: FastifyInstance, context: ApiContext): Promise<void> {
   const { writer, metadata, received, log, nowMs } = context;
   const intake = new Intake({
     writer,
@@ -16,12 +17,12 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     log,
     nowMs,
     historyChecksLabels: context.store !== undefined,
-    ...(context.budgets === undefined ? {} : { admission: { bytes: context.budgets.bodiesBytes } }),
+    admission: context.budgets && { bytes: context.budgets.bodiesBytes },
   });
   app.addHook("onClose", () => intake.decoder.close());
   await addRemoteWrite(app, intake, log);
   await addOtlp(app, intake, log);
   await addInflux(app, intake, log);
   await addJsonPush(app, intake, log);
-  return intake;
+  if (context.agents !== undefined) await addAgentPush(app, context.agents, intake, log);
 }

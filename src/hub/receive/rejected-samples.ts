@@ -1,4 +1,4 @@
-/** What was refused of a request, in one sentence for its sender. */
+/** What a receiver rejected of a request, in one sentence for the client. */
 import type { IngestResult } from "./intake.ts";
 
 export interface RejectedSamples {
@@ -8,36 +8,36 @@ export interface RejectedSamples {
   readonly limit: number;
   readonly bad_labels: number;
   /** What is wrong with the first bad label set. */
-  readonly badTrouble?: string;
-  /** Which limit was reached, or the words of the engine behind the hub that refused something. */
-  readonly engineTrouble?: string;
+  readonly badProblem?: string | undefined;
+  /** The limit that was reached, or the error of the external engine. */
+  readonly engineProblem?: string | undefined;
 }
 
 export const countRejected = (refused: RejectedSamples): number =>
   refused.conflict + refused.too_old + refused.too_new + refused.limit + refused.bad_labels;
 
 /**
- * Nothing was stored because the series are too many: the sender may try again later, after others were deleted. Where a
- * part was stored, the sender must not send it again: it gets its protocol's answer for a partial write.
+ * Nothing was stored because of a series limit: the client may retry later, after others were deleted. After a partial
+ * write the client must not retry: it gets its protocol's response for a partial write.
  */
 export const isAtSeriesLimit = ({ samples, refused }: IngestResult): boolean =>
   samples === 0 && refused.limit > 0;
 
 export const seriesLimitRetrySeconds = 60;
 
-/** `7 samples are kept, 3 refused: 2 …, 1 …`; undefined where all are kept. */
-export function formatRejected(kept: number, refused: RejectedSamples): string | undefined {
+/** `7 samples stored, 3 rejected: 2 …, 1 …`; undefined if all are stored. */
+export function formatRejected(stored: number, refused: RejectedSamples): string | undefined {
   const parts = [
-    [refused.conflict, "have another value than is stored for their time"],
-    [refused.too_old, "are older than retention or no valid time"],
+    [refused.conflict, "conflict with a stored value of the same time"],
+    [refused.too_old, "are older than the retention or have no valid time"],
     [refused.too_new, "are more than ten minutes in the future"],
-    [refused.limit, "would need more series than are allowed"],
-    [refused.bad_labels, `have bad labels (${refused.badTrouble ?? ""})`],
+    [refused.limit, "exceed the limit of series"],
+    [refused.bad_labels, `have bad labels (${refused.badProblem ?? ""})`],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
-  if (told.length === 0 && refused.badTrouble === undefined) return undefined;
-  if (told.length === 0)
-    return `${kept} samples are kept, a series is refused: ${refused.badTrouble}`;
-  const engine = refused.engineTrouble === undefined ? "" : ` (${refused.engineTrouble})`;
-  return `${kept} samples are kept, ${countRejected(refused)} refused: ${told.join(", ")}${engine}`;
+  const reasons = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+  if (reasons.length === 0 && refused.badProblem === undefined) return undefined;
+  if (reasons.length === 0)
+    return `${stored} samples stored, a series is rejected: ${refused.badProblem}`;
+  const engine = refused.engineProblem === undefined ? "" : ` (${refused.engineProblem})`;
+  return `${stored} samples stored, ${countRejected(refused)} rejected: ${reasons.join(", ")}${engine}`;
 }

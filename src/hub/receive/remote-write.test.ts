@@ -83,7 +83,7 @@ test.each([
     const answer = await send(body, headers);
     expect(answer.statusCode).toBe(400);
     expect(answer.body).toBe(
-      "2 samples are kept, 4 refused: 1 are older than retention or no valid time, 1 are more than ten minutes in the future, 2 have bad labels (a series has no metric name)\n",
+      "2 samples stored, 4 rejected: 1 are older than the retention or have no valid time, 1 are more than ten minutes in the future, 2 have bad labels (a series has no metric name)\n",
     );
     expect(written(answer)).toEqual(counts);
     expect(receivers.counted("remote_write")).toEqual({
@@ -106,7 +106,7 @@ test("2.0: references that lead nowhere are told of, the other series kept", asy
   );
   expect([answer.statusCode, answer.body, ...written(answer)]).toEqual([
     400,
-    "1 samples are kept, 1 refused: 1 have bad labels (a label points to symbol 77 of 3)\n",
+    "1 samples stored, 1 rejected: 1 have bad labels (a label points to symbol 77 of 3)\n",
     "1",
     "0",
     "0",
@@ -128,7 +128,7 @@ test.each([
   if (status === 415) expect(receivers.counted("remote_write")).toEqual({ unsupported_request: 1 });
 });
 
-test("without a content type it is 1.0, and gzip is not taken", async () => {
+test("without a content type it is 1.0, and gzip is not supported", async () => {
   const body = writeV1([{ labels: { __name__: "bare" }, samples: [[nowMs, 1]] }]);
   expect((await send(body, {})).statusCode).toBe(204);
   expect((await send(body, { ...v1Headers, "content-encoding": "gzip" })).statusCode).toBe(415);

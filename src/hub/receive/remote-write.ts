@@ -1,6 +1,6 @@
 /**
- * Remote-write 1.0 and 2.0 in: snappy, protobuf, one commit to the history, then the acknowledgement. 204 is kept, 400 will
- * never be taken (the rest of the request is kept), 429 and 5xx may come again.
+ * Remote write 1.0 and 2.0: snappy, protobuf, one commit to the history, then the response. 204: all stored; 400: some
+ * samples are invalid, the others are stored; 429 and 5xx: retry.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
@@ -25,11 +25,11 @@ export async function addRemoteWrite(
   log: Log,
 ): Promise<void> {
   await addReceiver(app, {
-    way: "remote_write",
+    receiver: "remote_write",
     intake,
     log,
-    tell: ({ message }, request, reply) => {
-      // Nothing of a refused request is kept, and a 2.0 sender is told so.
+    sendError: ({ message }, request, reply) => {
+      // Nothing of a refused request is stored; a 2.0 client expects the counts.
       if (versionOf(request) === "2.0") writtenHeaders(reply, 0);
       return sentence(reply, message);
     },
@@ -38,25 +38,25 @@ export async function addRemoteWrite(
         const version = versionOf(request);
         if (version === undefined)
           throw unsupported(
-            `content type ${request.headers["content-type"]} is not taken: send application/x-protobuf with proto=prometheus.WriteRequest or io.prometheus.write.v2.Request`,
+            `content type ${request.headers["content-type"]} is not supported: send application/x-protobuf with proto=prometheus.WriteRequest or io.prometheus.write.v2.Request`,
           );
         const encoding = request.headers["content-encoding"] ?? "snappy";
         if (encoding !== "snappy")
-          throw unsupported(`content encoding ${encoding} is not taken: send snappy`);
-        const { kept, problem } = await take(
+          throw unsupported(`content encoding ${encoding} is not supported: send snappy`);
+        const { stored, problem } = await take(
           intake,
           version,
           bodies.packed(request),
           bodies.holdOf(request),
         );
-        if (version === "2.0") writtenHeaders(reply, kept.samples);
-        const told = formatRejected(kept.samples, {
-          ...kept.refused,
-          ...(problem === undefined ? {} : { badTrouble: problem }),
+        if (version === "2.0") writtenHeaders(reply, stored.samples);
+        const message = formatRejected(stored.samples, {
+          ...stored.refused,
+          badProblem: problem ?? stored.refused.badProblem,
         });
-        if (told === undefined) return reply.code(204).send();
-        if (isAtSeriesLimit(kept)) reply.header("retry-after", seriesLimitRetrySeconds);
-        return sentence(reply.code(isAtSeriesLimit(kept) ? 429 : 400), told);
+        if (message === undefined) return reply.code(204).send();
+        if (isAtSeriesLimit(stored)) reply.header("retry-after", seriesLimitRetrySeconds);
+        return sentence(reply.code(isAtSeriesLimit(stored) ? 429 : 400), message);
       });
     },
   });
@@ -67,7 +67,7 @@ async function take(
   version: Version,
   packed: Buffer,
   hold: AdmissionHold,
-): Promise<{ kept: IngestResult; problem: string | undefined }> {
+): Promise<{ stored: IngestResult; problem: string | undefined }> {
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
   const length = lengthOf(packed);
@@ -80,7 +80,7 @@ async function take(
     hold,
     length,
   );
-  return { kept: await intake.keep("remote_write", batch, hold.client), problem };
+  return { stored: await intake.store("remote_write", batch, hold.client), problem };
 }
 
 function lengthOf(packed: Buffer): number {
@@ -105,7 +105,7 @@ function versionOf(request: FastifyRequest): Version | undefined {
   return "1.0";
 }
 
-/** What is in the history now: exemplars and native histograms never are. */
+/** Exemplars and native histograms are never stored. */
 function writtenHeaders(reply: FastifyReply, samples: number): void {
   reply
     .header("x-prometheus-remote-write-samples-written", samples)

@@ -1,6 +1,6 @@
 /**
- * A large batch in parts that are each kept within a moment, so that whoever else asks the hub waits for one part and
- * never for all of them. Samples keep their order; every series of the batch is in at least one part.
+ * Splits a large batch into slices that are each stored within milliseconds, so that other requests wait for one slice
+ * and not for the batch. Samples keep their order; every series of the batch is in at least one slice.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 
@@ -9,7 +9,7 @@ export interface SliceLimits {
   readonly samples: number;
 }
 
-/** Storing a part of new series, or of samples that are there already, takes some 12 ms; of others a few. */
+/** A slice of new series or of duplicates takes some 12 ms to store, another one a few. */
 export const sliceLimits: SliceLimits = { series: 1_000, samples: 5_000 };
 
 export function* slices(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {

@@ -25,7 +25,7 @@ import { parseRange } from "../../../src/net/http/address-ranges.ts";
 import { parseProxy } from "../../../src/net/http/proxy.ts";
 import { readWebConfig } from "../../../src/net/http/web-config.ts";
 import { PrometheusApiError } from "../../../src/hub/api/failure.ts";
-import { parseTimeMs } from "../../../src/hub/api/params.ts";
+import { parseTimeMs } from "../../../src/config/time.ts";
 import { parseAlertmanagerTarget } from "../../../src/hub/alerts/alertmanager-targets.ts";
 import { readSubject } from "../../../src/hub/compare/routes.ts";
 import { parseKernelLog } from "../../../src/sinks/kernel-log/define.ts";

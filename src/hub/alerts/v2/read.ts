@@ -1,5 +1,5 @@
 /** Reads a request's body as Alertmanager's schema has it. What is wrong is said with its place, as a failure of its API. */
-import { parseTimeMs } from "../../api/params.ts";
+import { parseTimeMs } from "../../../config/time.ts";
 import { missing, unreadable } from "./failure.ts";
 
 export class Body {

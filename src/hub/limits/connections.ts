@@ -1,26 +1,26 @@
 /**
- * How many connections the hub holds at once: as many as a fleet of agents that keep theirs open needs, and never so many that
- * no file could be opened any more. Beyond that, those that idle make room, so that everybody is served in turn.
+ * How many connections the hub holds at once: as many as a fleet of agents with keep-alive connections needs, and never so
+ * many that no file could be opened. Beyond that, idle connections are closed.
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { networkOf } from "../access/failures.ts";
-import type { Log } from "../base/log.ts";
-import { isLoopback } from "./guard.ts";
+import { networkOf } from "../../access/failures.ts";
+import type { Log } from "../../base/log.ts";
+import { isLoopback } from "../guard.ts";
 
-/** Agents by the thousand, each with one; pages and dashboards beside them. */
+/** Thousands of agents with one each, plus pages and dashboards. */
 const mostConnections = 20_000;
-/** For the store's files, what the hub itself asks others, and the page. */
+/** For the store's files, outgoing requests, and the page. */
 const reservedFiles = 1_000;
 const leastConnections = 500;
-/** Where nobody says how many files may be open. */
+/** If the limit of open files is unknown. */
 const usualFiles = 4_096;
 const makeRoomEveryMs = 1_000;
-/** Of one address: more than a building of agents behind one router has, far less than all there are. */
+/** More than a building of agents behind one router has, far less than the total. */
 export const defaultConnectionsPerAddress = 2_000;
 const logEveryMs = 60_000;
 
-/** @param dropped is told of each connection that found no room; its owner comes again */
+/** @param dropped called for each refused connection; its client retries */
 export function limitConnections(
   server: Server,
   { most = maxConnectionsFor(openFilesLimit()), dropped }: { most?: number; dropped: () => void },
@@ -50,21 +50,21 @@ function openFilesLimit(): number {
 }
 
 export interface AddressLimitOptions {
-  /** Infinity where everybody comes by a proxy: its address says nothing of who they are. */
+  /** Infinity behind a proxy, which hides the addresses of the clients. */
   readonly perAddress?: number | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly dropped: () => void;
 }
 
-/** Ends connections beyond an address's share as they come. Who is on this machine is not held up. */
+/** Closes new connections beyond an address's share. Loopback is exempt. */
 export function limitAddresses(
   server: Server,
   { perAddress = defaultConnectionsPerAddress, log, nowMs, dropped }: AddressLimitOptions,
 ): void {
   if (perAddress === Infinity) return;
   const held = new Map<string, number>();
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   server.on("connection", (socket) => {
     const address = networkOf(socket.remoteAddress);
     if (address === "" || isLoopback(address) || socket.remoteAddress === "::1") return;
@@ -72,10 +72,10 @@ export function limitAddresses(
     if (count >= perAddress) {
       socket.destroy();
       dropped();
-      if (nowMs() - toldMs < logEveryMs) return;
-      toldMs = nowMs();
+      if (nowMs() - loggedMs < logEveryMs) return;
+      loggedMs = nowMs();
       log.warn(
-        "an address has as many connections as one may have: more are ended. Agents behind one router need hub.limits.connections_per_address",
+        "too many connections from one address: more are closed; raise hub.limits.connections_per_address for agents behind one router",
         { address, connections: count },
       );
       return;

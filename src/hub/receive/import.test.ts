@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fastify } from "fastify";
 import { expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
-import { addImport, type ImportUpload, type Upload } from "./routes.ts";
+import { addImport, type ImportUpload, type Upload } from "./import.ts";
 
 const outcome = {
   format: "gpuz",

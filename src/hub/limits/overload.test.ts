@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createLog } from "../base/log.ts";
-import { ReceiverCounts } from "./receive/receiver-counts.ts";
-import { LoadShedder } from "./load-shedder.ts";
+import { createLog } from "../../base/log.ts";
+import { ReceiverCounts } from "../receive/receiver-counts.ts";
+import { OverloadMonitor } from "./overload.ts";
 
 function opened() {
   const lines: string[] = [];
@@ -14,15 +14,15 @@ function opened() {
     nowMs: () => nowMs,
     write: (line) => lines.push(line),
   });
-  const shedding = new LoadShedder({ log, nowMs: () => nowMs, received, manual: true });
+  const shedding = new OverloadMonitor({ log, nowMs: () => nowMs, received, manual: true });
   const pass = (ms: number): void => {
     nowMs += ms;
-    shedding.look();
+    shedding.check();
   };
   return { shedding, received, lines, pass };
 }
 
-test("it is said once when it begins, named while it lasts, and said once when it is over", () => {
+test("an overload is logged once when it begins and once when it ends, and is a problem while it lasts", () => {
   const { shedding, received, lines, pass } = opened();
   pass(1_000);
   expect([lines, shedding.problems()]).toEqual([[], []]);
@@ -33,14 +33,14 @@ test("it is said once when it begins, named while it lasts, and said once when i
   }
   expect(lines).toHaveLength(1);
   expect(shedding.problems()).toEqual([
-    "asked for more than this hub can do: 120 requests, 60 pages told to come again later",
+    "overloaded: 120 requests, 60 pages refused, clients retry later",
   ]);
   pass(29_000);
   expect(shedding.problems()).toHaveLength(1);
   pass(1_000);
   expect(shedding.problems()).toEqual([]);
   expect(lines).toHaveLength(2);
-  expect(lines[1]).toContain("again");
+  expect(lines[1]).toContain("is over");
 });
 
 test("every kind is a counter of its own", () => {

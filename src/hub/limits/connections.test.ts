@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
-import { silentLog } from "../base/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { limitAddresses, limitConnections, maxConnectionsFor } from "./connections.ts";
 
 test.for([

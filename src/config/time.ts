@@ -1,0 +1,18 @@
+/** Instants as people and Prometheus clients write them: Unix seconds with decimals, or RFC 3339. */
+
+/** The range of a time: every integer that a number holds exactly. */
+export const fullTimeRange = {
+  minTimeMs: Number.MIN_SAFE_INTEGER,
+  maxTimeMs: Number.MAX_SAFE_INTEGER,
+} as const;
+
+export function parseTimeMs(given: string): number | undefined {
+  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(given)) {
+    const ms = Math.round(Number(given) * 1_000);
+    return Math.abs(ms) <= fullTimeRange.maxTimeMs ? ms : undefined;
+  }
+  if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(given))
+    return undefined;
+  const ms = Date.parse(given);
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,108 @@
+/**
+ * Counts what the hub refused because of overload, logs the beginning and the end of an overload, and reports it as a
+ * problem while it lasts. It decides nothing: the limits (see client.ts) call `shed`.
+ */
+import { self } from "../../model/catalogue/index.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { Log } from "../../base/log.ts";
+import { type ReceiverCounts, receiverNames } from "../receive/receiver-counts.ts";
+
+/** Requests with samples, queries, open pages, and connections of any kind. */
+export const shedKinds = ["requests", "queries", "pages", "connections"] as const;
+export type ShedKind = (typeof shedKinds)[number];
+
+export interface OverloadMonitorOptions {
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Counts the requests that receivers refused. */
+  readonly received: ReceiverCounts;
+  /** No timer: the caller calls `check` (tests). */
+  readonly manual?: boolean;
+}
+
+/** An overload is over this long after the last refusal; clients retry within five seconds. */
+const overAfterMs = 30_000;
+const checkEveryMs = 1_000;
+
+const builder = new LayoutBuilder();
+const slots = shedKinds.map((what) => builder.add(self.hubShed, labelSet({ what })));
+const layout = builder.build();
+
+type ShedCounts = Readonly<Record<ShedKind, number>>;
+
+export class OverloadMonitor {
+  readonly #options: OverloadMonitorOptions;
+  readonly #counts = { queries: 0, pages: 0, connections: 0 };
+  readonly #timer: NodeJS.Timeout | undefined;
+  #lastCounts: ShedCounts;
+  /** The counts when the current overload began. */
+  #before: ShedCounts | undefined;
+  #lastMs = 0;
+
+  constructor(options: OverloadMonitorOptions) {
+    this.#options = options;
+    this.#lastCounts = this.counts;
+    if (options.manual !== true)
+      this.#timer = setInterval(() => this.check(), checkEveryMs).unref();
+  }
+
+  get counts(): ShedCounts {
+    const { received } = this.#options;
+    const requests = receiverNames.reduce(
+      (sum, receiver) => sum + received.count(receiver, "busy_request"),
+      0,
+    );
+    return { requests, ...this.#counts };
+  }
+
+  shed(what: Exclude<ShedKind, "requests">): void {
+    this.#counts[what]++;
+  }
+
+  /** One sentence while an overload lasts. */
+  problems(): readonly string[] {
+    this.check();
+    return this.#before === undefined
+      ? []
+      : [`overloaded: ${this.#since(this.#before)} refused, clients retry later`];
+  }
+
+  frame(): Frame {
+    const writer = new FrameWriter(layout, this.#options.nowMs());
+    const { counts } = this;
+    shedKinds.forEach((what, at) => writer.set(slots[at] ?? -1, counts[what]));
+    return writer.finish();
+  }
+
+  check(): void {
+    const { log, nowMs } = this.#options;
+    const { counts } = this;
+    if (shedKinds.some((what) => counts[what] > this.#lastCounts[what])) {
+      this.#lastMs = nowMs();
+      if (this.#before === undefined) {
+        this.#before = this.#lastCounts;
+        log.warn("hub overloaded: some requests are refused and retried later", {
+          refused: this.#since(this.#lastCounts),
+        });
+      }
+    } else if (this.#before !== undefined && nowMs() - this.#lastMs >= overAfterMs) {
+      log.info("hub overload is over", { refused: this.#since(this.#before) });
+      this.#before = undefined;
+    }
+    this.#lastCounts = counts;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #since(before: ShedCounts): string {
+    const { counts } = this;
+    return shedKinds
+      .filter((what) => counts[what] > before[what])
+      .map((what) => `${counts[what] - before[what]} ${what}`)
+      .join(", ");
+  }
+}
