@@ -1,4 +1,5 @@
 /** Which offsets of a log a table already has for a day, by the names of its files and the footers of merged ones. */
+import * as v from "valibot";
 import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
@@ -7,6 +8,10 @@ import { openFile } from "./decode.ts";
 import { type OffsetRange, parsePath, partitionFolder } from "./names.ts";
 import { metadataKeys } from "./schema.ts";
 import type { TableName } from "./table.ts";
+
+const originsSchema = v.array(
+  v.object({ log: v.string(), partition: v.number(), first: v.number(), last: v.number() }),
+);
 
 export class Coverage {
   readonly #files: FileStore;
@@ -54,7 +59,7 @@ export class Coverage {
   ): Promise<readonly OffsetRange[]> {
     try {
       const { metadata } = await openFile(this.#files, path, bytes, signal);
-      return JSON.parse(metadata[metadataKeys.origins] ?? "[]") as OffsetRange[];
+      return readOrigins(metadata);
     } catch (thrown) {
       // Rows come twice rather than not at all: whoever reads takes each once.
       this.#log.warn("a merged file of the lake does not say what it holds", {
@@ -65,6 +70,10 @@ export class Coverage {
     }
   }
 }
+
+/** The offsets a merged file holds, as its footer lists them; none for files that are not out of a log. */
+export const readOrigins = (metadata: Readonly<Record<string, string>>): OffsetRange[] =>
+  v.parse(originsSchema, JSON.parse(metadata[metadataKeys.origins] ?? "[]"));
 
 /** Ranges that touch or overlap as one. */
 export function joinRanges(ranges: readonly OffsetRange[]): OffsetRange[] {

@@ -2,6 +2,7 @@
  * The files of a lake as they count now. Files are merged under a note that says what the merged one stands for; while the
  * note is there and the merged file too, the ones it was made of are passed over.
  */
+import * as v from "valibot";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
 import { type LakeFileName, parsePath } from "./names.ts";
 import type { TableName } from "./table.ts";
@@ -9,10 +10,8 @@ import type { TableName } from "./table.ts";
 export interface LakeFile extends FileInfo, LakeFileName {}
 
 /** What a merge is about to do, or was when it was killed. Paths from the lake's root. */
-export interface MergeNote {
-  readonly into: string;
-  readonly replaces: readonly string[];
-}
+const noteSchema = v.object({ into: v.string(), replaces: v.array(v.string()) });
+export type MergeNote = v.InferOutput<typeof noteSchema>;
 
 export const notesFolder = "_merges/";
 
@@ -25,7 +24,7 @@ export async function readNotes(
     const text = await files.read(path, undefined, signal).catch(() => undefined);
     // Ended between the two looks.
     if (text === undefined) continue;
-    notes.push({ ...(JSON.parse(Buffer.from(text).toString("utf8")) as MergeNote), path });
+    notes.push({ ...v.parse(noteSchema, JSON.parse(Buffer.from(text).toString("utf8"))), path });
   }
   return notes;
 }

@@ -1,4 +1,5 @@
 /** Rows of a lake back to frames: one a GPU and instant, and one for each row of the long table. */
+import * as v from "valibot";
 import { entry } from "../model/catalogue/define.ts";
 import { findMetric } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels } from "../model/device.ts";
@@ -23,6 +24,8 @@ interface Cell {
 
 /** Layouts of so many shapes are remembered; a table has few. */
 const maxLayouts = 10_000;
+
+const labelsSchema = v.record(v.string(), v.string());
 
 export class FrameRebuilder {
   readonly #layouts = new Map<string, Layout>();
@@ -84,7 +87,7 @@ export class FrameRebuilder {
           job: _job,
           instance: _instance,
           ...own
-        } = JSON.parse(labels) as Record<string, string>;
+        } = v.parse(labelsSchema, JSON.parse(labels));
         return [{ ...metricOf(name), labels: labelSet(own) }];
       });
       const host = text("host", row);

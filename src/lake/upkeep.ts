@@ -5,7 +5,7 @@
 import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
-import { joinRanges } from "./coverage.ts";
+import { joinRanges, readOrigins } from "./coverage.ts";
 import { openBytes, openFile } from "./decode.ts";
 import { rowGroupRows } from "./encode.ts";
 import { type LakeFile, listLake, notesFolder, readNotes } from "./files.ts";
@@ -153,8 +153,10 @@ export class Upkeep {
       for (const file of group) {
         const bytes = await files.read(file.path, undefined, signal);
         const opened = await openBytes(bytes, file.path);
-        const known = JSON.parse(opened.metadata[metadataKeys.origins] ?? "[]") as OffsetRange[];
-        ranges.push(...known, ...(file.range === undefined ? [] : [file.range]));
+        ranges.push(
+          ...readOrigins(opened.metadata),
+          ...(file.range === undefined ? [] : [file.range]),
+        );
         contents.push(bytes);
       }
       const merged = await workers.run({

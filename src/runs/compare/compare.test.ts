@@ -6,6 +6,7 @@ import { figuresOf } from "./figures.ts";
 import { normal, repeatsOf, type Truth } from "../../../test/fixtures/runs/compare.ts";
 import { compareMeans, meanInterval } from "./interval.ts";
 import { metrics } from "./metrics.ts";
+import { decimalsFor, formatDecimals } from "./quantity.ts";
 import { seeded } from "./random.ts";
 import { csvOf } from "./report/csv.ts";
 import { metricRows } from "./report/rows.ts";
@@ -305,3 +306,14 @@ test("GPUs of one run add up their power and share their utilisation", () => {
   expect(busy[1]).toBeCloseTo(busy[0] ?? 0, 2);
   expect(codes(found)).toContain("gpu-count");
 });
+
+test.for<[value: number, uncertainty: number, text: string]>([
+  [0, 0, "0.0"],
+  [0, 1e-12, "0.0"],
+  [1e-9, 1e-9, "0.0"],
+  [41.234, 0.5, "41.23"],
+  [41.234, 12, "41"],
+  [0.000_012, 0.000_001, "0.000012"],
+])("%d with an uncertainty of %d is printed as %s", ([value, uncertainty, text]) =>
+  expect(formatDecimals(value, decimalsFor(uncertainty, value + uncertainty))).toBe(text),
+);

@@ -16,7 +16,8 @@ import {
 import { type Interval, meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
-import type { PowerKind, RunSeries, ComparisonSubject, WorkAmount } from "./series.ts";
+import type { PowerKind } from "../run.ts";
+import type { RunSeries, ComparisonSubject, WorkAmount } from "./series.ts";
 import { differenceOfRanges } from "./windows.ts";
 import { type Statement, statementsOf } from "./words.ts";
 

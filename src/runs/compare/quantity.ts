@@ -1,4 +1,4 @@
-/** Numbers of a comparison as people read them. Never given an absent value. */
+/** Formats the numbers of a comparison for people. Absent values are the caller's. */
 import type { CompareUnit } from "./metrics.ts";
 
 const steps: Readonly<Partial<Record<CompareUnit, readonly (readonly [number, string])[]>>> = {
@@ -37,7 +37,7 @@ export function sizeOf(value: number, unit: CompareUnit, work = "units"): UnitSc
   return { divisor: found[0], unit: found[1] };
 }
 
-/** Four digits that count, without zeros behind. */
+/** Four significant digits, without trailing zeros. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
@@ -58,10 +58,12 @@ export function formatMeasurement(value: number, unit: CompareUnit, work?: strin
   return `${formatNumber(value / size.divisor)}${size.unit === "" ? "" : `\u00a0${size.unit}`}`;
 }
 
-/** So many decimals that what a number is unsure by still shows two digits. */
-export const decimalsFor = (unsure: number): number =>
-  unsure > 0 && Number.isFinite(unsure)
-    ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(unsure))))
+const mostDecimals = 6;
+
+/** Enough decimals for two digits of the uncertainty; one where every number up to `largest` rounds to zero anyway. */
+export const decimalsFor = (uncertainty: number, largest: number): number =>
+  uncertainty > 0 && Number.isFinite(uncertainty) && Math.abs(largest) >= 0.5 * 10 ** -mostDecimals
+    ? Math.min(mostDecimals, Math.max(0, 1 - Math.floor(Math.log10(uncertainty))))
     : 1;
 
 export const formatDecimals = (value: number, decimals: number): string =>

@@ -1,7 +1,5 @@
-/** What a comparison is given: subjects, each with repeats of one measurement. Plain data; where it comes from is no matter here. */
-
-/** `chip` leaves out memory, regulators and fans: never compared with `board` as if they were one. */
-export type PowerKind = "board" | "chip" | "none";
+/** The input of a comparison: subjects, each with repeats of one measurement. Plain data from any source. */
+import type { PowerKind } from "../run.ts";
 
 export interface GpuSeries {
   readonly uuid: string;

@@ -141,7 +141,7 @@ const roughDecimals = (half: number, value: number): number =>
     ? Number.isInteger(Number(value.toPrecision(6)))
       ? 0
       : 2
-    : Math.max(0, decimalsFor(half) - 1);
+    : Math.max(0, decimalsFor(half, Math.abs(value) + half) - 1);
 
 function range(from: number, to: number, decimals: number): string {
   const [low, high] = [formatDecimals(from, decimals), formatDecimals(to, decimals)];
@@ -162,12 +162,12 @@ export function formatDifference(metric: ComparedMetric, difference: Difference)
   const half = low === undefined || high === undefined ? 0 : (high - low) / 2;
   if (as === "ratio") {
     if (ratio === undefined) return "n/a";
-    return `${plus(100 * ratio, half <= EXACT * Math.abs(ratio) ? 1 : decimalsFor(100 * half))}\u00a0%`;
+    return `${plus(100 * ratio, half <= EXACT * Math.abs(ratio) ? 1 : decimalsFor(100 * half, 100 * (Math.abs(ratio) + half)))}\u00a0%`;
   }
   const { divisor, unit } = unitOf(metric, difference);
   const share =
     ratio === undefined ? "" : ` (${plus(100 * ratio, Math.abs(ratio) < 0.1 ? 1 : 0)}\u00a0%)`;
-  return `${plus(amount / divisor, half <= EXACT * Math.abs(amount) ? 1 : decimalsFor(half / divisor))}\u00a0${unit}${share}`;
+  return `${plus(amount / divisor, half <= EXACT * Math.abs(amount) ? 1 : decimalsFor(half / divisor, (Math.abs(amount) + half) / divisor))}\u00a0${unit}${share}`;
 }
 
 /** `−0.4 … +1.1 %`: where the difference lies. */
@@ -176,8 +176,8 @@ export function formatInterval(metric: ComparedMetric, difference: Difference): 
   const { divisor, unit } =
     as === "ratio" ? { divisor: 0.01, unit: "%" } : unitOf(metric, difference);
   const half = (high - low) / 2;
-  const decimals =
-    half <= EXACT * Math.max(Math.abs(low), Math.abs(high)) ? 1 : decimalsFor(half / divisor);
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  const decimals = half <= EXACT * largest ? 1 : decimalsFor(half / divisor, largest / divisor);
   return `${plus(low / divisor, decimals)} … ${plus(high / divisor, decimals)}\u00a0${unit}`;
 }
 

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import * as v from "valibot";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { checkRun } from "../file/schema.ts";
@@ -139,25 +140,23 @@ function replay(lines: string, builder: TraceBuilder): number | undefined {
   let newest: number | undefined;
   for (const line of lines.split("\n")) {
     const value = parse(line);
-    if (Array.isArray(value)) {
-      const [layout, timeMs, ...values] = value as [number, number, ...(number | null)[]];
+    if (v.is(rowSchema, value)) {
+      const [layout, timeMs, ...values] = value;
       const plan = layouts.get(layout);
-      if (plan === undefined || typeof timeMs !== "number") continue;
+      if (plan === undefined) continue;
       builder.add(plan.uuid, timeMs, plan.columns, (at) => values[at] ?? Number.NaN);
       newest = Math.max(newest ?? timeMs, timeMs);
-    } else if (isLayout(value)) layouts.set(value.layout, value);
+    } else if (v.is(layoutSchema, value)) layouts.set(value.layout, value);
   }
   return newest;
 }
 
-interface LayoutLine {
-  readonly layout: number;
-  readonly uuid: string;
-  readonly columns: readonly string[];
-}
-
-const isLayout = (value: unknown): value is LayoutLine =>
-  typeof value === "object" && value !== null && "layout" in value && "columns" in value;
+const layoutSchema = v.object({
+  layout: v.number(),
+  uuid: v.string(),
+  columns: v.array(v.string()),
+});
+const rowSchema = v.tupleWithRest([v.number(), v.number()], v.nullable(v.number()));
 
 function parse(text: string): unknown {
   try {

@@ -66,7 +66,10 @@ function meanText(
   const { divisor, unit: name } = sizeOf(mean, unit, work);
   const half = (interval.high - interval.low) / 2 / divisor;
   if (half <= 1e-6 * Math.abs(mean / divisor)) return formatMeasurement(mean, unit, work);
-  const decimals = decimalsFor(half);
+  const decimals = decimalsFor(
+    half,
+    Math.max(Math.abs(interval.low), Math.abs(interval.high)) / divisor,
+  );
   const [low, high] = [interval.low, interval.high].map((one) =>
     formatDecimals(one / divisor, decimals),
   );

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
+import * as v from "valibot";
 import type { Tombstone } from "../column-source.ts";
 import { replaceFile } from "../../../base/state/atomic.ts";
 import { StoreError } from "../error.ts";
@@ -39,13 +40,34 @@ export interface Manifest {
   readonly tombstones: readonly StoredTombstone[];
 }
 
-/** Series as runs: first, how many, first, how many, … */
+/** Series as runs: first, how many, first, how many, … An open bound is null: JSON has no infinity. */
 export interface StoredTombstone {
-  readonly fromMs: number;
-  readonly toMs: number;
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
   readonly beforeBlock: number;
   readonly runs: readonly number[];
 }
+
+const versionSchema = v.object({ version: v.number() });
+const numbers = v.array(v.number());
+const bound = v.nullable(v.number());
+const manifestSchema = v.object({
+  version: v.pipe(v.number(), v.minValue(1)),
+  storeId: v.nullish(v.string()),
+  generation: v.nullish(v.number()),
+  nextBlock: v.number(),
+  blocks: numbers,
+  removed: v.nullish(numbers),
+  trustedMs: v.nullish(v.number()),
+  blockChecks: v.nullish(v.record(v.string(), v.number())),
+  walFrom: v.number(),
+  walStart: v.nullish(v.object({ sequence: v.number(), samples: v.number() })),
+  seriesLog: v.number(),
+  seriesRecords: v.nullish(v.number()),
+  tombstones: v.array(
+    v.object({ fromMs: bound, toMs: bound, beforeBlock: v.number(), runs: numbers }),
+  ),
+});
 
 export const newStoreId = (): string => randomBytes(8).toString("hex");
 
@@ -71,19 +93,19 @@ export function readManifest(dir: string): Manifest | undefined | "damaged" {
   const text = readFileSync(fileOf(dir), "utf8");
   const end = text.indexOf("\n") + 1;
   if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
-  const manifest = parsed(text.slice(0, end));
-  // Its checksum is right, so nothing is damaged: what we do not understand must not be taken apart.
-  if (manifest !== undefined && manifest.version > formatVersion)
+  const manifest = parse(text.slice(0, end));
+  // Its checksum is right, so nothing is damaged: a newer format must not be touched.
+  if (v.is(versionSchema, manifest) && manifest.version > formatVersion)
     throw new StoreError(
       "unusable",
       `${dir} was written by a newer gpulse, in a format this one does not know. Nothing was touched: start the newer version on it, or restore a backup that this one made into another folder.`,
     );
-  return manifest !== undefined && manifest.version >= 1 ? manifest : "damaged";
+  return v.is(manifestSchema, manifest) ? (manifest as Manifest) : "damaged";
 }
 
-function parsed(line: string): Manifest | undefined {
+function parse(line: string): unknown {
   try {
-    return (JSON.parse(line) as Manifest | null) ?? undefined;
+    return JSON.parse(line);
   } catch {
     return undefined;
   }
@@ -108,8 +130,7 @@ export function loadTombstone({ runs, ...rest }: StoredTombstone): Tombstone {
   const refs: number[] = [];
   for (let i = 0; i < runs.length; i += 2)
     for (let k = 0; k < (runs[i + 1] as number); k++) refs.push((runs[i] as number) + k);
-  // JSON has no infinity; a deletion without bounds is written as null.
-  const fromMs = (rest.fromMs as number | null) ?? -Infinity;
-  const toMs = (rest.toMs as number | null) ?? Infinity;
+  const fromMs = rest.fromMs ?? -Infinity;
+  const toMs = rest.toMs ?? Infinity;
   return { ...rest, fromMs, toMs, refs: Uint32Array.from(refs) };
 }
