@@ -13,7 +13,6 @@ import { parseAlertmanagerTarget } from "../../src/hub/alerts/alertmanager-targe
 import { ParseError } from "../../src/query/errors.ts";
 import { parse } from "../../src/query/parse/parse.ts";
 import { readDocument } from "../../src/config/yaml/document.ts";
-import { parseComputeApps } from "../../src/sources/nvidia/smi/compute-apps.ts";
 import { parseSource } from "../../src/sources/open.ts";
 import { parseScenario } from "../../src/sources/sim/scenario/load.ts";
 import { parseDirectory } from "../../src/storage/embedded/blocks/directory.ts";
@@ -48,10 +47,6 @@ test("YAML nested too deeply is a mistake in a file, not a fault", async () => {
 test("what hides secrets in an address takes no time in the square of it, and still hides them", () => {
   expect(() => parseSource("?s".repeat(100_000))).toThrow(GpulseError);
   expect(() => parseSource("nowhere:x?a=b&my-token=hunter2")).toThrow(/^(?!.*hunter2)/s);
-});
-
-test("a list of programs whose header is all brackets is passed over in no time", () => {
-  expect(parseComputeApps("[a".repeat(200_000))).toBeUndefined();
 });
 
 test("a word of thousands of letters has no near name", () => {

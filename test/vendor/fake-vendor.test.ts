@@ -21,7 +21,7 @@ import { runTop } from "../../src/cli/top/run.ts";
 import { openSources } from "../../src/sources/open.ts";
 import type { SourceDefinition } from "../../src/sources/source.ts";
 import type { WireFleet } from "../../src/view/live/protocol.ts";
-import { gpuOf } from "../../web/src/live/gpu.ts";
+import { gpuOf } from "../../src/view/gpu.ts";
 import { groupOf } from "../../web/src/pages/fleet/group.ts";
 import { fakeDevice } from "./fake/define.ts";
 
@@ -137,7 +137,7 @@ test("a hub that does not know the vendor accepts the push, stores it and shows 
   const [device] = fleet.devices;
   const [row] = fleet.frame.rows;
   if (device === undefined || row === undefined) throw new Error("the live feed has no GPU");
-  expect(groupOf(gpuOf(device, row), "vendor", () => undefined)).toBe(vendor);
+  expect(groupOf(gpuOf(device, row, fleet.frame.timeMs), "vendor", () => undefined)).toBe(vendor);
 });
 
 test.for(["agent", "hub"] as const)("top shows the vendor from the %s", async (origin) => {

@@ -23,11 +23,11 @@ export interface ProcessReading {
   readonly device: number;
   readonly pid: number;
   /** Name of the program as the tool reports it; where /proc has one, that one counts. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly kind: "compute" | "graphics" | "both";
   /** NaN where the driver does not report it. */
   readonly memoryBytes: number;
-  readonly utilizationRatio?: number;
+  readonly utilizationRatio?: number | undefined;
 }
 
 export interface XidReading {

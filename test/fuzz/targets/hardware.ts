@@ -71,14 +71,8 @@ import {
   readProcesses,
   readText,
 } from "../../../src/sources/nvidia/nvml/structs.ts";
-import { parseComputeApps } from "../../../src/sources/nvidia/smi/compute-apps.ts";
-import { parseDmon } from "../../../src/sources/nvidia/smi/dmon.ts";
 import { ownCapture } from "../../fixtures/sources/nvidia-smi.ts";
-import { parseHelpFields } from "../../../src/sources/nvidia/smi/help-fields.ts";
-import { parseMonitor } from "../../../src/sources/nvidia/smi/monitor.ts";
 import { parsePmon } from "../../../src/sources/nvidia/smi/pmon.ts";
-import { parseSmiCsv } from "../../../src/sources/nvidia/smi/query-csv.ts";
-import { parseSmiText } from "../../../src/sources/nvidia/smi/query-text.ts";
 import { parseSmiXml } from "../../../src/sources/nvidia/smi/query-xml.ts";
 import { parseTopo } from "../../../src/sources/nvidia/smi/topo.ts";
 import { parseReportedLoads } from "../../../src/sources/sim/follow/reported-load.ts";
@@ -127,20 +121,9 @@ export const targets: readonly FuzzTarget[] = [
     parse: all(parseSmiXml, parseSmiFacts),
   },
   {
-    name: "nvidia-smi-csv",
-    seeds: [ownCapture("load.query.csv"), ownCapture("idle.query-min.csv")],
-    parse: all((text) => parseSmiCsv(text), parseComputeApps),
-  },
-  {
-    name: "nvidia-smi-text",
-    seeds: [ownCapture("load.q.txt").slice(0, 6_000)],
-    cost: 2,
-    parse: all(parseSmiText),
-  },
-  {
     name: "nvidia-smi-tables",
-    seeds: ["load.apps.csv", "load.pmon.txt", "load.dmon.txt", "topo-m.txt"].map(ownCapture),
-    parse: all(parseComputeApps, parsePmon, parseDmon, parseMonitor, parseTopo, parseHelpFields),
+    seeds: ["load.pmon.txt", "topo-m.txt"].map(ownCapture),
+    parse: all(parsePmon, parseTopo),
   },
   {
     name: "nvml-structs",

@@ -1,14 +1,9 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { readProcessSamples, readProcesses } from "../nvml/structs.ts";
-import { parseComputeApps } from "./compute-apps.ts";
-import { parseDmon } from "./dmon.ts";
 import { ownCapture } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import type { SmiGpu } from "./gpu.ts";
-import { parseHelpFields } from "./help-fields.ts";
 import { parsePmon } from "./pmon.ts";
-import { parseSmiCsv } from "./query-csv.ts";
-import { parseSmiText } from "./query-text.ts";
 import { parseSmiXml } from "./query-xml.ts";
 import { parseTopo } from "./topo.ts";
 
@@ -34,46 +29,13 @@ test(
   },
 );
 
-test(
-  "no damaged CSV makes the parser throw, hang or give a number that is none",
-  { timeout: fuzzTimeoutMs },
-  async () => {
-    const parse = (bytes: Buffer): void => check(parseSmiCsv(bytes.toString("utf8")));
-    expect(await fuzz({ seed: 12, samples: [ownCapture("load.query.csv")], parse })).toBe(
-      fuzzInputs,
-    );
-  },
-);
-
-test(
-  "no damaged -q text makes the parser throw, hang or give a number that is none",
-  { timeout: fuzzTimeoutMs },
-  async () => {
-    const parse = (bytes: Buffer): void => check(parseSmiText(bytes.toString("utf8")));
-    const samples = [ownCapture("load.q.txt"), ownCapture("idle.q.txt")];
-    expect(await fuzz({ seed: 14, samples, parse })).toBe(fuzzInputs);
-  },
-);
-
 const finite = (values: Iterable<number>): void => {
   for (const value of values)
     if (!Number.isFinite(value)) throw new Error(`${value} is no reading`);
 };
 
 test.for<[name: string, capture: string, parse: (text: string) => unknown]>([
-  ["help text", "help-query-gpu.txt", parseHelpFields],
-  ["list of programs", "load.apps.csv", parseComputeApps],
   ["pmon table", "load.pmon.txt", (text) => finite(parsePmon(text).values())],
-  [
-    "dmon table",
-    "load.dmon.txt",
-    (text) =>
-      finite(
-        [...parseDmon(text).values()]
-          .flat()
-          .flatMap(({ cell }) => (typeof cell === "number" ? [cell] : [])),
-      ),
-  ],
   ["topology", "topo-m.txt", parseTopo],
 ])(
   "no damaged %s makes its parser throw or hang",

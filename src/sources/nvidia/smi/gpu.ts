@@ -1,4 +1,4 @@
-/** A GPU as nvidia-smi reports it, from XML, text or CSV: the same readings in the catalogue's units. Pure, and never throws. */
+/** A GPU as nvidia-smi reports it, in the catalogue's units. Pure, and never throws. */
 import type { Device } from "../../../model/device.ts";
 import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
@@ -8,7 +8,7 @@ import { readCell, type SmiCell } from "./value.ts";
 
 export interface SmiReading {
   readonly metric: GpuMetric;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly cell: SmiCell;
 }
 
@@ -16,12 +16,12 @@ export interface SmiProcess {
   readonly pid: number;
   readonly kind: "compute" | "graphics" | "both";
   /** Name of the program, without folder and arguments. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** NaN where nvidia-smi reports none, as under Windows. */
   readonly memoryBytes: number;
   /** The MIG instance it runs in. */
-  readonly gpuInstance?: string;
-  readonly computeInstance?: string;
+  readonly gpuInstance?: string | undefined;
+  readonly computeInstance?: string | undefined;
 }
 
 export interface SmiGpu {
@@ -31,7 +31,7 @@ export interface SmiGpu {
   readonly processes: readonly SmiProcess[] | AbsenceReason;
 }
 
-/** `cellOf` returns the cell of a reason by the end of its name; `active` is the whole mask in hexadecimal, in the CSV alone. */
+/** `cellOf` returns the cell of a reason by the end of its name. */
 export function reasonReadings(cellOf: (ending: string) => string | undefined): SmiReading[] {
   let bits = 0;
   let reported = 0;
@@ -46,15 +46,9 @@ export function reasonReadings(cellOf: (ending: string) => string | undefined): 
     else reported++;
     if (cell === 1) bits |= 1 << bit;
   }
-  const whole = /^0x[0-9a-f]{1,12}$/i.exec(
-    cellOf("active")
-      ?.trim()
-      .replace(/^0x0+(?=.)/i, "0x") ?? "",
-  );
-  const mask = whole === null ? (hasIdle && reported > 0 ? bits : why) : Number(whole[0]);
   const active = decodeThrottleBits(bits);
   return [
-    { metric: "clockEventReasons", cell: mask },
+    { metric: "clockEventReasons", cell: hasIdle && reported > 0 ? bits : why },
     ...nvidiaThrottleReasons.map((reason): SmiReading => ({
       metric: "throttleActive",
       labels: { reason },

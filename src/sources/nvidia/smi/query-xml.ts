@@ -15,13 +15,8 @@ import { readCell, type SmiCell } from "./value.ts";
 import { type Element, find, parseXml, textAt } from "./xml.ts";
 
 export function parseSmiXml(text: string): SmiGpu[] {
-  const root = parseXml(text);
-  const log = find(root, "nvidia_smi_log");
-  return log === undefined ? [] : readLog(log);
-}
-
-/** The element `nvidia_smi_log`, however it was come by. */
-export function readLog(log: Element): SmiGpu[] {
+  const log = find(parseXml(text), "nvidia_smi_log");
+  if (log === undefined) return [];
   const driver = versionIn(textAt(log, "kmd_version"), textAt(log, "driver_version"));
   return log.children
     .filter(({ name }) => name === "gpu")
@@ -44,9 +39,9 @@ function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGp
     vendor: "nvidia",
     model: parseReportedText(textAt(gpu, "product_name")) ?? "NVIDIA GPU",
     simulated: false,
-    ...(pciBusId === undefined ? {} : { pciBusId }),
-    ...(driver === undefined ? {} : { driver }),
-    ...(vbios === undefined ? {} : { vbios }),
+    pciBusId,
+    driver,
+    vbios,
   };
   const processes = readProcesses(gpu);
   const readings = [...smiRules.flatMap((rule) => readRule(gpu, rule)), ...reasons(gpu)];
@@ -59,7 +54,7 @@ function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGp
 function readRule(gpu: Element, { metric, labels, as, xml, sum }: SmiRule): SmiReading[] {
   const cell = cellOf(gpu, xml, as) ?? (sum === undefined ? undefined : sumOf(gpu, sum, as));
   if (cell === undefined) return [];
-  return [labels === undefined ? { metric, cell } : { metric, labels, cell }];
+  return [{ metric, labels, cell }];
 }
 
 /** A name that is there and says N/A gives way to the next one that says more. */
@@ -119,9 +114,9 @@ function readProcesses(gpu: Element): SmiGpu["processes"] {
           pid,
           kind: type.includes("C") ? (type.includes("G") ? "both" : "compute") : "graphics",
           memoryBytes: typeof memory === "number" ? memory : Number.NaN,
-          ...(name === undefined ? {} : { name }),
-          ...(gpuInstance === undefined ? {} : { gpuInstance }),
-          ...(computeInstance === undefined ? {} : { computeInstance }),
+          name,
+          gpuInstance,
+          computeInstance,
         },
       ];
     });

@@ -4,10 +4,8 @@ import {
   processesOf,
   publicCapture,
   publicFolder,
-  publicSection,
   readingsOf,
 } from "../../../../test/fixtures/sources/nvidia-smi.ts";
-import { parseSmiCsv } from "./query-csv.ts";
 import { parseSmiXml } from "./query-xml.ts";
 
 const MIB = 1_048_576;
@@ -135,102 +133,6 @@ test("an idle H200's idle bit is in the mask, and holds no clock down", () => {
   expect(only(readingsOf(parseSmiXml(ownCapture("idle.q.xml"))[0]), wanted)).toEqual(wanted);
 });
 
-test("the same H200 as CSV tells the same, in the same units", () => {
-  const [one] = parseSmiCsv(ownCapture("load.query.csv"));
-  expect(one?.device).toMatchObject({
-    uuid: "GPU-11111111-2222-3333-4444-555555555555",
-    index: 0,
-    pciBusId: "0000:00:06.0",
-  });
-  const wanted = {
-    gpu_utilization_ratio: 1,
-    gpu_memory_total_bytes: 143_771 * MIB,
-    gpu_memory_used_bytes: 1139 * MIB,
-    "gpu_clock_max_hertz{domain=sm}": 1980e6,
-    gpu_power_limit_watts: 700,
-    gpu_pcie_link_width: 16,
-    "gpu_throttle_active{reason=power_cap}": 1,
-    "gpu_throttle_active{reason=thermal}": 0,
-    "gpu_fan_speed_ratio{fan=1}": "unsupported",
-    "gpu_ecc_errors_total{type=corrected}": 0,
-    gpu_ecc_enabled: 1,
-    gpu_performance_state: 0,
-  };
-  expect(only(readingsOf(one), wanted)).toEqual(wanted);
-});
-
-test.for([
-  ["idle", { gpu_utilization_ratio: 0, gpu_power_instant_watts: 82.98, gpu_power_watts: 119.68 }],
-  ["after", { gpu_utilization_ratio: 0, gpu_power_instant_watts: 83.68, gpu_power_watts: 82.95 }],
-] as const)("%s.query.csv", ([phase, wanted]) => {
-  const [one, ...others] = parseSmiCsv(ownCapture(`${phase}.query.csv`));
-  expect(others).toEqual([]);
-  expect(only(readingsOf(one), wanted)).toEqual(wanted);
-});
-
-/** As in the captures' query, which asked for neither header nor units. */
-const minimal = [
-  "index",
-  "uuid",
-  "name",
-  "utilization.gpu",
-  "utilization.memory",
-  "memory.used",
-  "memory.total",
-  "power.draw",
-  "temperature.gpu",
-  "temperature.memory",
-  "clocks.sm",
-  "clocks.current.memory",
-  "pcie.link.gen.current",
-  "pcie.link.width.current",
-  "pstate",
-];
-
-test.for([
-  ["idle", [0, 0, 0, 116.65, 38, 37, 375e6]],
-  ["load", [0.99, 0.24, 1139 * MIB, 692.46, 61, 46, 1485e6]],
-  ["after", [0, 0, 0, 82.95, 39, 42, 345e6]],
-] as const)("%s.query-min.csv", ([phase, [gpu, controller, used, watts, edge, memory, sm]]) => {
-  const [one] = parseSmiCsv(ownCapture(`${phase}.query-min.csv`), minimal);
-  expect(readingsOf(one)).toEqual({
-    gpu_utilization_ratio: gpu,
-    gpu_memory_controller_utilization_ratio: controller,
-    gpu_memory_used_bytes: used,
-    gpu_memory_total_bytes: 143_771 * MIB,
-    gpu_power_watts: watts,
-    "gpu_temperature_celsius{sensor=edge}": edge,
-    "gpu_temperature_celsius{sensor=memory}": memory,
-    "gpu_clock_hertz{domain=sm}": sm,
-    "gpu_clock_hertz{domain=memory}": 3201e6,
-    gpu_pcie_link_generation: 5,
-    gpu_pcie_link_width: 16,
-    gpu_performance_state: 0,
-  });
-});
-
-test("CSV without header and units is read by the columns asked for", () => {
-  const columns = [
-    "index",
-    "uuid",
-    "name",
-    "utilization.gpu",
-    "memory.used",
-    "power.draw",
-    "clocks.sm",
-    "pstate",
-  ];
-  const [one] = parseSmiCsv("3, GPU-a, NVIDIA Test, 55, 1024, 250.50, 1500, P2\r\n", columns);
-  expect(one?.device).toMatchObject({ uuid: "GPU-a", index: 3, model: "NVIDIA Test" });
-  expect(readingsOf(one)).toEqual({
-    gpu_utilization_ratio: 0.55,
-    gpu_memory_used_bytes: 1024 * MIB,
-    gpu_power_watts: 250.5,
-    "gpu_clock_hertz{domain=sm}": 1500e6,
-    gpu_performance_state: 2,
-  });
-});
-
 test.for([
   ["<power_draw>ERR!</power_draw>", "failed"],
   ["<power_draw>N/A</power_draw>", "unsupported"],
@@ -256,7 +158,6 @@ test("text that is no answer gives no GPU", () => {
     "a,b\nc,d",
   ]) {
     expect(parseSmiXml(text)).toEqual([]);
-    expect(parseSmiCsv(text)).toEqual([]);
   }
 });
 
@@ -335,58 +236,6 @@ const xmlCaptures: readonly (readonly [string, Record<string, number | string>])
   ],
 ];
 
-const csvCaptures: readonly (readonly [string, string, Record<string, number | string>])[] = [
-  [
-    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
-    "idle",
-    {
-      gpu_power_watts: 26.2,
-      gpu_power_instant_watts: 28.77,
-      gpu_memory_used_bytes: 596 * MIB,
-      "gpu_temperature_celsius{sensor=memory}": "unsupported",
-      "gpu_fan_speed_ratio{fan=1}": 0,
-      gpu_performance_state: 8,
-      gpu_mig_enabled: "unsupported",
-    },
-  ],
-  [
-    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
-    "load",
-    {
-      gpu_power_watts: 84.24,
-      gpu_utilization_ratio: 0.07,
-      "gpu_clock_hertz{domain=sm}": 2805e6,
-      gpu_pcie_link_generation: 4,
-    },
-  ],
-  [
-    "ngpuexp_linux-x86_64__nvidia-h100-mig__590.48.01.txt",
-    "load",
-    {
-      gpu_power_watts: 433.78,
-      gpu_temperature_margin_celsius: 24,
-      gpu_utilization_ratio: "unsupported",
-      gpu_mig_enabled: 1,
-      gpu_fabric_state: 3,
-      gpu_clock_event_reasons_mask: 0,
-      gpu_memory_used_bytes: 11_125 * MIB,
-      "gpu_ecc_errors_total{type=corrected}": 0,
-    },
-  ],
-  [
-    "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt",
-    "idle",
-    {
-      gpu_power_watts: 39.25,
-      gpu_power_average_watts: "unsupported",
-      gpu_clock_event_reasons_mask: 1,
-      "gpu_fan_speed_ratio{fan=1}": 0.38,
-      gpu_power_limit_watts: 250,
-      "gpu_clock_hertz{domain=sm}": 300e6,
-    },
-  ],
-];
-
 describe("captures from ../shared/captures/public", () => {
   test.for(xmlCaptures)("%s", ([name, wanted], context) => {
     const text = publicCapture(`nvidia-smi-xml/${name}`);
@@ -420,12 +269,5 @@ describe("captures from ../shared/captures/public", () => {
     expect(processes.map(({ pid }) => pid)).toEqual([835, 1481, 2214, 4044, 42_416]);
     expect(processes.map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => "graphics"));
     expect(processes[0]?.memoryBytes).toBe(550 * MIB);
-  });
-
-  test.for(csvCaptures)("%s, %s", ([name, phase, wanted], context) => {
-    const text = publicSection(name, `${phase} :: query-gpu (csv`);
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
-    const [one] = parseSmiCsv(text);
-    expect(only(readingsOf(one), wanted)).toEqual(wanted);
   });
 });

@@ -123,12 +123,3 @@ test("a frame is one run, with identity, and a GPU that is no longer listed is d
   );
   expect(ups).toEqual([0, 1]);
 });
-
-test("where the XML says nothing the CSV is asked for", async () => {
-  const csv = join(folder, "answer.csv");
-  writeFileSync(csv, ownCapture("load.query.csv"));
-  const smi = command("csv-only", `case "$1" in -q) echo "<nothing/>";; *) cat ${csv};; esac`);
-  const source = sourceOf(new SmiRunner({ command: smi, deadlineMs: 5_000, nowMs: () => 0 }));
-  await source.read("slow", 5_000);
-  expect(source.devices()[0]?.model).toBe("NVIDIA H200");
-});

@@ -57,7 +57,7 @@ export class SmiRunner {
         `${command} has been running for ${seconds} s; a second one is not started`,
       );
     }
-    const question = args.join(" ").split("=", 1)[0] ?? "";
+    const question = args.join(" ");
     const backoff = this.#backoffs.get(question);
     if (backoff !== undefined && nowMs() < backoff.untilMs) {
       const seconds = Math.ceil((backoff.untilMs - nowMs()) / 1_000);

@@ -36,18 +36,18 @@ export const smiRunDeadlineMs = 30_000;
 export class SmiSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["slow"];
-  /** A read is one run, and a few short ones after it. */
+  /** A read is one long run and a few short ones. */
   readonly deadlineMs = 2 * smiRunDeadlineMs;
   readonly #options: SmiSourceOptions;
   /** Every GPU seen, so that one that is no longer listed is reported as down. */
   readonly #known = new Map<string, Device>();
   #layout: Layout = { series: [] };
   #shape = "";
-  readonly #asker: SmiClient;
+  readonly #client: SmiClient;
 
   constructor(options: SmiSourceOptions) {
     this.#options = options;
-    this.#asker = new SmiClient(options.runner);
+    this.#client = new SmiClient(options.runner);
   }
 
   devices(): readonly Device[] {
@@ -55,7 +55,7 @@ export class SmiSource implements PolledSource {
   }
 
   async read(_tier: Tier, timeMs: number): Promise<Frame> {
-    const gpus = await this.look(timeMs);
+    const gpus = await this.look();
     const samples = [
       ...this.#samples(gpus),
       ...(await this.#peers(gpus, timeMs)),
@@ -81,8 +81,8 @@ export class SmiSource implements PolledSource {
   }
 
   /** Throws one sentence where nvidia-smi gave nothing usable. */
-  async look(timeMs = 0): Promise<readonly SmiGpu[]> {
-    const gpus = await this.#asker.gpus(timeMs);
+  async look(): Promise<readonly SmiGpu[]> {
+    const gpus = await this.#client.gpus();
     const unique = new Map(gpus.map((one) => [one.device.uuid, one]));
     for (const { device } of unique.values()) this.#known.set(device.uuid, device);
     return [...unique.values()];
@@ -109,7 +109,7 @@ export class SmiSource implements PolledSource {
 
   async #peers(gpus: readonly SmiGpu[], timeMs: number): Promise<Sample[]> {
     const devices = gpus.map(({ device }) => device);
-    const peers = await this.#asker.peers(devices, timeMs);
+    const peers = await this.#client.peers(devices, timeMs);
     return peers.map(({ device, peer, cell }) => ({
       metric: "p2pAccessible",
       labels: deviceLabels(device, this.#options.host, { peer: peer.uuid }),
@@ -119,7 +119,9 @@ export class SmiSource implements PolledSource {
 
   async #extras(gpus: readonly SmiGpu[]): Promise<Sample[]> {
     const { host, resolver } = this.#options;
-    const shares = this.#options.processes ? await this.#asker.shares() : new Map<string, number>();
+    const shares = this.#options.processes
+      ? await this.#client.shares()
+      : new Map<string, number>();
     const processes = gpus.flatMap((one, device) =>
       (typeof one.processes === "string" ? [] : one.processes).map(
         ({ pid, name, kind, memoryBytes }): ProcessReading => {
@@ -129,8 +131,8 @@ export class SmiSource implements PolledSource {
             pid,
             kind,
             memoryBytes,
-            ...(name === undefined ? {} : { name }),
-            ...(share === undefined ? {} : { utilizationRatio: share }),
+            name,
+            utilizationRatio: share,
           };
         },
       ),

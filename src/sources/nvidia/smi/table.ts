@@ -1,35 +1,31 @@
-/** A table: where each metric stands in nvidia-smi's XML (schemas v10 to v13) and in its `--query-gpu` columns. */
+/** A table: where each metric stands in nvidia-smi's XML, schemas v10 to v13. */
 import type { GpuMetric } from "../protocol.ts";
 import type { CellKind } from "./value.ts";
 
 export interface SmiRule {
   readonly metric: GpuMetric;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly as: CellKind;
   /** The first that is there; newer schemas' names first. */
   readonly xml: readonly string[];
-  /** Where the XML has only parts: their sum, of those that are told. */
+  /** Where the XML has only parts: their sum, of those that are reported. */
   readonly sum?: readonly string[];
-  readonly csv: readonly string[];
 }
 
 const rule = (
   metric: GpuMetric,
   as: CellKind,
-  xml: readonly string[],
-  csv: readonly string[],
+  xml: string | readonly string[],
   labels?: Readonly<Record<string, string>>,
-): SmiRule => (labels === undefined ? { metric, as, xml, csv } : { metric, as, xml, csv, labels });
+): SmiRule => ({ metric, as, xml: typeof xml === "string" ? [xml] : xml, labels });
 
 const power = (name: string): string[] => [`gpu_power_readings/${name}`, `power_readings/${name}`];
 
 const clocks = (["graphics", "sm", "memory", "video"] as const).flatMap((domain) => {
   const tag = domain === "memory" ? "mem_clock" : `${domain}_clock`;
   return [
-    rule("clock", "hertz", [`clocks/${tag}`], [`clocks.current.${domain}`, `clocks.${domain}`], {
-      domain,
-    }),
-    rule("clockMax", "hertz", [`max_clocks/${tag}`], [`clocks.max.${domain}`], { domain }),
+    rule("clock", "hertz", `clocks/${tag}`, { domain }),
+    rule("clockMax", "hertz", `max_clocks/${tag}`, { domain }),
   ];
 });
 
@@ -46,161 +42,110 @@ const ecc = (["corrected", "uncorrected"] as const).flatMap((type) =>
       as: "count",
       xml: [`ecc_errors/${span}/${bits}/total`],
       sum: parts,
-      csv: [`ecc.errors.${type}.${span}.total`],
     };
   }),
 );
 
-const counter = (reason: string, xml: string, csv: string): SmiRule =>
+const counter = (reason: string, xml: string): SmiRule =>
   rule(
     "throttleSeconds",
     "seconds",
     [`clocks_event_reasons_counters/clocks_event_reasons_counters_${xml}`],
-    [`clocks_event_reasons_counters.${csv}`],
     { reason },
   );
 
 export const smiRules: readonly SmiRule[] = [
-  rule("utilization", "ratio", ["utilization/gpu_util"], ["utilization.gpu"]),
-  rule("memoryControllerUtilization", "ratio", ["utilization/memory_util"], ["utilization.memory"]),
-  rule("encoderUtilization", "ratio", ["utilization/encoder_util"], ["utilization.encoder"]),
-  rule("decoderUtilization", "ratio", ["utilization/decoder_util"], ["utilization.decoder"]),
-  rule("jpegUtilization", "ratio", ["utilization/jpeg_util"], ["utilization.jpeg"]),
-  rule("ofaUtilization", "ratio", ["utilization/ofa_util"], ["utilization.ofa"]),
-  rule("memoryUsed", "bytes", ["fb_memory_usage/used"], ["memory.used"]),
-  rule("memoryFree", "bytes", ["fb_memory_usage/free"], ["memory.free"]),
-  rule("memoryTotal", "bytes", ["fb_memory_usage/total"], ["memory.total"]),
-  rule("memoryReserved", "bytes", ["fb_memory_usage/reserved"], ["memory.reserved"]),
-  rule("visibleMemoryUsed", "bytes", ["bar1_memory_usage/used"], []),
-  rule("visibleMemoryTotal", "bytes", ["bar1_memory_usage/total"], []),
-  rule("temperature", "celsius", ["temperature/gpu_temp"], ["temperature.gpu"], { sensor: "edge" }),
-  rule("temperature", "celsius", ["temperature/memory_temp"], ["temperature.memory"], {
+  rule("utilization", "ratio", "utilization/gpu_util"),
+  rule("memoryControllerUtilization", "ratio", "utilization/memory_util"),
+  rule("encoderUtilization", "ratio", "utilization/encoder_util"),
+  rule("decoderUtilization", "ratio", "utilization/decoder_util"),
+  rule("jpegUtilization", "ratio", "utilization/jpeg_util"),
+  rule("ofaUtilization", "ratio", "utilization/ofa_util"),
+  rule("memoryUsed", "bytes", "fb_memory_usage/used"),
+  rule("memoryFree", "bytes", "fb_memory_usage/free"),
+  rule("memoryTotal", "bytes", "fb_memory_usage/total"),
+  rule("memoryReserved", "bytes", "fb_memory_usage/reserved"),
+  rule("visibleMemoryUsed", "bytes", "bar1_memory_usage/used"),
+  rule("visibleMemoryTotal", "bytes", "bar1_memory_usage/total"),
+  rule("temperature", "celsius", "temperature/gpu_temp", { sensor: "edge" }),
+  rule("temperature", "celsius", "temperature/memory_temp", {
     sensor: "memory",
   }),
-  rule("temperatureMargin", "celsius", ["temperature/gpu_temp_tlimit"], ["temperature.gpu.tlimit"]),
-  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_threshold"], [], {
+  rule("temperatureMargin", "celsius", "temperature/gpu_temp_tlimit"),
+  rule("temperatureLimit", "celsius", "temperature/gpu_temp_max_threshold", {
     limit: "shutdown",
   }),
-  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_slow_threshold"], [], {
+  rule("temperatureLimit", "celsius", "temperature/gpu_temp_slow_threshold", {
     limit: "slowdown",
   }),
-  rule("temperatureLimit", "celsius", ["temperature/gpu_target_temperature"], [], {
+  rule("temperatureLimit", "celsius", "temperature/gpu_target_temperature", {
     limit: "target",
   }),
-  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_mem_threshold"], [], {
+  rule("temperatureLimit", "celsius", "temperature/gpu_temp_max_mem_threshold", {
     limit: "memory",
   }),
   // Cards before Ampere report no average: what NVML and power.draw give there is the instantaneous one.
-  rule(
-    "power",
-    "watts",
-    [...power("average_power_draw"), ...power("power_draw"), ...power("instant_power_draw")],
-    ["power.draw.average", "power.draw"],
-  ),
-  rule("powerAverage", "watts", power("average_power_draw"), ["power.draw.average"]),
-  rule("powerInstant", "watts", power("instant_power_draw"), ["power.draw.instant"]),
-  rule("memoryPower", "watts", ["gpu_memory_power_readings/average_power_draw"], []),
-  rule(
-    "powerLimit",
-    "watts",
-    [...power("enforced_power_limit"), ...power("current_power_limit"), ...power("power_limit")],
-    ["enforced.power.limit", "power.limit"],
-  ),
-  rule("powerLimitDefault", "watts", power("default_power_limit"), ["power.default_limit"]),
-  rule("powerLimitMin", "watts", power("min_power_limit"), ["power.min_limit"]),
-  rule("powerLimitMax", "watts", power("max_power_limit"), ["power.max_limit"]),
+  rule("power", "watts", [
+    ...power("average_power_draw"),
+    ...power("power_draw"),
+    ...power("instant_power_draw"),
+  ]),
+  rule("powerAverage", "watts", power("average_power_draw")),
+  rule("powerInstant", "watts", power("instant_power_draw")),
+  rule("memoryPower", "watts", "gpu_memory_power_readings/average_power_draw"),
+  rule("powerLimit", "watts", [
+    ...power("enforced_power_limit"),
+    ...power("current_power_limit"),
+    ...power("power_limit"),
+  ]),
+  rule("powerLimitDefault", "watts", power("default_power_limit")),
+  rule("powerLimitMin", "watts", power("min_power_limit")),
+  rule("powerLimitMax", "watts", power("max_power_limit")),
   ...clocks,
-  rule("voltage", "volts", ["voltage/graphics_volt"], [], { rail: "gfx" }),
-  rule("fanSpeed", "ratio", ["fan_speed"], ["fan.speed"], { fan: "1" }),
-  rule("performanceState", "pstate", ["performance_state"], ["pstate"]),
-  counter("power_cap", "sw_power_cap", "sw_power_cap"),
-  counter("sync_boost", "sync_boost", "sync_boost"),
-  counter("thermal", "sw_therm_slowdown", "sw_thermal_slowdown"),
-  counter("thermal_hardware", "hw_therm_slowdown", "hw_thermal_slowdown"),
-  counter("power_brake", "hw_power_brake", "hw_power_brake_slowdown"),
-  rule(
-    "pcieLinkGeneration",
-    "count",
-    ["pci/pci_gpu_link_info/pcie_gen/current_link_gen"],
-    ["pcie.link.gen.current"],
-  ),
-  rule(
-    "pcieLinkGenerationMax",
-    "count",
-    ["pci/pci_gpu_link_info/pcie_gen/max_link_gen"],
-    ["pcie.link.gen.max"],
-  ),
-  rule(
-    "pcieLinkWidth",
-    "count",
-    ["pci/pci_gpu_link_info/link_widths/current_link_width"],
-    ["pcie.link.width.current"],
-  ),
-  rule(
-    "pcieLinkWidthMax",
-    "count",
-    ["pci/pci_gpu_link_info/link_widths/max_link_width"],
-    ["pcie.link.width.max"],
-  ),
-  rule("pcieThroughput", "rate", ["pci/tx_util"], [], { direction: "transmit" }),
-  rule("pcieThroughput", "rate", ["pci/rx_util"], [], { direction: "receive" }),
-  rule("pcieReplays", "count", ["pci/replay_counter"], []),
+  rule("voltage", "volts", "voltage/graphics_volt", { rail: "gfx" }),
+  rule("fanSpeed", "ratio", "fan_speed", { fan: "1" }),
+  rule("performanceState", "pstate", "performance_state"),
+  counter("power_cap", "sw_power_cap"),
+  counter("sync_boost", "sync_boost"),
+  counter("thermal", "sw_therm_slowdown"),
+  counter("thermal_hardware", "hw_therm_slowdown"),
+  counter("power_brake", "hw_power_brake"),
+  rule("pcieLinkGeneration", "count", "pci/pci_gpu_link_info/pcie_gen/current_link_gen"),
+  rule("pcieLinkGenerationMax", "count", "pci/pci_gpu_link_info/pcie_gen/max_link_gen"),
+  rule("pcieLinkWidth", "count", "pci/pci_gpu_link_info/link_widths/current_link_width"),
+  rule("pcieLinkWidthMax", "count", "pci/pci_gpu_link_info/link_widths/max_link_width"),
+  rule("pcieThroughput", "rate", "pci/tx_util", { direction: "transmit" }),
+  rule("pcieThroughput", "rate", "pci/rx_util", { direction: "receive" }),
+  rule("pcieReplays", "count", "pci/replay_counter"),
   ...ecc,
-  rule("eccEnabled", "yes", ["ecc_mode/current_ecc"], ["ecc.mode.current"]),
-  rule("eccPending", "yes", ["ecc_mode/pending_ecc"], ["ecc.mode.pending"]),
-  rule(
-    "retiredPages",
-    "count",
-    ["retired_pages/multiple_single_bit_retirement/retired_count"],
-    ["retired_pages.single_bit_ecc.count"],
-    { cause: "corrected" },
-  ),
-  rule(
-    "retiredPages",
-    "count",
-    ["retired_pages/double_bit_retirement/retired_count"],
-    ["retired_pages.double_bit.count"],
-    { cause: "uncorrected" },
-  ),
-  rule(
-    "retiredPagesPending",
-    "yes",
-    ["retired_pages/pending_retirement", "retired_pages/pending_blacklist"],
-    ["retired_pages.pending"],
-  ),
-  rule(
-    "remappedRows",
-    "count",
-    ["remapped_rows/remapped_row_corr"],
-    ["remapped_rows.correctable"],
-    { cause: "corrected" },
-  ),
-  rule(
-    "remappedRows",
-    "count",
-    ["remapped_rows/remapped_row_unc"],
-    ["remapped_rows.uncorrectable"],
-    { cause: "uncorrected" },
-  ),
-  rule(
-    "remappedRowsPending",
-    "yes",
-    ["remapped_rows/remapped_row_pending"],
-    ["remapped_rows.pending"],
-  ),
-  rule("rowRemapFailed", "yes", ["remapped_rows/remapped_row_failure"], ["remapped_rows.failure"]),
-  rule("persistenceEnabled", "yes", ["persistence_mode"], ["persistence_mode"]),
-  rule("migEnabled", "yes", ["mig_mode/current_mig"], ["mig.mode.current"]),
-  rule("migPending", "yes", ["mig_mode/pending_mig"], ["mig.mode.pending"]),
-  rule("computeMode", "computeMode", ["compute_mode"], ["compute_mode"]),
-  rule("recoveryAction", "recoveryAction", ["gpu_recovery_action"], ["gpu_recovery_action"]),
-  rule("fabricState", "fabricState", ["fabric/state"], ["fabric.state"]),
+  rule("eccEnabled", "yes", "ecc_mode/current_ecc"),
+  rule("eccPending", "yes", "ecc_mode/pending_ecc"),
+  rule("retiredPages", "count", "retired_pages/multiple_single_bit_retirement/retired_count", {
+    cause: "corrected",
+  }),
+  rule("retiredPages", "count", "retired_pages/double_bit_retirement/retired_count", {
+    cause: "uncorrected",
+  }),
+  rule("retiredPagesPending", "yes", [
+    "retired_pages/pending_retirement",
+    "retired_pages/pending_blacklist",
+  ]),
+  rule("remappedRows", "count", "remapped_rows/remapped_row_corr", { cause: "corrected" }),
+  rule("remappedRows", "count", "remapped_rows/remapped_row_unc", { cause: "uncorrected" }),
+  rule("remappedRowsPending", "yes", "remapped_rows/remapped_row_pending"),
+  rule("rowRemapFailed", "yes", "remapped_rows/remapped_row_failure"),
+  rule("persistenceEnabled", "yes", "persistence_mode"),
+  rule("migEnabled", "yes", "mig_mode/current_mig"),
+  rule("migPending", "yes", "mig_mode/pending_mig"),
+  rule("computeMode", "computeMode", "compute_mode"),
+  rule("recoveryAction", "recoveryAction", "gpu_recovery_action"),
+  rule("fabricState", "fabricState", "fabric/state"),
 ];
 
 /** Idling is in the mask and holds no clock down. */
 export const idleBit = 0;
 
-/** Reasons by their bit in NVML's mask, and by the end of their name in both outputs. */
+/** Reasons by their bit in NVML's mask, and by the end of their name in the XML. */
 export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
   [idleBit, "gpu_idle"],
   [1, "applications_clocks_setting"],
@@ -211,38 +156,4 @@ export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
   [6, "hw_thermal_slowdown"],
   [7, "hw_power_brake_slowdown"],
   [8, "display_clocks_setting"],
-];
-
-const identity = ["index", "uuid", "name", "driver_version", "vbios_version", "pci.bus_id"];
-/** The driver's version again, under the name that stays when driver_version goes. */
-const newIdentity = ["kmd_version"];
-
-/** Every column there is a use for, under each of its names; `--help-query-gpu` lists those this nvidia-smi accepts. */
-export const csvColumns: readonly string[] = [
-  ...new Set([
-    ...identity,
-    ...newIdentity,
-    ...smiRules.flatMap(({ csv }) => csv),
-    ...["event", "throttle"].flatMap((word) =>
-      ["active", ...reasonBits.map(([, ending]) => ending)].map(
-        (ending) => `clocks_${word}_reasons.${ending}`,
-      ),
-    ),
-  ]),
-];
-
-/** What `--query-gpu` has known since it is there. */
-export const basicColumns: readonly string[] = [
-  ...identity,
-  "utilization.gpu",
-  "utilization.memory",
-  "memory.used",
-  "memory.free",
-  "memory.total",
-  "temperature.gpu",
-  "power.draw",
-  "power.limit",
-  "clocks.sm",
-  "fan.speed",
-  "pstate",
 ];

@@ -1,7 +1,7 @@
 /** One cell of nvidia-smi's output as a number in the catalogue's unit, or the reason why it is none. Pure. */
 import type { AbsenceReason } from "../../../model/presence.ts";
 
-/** What a cell holds; where it carries no unit (`--format=nounits`) it is in the one nvidia-smi would have written. */
+/** What a cell holds; a cell without a unit is in the first one of `units`. */
 export type CellKind =
   | "ratio"
   | "bytes"
