@@ -10,12 +10,17 @@ import { groups } from "./targets.ts";
 const ANYWHERE = /^export (?:async )?function\*? (?<name>(?:parse|decode)(?:[A-Z]\w*)?)\b/gm;
 const IN_FORMATS = /^export (?:async )?function\*? (?<name>(?:parse|decode|read)(?:[A-Z]\w*)?)\b/gm;
 const patternFor = (file: string): RegExp =>
-  /^src\/(formats|sources)\//.test(file) ? IN_FORMATS : ANYWHERE;
+  /^src\/(formats|sources(?!\/scrape\/config))\//.test(file) ? IN_FORMATS : ANYWHERE;
 
 /** File and function, and why no target calls it itself. */
 const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/cli/command/parse.ts#parseToExit":
     "commander's own reading of a command line that its user typed",
+  "src/cli/pipe/options.ts#parseTuning": "flags that the user typed",
+  "src/cli/run/options.ts#parseRunOptions": "flags that the user typed",
+  "src/cli/run/options.ts#parseDurationFlag": "flags that the user typed",
+  "src/hub/alerts/v2/alerts.ts#parseOrBadRequest": "calls a fuzzed parser and answers 400",
+  "src/hub/api/series.ts#parseTimeRange": "calls a fuzzed parser for start and end",
   "src/config/component.ts#parseComponent": "under parseSource, parseSink and parseKernelLog",
   "src/formats/exposition/metadata.ts#readMetadata": "under parsePage",
   "src/formats/exposition/number.ts#readFloat": "under parsePage",
@@ -40,10 +45,18 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
     "calls the driver's library; takes no bytes",
   "src/sources/nvidia/reader/inventory.ts#readDriver": "calls the driver's library; takes no bytes",
   "src/sources/nvidia/reader/inventory.ts#readCuda": "calls the driver's library; takes no bytes",
-  "src/sources/nvidia/smi/query-xml.ts#readLog": "under parseSmiXml",
-  "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiCsv and parseSmiXml",
+  "src/sources/amd/tools/snapshot.ts#readStatic":
+    "runs a tool, and reads its output with fuzzed parsers",
+  "src/sources/amd/tools/snapshot.ts#readAllCards":
+    "runs tools, and reads their output with fuzzed parsers",
+  "src/sources/nvidia/smi/gpu.ts#parseReportedText": "under parseSmiXml",
+  "src/sources/nvidia/throttle.ts#decodeThrottleBits": "takes a number, not text or bytes",
+  "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiXml",
   "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
   "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",
+  "src/formats/template/literal.ts#readString": "under TemplateSet",
+  "src/formats/template/literal.ts#readChar": "under TemplateSet",
+  "src/formats/template/literal.ts#readNumber": "under TemplateSet",
   "src/formats/template/parse.ts#parseTemplate": "under TemplateSet",
 };
 

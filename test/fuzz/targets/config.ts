@@ -114,7 +114,9 @@ const templateData = new GoMap(
   ]),
 );
 const goldenTemplates = (
-  JSON.parse(readFileSync(src("template/testdata/go-text-template.json"), "utf8")) as [string][]
+  JSON.parse(readFileSync(src("formats/template/testdata/go-text-template.json"), "utf8")) as [
+    string,
+  ][]
 )
   .map(([template]) => template)
   .filter((_, index) => index % 5 === 0);
@@ -152,7 +154,7 @@ scrape_configs:
 token: \${TOKEN}
 `;
 
-const scrapeYaml = ownFiles("scrape/config/testdata", ".yml").slice(0, 12);
+const scrapeYaml = ownFiles("sources/scrape/config/testdata", ".yml").slice(0, 12);
 
 export const targets: readonly FuzzTarget[] = [
   {
@@ -195,8 +197,8 @@ export const targets: readonly FuzzTarget[] = [
   {
     name: "alertmanager-yml",
     seeds: [
-      ...ownFiles("alert/route/testdata", ".good.yml"),
-      ...ownFiles("notify/testdata/config", ".good.yml").slice(0, 8),
+      ...ownFiles("alerting/route/testdata", ".good.yml"),
+      ...ownFiles("alerting/channels/testdata/config", ".good.yml").slice(0, 8),
     ],
     cost: 20,
     parse: async (bytes) => {
