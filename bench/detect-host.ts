@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { type Tier, tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { tierIntervals } from "../src/pipeline/poller.ts";
-import { SelfFrames } from "../src/pipeline/self.ts";
+import { SelfFrames } from "../src/model/self-frames.ts";
+import { collectSelf } from "../src/pipeline/self.ts";
 import { SourceDownFrames } from "../src/pipeline/source-down.ts";
 import { newSourceState, tierState } from "../src/pipeline/source-state.ts";
 import { createDerive } from "../src/pipeline/transforms/derive.ts";
@@ -82,14 +83,17 @@ export class Host {
   }
 
   selfFrame(timeMs: number): Frame {
-    return this.#self.at(timeMs, {
-      version: "0",
-      nodeVersion: "0",
-      states: [this.#state],
-      outlets: [],
-      served: [],
-      process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: undefined },
-    });
+    return this.#self.at(timeMs, [
+      (put, nowMs) =>
+        collectSelf(put, nowMs, {
+          version: "0",
+          nodeVersion: "0",
+          states: [this.#state],
+          outlets: [],
+          served: [],
+          process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: undefined },
+        }),
+    ]);
   }
 
   #derived(frame: Frame, tier: Tier): Frame {

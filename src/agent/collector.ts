@@ -6,10 +6,12 @@ import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { Clock } from "../base/clock.ts";
+import { pause } from "../base/retry.ts";
 import { type SourceHealth, sourceHealth } from "../pipeline/health.ts";
 import { Pipeline } from "../pipeline/pipeline.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
-import { SelfFrames } from "../pipeline/self.ts";
+import { type CollectMetrics, SelfFrames } from "../model/self-frames.ts";
+import { collectSelf } from "../pipeline/self.ts";
 import { createDerive } from "../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { viewDevices } from "../sinks/latest/devices.ts";
@@ -38,8 +40,10 @@ export interface CollectorOptions {
   readonly memoryLimitBytes?: number | undefined;
   /** How often the delay of the event loop is measured; the agent's period where absent. */
   readonly lagEveryMs?: number;
-  /** What else there is to say of ourselves on the page, made when it is asked for. */
-  readonly ownFrames?: readonly (() => Frame)[];
+  /** Self-metrics of further components, for the page. */
+  readonly selfMetrics?: readonly CollectMetrics[];
+  /** Further frames of the page. */
+  readonly pageFrames?: readonly (() => Frame)[];
   /** Where frames go beside what is served. */
   readonly sinks?: readonly Sink[];
 }
@@ -69,6 +73,7 @@ export class Collector {
   readonly #options: CollectorOptions;
   readonly #host: HostReader;
   readonly #self = new SelfFrames();
+  readonly #components = new SelfFrames();
   readonly #runtime: RuntimeMonitor;
   readonly #compat: CompatFrames;
   readonly #writers: Record<PageFormat, PageWriter> = {
@@ -117,11 +122,9 @@ export class Collector {
   async readFor(leastMs: number, mostMs: number): Promise<void> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
-    const pause = async (ms: number): Promise<void> =>
-      new Promise((resolve) => clock.after(ms, resolve));
-    await pause(leastMs);
+    await pause(leastMs, undefined, clock);
     while (!this.#pipeline.hasReadOnce && clock.monotonicMs() - startMs < mostMs)
-      await pause(lookEveryMs);
+      await pause(lookEveryMs, undefined, clock);
   }
 
   /** Shows a frame that another machine read beside our own. */
@@ -130,7 +133,7 @@ export class Collector {
     this.#power.write(delivery);
   }
 
-  /** Touches no hardware: the newest fresh frames, and what there is to say about ourselves. */
+  /** Touches no hardware: the newest fresh frames and the self-metrics. */
   page(accept: string | undefined): RenderedPage {
     const { body, contentType } = this.pageParts(accept);
     return { body: [...body].join(""), contentType };
@@ -141,30 +144,33 @@ export class Collector {
     const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs);
-    const own = this.selfFrame(served);
-    const more = (this.#options.ownFrames ?? []).map((frame) => frame());
+    const { selfMetrics = [], pageFrames = [] } = this.#options;
     const body = this.#writers[format].parts([
       ...served.map(({ frame }) => frame),
       ...this.#compat.of(served),
-      own,
-      ...more,
+      this.selfFrame(served),
+      this.#components.at(nowMs, selfMetrics),
+      ...pageFrames.map((frame) => frame()),
     ]);
     return { body, contentType: contentTypes[format] };
   }
 
-  /** What there is to say about ourselves, now. */
+  /** This process, its sources and sinks. */
   selfFrame(served: readonly Delivery[] = []): Frame {
-    const nowMs = this.#options.clock.nowMs();
-    return this.#self.at(nowMs, {
-      version: this.#options.version,
-      nodeVersion: process.version,
-      states: this.#pipeline.states,
-      outlets: this.#pipeline.outlets,
-      served,
-      process: processFacts(),
-      memoryLimitBytes: this.#options.memoryLimitBytes,
-      runtime: this.#runtime.read(this.#options.clock.monotonicMs()),
-    });
+    const { clock, version, memoryLimitBytes } = this.#options;
+    const { states, outlets } = this.#pipeline;
+    const collect: CollectMetrics = (put, nowMs) =>
+      collectSelf(put, nowMs, {
+        version,
+        nodeVersion: process.version,
+        states,
+        outlets,
+        served,
+        process: processFacts(),
+        memoryLimitBytes,
+        runtime: this.#runtime.read(clock.monotonicMs()),
+      });
+    return this.#self.at(clock.nowMs(), [collect]);
   }
 
   async stats(): Promise<Stats> {

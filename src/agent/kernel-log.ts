@@ -4,12 +4,12 @@ import type { Settings } from "../cli/command/settings.ts";
 import type { KernelLogTarget } from "../sinks/kernel-log/define.ts";
 import { openForward } from "../sinks/kernel-log/forward.ts";
 import type { Log } from "../base/log.ts";
-import type { Frame } from "../model/frame.ts";
+import type { CollectMetrics } from "../model/self-frames.ts";
 
 export interface KernelLog {
   start(): void;
   stop(): Promise<void>;
-  readonly frame: () => Frame;
+  readonly selfMetrics: CollectMetrics;
 }
 
 /** Within what systemd and Kubernetes allow the whole agent. */
@@ -27,11 +27,11 @@ export async function openKernelLog(
     hostName,
     log,
     random: Math.random,
-    nowMs: () => Date.now(),
+    nowMs: Date.now,
   });
   return {
     start: () => forward.start(),
     stop: () => forward.stop(graceMs),
-    frame: () => forward.frame(),
+    selfMetrics: forward.selfMetrics,
   };
 }

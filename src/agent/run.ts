@@ -38,7 +38,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
         ).openKernelLog(settings.kernelLog, settings, io, log);
   const collector = createCollector(settings, sources, io, log, {
     sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
-    ownFrames: [outgoing, kernelLog].flatMap((one) => (one === undefined ? [] : [one.frame])),
+    selfMetrics: [outgoing, kernelLog].flatMap((one) => one?.selfMetrics ?? []),
   });
   const listener = await openAgentListener(settings, io, log);
   const server = createAgentServer(
@@ -151,7 +151,10 @@ export function createCollector(
   sources: readonly OpenSource[],
   io: CommandIo,
   log: Log,
-  more: Pick<CollectorOptions, "sinks" | "ownFrames" | "lagEveryMs" | "memoryLimitBytes"> = {},
+  more: Pick<
+    CollectorOptions,
+    "sinks" | "selfMetrics" | "pageFrames" | "lagEveryMs" | "memoryLimitBytes"
+  > = {},
 ): Collector {
   return new Collector({
     sources,

@@ -1,18 +1,17 @@
-/** Where an agent's frames go beside what is served, as `--to` says. Loaded only where a sink is named. */
+/** The agent's sinks of `--to`. Loaded only where a sink is named. */
 import type { CommandIo } from "../cli/command/io.ts";
 import type { Settings } from "../cli/command/settings.ts";
 import { sinkContext } from "../cli/command/sink-context.ts";
 import type { Log } from "../base/log.ts";
-import type { Frame } from "../model/frame.ts";
+import type { CollectMetrics } from "../model/self-frames.ts";
 import { labelSet } from "../model/labels.ts";
-import { ShipFrames } from "../pipeline/ship-frame.ts";
+import { shippingMetrics } from "../pipeline/self.ts";
 import type { Sink } from "../pipeline/sink.ts";
 import { openSink } from "../sinks/open.ts";
 
 export interface AgentSinks {
   readonly sinks: readonly Sink[];
-  /** What waits and what was sent, for our own page. */
-  readonly frame: () => Frame;
+  readonly selfMetrics: CollectMetrics;
 }
 
 const scrapedPort = 9400;
@@ -37,6 +36,5 @@ export async function openAgentSinks(
     throw thrown;
   }
   if (sinks.length > 0) log.info("sending", { to: sinks.map(({ name }) => name).join(", ") });
-  const frames = new ShipFrames([...others, ...sinks]);
-  return { sinks, frame: () => frames.at(context.clock.nowMs()) };
+  return { sinks, selfMetrics: shippingMetrics([...others, ...sinks]) };
 }

@@ -2,8 +2,8 @@
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
-import type { Frame } from "../model/frame.ts";
-import { hubFrame } from "./own-frame.ts";
+import type { CollectMetrics } from "../model/self-frames.ts";
+import { collectHub } from "./self-metrics.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
@@ -40,7 +40,7 @@ export interface Storage {
   readonly history: History;
   readonly api: ApiContext;
   /** What the hub says about itself. */
-  readonly ownFrame: () => Frame;
+  readonly selfMetrics: CollectMetrics;
   /** What is in the way of keeping samples now. */
   readonly problems: () => readonly string[];
   /** The time that deletions are judged by: it follows no jump of the wall clock. */
@@ -99,13 +99,13 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     retention: formatDuration(retentionMs),
     dataDir: dir,
   };
-  const ownFrame = (): Frame => hubFrame(store, api, nowMs());
+  const selfMetrics: CollectMetrics = (put) => collectHub(put, store, api);
   const problems = (): readonly string[] => store.problems();
   return {
     store,
     history: store,
     api,
-    ownFrame,
+    selfMetrics,
     problems,
     trustedNowMs: () => store.trustedNowMs,
     oldestSampleMs: () => store.oldestSampleMs,
@@ -174,14 +174,14 @@ export async function openRemoteStorage(
     retention: "",
     dataDir: dir,
   };
-  const ownFrame = (): Frame => hubFrame(undefined, api, nowMs());
+  const selfMetrics: CollectMetrics = (put) => collectHub(put, undefined, api);
   const problems = (): readonly string[] =>
     history.problem === undefined ? [] : [`${history.place}: ${history.problem}`];
   const clock = new StoredClock({ file: path.join(dir, "trusted-clock"), nowMs, log });
   return {
     history,
     api,
-    ownFrame,
+    selfMetrics,
     problems,
     trustedNowMs: () => clock.nowMs(),
     oldestSampleMs: () => 0,

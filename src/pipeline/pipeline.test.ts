@@ -10,7 +10,8 @@ import type { PolledSource, StreamingSource } from "../sources/source.ts";
 import { FakeClock } from "../../test/fixtures/fake-clock.ts";
 import { sourceHealth } from "./health.ts";
 import { Pipeline } from "./pipeline.ts";
-import { SelfFrames } from "./self.ts";
+import { SelfFrames } from "../model/self-frames.ts";
+import { collectSelf } from "./self.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import { tierState } from "./source-state.ts";
 
@@ -234,14 +235,17 @@ test("rows a stream cannot use are counted in the self-metrics", async () => {
   const pipeline = pipelineOf({ stream }, collecting(), clock);
   pipeline.start();
   await pipeline.ended();
-  const { layout: own, values } = new SelfFrames().at(0, {
-    version: "1",
-    nodeVersion: "20",
-    states: pipeline.states,
-    outlets: [],
-    served: [],
-    process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: 0 },
-  });
+  const { layout: own, values } = new SelfFrames().at(0, [
+    (put, nowMs) =>
+      collectSelf(put, nowMs, {
+        version: "1",
+        nodeVersion: "20",
+        states: pipeline.states,
+        outlets: [],
+        served: [],
+        process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: 0 },
+      }),
+  ]);
   const slot = own.series.findIndex(({ metric }) => metric === self.sourceRejectedRows);
   expect([own.series[slot]?.labels, values[slot]]).toEqual([labelSet({ source: "stream" }), 3]);
   await pipeline.stop();

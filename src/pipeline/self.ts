@@ -1,19 +1,19 @@
-/** gpulse about itself as one more frame, made when it is asked for. */
-import { type MetricEntry, self } from "../model/catalogue/index.ts";
-import { type Frame, FrameWriter } from "../model/frame.ts";
-import { type LabelSet, labelSet, noLabels } from "../model/labels.ts";
-import { type Layout, LayoutBuilder, type SampleSuffix } from "../model/layout.ts";
+/** Self-metrics of the process, its sources and sinks, and of a pipe. */
+import { self } from "../model/catalogue/index.ts";
 import { presenceNames } from "../model/presence.ts";
+import type { CollectMetrics, PutMetric } from "../model/self-frames.ts";
 import type { Outlet } from "./outlet.ts";
-import type { Delivery } from "./sink.ts";
+import type { Delivery, Sink } from "./sink.ts";
 import type { SourceState } from "./source-state.ts";
+import type { DropReason } from "./spool/drops.ts";
+import type { Pipe } from "./stream/pipe.ts";
 
 export interface ProcessFacts {
   readonly cpuSeconds: number;
-  /** Undefined where the system does not tell. */
+  /** Undefined where the system does not report it. */
   readonly residentBytes: number | undefined;
   readonly startTimeSeconds: number;
-  /** Undefined where the system does not tell. */
+  /** Undefined where the system does not report it. */
   readonly openFiles: number | undefined;
 }
 
@@ -56,100 +56,111 @@ export interface SelfInput {
   readonly runtime?: RuntimeFacts;
 }
 
-/** Builds the frame; the layout is kept while the set of series stays the same. */
-export class SelfFrames {
-  #layout: Layout = { series: [] };
-  #shape = "";
-
-  at(timeMs: number, input: SelfInput): Frame {
-    const samples = collect(timeMs, input);
-    const shape = samples
-      .map(([metric, labels, , suffix]) => `${metric.name}${suffix}${JSON.stringify(labels)}`)
-      .join();
-    if (shape !== this.#shape) {
-      const builder = new LayoutBuilder();
-      for (const [metric, labels, , suffix] of samples) builder.add(metric, labels, suffix);
-      this.#layout = builder.build();
-      this.#shape = shape;
-    }
-    const writer = new FrameWriter(this.#layout, timeMs);
-    samples.forEach(([, , value], slot) => writer.set(slot, value));
-    return writer.finish();
-  }
-}
-
-type Sample = readonly [MetricEntry, LabelSet, number, SampleSuffix];
-type Put = (
-  metric: MetricEntry,
-  labels: LabelSet,
-  value: number | undefined,
-  suffix?: SampleSuffix,
-) => void;
-
-function collect(timeMs: number, input: SelfInput): Sample[] {
-  const samples: Sample[] = [];
-  const put: Put = (metric, labels, value, suffix = "") => {
-    if (value !== undefined) samples.push([metric, labels, value, suffix]);
-  };
-  put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
+export function collectSelf(put: PutMetric, nowMs: number, input: SelfInput): void {
+  put(self.buildInfo, 1, { version: input.version, node: input.nodeVersion });
   for (const { name, tiers, rejectedRows, process } of input.states) {
-    const ofSource = labelSet({ source: name });
+    const ofSource = { source: name };
     const { restarts, cpuSeconds, residentBytes } = process?.() ?? {};
-    put(self.sourceRejectedRows, ofSource, rejectedRows?.());
-    put(self.sourceRestarts, ofSource, restarts);
-    put(self.sourceProcessCpu, ofSource, cpuSeconds);
-    put(self.sourceProcessMemory, ofSource, residentBytes);
+    put(self.sourceRejectedRows, rejectedRows?.(), ofSource);
+    put(self.sourceRestarts, restarts, ofSource);
+    put(self.sourceProcessCpu, cpuSeconds, ofSource);
+    put(self.sourceProcessMemory, residentBytes, ofSource);
     for (const counts of tiers.values()) {
-      const of = (extra: Record<string, string> = {}): LabelSet =>
-        labelSet({ source: name, tier: counts.tier, ...extra });
-      put(self.sourceUp, of(), counts.success === undefined ? undefined : Number(counts.success));
-      put(self.sourceDuration, of(), counts.lastDurationSeconds);
+      const { tier, success, lastSuccessMs } = counts;
+      const ofTier = { source: name, tier };
+      put(self.sourceUp, success === undefined ? undefined : Number(success), ofTier);
+      put(self.sourceDuration, counts.lastDurationSeconds, ofTier);
       put(
         self.sourceLastSuccess,
-        of(),
-        counts.lastSuccessMs === undefined ? undefined : counts.lastSuccessMs / 1_000,
+        lastSuccessMs === undefined ? undefined : lastSuccessMs / 1_000,
+        ofTier,
       );
       for (const [outcome, count] of Object.entries(counts.reads))
-        put(self.sourceReads, of({ outcome }), count);
-      put(self.sourceSkipped, of(), counts.skippedTicks);
-      for (const state of presenceNames) {
-        if (state !== "ended") put(self.sourceReadings, of({ state }), counts.readings?.[state]);
-      }
+        put(self.sourceReads, count, { ...ofTier, outcome });
+      put(self.sourceSkipped, counts.skippedTicks, ofTier);
+      for (const state of presenceNames)
+        if (state !== "ended")
+          put(self.sourceReadings, counts.readings?.[state], { ...ofTier, state });
     }
   }
   for (const { source, tier, frame } of input.served) {
-    put(self.frameAge, labelSet({ source, tier }), Math.max(0, timeMs - frame.timeMs) / 1_000);
+    put(self.frameAge, Math.max(0, nowMs - frame.timeMs) / 1_000, { source, tier });
   }
   for (const { name, counts } of input.outlets) {
-    put(self.sinkFrames, labelSet({ sink: name }), counts.frames);
-    put(self.sinkDropped, labelSet({ sink: name }), counts.dropped);
-    put(self.sinkFailures, labelSet({ sink: name }), counts.failures);
+    put(self.sinkFrames, counts.frames, { sink: name });
+    put(self.sinkDropped, counts.dropped, { sink: name });
+    put(self.sinkFailures, counts.failures, { sink: name });
   }
-  put(self.cpu, noLabels, input.process.cpuSeconds);
-  put(self.residentMemory, noLabels, input.process.residentBytes);
-  put(self.memoryLimit, noLabels, input.memoryLimitBytes);
-  put(self.startTime, noLabels, input.process.startTimeSeconds);
-  put(self.openFiles, noLabels, input.process.openFiles);
+  put(self.cpu, input.process.cpuSeconds);
+  put(self.residentMemory, input.process.residentBytes);
+  put(self.memoryLimit, input.memoryLimitBytes);
+  put(self.startTime, input.process.startTimeSeconds);
+  put(self.openFiles, input.process.openFiles);
   if (input.runtime !== undefined) putRuntime(put, input.runtime);
-  return samples;
 }
 
-function putRuntime(put: Put, { lag, gc, ...heap }: RuntimeFacts): void {
-  put(self.lagMean, noLabels, lag?.meanSeconds);
-  put(self.lagP50, noLabels, lag?.p50Seconds);
-  put(self.lagP90, noLabels, lag?.p90Seconds);
-  put(self.lagP99, noLabels, lag?.p99Seconds);
-  put(self.lagMax, noLabels, lag?.maxSeconds);
-  put(self.heapUsed, noLabels, heap.heapUsedBytes);
-  put(self.heapTotal, noLabels, heap.heapTotalBytes);
-  put(self.heapLimit, noLabels, heap.heapLimitBytes);
-  put(self.external, noLabels, heap.externalBytes);
+function putRuntime(put: PutMetric, { lag, gc, ...heap }: RuntimeFacts): void {
+  put(self.lagMean, lag?.meanSeconds);
+  put(self.lagP50, lag?.p50Seconds);
+  put(self.lagP90, lag?.p90Seconds);
+  put(self.lagP99, lag?.p99Seconds);
+  put(self.lagMax, lag?.maxSeconds);
+  put(self.heapUsed, heap.heapUsedBytes);
+  put(self.heapTotal, heap.heapTotalBytes);
+  put(self.heapLimit, heap.heapLimitBytes);
+  put(self.external, heap.externalBytes);
   for (const { kind, buckets, count, sumSeconds } of gc) {
     const bounds = (self.gcDuration.buckets ?? []).map(String);
     [...bounds, "+Inf"].forEach((le, at) =>
-      put(self.gcDuration, labelSet({ kind, le }), buckets[at] ?? count, "_bucket"),
+      put(self.gcDuration, buckets[at] ?? count, { kind, le }, "_bucket"),
     );
-    put(self.gcDuration, labelSet({ kind }), sumSeconds, "_sum");
-    put(self.gcDuration, labelSet({ kind }), count, "_count");
+    put(self.gcDuration, sumSeconds, { kind }, "_sum");
+    put(self.gcDuration, count, { kind }, "_count");
   }
+}
+
+const dropReasons: readonly DropReason[] = ["full", "old", "disk", "damaged"];
+
+/** Of sinks that send over a network; others are left out. */
+export function shippingMetrics(sinks: readonly Sink[]): CollectMetrics {
+  const byName = new Map(sinks.map((sink) => [sink.name, sink]));
+  return (put) => {
+    for (const [name, sink] of byName) {
+      const stats = sink.shipping?.();
+      if (stats === undefined) continue;
+      const { spool, ship } = stats;
+      const labels = { sink: name };
+      put(self.spoolBytes, spool.bytes, labels);
+      put(self.spoolRecords, spool.records, labels);
+      for (const reason of dropReasons)
+        put(self.spoolDropped, spool.dropped[reason].samples, { ...labels, reason });
+      put(self.shipSamples, ship.sentSamples, { ...labels, outcome: "sent" });
+      put(self.shipSamples, ship.refusedSamples, { ...labels, outcome: "refused" });
+      put(self.shipRetries, ship.retries, labels);
+      put(self.shipLag, ship.lagSeconds, labels);
+      put(self.shipUp, ship.problem === undefined ? 1 : 0, labels);
+      put(self.shipClockDifference, ship.clockAheadSeconds, labels);
+      put(self.shipRestamped, ship.restampedSamples, labels);
+    }
+  };
+}
+
+export function collectPipe(put: PutMetric, pipe: Pipe): void {
+  for (const [source, { frames, lagSeconds }] of pipe.bySource) {
+    put(self.pipeFrames, frames, { source });
+    put(self.pipeLag, lagSeconds, { source });
+  }
+  for (const [source, { log, partition, records }] of pipe.lag())
+    put(self.pipeLagRecords, records, { source, log, partition: String(partition) });
+  for (const [source, counts] of pipe.letterCounts())
+    for (const outcome of ["kept", "counted"] as const)
+      put(self.pipeDeadLetters, counts[outcome], { source, outcome });
+  const { count, lastMs, durationSeconds } = pipe.checkpoints;
+  put(self.pipeCheckpoints, count);
+  if (lastMs !== undefined) {
+    put(self.pipeLastCheckpoint, lastMs / 1_000);
+    put(self.pipeCheckpointDuration, durationSeconds);
+  }
+  put(self.pipeUncommitted, pipe.uncommitted);
+  put(self.pipeLate, pipe.late);
 }

@@ -10,7 +10,7 @@ import { type AccessState, closeAccess, openAccess } from "../../src/access/open
 import type { Scope } from "../../src/access/scope.ts";
 import { BasicUsers } from "../../src/net/http/basic-users.ts";
 import type { HubAccess } from "../../src/hub/auth/authenticator.ts";
-import { RefusalCounts } from "../../src/hub/auth/own-frame.ts";
+import { RefusalCounts } from "../../src/hub/auth/self-metrics.ts";
 import { buildHub } from "../../src/hub/hub.ts";
 import { pipeProgram } from "../fixtures/hub/pipes.ts";
 import { Pipes } from "../../src/hub/pipes/pipes.ts";

@@ -6,11 +6,10 @@ import { lagResolutionMs, RuntimeMonitor } from "../../agent/runtime.ts";
 import { negotiateFormat } from "../../formats/prometheus/negotiate.ts";
 import { PageWriter, contentTypes } from "../../formats/prometheus/page.ts";
 import type { Log } from "../../base/log.ts";
-import { SelfFrames } from "../../pipeline/self.ts";
-import { ShipFrames } from "../../pipeline/ship-frame.ts";
+import { SelfFrames } from "../../model/self-frames.ts";
+import { collectPipe, collectSelf, shippingMetrics } from "../../pipeline/self.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
-import { pipeFrame } from "../../pipeline/stream/pipe-frame.ts";
 
 export interface PipeServer {
   readonly pipe: Pipe;
@@ -25,21 +24,25 @@ export async function servePipe(options: PipeServer): Promise<Server> {
   const { pipe, sinks, version, log, host, port } = options;
   const self = new SelfFrames();
   const runtime = new RuntimeMonitor(lagResolutionMs.agent, performance.now());
-  const ship = new ShipFrames(sinks);
+  const shipping = shippingMetrics(sinks);
   const writers = { text: new PageWriter("text"), openmetrics: new PageWriter("openmetrics") };
   const page = (accept: string | undefined): { body: string; contentType: string } => {
     const format = negotiateFormat(accept);
-    const nowMs = Date.now();
-    const own = self.at(nowMs, {
-      version,
-      nodeVersion: process.version,
-      states: pipe.states,
-      outlets: pipe.outlets,
-      served: [],
-      process: processFacts(),
-      runtime: runtime.read(performance.now()),
-    });
-    const body = writers[format].write([own, pipeFrame(pipe, nowMs), ship.at(nowMs)]);
+    const frame = self.at(Date.now(), [
+      (put, nowMs) =>
+        collectSelf(put, nowMs, {
+          version,
+          nodeVersion: process.version,
+          states: pipe.states,
+          outlets: pipe.outlets,
+          served: [],
+          process: processFacts(),
+          runtime: runtime.read(performance.now()),
+        }),
+      (put) => collectPipe(put, pipe),
+      shipping,
+    ]);
+    const body = writers[format].write([frame]);
     return { body, contentType: contentTypes[format] };
   };
   const bounds = { headersTimeout: 10_000, requestTimeout: 10_000, maxHeaderSize: 16 * 1_024 };

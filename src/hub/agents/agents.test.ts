@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import { silentLog } from "../../base/log.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -241,7 +242,7 @@ test("where the history was away as an agent fell silent, its series end as soon
 test("the hub's own page tells how many agents stand how, and each by name", async () => {
   const hub = await openHub();
   await hub.push(new SmallAgent().request([[1, startMs - 2_000, 100]], { define: true }));
-  const frame = hub.agents.frame();
+  const frame = new SelfFrames().at(0, [hub.agents.selfMetrics]);
   const told = frame.layout.series.flatMap(({ metric, labels }, slot) =>
     frame.presence[slot] === presence.present
       ? [`${metric.name} ${labels.map(([, value]) => value).join()} ${frame.values[slot]}`]

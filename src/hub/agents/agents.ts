@@ -19,13 +19,13 @@ import { formatError } from "../../base/error.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log, LogFields } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 import { Agent, type AgentState, newRecord } from "./agent.ts";
 import { type AgentDefinitions, Definitions } from "./definitions.ts";
 import { endFlows, ingestFrame } from "./flow.ts";
-import { AgentFrames } from "./own-frame.ts";
+import { collectAgents } from "./self-metrics.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import { AgentPlaces, keptMs, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 import { upBatch, type UpValue } from "./up.ts";
@@ -78,7 +78,6 @@ export class Agents {
   readonly #options: AgentsOptions;
   readonly #agents = new Map<string, Agent>();
   readonly #definitions = new Definitions();
-  readonly #frames = new AgentFrames();
   readonly #places = new AgentPlaces();
   readonly #fewLines = new LogThrottle();
   readonly #monotonicMs: () => number;
@@ -145,9 +144,7 @@ export class Agents {
     return told.length <= 20 ? told : [...told.slice(0, 20), `and ${told.length - 20} more agents`];
   }
 
-  frame(): Frame {
-    return this.#frames.at(this.list, this.#options.nowMs());
-  }
+  readonly selfMetrics: CollectMetrics = (put) => collectAgents(this.list, put);
 
   /** Looks after everybody: who fell silent, `up`, what to write down, whom to forget. Runs one at a time. */
   watch(): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import type { NewEvent } from "../events/event.ts";
 import { createLog } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
@@ -70,11 +71,11 @@ test("a conflict is logged and put onto the timeline once, counted while it last
   expect(events).toMatchObject([{ kind: "device", state: "conflict", labels: { uuid } }]);
   expect(conflicts.problems()).toHaveLength(1);
   expect(conflicts.problems()[0]).toContain("the hosts a, b report one uuid");
-  expect(conflicts.frame().values[0]).toBe(1);
+  expect(new SelfFrames().at(0, [conflicts.selfMetrics]).values[0]).toBe(1);
   fresh = fresh.slice(1);
   conflicts.check();
   expect(conflicts.problems()).toEqual([]);
-  expect(conflicts.frame().values[0]).toBe(0);
+  expect(new SelfFrames().at(0, [conflicts.selfMetrics]).values[0]).toBe(0);
 });
 
 test("a fleet of clones is told in few lines", () => {
@@ -100,5 +101,5 @@ test("a fleet of clones is told in few lines", () => {
   conflicts.check();
   expect(lines).toHaveLength(100);
   expect(conflicts.problems()).toHaveLength(6);
-  expect(conflicts.frame().values[0]).toBe(300);
+  expect(new SelfFrames().at(0, [conflicts.selfMetrics]).values[0]).toBe(300);
 });

@@ -6,9 +6,7 @@ import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";
 import type { Log } from "../../base/log.ts";
 import { self } from "../../model/catalogue/index.ts";
-import { type Frame, FrameWriter } from "../../model/frame.ts";
-import { noLabels } from "../../model/labels.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 
 export interface UuidConflictsOptions {
@@ -32,10 +30,6 @@ const checkEveryMs = 5_000;
 /** A fleet of clones must not flood log, timeline and page. */
 const maxReported = 100;
 const maxProblems = 5;
-
-const builder = new LayoutBuilder();
-const countSlot = builder.add(self.uuidConflicts, noLabels);
-const layout = builder.build();
 
 export class UuidConflicts {
   readonly #options: UuidConflictsOptions;
@@ -66,11 +60,7 @@ export class UuidConflicts {
     return more > 0 ? [...shown, `and ${more} more GPU uuids are reported several times`] : shown;
   }
 
-  frame(): Frame {
-    const writer = new FrameWriter(layout, this.#options.nowMs());
-    writer.set(countSlot, this.#current.length);
-    return writer.finish();
-  }
+  readonly selfMetrics: CollectMetrics = (put) => put(self.uuidConflicts, this.#current.length);
 
   close(): void {
     clearInterval(this.#timer);

@@ -5,13 +5,12 @@ import { setImmediate } from "node:timers/promises";
 import Fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { silentLog } from "../../base/log.ts";
-import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
 import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import { compileRule, type RelabelRule } from "../../formats/relabel/rule.ts";
 import { addApi } from "../api/api.ts";
@@ -62,7 +61,7 @@ async function open(rules: string, pack = false): Promise<AlertingEngine> {
     },
     alertmanagers: { active: ["http://am:9093/api/v2/alerts"], dropped: [] },
     problems: () => [],
-    frame: (nowMs) => new FrameWriter(new LayoutBuilder().build(), nowMs).finish(),
+    selfMetrics: () => {},
     reload: async () => {
       if (sinkTrouble !== undefined) throw sinkTrouble;
     },
@@ -175,7 +174,7 @@ test("the hub's page tells of groups, alerts and the last reload", async () => {
   const running = await open(hot);
   await put({ "0": 90 });
   await pass(16);
-  const page = new PageWriter("text").write([running.frame()]);
+  const page = new PageWriter("text").write([new SelfFrames().at(0, [running.selfMetrics])]);
   expect(page).toContain("gpulse_config_last_reload_successful 1");
   expect(page).toContain('gpulse_rule_alerts{state="pending"} 1');
   expect(page).toMatch(/gpulse_rule_evaluations_total\{rule_group="[^"]*rules\.yml;g"\} [12]\n/);

@@ -10,13 +10,13 @@ import type { RuleGroup } from "../../alerting/rules/types.ts";
 import { formatError } from "../../base/error.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Clock } from "../../base/clock.ts";
 import { relabel } from "../../formats/relabel/relabel.ts";
 import type { RelabelRule } from "../../formats/relabel/rule.ts";
 import { collectGarbage, growYoungGeneration } from "../../base/heap.ts";
-import { RuleFrames } from "./own-frame.ts";
+import { collectRules } from "./self-metrics.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { AlertSink } from "./sink.ts";
 
 /** Everything that files say of rules, read at once. */
@@ -47,7 +47,6 @@ const beginAfterMs = 250;
 export class AlertingEngine {
   readonly #options: AlertingOptions;
   readonly #engine: RuleEngine;
-  readonly #frames = new RuleFrames();
   #relabelRules: readonly RelabelRule[] = [];
   #externalUrl = "";
   #toldFull = false;
@@ -126,9 +125,7 @@ export class AlertingEngine {
     }
   }
 
-  frame(): Frame {
-    return this.#frames.at(this.groups, this.#loaded, this.#options.clock.nowMs());
-  }
+  readonly selfMetrics: CollectMetrics = (put) => collectRules(put, this.groups, this.#loaded);
 
   async close(): Promise<void> {
     this.#closed = true;

@@ -6,7 +6,6 @@ import { silentLog } from "../../base/log.ts";
 import { requiredScope } from "../auth/required-scope.ts";
 import { addAlertApis } from "./apis.ts";
 import { type AlertApiFixture, openAlertApiFixture } from "../../../test/fixtures/hub/alerts.ts";
-import { SinkFrames } from "./sink-frame.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -242,7 +241,7 @@ test("where Alertmanagers elsewhere route, alerts go to them and the rest is ask
       },
       alertmanagers: { active: ["http://am:9093/api/v2/alerts"], dropped: [] },
       problems: () => [],
-      frame: (nowMs) => new SinkFrames().at([], nowMs),
+      selfMetrics: () => {},
       reload: async () => {},
       close: async () => {},
     },

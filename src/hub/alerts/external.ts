@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
 import { AlertmanagerSender } from "./alertmanager-sender.ts";
 import type { AlertmanagerTarget, AlertmanagerTargets } from "./alertmanager-targets.ts";
-import { senderReadings, SinkFrames } from "./sink-frame.ts";
+import { collectSenders } from "./self-metrics.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface ExternalAlertmanagersOptions {
@@ -49,7 +49,6 @@ export async function openExternalAlertmanagers(
     await Promise.all(gone.map(([, sender]) => sender.close()));
   };
   await use();
-  const frames = new SinkFrames();
   const all = (): AlertmanagerSender[] => [...senders.values()];
   return {
     get alertmanagers() {
@@ -68,7 +67,7 @@ export async function openExternalAlertmanagers(
           ? []
           : [`${target.url} does not take alerts, ${waiting} wait: ${problem}`],
       ),
-    frame: (nowMs) => frames.at(senderReadings(all()), nowMs),
+    selfMetrics: (put) => collectSenders(put, all()),
     reload: use,
     close: async () => void (await Promise.all(all().map((sender) => sender.close()))),
   };

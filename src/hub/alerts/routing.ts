@@ -13,7 +13,7 @@ import type { Log } from "../../base/log.ts";
 import { openReceivers, type ReceiverSet } from "../../alerting/channels/open.ts";
 import { testReceiver } from "../../alerting/channels/test-receiver.ts";
 import type { Clock } from "../../base/clock.ts";
-import { routingReadings, SinkFrames } from "./sink-frame.ts";
+import { collectRouting } from "./self-metrics.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
 export interface RoutingOptions {
@@ -44,7 +44,6 @@ export async function openRouting(
     log,
   });
   logReceiverWarnings(receivers, log);
-  const frames = new SinkFrames();
   let reloading: Promise<void> = Promise.resolve();
   const reload = async (): Promise<void> => {
     const next = await load(options);
@@ -65,7 +64,7 @@ export async function openRouting(
         testReceiver(receivers, receiver, { clock, externalUrl, id: randomUUID() }),
     },
     problems: () => [],
-    frame: (nowMs) => frames.at(routingReadings(router, nowMs), nowMs),
+    selfMetrics: (put, nowMs) => collectRouting(put, router, nowMs),
     put: (alerts) => router.put(alerts),
     // One after the other: two at once would leave the groups of one with the receivers of the other.
     reload: () => (reloading = reloading.catch(() => undefined).then(reload)),

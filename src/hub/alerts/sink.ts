@@ -2,7 +2,7 @@
 import type { PostableAlert } from "../../alerting/alert.ts";
 import type { FiringStore } from "../../alerting/rules/firing-store.ts";
 import type { Router } from "../../alerting/route/router.ts";
-import type { Frame } from "../../model/frame.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { ReceiverTestOutcome } from "../../alerting/channels/test-receiver.ts";
 
 export interface AlertSink {
@@ -16,8 +16,7 @@ export interface AlertSink {
     | undefined;
   /** What is in the way, a sentence each. */
   problems(): readonly string[];
-  /** What it tells of itself on our own page. */
-  frame(nowMs: number): Frame;
+  readonly selfMetrics: CollectMetrics;
   /** Reads its files again. @throws GpulseError with what is wrong; what was in use stays in use. */
   reload(): Promise<void>;
   close(): Promise<void>;

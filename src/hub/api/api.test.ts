@@ -5,6 +5,7 @@ import { fastify, type FastifyInstance } from "fastify";
 import protobuf from "protobufjs";
 import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import { silentLog } from "../../base/log.ts";
 import { type EmbeddedStorage, openStorage } from "../storage.ts";
 import { ingestOutcomes } from "../receive/receiver-counts.ts";
@@ -320,7 +321,7 @@ test("what was received is counted by what became of it", async () => {
     malformed_request: 1,
     native_histogram: 0,
   });
-  const frame = storage.ownFrame();
+  const frame = new SelfFrames().at(0, [storage.selfMetrics]);
   expect(frame.layout.series.map(({ metric }) => metric.name)).toContain(
     "gpulse_received_samples_total",
   );

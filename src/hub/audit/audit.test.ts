@@ -13,7 +13,7 @@ import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { addAuth } from "../auth/auth.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { RefusalCounts } from "../auth/own-frame.ts";
+import { RefusalCounts } from "../auth/self-metrics.ts";
 import { isAudited } from "./audited.ts";
 import { addAudit } from "./routes.ts";
 

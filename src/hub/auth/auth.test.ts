@@ -14,7 +14,7 @@ import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { buildHub, createHub, type HubOptions } from "../hub.ts";
 import type { HubAccess } from "./authenticator.ts";
 import { requiredScope } from "./required-scope.ts";
-import { RefusalCounts } from "./own-frame.ts";
+import { RefusalCounts } from "./self-metrics.ts";
 
 let dataDir = "";
 let tokens: Tokens;

@@ -11,7 +11,7 @@ import type { BasicUsers } from "../../net/http/basic-users.ts";
 import { sessionOf } from "./cookie.ts";
 import { isClosedToShares } from "./required-scope.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
-import type { RefusalCounts } from "./own-frame.ts";
+import type { RefusalCounts } from "./self-metrics.ts";
 
 /** How the hub is reached, and so what it asks for. */
 export interface HubAccess extends AccessState {

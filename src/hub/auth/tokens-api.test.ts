@@ -11,7 +11,7 @@ import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { addAuth } from "./auth.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { RefusalCounts } from "./own-frame.ts";
+import { RefusalCounts } from "./self-metrics.ts";
 
 let dataDir = "";
 let tokens: Tokens;

@@ -10,16 +10,15 @@ import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { WebListener } from "../../net/http/web-listener.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { accessFrame, RefusalCounts } from "../auth/own-frame.ts";
+import { collectAccess, RefusalCounts } from "../auth/self-metrics.ts";
 import { isLoopback } from "../guard.ts";
 import { type Log, silentLog } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 
 export interface HubAccessControl {
   readonly access: HubAccess;
   readonly listener: WebListener;
-  /** What the door says about itself. */
-  readonly frame: () => Frame;
+  readonly selfMetrics: CollectMetrics;
   close(): void;
 }
 
@@ -36,7 +35,7 @@ export async function openHubAccessControl(
   const refused = new RefusalCounts();
   return {
     listener,
-    frame: () => accessFrame(refused, listener.certificateExpiresMs, Date.now()),
+    selfMetrics: (put) => collectAccess(put, refused, listener.certificateExpiresMs),
     access: {
       ...state,
       users: () => listener.users,

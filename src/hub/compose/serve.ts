@@ -92,18 +92,18 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
         sources.length === 0
           ? []
           : [new HistorySink(writer, identityOf(settings.hostName)), ...outgoing.frameSinks],
-      ownFrames: [
-        storage.ownFrame,
-        () => agents.frame(),
-        () => conflicts.frame(),
-        () => shedding.frame(),
-        outgoing.frame,
-        listener.frame,
-        () => alerting.frame(),
-        () => anomalies.frame(),
-        () => alerting.sink.frame(Date.now()),
-        () => pipes.frame(),
+      selfMetrics: [
+        storage.selfMetrics,
+        (put, nowMs) => agents.selfMetrics(put, nowMs),
+        (put, nowMs) => conflicts.selfMetrics(put, nowMs),
+        (put, nowMs) => shedding.selfMetrics(put, nowMs),
+        outgoing.selfMetrics,
+        listener.selfMetrics,
+        (put, nowMs) => alerting.selfMetrics(put, nowMs),
+        (put, nowMs) => alerting.sink.selfMetrics(put, nowMs),
+        (put, nowMs) => pipes.selfMetrics(put, nowMs),
       ],
+      pageFrames: [() => anomalies.frame()],
     });
     parts.push({ close: () => collector.stop() });
     const shedding = new OverloadMonitor({ log, nowMs: Date.now, received: storage.api.received });

@@ -4,8 +4,8 @@ import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
-import { ShipFrames } from "../../pipeline/ship-frame.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
+import { shippingMetrics } from "../../pipeline/self.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
 import { openSink } from "../../sinks/open.ts";
@@ -15,8 +15,7 @@ export interface HubSinks {
   readonly frameSinks: readonly Sink[];
   /** Sinks that get everything storage accepts. */
   readonly sampleSinks: readonly Sink[];
-  /** What waits and what was sent, for our own page. */
-  readonly frame: () => Frame;
+  readonly selfMetrics: CollectMetrics;
   close(): Promise<void>;
 }
 
@@ -53,11 +52,10 @@ export async function openHubSinks(
   }
   if (sinks.length > 0) log.info("sending", { to: sinks.map(({ name }) => name).join(", ") });
   const sampleSinks = sinks.filter(takesSamples);
-  const frames = new ShipFrames(sampleSinks);
   return {
     frameSinks: sinks.filter((sink) => !takesSamples(sink)),
     sampleSinks,
-    frame: () => frames.at(context.clock.nowMs()),
+    selfMetrics: shippingMetrics(sampleSinks),
     close,
   };
 }

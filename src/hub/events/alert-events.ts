@@ -65,7 +65,7 @@ export function withTimeline(
       return sink.alertmanagers;
     },
     problems: () => sink.problems(),
-    frame: (now) => sink.frame(now),
+    selfMetrics: (put, atMs) => sink.selfMetrics(put, atMs),
     reload: () => sink.reload(),
     close: () => sink.close(),
   };

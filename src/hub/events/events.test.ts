@@ -12,7 +12,7 @@ import { type AlertActionSettings, onAlertSettings } from "../../cli/command/on-
 import { BasicUsers } from "../../net/http/basic-users.ts";
 import { silentLog } from "../../base/log.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
-import { RefusalCounts } from "../auth/own-frame.ts";
+import { RefusalCounts } from "../auth/self-metrics.ts";
 import { buildHub } from "../hub.ts";
 import { Timeline } from "./timeline.ts";
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import { createLog } from "../../base/log.ts";
 import { ReceiverCounts } from "../receive/receiver-counts.ts";
 import { OverloadMonitor } from "./overload.ts";
@@ -49,7 +50,7 @@ test("every kind is a counter of its own", () => {
   received.add("push", "stored", 9);
   shedding.shed("queries");
   shedding.shed("connections");
-  const { layout, values } = shedding.frame();
+  const { layout, values } = new SelfFrames().at(0, [shedding.selfMetrics]);
   expect(
     layout.series.map(({ metric, labels }, at) => [metric.name, labels[0]?.[1], values[at]]),
   ).toEqual([

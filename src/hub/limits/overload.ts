@@ -3,9 +3,7 @@
  * problem while it lasts. It decides nothing: the limits (see client.ts) call `shed`.
  */
 import { self } from "../../model/catalogue/index.ts";
-import { type Frame, FrameWriter } from "../../model/frame.ts";
-import { labelSet } from "../../model/labels.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { Log } from "../../base/log.ts";
 import { type ReceiverCounts, receiverNames } from "../receive/receiver-counts.ts";
 
@@ -25,10 +23,6 @@ export interface OverloadMonitorOptions {
 /** An overload is over this long after the last refusal; clients retry within five seconds. */
 const overAfterMs = 30_000;
 const checkEveryMs = 1_000;
-
-const builder = new LayoutBuilder();
-const slots = shedKinds.map((what) => builder.add(self.hubShed, labelSet({ what })));
-const layout = builder.build();
 
 type ShedCounts = Readonly<Record<ShedKind, number>>;
 
@@ -69,12 +63,10 @@ export class OverloadMonitor {
       : [`overloaded: ${this.#since(this.#before)} refused, clients retry later`];
   }
 
-  frame(): Frame {
-    const writer = new FrameWriter(layout, this.#options.nowMs());
+  readonly selfMetrics: CollectMetrics = (put) => {
     const { counts } = this;
-    shedKinds.forEach((what, at) => writer.set(slots[at] ?? -1, counts[what]));
-    return writer.finish();
-  }
+    for (const what of shedKinds) put(self.hubShed, counts[what], { what });
+  };
 
   check(): void {
     const { log, nowMs } = this.#options;

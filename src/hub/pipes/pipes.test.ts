@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SelfFrames } from "../../model/self-frames.ts";
 import { GpulseError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
@@ -58,7 +59,7 @@ test("a pipe runs, its counts are read from its own metrics, and it stops when a
     lagRecords: 7,
     trouble: null,
   });
-  const page = new PageWriter("text").write([pipes.frame()]);
+  const page = new PageWriter("text").write([new SelfFrames().at(0, [pipes.selfMetrics])]);
   expect(page).toMatch(/gpulse_pipe_frames_total\{source="lake\/sim"\} 41\b/);
   await pipes.stop(id);
   expect(pipes.shown(id)).toMatchObject({

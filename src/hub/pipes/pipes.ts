@@ -3,9 +3,9 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
 import { StateMap } from "../../base/state/state-map.ts";
-import { pipesFrame } from "./own-frame.ts";
+import { collectPipes } from "./self-metrics.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import { PipeRun } from "./run.ts";
 import { collectSecrets, findPlainSecret, redactUrl } from "./secrets.ts";
 import {
@@ -140,13 +140,13 @@ export class Pipes {
     rmSync(this.#folderOf(id), { recursive: true, force: true });
   }
 
-  frame(): Frame {
+  readonly selfMetrics: CollectMetrics = (put) => {
     const pipes = [...this.#runs].map(([id, { samples }]) => ({
       name: this.#kept.get(id)?.name ?? id,
       samples,
     }));
-    return pipesFrame(pipes, this.#options.nowMs());
-  }
+    collectPipes(pipes, put);
+  };
 
   /** Ends every process; the list stays open for those who still ask. What is wanted stays wanted. */
   async halt(): Promise<void> {

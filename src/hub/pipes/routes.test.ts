@@ -12,7 +12,7 @@ import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { parseSink } from "../../sinks/open.ts";
 import { parseSource } from "../../sources/open.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
-import { RefusalCounts } from "../auth/own-frame.ts";
+import { RefusalCounts } from "../auth/self-metrics.ts";
 import { buildHub } from "../hub.ts";
 import { pipeProgram } from "../../../test/fixtures/hub/pipes.ts";
 import { Pipes } from "./pipes.ts";

@@ -15,7 +15,8 @@ import type { Delivery, Sink } from "../sink.ts";
 import { openSpool } from "../spool/open.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Pipe, type PipeOptions } from "./pipe.ts";
-import { pipeFrame } from "./pipe-frame.ts";
+import { SelfFrames } from "../../model/self-frames.ts";
+import { collectPipe } from "../self.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
@@ -395,7 +396,7 @@ test("dead letters go to the sinks that keep them, are counted, and alone are re
   await clock.advance(1_000);
   expect(kept).toEqual(["no row"]);
   expect(source.commits.length).toBe(1);
-  const frame = pipeFrame(pipe, 0);
+  const frame = new SelfFrames().at(0, [(put) => collectPipe(put, pipe)]);
   const slot = frame.layout.series.findIndex(
     ({ metric, labels }) =>
       metric.name === "gpulse_pipe_dead_letters_total" &&

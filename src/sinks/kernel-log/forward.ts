@@ -1,10 +1,10 @@
-/** The kernel's lines about GPUs from its log to where they are wanted, and what there is to say of that. */
+/** Forwards kernel log lines about GPUs to a target. */
 import type { Log } from "../../base/log.ts";
-import type { Frame } from "../../model/frame.ts";
+import { self } from "../../model/catalogue/index.ts";
+import type { CollectMetrics } from "../../model/self-frames.ts";
 import { classify } from "../../machine/kernel-log/classify.ts";
-import type { Vendor } from "../../model/vendor.ts";
+import { type Vendor, vendors as allVendors } from "../../model/vendor.ts";
 import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
-import { KernelLogFrames } from "./frames.ts";
 import { KernelLogReader } from "../../machine/kernel-log/reader.ts";
 import { BufferedSender, type BufferedSenderOptions } from "../../base/send/buffered-sender.ts";
 import type { KernelLine, LineTarget } from "./line.ts";
@@ -34,10 +34,9 @@ export const openLineSender = (
 
 export interface KernelLogForward {
   start(): void;
-  /** What waits is sent as long as the grace allows. */
+  /** Sends what waits, for `graceMs` at most. */
   stop(graceMs: number): Promise<void>;
-  /** What was found, sent and lost, for our own page. */
-  frame(): Frame;
+  readonly selfMetrics: CollectMetrics;
 }
 
 export async function openForward(
@@ -45,7 +44,7 @@ export async function openForward(
   context: ForwardContext,
 ): Promise<KernelLogForward> {
   const { since, vendors, kmsg, queue } = options as KernelLogReadOptions;
-  const { hostName, log, random, nowMs } = context;
+  const { hostName, log, random } = context;
   const target = await definition.open(options, context);
   const sender = openLineSender(target, { maxItems: queue, log, random });
   const found = new Map<Vendor, number>();
@@ -62,11 +61,10 @@ export async function openForward(
     },
   });
   const stopping = new AbortController();
-  const frames = new KernelLogFrames();
   let running: Promise<void> | undefined;
   return {
     start: () => {
-      log.info("forwarding the kernel's lines about GPUs", { from: kmsg, to: target.shown });
+      log.info("forwarding kernel log lines about GPUs", { from: kmsg, to: target.shown });
       running = reader.run(stopping.signal);
     },
     stop: async (graceMs) => {
@@ -75,12 +73,17 @@ export async function openForward(
       await sender.close(graceMs);
       target.close();
     },
-    frame: () =>
-      frames.at(nowMs(), {
-        isReadable: reader.isReadable,
-        lost: reader.lost,
-        found,
-        sender: sender.stats(),
-      }),
+    selfMetrics: (put) => {
+      const stats = sender.stats();
+      put(self.kernelLogReadable, Number(reader.isReadable));
+      put(self.kernelLogLost, reader.lost);
+      for (const vendor of allVendors) put(self.kernelLogFound, found.get(vendor) ?? 0, { vendor });
+      put(self.kernelLogLines, stats.sentSamples, { outcome: "sent" });
+      put(self.kernelLogLines, stats.refusedSamples, { outcome: "refused" });
+      put(self.kernelLogLines, stats.dropped, { outcome: "dropped" });
+      put(self.kernelLogWaiting, stats.waiting);
+      put(self.kernelLogRetries, stats.retries);
+      put(self.kernelLogUp, Number(stats.problem === undefined));
+    },
   };
 }

@@ -1,0 +1,30 @@
+/** Self-metrics of the hub's store, queries and receivers. */
+import { self } from "../model/catalogue/index.ts";
+import type { PutMetric } from "../model/self-frames.ts";
+import type { Store } from "../storage/embedded/store.ts";
+import type { ApiContext } from "./api/context.ts";
+import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
+
+/** Without an embedded store, its metrics are absent. */
+export function collectHub(
+  put: PutMetric,
+  store: Store | undefined,
+  { received, queryMemory }: Pick<ApiContext, "received" | "queryMemory">,
+): void {
+  for (const way of receiverNames)
+    for (const outcome of receiverOutcomes[way])
+      put(self.received, received.count(way, outcome), { way, outcome });
+  const stats = store?.stats();
+  put(self.storeSeries, stats?.series);
+  put(self.storeSeriesLimit, stats?.maxSeries);
+  put(self.queryMemoryLimit, queryMemory?.limits.totalBytes);
+  put(self.queryMemoryReserved, queryMemory?.bytes);
+  put(self.queryRefused, queryMemory?.refused.tooLarge, { reason: "too_large" });
+  put(self.queryRefused, queryMemory?.refused.busy, { reason: "busy" });
+  if (stats === undefined) return;
+  put(self.storeHeadSamples, stats.headSamples);
+  put(self.storeBytes, stats.blockBytes + stats.removedBytes + stats.logBytes);
+  put(self.storeLost, stats.lost.length - stats.unreadable);
+  put(self.storeUnreadable, stats.unreadable);
+  put(self.storeLostSamples, stats.lostSamples);
+}
