@@ -1,6 +1,6 @@
 /**
- * The way in: samples are gathered in columns and committed together, with one write to the log. Whatever the log has not
- * taken is not in the store; whatever is refused is counted with its reason.
+ * Appends samples: they are gathered in columns and committed together, with one write to the log. A sample the log did not
+ * accept is not in the store; refused samples are counted with their reason.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
@@ -14,7 +14,7 @@ import type { WalSampleColumns } from "./wal/records.ts";
 
 /** Given instead of a series whose samples are to be refused because there are too many series already. */
 export const refusedByLimit = 0xffffffff;
-const toldRefusals = 10;
+const maxRefusals = 10;
 
 /** What an appender needs of the store. */
 export interface AppendTarget {
@@ -72,7 +72,7 @@ export class Appender {
     return ref;
   }
 
-  /** The same from bytes that stand for a label set, whatever their encoding; `decode` is asked only when they are new. */
+  /** The same from bytes that stand for a label set, whatever their encoding; `decode` is called only when they are new. */
   rawRef(
     bytes: Uint8Array,
     from: number,
@@ -86,7 +86,7 @@ export class Appender {
       return known;
     }
     const ref = this.ref(decode(bytes, from, to));
-    // What is refused now may be welcome later.
+    // A series refused now may be accepted later.
     if (ref !== refusedByLimit) rawLabels.put(ref);
     return ref;
   }
@@ -117,7 +117,7 @@ export class Appender {
     this.#n = 0;
   }
 
-  /** Keeps everything gathered that may be kept. Throws a StoreError, with nothing kept, if the log cannot be written. */
+  /** Stores every gathered sample that is allowed. Throws a StoreError, with nothing stored, if the log cannot be written. */
   commit(): AppendResult {
     const tally = newTally();
     const gathered = this.#n;
@@ -140,7 +140,7 @@ export class Appender {
     return tally;
   }
 
-  /** Moves what may be kept to the front. */
+  /** Moves the allowed samples to the front. */
   #sift(gathered: number, tally: Tally): number {
     const target = this.#target;
     const { minTimeMs, index } = target;
@@ -199,7 +199,7 @@ export class Appender {
   }
 }
 
-/** Puts logged samples into the head; what a batch says twice is found here, and so it is when the log is replayed. */
+/** Puts logged samples into the head; duplicates within a batch are found here, as they are when the log is replayed. */
 export function appendAll(
   target: Pick<AppendTarget, "isNewer" | "lookUp" | "keep">,
   columns: WalSampleColumns,
@@ -239,7 +239,7 @@ function refuse(tally: Tally, why: RefusedSample["why"], ref: number, timeMs: nu
   if (why === "conflict") tally.refusedConflicts++;
   else if (why === "limit") tally.refusedByLimit++;
   else tally.refusedTooOld++;
-  if (tally.refusals.length < toldRefusals) tally.refusals.push({ ref, timeMs, why });
+  if (tally.refusals.length < maxRefusals) tally.refusals.push({ ref, timeMs, why });
 }
 
 /** Looks up every series of the batch and commits in the same turn. */

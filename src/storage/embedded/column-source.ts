@@ -36,7 +36,7 @@ export class SeriesPieces {
   readonly counts: number[] = [];
   readonly minTimes: number[] = [];
   readonly maxTimes: number[] = [];
-  /** What is deleted from a piece, if anything may be. */
+  /** Deletions that may apply to a piece. */
   readonly deleted: (readonly Tombstone[] | undefined)[] = [];
   /** Parts that may hold samples of the series and cannot be read. */
   readonly unreadable: string[] = [];
@@ -107,7 +107,7 @@ export class SeriesPieces {
 }
 
 function swap(column: unknown[], i: number, j: number): void {
-  const kept = column[i];
+  const swapped = column[i];
   column[i] = column[j];
-  column[j] = kept;
+  column[j] = swapped;
 }

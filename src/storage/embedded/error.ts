@@ -1,4 +1,4 @@
-/** What can go wrong with the store that a caller acts on: try again later, choose another folder, mend a matcher. */
+/** A store failure that a caller acts on: retry later, choose another folder, fix a matcher. */
 
 /** `unavailable`: the store is elsewhere and does not answer now. */
 export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matcher" | "unavailable";

@@ -24,7 +24,7 @@ export class DiskFailures {
     this.#log = log;
   }
 
-  /** `consequence` says what does not happen meanwhile. */
+  /** `consequence`: what does not work meanwhile, as a sentence. */
   add(kind: FailureKind, consequence: string, thrown: unknown): void {
     const sentence = `${consequence}: ${formatError(thrown)}`;
     const known = this.#now.get(kind);

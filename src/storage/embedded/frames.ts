@@ -1,5 +1,5 @@
 /**
- * Our own frames on their way in. A layout's series are looked up once; a reading that was there and is not any more ends
+ * Appends frames. A layout's series are looked up once; a reading that has disappeared ends
  * its series with a stale marker, exactly as if it had vanished from a scrape.
  */
 import { storedLabels } from "../../formats/samples/series-labels.ts";
@@ -35,12 +35,12 @@ interface OpenLayout {
 
 interface OpenLayouts {
   readonly layouts: Map<Layout, OpenLayout>;
-  /** How many there were when those long silent were last let go. */
-  kept: number;
+  /** How many there were after the last cleanup. */
+  cleanedSize: number;
 }
 
 const streamTier = "stream";
-/** Whoever asks for a series looks back no further: its end needs no telling any more. */
+/** Queries look back no further: a series this old needs no staleness marker. */
 const lookbackMs = 5 * 60_000;
 const fewLayouts = 100;
 
@@ -62,7 +62,7 @@ export class FrameAppender {
     appender.discard();
     const known = this.#of(frame.layout, extra);
     const places = this.#open.get(source) ?? new Map<string, OpenLayouts>();
-    const open = places.get(tier) ?? { layouts: new Map<Layout, OpenLayout>(), kept: 0 };
+    const open = places.get(tier) ?? { layouts: new Map<Layout, OpenLayout>(), cleanedSize: 0 };
     const timeMs = Math.round(frame.timeMs);
     if (tier !== streamTier)
       for (const before of open.layouts.keys())
@@ -76,7 +76,7 @@ export class FrameAppender {
     const result = appender.commit();
     for (let slot = 0; slot < known.refs.length; slot++)
       known.present[slot] = frame.presence[slot] === presence.present ? 1 : 0;
-    if (tier === streamTier) letGo(open, timeMs);
+    if (tier === streamTier) dropSilent(open, timeMs);
     else open.layouts.clear();
     open.layouts.set(frame.layout, { extra, timeMs });
     places.set(tier, open);
@@ -104,7 +104,7 @@ export class FrameAppender {
 
   /** Series of the layout before that have no value in the new one's frame: not in it, or absent, as of a GPU that is lost. */
   #end(before: Layout, frame: Frame, now: LayoutRefs, timeMs: number): void {
-    // What it had when it was last the newest says nothing any more.
+    // Its presence from an earlier turn as the newest layout is outdated.
     now.present.fill(0);
     const old = this.#known.get(before);
     if (old === undefined || old.generation !== now.generation) return;
@@ -127,17 +127,17 @@ export class FrameAppender {
       refs,
       present: known?.present ?? new Uint8Array(refs.length),
     };
-    // What was refused for want of room is asked for again with the next frame.
+    // Series refused by a limit are tried again with the next frame.
     if (!refs.includes(refusedByLimit)) this.#known.set(layout, made);
     return made;
   }
 }
 
 /** A stream may go on for months, and its machines come and go. */
-function letGo(place: OpenLayouts, nowMs: number): void {
+function dropSilent(place: OpenLayouts, nowMs: number): void {
   const { layouts } = place;
-  if (layouts.size <= 2 * place.kept + fewLayouts) return;
+  if (layouts.size <= 2 * place.cleanedSize + fewLayouts) return;
   for (const [layout, { timeMs }] of layouts)
     if (timeMs < nowMs - lookbackMs) layouts.delete(layout);
-  place.kept = layouts.size;
+  place.cleanedSize = layouts.size;
 }

@@ -1,4 +1,4 @@
-/** Finds one sample of one series, wherever it is kept: what decides between a duplicate, a conflict and a late sample. */
+/** Finds one sample of one series in head or blocks, to tell a duplicate, a conflict and an out-of-order sample apart. */
 import { type ColumnSource, SeriesPieces } from "./column-source.ts";
 import { ColumnBuffer } from "./merge.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What happens behind ingest: sealing the head into blocks, merging blocks, letting go of what is past retention. One thing
+ * Background work of the store: sealing the head into blocks, merging blocks, removing blocks past retention. One job
  * at a time; whatever fails is tried again later, and nothing is forgotten before its successor is on the disk.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -59,7 +59,7 @@ export class Maintenance {
     this.#sealedAtMs = state.monotonicMs();
   }
 
-  /** Runs after everything that was asked for before. */
+  /** Runs after all jobs queued before it. */
   enqueue<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);

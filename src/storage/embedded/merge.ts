@@ -78,7 +78,7 @@ export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
   }
 }
 
-/** Decodes one piece without what is deleted from it; true if a NaN may be among it. */
+/** Decodes one piece without its deleted samples; true if a NaN may be among the rest. */
 function readPiece(pieces: SeriesPieces, i: number): boolean {
   const count = pieces.counts[i] as number;
   const source = pieces.sources[i];

@@ -1,4 +1,4 @@
-/** How a store is opened, and what it says of itself. */
+/** Options, results and statistics of the embedded store. */
 import type { Log } from "../../base/log.ts";
 import type { Engine } from "../../query/engine.ts";
 import type { Cardinality } from "./index/cardinality.ts";
@@ -17,7 +17,7 @@ export interface StoreOptions {
   readonly retentionMs: number;
   /** Bytes of blocks; the oldest go first. */
   readonly retentionBytes?: number;
-  /** Memory for sealed columns that are kept decompressed; a head that outgrows it is sealed early. */
+  /** Memory for decompressed columns of blocks; a head that outgrows it is sealed early. */
   readonly memoryBytes: number;
   /** What acknowledged means: it survives the process, or it survives a power cut. */
   readonly durability: "process" | "power";
@@ -38,7 +38,7 @@ export interface StoreOptions {
   readonly segmentBytes?: number;
   /** The worker's file where it is not beside the executable; false keeps its work in this thread. */
   readonly workerFile?: string | false;
-  /** No timers: whoever opens it calls `maintain` (tests, benchmarks). */
+  /** No timers: the opener calls `maintain` (tests, benchmarks). */
   readonly manual?: boolean;
 }
 
@@ -52,7 +52,7 @@ export const defaultSealAfterMs = 2 * 3_600_000;
 export const defaultRemovalGraceMs = 3_600_000;
 export const defaultSegmentBytes = 16 * 2 ** 20;
 
-/** What became of the samples of one append. All but `refused…` are kept; nothing is left uncounted. */
+/** What became of the samples of one append. All but `refused…` are stored, and every sample is counted. */
 export interface AppendResult {
   readonly stored: number;
   /** Of those stored: older than the newest of their series. */
@@ -65,7 +65,7 @@ export interface AppendResult {
   readonly refusedTooOld: number;
   /** Their series would have been one too many. */
   readonly refusedByLimit: number;
-  /** The first few refusals, for whoever sent them. */
+  /** The first few refusals, for the sender. */
   readonly refusals: readonly RefusedSample[];
   /** Why samples were refused by a limit, or why the engine elsewhere refused them. */
   readonly reason?: string;

@@ -1,4 +1,4 @@
-/** The order in which series stand in a block: those of one metric together, because they resemble each other and are asked for together. */
+/** The order in which series stand in a block: those of one metric together, because they resemble each other and are queried together. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelIndex } from "./index/index.ts";
 

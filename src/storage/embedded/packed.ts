@@ -1,6 +1,6 @@
 /**
  * What a selection holds of the series it found: their columns as they are packed in head and blocks, decoded one at a time
- * when they are asked for. A query over every series then needs the memory of one column, not of all. Packed bytes never
+ * on access. A query over every series then needs the memory of one column, not of all. Packed bytes never
  * change, so what was selected stays as it was, whatever is appended, sealed or deleted meanwhile.
  */
 import type { LabelSet } from "../../model/labels.ts";

@@ -1,4 +1,4 @@
-/** What is wrong with an open store now, for `/-/ready`. */
+/** The current problems of an open store, for `/-/ready`. */
 import { isNearlyFull } from "./files/reserve.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { describeJump } from "./retention.ts";

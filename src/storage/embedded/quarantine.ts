@@ -45,7 +45,7 @@ export class Quarantine {
     this.#entries.delete(keyOf(part));
   }
 
-  /** Forgets what belongs to blocks that are gone. */
+  /** Drops the entries of removed blocks. */
   retain(blocks: readonly Block[]): void {
     for (const [key, { part }] of this.#entries)
       if (part.block !== undefined && !blocks.includes(part.block)) this.#entries.delete(key);

@@ -1,5 +1,5 @@
 /**
- * Answers selections from head and blocks together. Long ones are read in slices, so that ingest goes on between them; the
+ * Reads selections from head and blocks together. Long ones are read in slices, so that ingest goes on between them; the
  * blocks they read stay open until they are done.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -90,8 +90,8 @@ export class StoreReader implements Queryable {
     if (nameId === undefined) return [];
     const values = new Set<number>();
     const having = [{ name, op: "!=", value: "" }] as const;
-    const asked = sets.length === 0 ? [having] : sets.map((set) => [...set, ...having]);
-    await this.#eachPresent(asked, fromMs, toMs, (ref) => {
+    const selected = sets.length === 0 ? [having] : sets.map((set) => [...set, ...having]);
+    await this.#eachPresent(selected, fromMs, toMs, (ref) => {
       const value = index.valueOf(ref, nameId);
       if (value !== undefined) values.add(value);
     });
@@ -144,7 +144,7 @@ export class StoreReader implements Queryable {
     each: (ref: number, blocks: readonly Block[]) => void,
   ): Promise<void> {
     const { index, head } = this.#from();
-    // An epoch that is sealed while we wait turns into a block: both are kept in sight until the end.
+    // An epoch sealed between two slices turns into a block: the list of blocks is refreshed to see it.
     let open = [...blocks];
     for (const block of open) block.retain();
     let epochs = head.epochs.length;

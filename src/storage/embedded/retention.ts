@@ -1,5 +1,5 @@
 /**
- * Retention: which blocks leave the store, when, and what the log says about it. A block that is past retention is no longer
+ * Retention: which blocks leave the store, and when. A block that is past retention is no longer
  * read; its file stays for a grace period, in which a longer retention brings it back. The size limit shortens that period.
  */
 import { formatDuration } from "../../config/duration.ts";
@@ -40,14 +40,14 @@ export const toPlannedBlocks = (blocks: readonly Block[]) =>
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + block.bytes, 0);
 
-/** Removes, restores and unlinks what is due; true when files are gone. */
+/** Removes, restores and unlinks the blocks that are due; true when files were unlinked. */
 export function applyRetention(state: StoreState, isDiskFull: boolean): boolean {
   restore(state);
   remove(state);
   return unlink(state, isDiskFull);
 }
 
-/** Retention was raised, or the time it trusts was corrected: what is still on the disk counts again. */
+/** Retention was raised, or the time it trusts was corrected: blocks still on the disk are restored. */
 function restore(state: StoreState): void {
   const fromMs = cutoffMs(state);
   const { retentionMs, retentionBytes = Infinity } = state.options;
@@ -108,7 +108,7 @@ function remove(state: StoreState): void {
 const olderThan = (retentionMs: number): string =>
   `older than the retention of ${formatDuration(retentionMs)}`;
 
-/** A block was rewritten without what is past retention: its file stays for the grace period as well. */
+/** A block was rewritten without its samples past retention: the old file stays for the grace period as well. */
 export function replaceOverdue(state: StoreState, block: Block, rest: readonly Block[]): void {
   const { options, removed } = state;
   const graceMs = options.removalGraceMs ?? defaultRemovalGraceMs;

@@ -7,7 +7,7 @@ import { changeState, seriesFile, type StoreState } from "./state.ts";
 
 /** Some 20 ms of work. */
 const perSlice = 10_000;
-/** Below this many dead pairs it is not worth writing the index anew. */
+/** Below this many dead pairs it is not worth rewriting the index. */
 const fewPairs = 50_000;
 
 /** Numbers that head or blocks know; a block may know some whose labels were lost. */
@@ -17,8 +17,8 @@ function numbersInUse(state: StoreState): Uint8Array {
     for (const ref of block.directory.refs) used[ref] = 1;
   for (const { epoch } of state.head.epochs) {
     const { inOrder, late } = epoch.view();
-    for (const lane of late === undefined ? [inOrder] : [inOrder, late])
-      for (let ref = 0; ref < used.length; ref++) if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
+    for (const chains of late === undefined ? [inOrder] : [inOrder, late])
+      for (let ref = 0; ref < used.length; ref++) if ((chains.count[ref] ?? 0) > 0) used[ref] = 1;
   }
   for (const ref of state.unpersisted) used[ref] = 1;
   for (const ref of state.unlabelled) used[ref] = 1;
@@ -41,14 +41,14 @@ export function releaseUnused(state: StoreState): void {
 export async function dropUnused(state: StoreState, onDropped: () => void): Promise<number> {
   if (state.quarantine.unopened.length > 0) return 0;
   const used = numbersInUse(state);
-  const gone: number[] = [];
+  const unused: number[] = [];
   for (let ref = 0; ref < used.length; ref++)
-    if (used[ref] === 0 && state.index.table.isAlive(ref)) gone.push(ref);
+    if (used[ref] === 0 && state.index.table.isAlive(ref)) unused.push(ref);
   let dropped = 0;
-  for (let at = 0; at < gone.length; at += perSlice) {
+  for (let at = 0; at < unused.length; at += perSlice) {
     if (at > 0) await nextTurn();
     // Blocks change only in the queue; samples may have come meanwhile.
-    const slice = gone.slice(at, at + perSlice).filter((ref) => !isInHead(state, ref));
+    const slice = unused.slice(at, at + perSlice).filter((ref) => !isInHead(state, ref));
     drop(state, slice);
     dropped += slice.length;
     onDropped();

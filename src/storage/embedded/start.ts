@@ -1,5 +1,5 @@
 /**
- * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
+ * Opens a data folder: what the manifest names, then the log after it. Damage is reported and left out, never a reason not to
  * start; a file that cannot be read is set aside, not deleted.
  */
 import { readdirSync, renameSync } from "node:fs";
@@ -148,7 +148,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     if (state.pendingRewrite === undefined) writeStateIfChanged(state);
     else renewSeriesLog(state);
   } catch (thrown) {
-    // What is there is served; upkeep writes the manifest when there is room again, and sealing the series log.
+    // Existing data is served; maintenance writes the manifest when there is room again, and sealing the series log.
     if (!isDiskFull(thrown)) throw thrown;
     state.failures.add("start", "the manifest of the store cannot be written", thrown);
   }
@@ -170,11 +170,11 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
 interface IdentifiedManifest extends Manifest {
   readonly storeId: string;
   readonly generation: number;
-  /** Nothing is left to say that it is the last one: what it does not name may still be of use. */
+  /** Nothing proves that it is the last one: files it does not name may still be needed. */
   readonly isUnproven: boolean;
 }
 
-/** The manifest, or, where it is gone, damaged or an older copy, one made of the files that are there. */
+/** The manifest, or, where it is missing, damaged or an older copy, one rebuilt from the files in the folder. */
 function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const read = readManifest(dir);
   const stored = typeof read === "object" ? read : undefined;
@@ -209,7 +209,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   );
   return {
     ...emptyManifest,
-    // Deletions that an older copy knows of were asked for.
+    // Deletions in an older copy were requested and still apply.
     tombstones: stored?.tombstones ?? [],
     storeId: storeId ?? findStoreId(dir, series.at(-1) ?? 1),
     generation,
@@ -221,7 +221,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   };
 }
 
-/** Of a folder whose manifest does not say: what its other files say, or a new one for files of version 1. */
+/** For a folder whose manifest has none: the id in its other files, or a new one for files of version 1. */
 function findStoreId(dir: string, seriesLog: number): string {
   const wal = walFolder(dir);
   let storeId = seriesLogStore(seriesFile(dir, seriesLog));
@@ -364,7 +364,7 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
     series: (ref: number, labels: LabelSet) => {
       const before = index.find(labels);
       if (before === ref) return;
-      // A number that was given out again: the series that had it before is gone. So is the number these labels had before.
+      // A reused number: the series that had it before was dropped, and so was the number these labels had before.
       if (before !== undefined) index.drop(before);
       if (index.table.isAlive(ref)) index.drop(ref);
       index.add(labels, ref);

@@ -38,7 +38,7 @@ export interface RemovedBlock {
 
 export interface StoreState {
   readonly options: StoreOptions;
-  /** Throws when another process has taken the folder over. */
+  /** Throws when another process has locked the folder. */
   readonly requireLock: () => void;
   readonly storeId: string;
   /** Counts the manifests written. */
@@ -168,7 +168,7 @@ const manifestOf = (state: StoreState): Manifest => ({
   tombstones: state.tombstones.map(storeTombstone),
 });
 
-/** Tells each block what is deleted from it, and forgets deletions that no block needs to know any more. */
+/** Assigns each block the deletions that apply to it, and drops deletions that apply to none. */
 export function assignTombstones(state: StoreState): void {
   const needed = new Set<Tombstone>();
   for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)]) {

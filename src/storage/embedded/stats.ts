@@ -1,4 +1,4 @@
-/** What the store says of itself, for the status pages and its own metrics. */
+/** The store's statistics, for the status pages and its own metrics. */
 import { cardinality } from "./index/cardinality.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { describeUnreadable } from "./quarantine.ts";

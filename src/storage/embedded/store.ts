@@ -136,7 +136,7 @@ export class Store extends StoreReader implements History {
     return this.#frames.write(origin, extra, client);
   }
 
-  /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
+  /** Resolves when committed samples are as safe as `durability` demands: at once, or when they are on the disk. */
   async durable(): Promise<void> {
     if (this.#state.options.durability !== "power") return;
     await this.#sync();
@@ -178,7 +178,7 @@ export class Store extends StoreReader implements History {
     return this.#engine.range(query, startMs, endMs, stepMs, this, options);
   }
 
-  /** Deletes what was there of the series that match any of the sets. What is appended once it has resolved stays. */
+  /** Deletes stored samples of the series that match any of the sets. Samples appended after it has resolved stay. */
   delete(
     sets: readonly (readonly Matcher[])[],
     fromMs = -Infinity,
@@ -253,7 +253,7 @@ export class Store extends StoreReader implements History {
     return statsOf(this.#state, this.#report, this.#maintenance, this.#appended);
   }
 
-  /** Lets go of everything. What was committed is in the log; nothing is sealed for it. */
+  /** Releases everything without sealing: committed samples are in the log. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

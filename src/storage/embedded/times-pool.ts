@@ -6,7 +6,7 @@ import { concatTimes } from "./merge.ts";
 import type { SelectBudget } from "../../model/select.ts";
 
 export interface SharedTimes {
-  /** Clipped to the range that was asked for: the column's samples from `from` to `to`. */
+  /** Clipped to the selected range: the column's samples from `from` to `to`. */
   readonly times: Float64Array;
   readonly from: number;
   readonly to: number;

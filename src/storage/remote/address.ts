@@ -1,4 +1,4 @@
-/** Where a store elsewhere is and how it is asked: its URL taken apart. Secrets leave the URL here and are never shown. */
+/** The address of a remote store, parsed from its URL. Secrets are removed from the URL here and are never printed. */
 import { GpulseError } from "../../base/error.ts";
 import { type HttpClientConfig, plainHttpClient } from "../../net/http/auth-config.ts";
 
@@ -8,9 +8,9 @@ export type EngineName = (typeof engineNames)[number];
 export interface StoreAddress {
   /** Without credentials, options and a slash at its end. */
   readonly base: string;
-  /** Where samples are written, if it was said. */
+  /** Where samples are written, if configured. */
   readonly writeUrl: string | undefined;
-  /** What it is, if it was said. */
+  /** The kind of engine, if configured. */
   readonly engine: EngineName | undefined;
   /** Credentials and tenant that the URL gives. */
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface StoreExtras {
 
 const example = "http://victoria-metrics:8428";
 
-/** `http://user:password@host:8428/path?engine=mimir&write=…&tenant=…`; what is said beside the URL wins over what is in it. */
+/** `http://user:password@host:8428/path?engine=mimir&write=…&tenant=…`; settings beside the URL win over those in it. */
 export function parseStoreAddress(given: string, extras: StoreExtras = {}): StoreAddress {
   const url = readUrl(given, "--store");
   const options = Object.fromEntries(url.searchParams);

@@ -1,4 +1,4 @@
-/** Times as an engine takes them. All of time is asked for as less: engines overflow at the edges of what a number can hold. */
+/** Times as engines accept them, clamped: engines overflow at the limits of their integers. */
 
 const latestMs = Date.UTC(2100, 0, 1);
 /** VictoriaMetrics 1.79 finds no series from 0 on when the end lies in the future. */

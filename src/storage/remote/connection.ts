@@ -1,4 +1,4 @@
-/** One engine's HTTP API: requests with its credentials, a deadline and a bound, and trouble in the words of the store. */
+/** One engine's HTTP API: requests with its credentials, a deadline and a size limit; failures become StoreError or QueryError. */
 import { redactCredentials } from "../../net/http/redact-credentials.ts";
 import { HttpRequestError, type HttpResponse, request } from "../../net/http/request.ts";
 import { HttpClient } from "../../net/http/client.ts";
@@ -67,15 +67,15 @@ export class EngineConnection {
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       });
       if (answer.status < 400) return answer;
-      const said = redactCredentials(answer.body.toString("utf8"), configured.headers);
-      return { ...answer, body: Buffer.from(said) };
+      const text = redactCredentials(answer.body.toString("utf8"), configured.headers);
+      return { ...answer, body: Buffer.from(text) };
     } catch (thrown) {
-      throw troubleOf(thrown);
+      throw translateError(thrown);
     }
   }
 }
 
-function troubleOf(thrown: unknown): unknown {
+function translateError(thrown: unknown): unknown {
   if (!(thrown instanceof HttpRequestError)) return thrown;
   if (thrown.kind === "aborted")
     return new QueryError("canceled", "query was canceled while the store was asked", {
@@ -88,19 +88,19 @@ function troubleOf(thrown: unknown): unknown {
   });
 }
 
-/** A text between quotes need not be JSON's: what is not is shown as it stands. */
-function unquoted(said: string): string {
+/** A quoted text need not be JSON: then it is used as it is. */
+function unquote(quoted: string): string {
   try {
-    return String(JSON.parse(said));
+    return String(JSON.parse(quoted));
   } catch {
-    return said.slice(1, -1);
+    return quoted.slice(1, -1);
   }
 }
 
-/** What an engine said when it refused, short enough for a log line. */
+/** The error text of an engine's response, short enough for a log line. */
 export function wordsOf({ status, body }: HttpResponse): string {
   const text = body.subarray(0, 2_000).toString("utf8").trim();
-  const said = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
-  const words = said === undefined ? text : unquoted(said);
+  const error = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+  const words = error === undefined ? text : unquote(error);
   return words === "" ? `HTTP ${status}` : words.replaceAll(/\s+/g, " ").slice(0, 500);
 }

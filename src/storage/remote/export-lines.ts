@@ -21,7 +21,7 @@ export function readExport(body: Buffer): SelectedSeries[] {
   return series;
 }
 
-/** Numbers hold no quote, so the last marks of a line are the real ones whatever its labels say. */
+/** Numbers hold no quote, so the last marks of a line are the real ones whatever its labels hold. */
 function readLine(line: string): SelectedSeries {
   const values = line.lastIndexOf(valuesMark);
   const times = line.lastIndexOf(timesMark);

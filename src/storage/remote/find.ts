@@ -10,7 +10,7 @@ import { type EngineConnection, wordsOf } from "./connection.ts";
 
 export interface DetectedEngine {
   readonly name: EngineName;
-  /** As it says, or empty. */
+  /** As the engine reports it, or empty. */
   readonly version: string;
   /** What `/api/v1/query` is put behind. */
   readonly readBase: string;
@@ -38,7 +38,7 @@ export async function findEngine(
   return found;
 }
 
-/** The same for whoever only reads. */
+/** The same for a client that only reads. */
 export async function findReader(
   connection: EngineConnection,
   address: StoreAddress,
@@ -94,7 +94,7 @@ function textIn(build: Record<string, unknown>, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** VictoriaMetrics says little of its build but signs every answer; Thanos numbers its releases below 1. */
+/** VictoriaMetrics reports little of its build but signs every response; Thanos numbers its releases below 1. */
 function nameOf({ headers }: HttpResponse, build: Record<string, unknown>): EngineName {
   if ("gpulse" in build) return "gpulse";
   if (/mimir/i.test(textIn(build, "application"))) return "mimir";

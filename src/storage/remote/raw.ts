@@ -1,6 +1,6 @@
 /**
  * Raw samples out of an engine, by the most exact way it has: remote read, VictoriaMetrics's export, or a range selector,
- * which alone does not tell where a series ended. A range too large for one answer is asked for in halves.
+ * which alone does not show where a series ended. A range too large for one response is read in halves.
  */
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
@@ -16,7 +16,7 @@ import { decodeReadResponse, encodeReadRequest } from "./remote-read.ts";
 import { selectorText } from "./selector.ts";
 
 const timeoutMs = 120_000;
-/** Below this, what is too large stays too large. */
+/** A range this short is not split further. */
 const leastSpanMs = 60_000;
 
 export interface RawRange {
@@ -97,7 +97,7 @@ async function exported(
   return readExport(answer.body);
 }
 
-/** A range was closed at its left before Prometheus 3 and is open since: one more is asked for, and left out here. */
+/** A range was closed at its left before Prometheus 3 and is open since: one more sample is requested, and dropped here. */
 async function queried(
   connection: EngineConnection,
   { readBase }: DetectedEngine,

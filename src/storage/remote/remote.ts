@@ -1,6 +1,6 @@
 /**
- * The history in an engine elsewhere: reads go out as PromQL, writes as remote-write. Keeps nothing of what it is told, so
- * that an answer is never older than the engine's own.
+ * The history in an engine elsewhere: reads go out as PromQL, writes as remote-write. Caches no data, so
+ * that a result is never older than the engine's own.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { type FrameBatch, FrameSamples } from "../../formats/samples/from-frame.ts";
@@ -30,7 +30,7 @@ import { RemoteWriter } from "./writer.ts";
 type Sets = readonly (readonly Matcher[])[];
 
 const queryTimeoutMs = 120_000;
-/** What the engine may need beyond the deadline it was given, to say that it missed it. */
+/** Time beyond the deadline in which the engine can report the timeout itself. */
 const graceMs = 5_000;
 const writeTimeoutMs = 30_000;
 
@@ -55,7 +55,7 @@ export class RemoteHistory implements History {
     });
   }
 
-  /** What answers there; found once, and asked again while it could not be. */
+  /** The detected engine; detection is repeated until it succeeds. */
   engine(): Promise<DetectedEngine> {
     if (this.#closed) return Promise.reject(new StoreError("closed", "the store is closed"));
     if (this.#engine !== undefined) return Promise.resolve(this.#engine);
@@ -65,7 +65,7 @@ export class RemoteHistory implements History {
     return this.#finding;
   }
 
-  /** Once the hub runs, an engine that comes back unfit is one that is away. */
+  /** While the hub runs, an engine that restarts unfit counts as unavailable. */
   #found(): Promise<DetectedEngine> {
     return this.engine().catch((thrown: unknown) => {
       throw thrown instanceof GpulseError
@@ -74,7 +74,7 @@ export class RemoteHistory implements History {
     });
   }
 
-  /** Why the newest write could not be kept; undefined when it was. */
+  /** Why the newest write failed; undefined when it succeeded. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -99,8 +99,8 @@ export class RemoteHistory implements History {
   }
 
   async instant(query: string, timeMs: number, options: QueryOptions = {}): Promise<QueryResult> {
-    const asked = { query, time: secondsText(timeMs) };
-    return asScalar(query, await this.#ask("query", asked, options));
+    const fields = { query, time: secondsText(timeMs) };
+    return asScalar(query, await this.#ask("query", fields, options));
   }
 
   async range(
@@ -192,7 +192,7 @@ export class RemoteHistory implements History {
     form.set("end", secondsText(clampMs(toMs)));
     const url = `${readBase}/api/v1/${path}`;
     const call = { timeoutMs: queryTimeoutMs };
-    // The values of a label are only ever asked for by GET.
+    // Label values are served to GET alone.
     const answer = path.startsWith("label/")
       ? await this.#connection.get(`${url}?${form.toString()}`, call)
       : await this.#connection.post(url, { ...call, form });
@@ -228,7 +228,7 @@ function isScalar(query: string): boolean {
   }
 }
 
-/** VictoriaMetrics holds back the last half minute and what it has cached, unless it is told not to. */
+/** VictoriaMetrics omits the last half minute and answers from its cache, unless these fields forbid it. */
 function engineFields(
   { name }: DetectedEngine,
   lookbackMs: number | undefined,
@@ -250,12 +250,12 @@ const isTimeout = (thrown: unknown): boolean =>
   "kind" in thrown.cause &&
   thrown.cause.kind === "timeout";
 
-/** Opens it. One that cannot be reached yet is waited for by whoever asks; one that answers and cannot serve is an error now. */
+/** An engine that is not reachable yet is tried again with every request; one that answers but cannot serve is an error now. */
 export async function openRemoteHistory(address: StoreAddress, log: Log): Promise<RemoteHistory> {
   const history = new RemoteHistory(address);
   try {
     const { name, version, writeUrl } = await history.engine();
-    log.info("the history is kept elsewhere", {
+    log.info("using a remote store", {
       store: address.base,
       engine: name,
       version,
@@ -266,7 +266,7 @@ export async function openRemoteHistory(address: StoreAddress, log: Log): Promis
       await history.close();
       throw thrown;
     }
-    log.warn("the store does not answer yet: it is asked again with every request", {
+    log.warn("remote store unavailable: every request tries it again", {
       store: address.base,
       error: thrown.message,
     });

@@ -24,11 +24,11 @@ export const storeSchema = v.union(
       ),
       engine: optionalWithDescription(
         v.picklist(engineNames, `one of ${engineNames.join(", ")}`),
-        "Which engine it is. Found by asking where it is not said.",
+        "The kind of engine. Detected where absent.",
       ),
       write: optionalWithDescription(
         text("a URL or a path"),
-        "Where it takes remote-write. `/api/v1/write`, Mimir's `/api/v1/push` or Thanos's `/api/v1/receive` where it is not said.",
+        "The remote-write endpoint. Default: `/api/v1/write`, Mimir's `/api/v1/push` or Thanos's `/api/v1/receive`.",
       ),
       tenant: optionalWithDescription(
         text("a tenant"),
@@ -47,7 +47,7 @@ export const storeSchema = v.union(
       ),
       authorization: optionalWithDescription(
         v.strictObject({
-          type: optionalWithDescription(text(), "`Bearer` where it is not said."),
+          type: optionalWithDescription(text(), "Default: `Bearer`."),
           credentials: v.pipe(text(), v.description("The token: `${VARIABLE}` or `file:PATH`.")),
         }),
         "A token.",

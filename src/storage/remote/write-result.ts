@@ -1,4 +1,4 @@
-/** What an engine's answer to a write means: kept, refused for good, or to be sent again later. */
+/** Interprets an engine's response to a write: accepted, refused for good, or to be retried. */
 import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { AppendResult } from "../embedded/options.ts";
@@ -11,7 +11,7 @@ export const isWriteAccepted = ({ status }: HttpResponse): boolean => status >= 
 export const isFinal = ({ status }: HttpResponse): boolean => final.has(status);
 export const isTooLarge = ({ status }: HttpResponse): boolean => status === 413;
 
-/** Wrong credentials and wrong paths are mended on the engine's side: nothing is thrown away for them. */
+/** Wrong credentials and wrong paths can be fixed on the engine's side: samples are not dropped for them. */
 export function unavailableError(answer: HttpResponse): StoreError {
   return new StoreError(
     "unavailable",
@@ -29,7 +29,7 @@ export const acceptedResult = (samples: number): AppendResult => ({
   refusals: [],
 });
 
-/** Counted under the reason the engine's words name; they are told with it, since they say it better. */
+/** Counted under the reason found in the engine's error text, which is passed on with it. */
 export function refusedResult(samples: number, answer: HttpResponse): AppendResult {
   const reason = wordsOf(answer);
   const counted = /duplicate|different value|conflict/i.test(reason)

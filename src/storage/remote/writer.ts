@@ -1,6 +1,6 @@
 /**
- * The way of samples into an engine elsewhere. Writes that come while one is under way go together in the next request,
- * in the order they came; each is answered for itself, and only when the engine has answered. What waits is bounded.
+ * Writes samples to a remote engine. Writes that arrive while one is in flight go together in the next request,
+ * in order; each gets its own result, once the engine has answered. The queue is bounded.
  */
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
@@ -52,7 +52,7 @@ export class RemoteWriter {
     if (batch.sampleCount === 0 && batch.metadata.length === 0) return acceptedResult(0);
     const bytes = encodeWriteRequest(batch);
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes.length > maxWaitingBytes)
-      throw new StoreError("unavailable", "the store is slower than what is written to it");
+      throw new StoreError("unavailable", "the store is slower than its writers");
     return new Promise((resolve, reject) => {
       this.#waiting.push({ batch, bytes, resolve, reject });
       this.#waitingBytes += bytes.length;
@@ -60,7 +60,7 @@ export class RemoteWriter {
     });
   }
 
-  /** Everything taken has been answered for. */
+  /** Resolves when every accepted write has been answered. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -92,14 +92,14 @@ export class RemoteWriter {
       else if (parts.length === 1)
         for (const { batch, resolve } of parts)
           resolve(await this.#apart(batch, answer, { left: maxTries }));
-      // One sender's bad sample is not the others': each is asked for alone.
+      // One sender's bad sample must not refuse the others': each batch is sent alone.
       else for (const part of parts) await this.#deliver([part]);
     } catch (thrown) {
       for (const { reject } of parts) reject(thrown);
     }
   }
 
-  /** Looks in halves for what made the engine refuse, so that the rest is kept. */
+  /** Bisects for the sample that the engine refuses, so that the rest is stored. */
   async #apart(
     batch: SampleBatch,
     answer: HttpResponse,

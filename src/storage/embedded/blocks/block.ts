@@ -30,7 +30,7 @@ import {
 } from "./format.ts";
 import type { PageCache } from "./page-cache.ts";
 
-/** Timebases of a block whose instants are kept for looking single samples up. */
+/** Timebases of a block whose instants are cached for lookups of single samples. */
 const searchedTimebases = 16;
 
 export interface BlockContext {
@@ -39,7 +39,7 @@ export interface BlockContext {
   onUnreadable(block: Block, page: number, columns: number, why: string): void;
 }
 
-/** What the sections of a block say; made in a worker where that takes long, and handed over. */
+/** The parsed sections of a block; parsed in the worker where that takes long. */
 export interface BlockParts {
   readonly footer: Footer;
   readonly bytes: number;
@@ -62,7 +62,7 @@ export class Block implements ColumnSource {
   readonly #fd: number;
   #readers = 1;
   #deleteWhenClosed = false;
-  /** What is deleted from it, newest last; set by the store. */
+  /** Deletions that apply to it, newest last; set by the store. */
   tombstones: readonly Tombstone[] = [];
 
   constructor(file: string, context: BlockContext, parts?: BlockParts) {

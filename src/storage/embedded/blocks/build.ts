@@ -1,4 +1,4 @@
-/** Makes a block out of what is read from anywhere: an epoch of the head, or other blocks. Sealing and compaction are this one loop. */
+/** Writes a block from an epoch of the head or from other blocks. Sealing and compaction are this one loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type ColumnSource,

@@ -1,4 +1,4 @@
-/** What a block's sections say, as columns of numbers: which series, where each column lies, on which instants. Parsing only. */
+/** A block's sections as columns of numbers: series, the position of each column, its instants. Parsing only. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import { largestRef } from "../index/largest-ref.ts";
 import { BlockDamagedError, type Footer } from "./format.ts";

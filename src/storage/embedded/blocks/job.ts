@@ -9,7 +9,7 @@ import { Block, type BlockContext, type BlockParts } from "./block.ts";
 import { buildBlock, type BuildOrder } from "./build.ts";
 import { PageCache } from "./page-cache.ts";
 
-/** Pages come in the order they are merged in, so few need to be kept. */
+/** Pages are read in the order they are merged in, so few need to stay cached. */
 const cacheBytes = 32 * 2 ** 20;
 /** The longest stretch of work on a block in the main thread. */
 const sliceMs = 5;

@@ -1,4 +1,4 @@
-/** Decompressed pages of blocks, kept in memory within a budget; the page that was not asked for the longest goes first. */
+/** An LRU cache of decompressed pages of blocks, within a budget. */
 
 /** Only to make one number of a block and a page. */
 const pagesPerBlock = 2 ** 22;
@@ -35,7 +35,7 @@ export class PageCache {
     return loaded;
   }
 
-  /** Forgets a block that is gone. */
+  /** Drops the pages of a removed block. */
   drop(block: number): void {
     for (const [key, page] of this.#pages) {
       if (Math.floor(key / pagesPerBlock) !== block) continue;

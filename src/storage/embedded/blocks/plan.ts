@@ -1,4 +1,4 @@
-/** Which blocks to merge, and which to let go. Decides only; reads and writes nothing. */
+/** Decides which blocks to merge and which to remove. Reads and writes nothing. */
 
 export interface PlannedBlock {
   readonly id: number;
@@ -14,7 +14,7 @@ export interface PlannedBlock {
 const together = 4;
 /** Below this a block is small whatever it spans. */
 const smallSamples = 2_000_000;
-/** A block that holds more than this much beyond retention is written anew without it. */
+/** A block with more than this much beyond retention is rewritten without it. */
 const overdueShare = 0.1;
 
 export const isOverdue = (
@@ -33,7 +33,7 @@ export function planMerge<B extends PlannedBlock>(
   if (stained !== undefined) return [stained];
   const overdue = blocks.find((block) => isOverdue(block, cutoffMs, retentionMs));
   if (overdue !== undefined) return [overdue];
-  // Retention lets go of whole blocks, so none may span much of it unless it is small.
+  // Retention removes whole blocks, so none may span much of it unless it is small.
   const longestMs = Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
   const tiers = new Map<number, B[]>();
   for (const block of [...blocks].sort((a, b) => a.minTimeMs - b.minTimeMs)) {

@@ -2,7 +2,7 @@
  * Makes one column of values small, exactly: every bit comes back, NaN payloads and the sign of zero too. Telemetry is
  * mostly small decimals, so the aim is whole numbers, their differences, and one byte plane after another.
  *
- * Column, n values (n is kept outside):
+ * Column, n values (n is stored elsewhere):
  *   u8      codec: 0 constant, 1 offset, 2 delta, 3 delta of delta, 4 bits; + 0x80 when exceptions follow
  *   [varint count, then count x (varint index, 8 bytes as they were)]      the exceptions: NaN, infinities, -0
  *   0:      8 bytes, the value
@@ -28,7 +28,7 @@ export const exceptionsFlag = 0x80;
 export const mayHoldNaN = (head: number): boolean => head >= exceptionsFlag || head === codecBits;
 
 export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
-/** Above this v * 10^e may round to a neighbour; what is larger stays as bits. */
+/** Above this v * 10^e may round to a neighbour; larger values stay as bits. */
 const largestWhole = 2 ** 50;
 
 let whole = new Float64Array(1024);

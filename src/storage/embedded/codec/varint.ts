@@ -1,4 +1,4 @@
-/** Whole numbers of up to 53 bits in as few bytes as they need. Seven bits a byte, least first, the top bit says more follow. */
+/** Varints: whole numbers of up to 53 bits, seven bits a byte, least first; the top bit is set while more follow. */
 
 export interface ByteCursor {
   at: number;
@@ -7,7 +7,7 @@ export interface ByteCursor {
 export function writeVarint(out: Uint8Array, at: number, value: number): number {
   let rest = value;
   let place = at;
-  // Bit operations are 32 bits wide, so what is above them is divided away first.
+  // Bit operations are 32 bits wide, so the bits above them are split off by division first.
   while (rest >= 0x80000000) {
     out[place++] = (rest % 128) | 0x80;
     rest = Math.floor(rest / 128);

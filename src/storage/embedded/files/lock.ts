@@ -11,7 +11,7 @@ export function lockStore(dir: string): FolderLock {
   }
 }
 
-/** Throws once the folder belongs to another process: what is written from then on would damage that one's data. */
+/** Throws once the folder belongs to another process: further writes would damage its data. */
 export function requireLock(lock: FolderLock, dir: string): void {
   if (lock.isHeld()) return;
   throw new StoreError(

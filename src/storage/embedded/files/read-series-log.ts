@@ -1,6 +1,6 @@
 /**
  * Reads the series log back. A number may be given to another series after its first one is dropped, so a record that is
- * missing could have changed what any number means. Its twin in the check file says which numbers it named: those are
+ * missing could have changed what any number means. Its copy in the check file lists the numbers it named: those are
  * dropped, the others are certain. A record missing in both files makes every number before it uncertain, and none of them
  * is served: better no name than another series' name.
  */
@@ -33,7 +33,7 @@ export interface LoadedSeries {
   readonly isDamaged: boolean;
 }
 
-/** Fills an empty index from the file, if there is one, and opens it for more. `minRecords`: what the manifest says it holds at least. */
+/** Fills an empty index from the file, if there is one, and opens it for more. `minRecords`: the manifest's lower bound of records in it. */
 export function openSeriesLog(
   options: SeriesLogOptions,
   index: LabelIndex,
@@ -254,7 +254,7 @@ function scanFile(file: string): ScannedFile {
   };
 }
 
-/** The store that a series log belongs to; undefined where it does not say. */
+/** The store that a series log belongs to; undefined where it does not record one. */
 export const seriesLogStore = (file: string): string | undefined =>
   readHeader(scanFile(file).records.get(0))?.storeId;
 

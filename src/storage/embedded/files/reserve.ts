@@ -9,7 +9,7 @@ import { lockOwner } from "../../../base/state/lock.ts";
 const reserveBytes = 2 ** 20;
 const reserveFile = (dir: string): string => path.join(dir, "reserve");
 
-/** True where the next small file may not fit. Unknown counts as room: a write tells. */
+/** True where the next small file may not fit. Unknown counts as room: the write itself will fail if not. */
 export function isNearlyFull(dir: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dir);
@@ -19,7 +19,7 @@ export function isNearlyFull(dir: string): boolean {
   }
 }
 
-/** Removes the reserve, and what a crash left behind: half-written files and the address of a hub that is gone. */
+/** Removes the reserve, and leftovers of a crash: half-written files and the address of a hub that no longer runs. */
 export function releaseReserve(dir: string): void {
   if (lockOwner(dir) !== undefined) return;
   for (const name of ["reserve", "address"]) rmSync(path.join(dir, name), { force: true });

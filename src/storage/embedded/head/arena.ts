@@ -22,7 +22,7 @@ export class Arena implements ArenaView {
     return (this.slabs.length - 1) * slabUnits + this.#used / arenaUnit;
   }
 
-  /** Of the bytes that `place` made sure of, this many are taken. */
+  /** Marks this many of the bytes reserved by `place` as used. */
   take(bytes: number): void {
     this.#used += Math.ceil(bytes / arenaUnit) * arenaUnit;
   }

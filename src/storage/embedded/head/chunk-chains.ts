@@ -21,7 +21,7 @@ export interface ChunkChainsView {
   readonly timebase: Uint32Array;
   readonly chain: Uint32Array;
   readonly open: readonly Float64Array[];
-  /** One more than the newest instant of each series, where chunks need not follow each other; otherwise the chain's end tells. */
+  /** One more than the newest instant of each series, where chunks need not follow each other; otherwise the end of the chain has it. */
   readonly newest: Float64Array | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { EpochView } from "./epoch.ts";
 import { type ChunkChainsView, chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
 import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
 
-/** Addresses from here on are open chunks: of the in-order lane, then of the late one. */
+/** Addresses from here on are open chunks: of the in-order chains, then of the out-of-order ones. */
 const openInOrder = 2 ** 33;
 const openLate = 2 ** 34;
 
@@ -20,7 +20,7 @@ const scratch = new PieceList();
 export class EpochSource implements ColumnSource {
   readonly #epoch: { view(): EpochView };
 
-  /** Asked for its view at every step: what an epoch that still takes samples showed a moment ago may be gone. */
+  /** Gets the view at every step: an open epoch may have replaced the previous one. */
   constructor(epoch: { view(): EpochView }) {
     this.#epoch = epoch;
   }
@@ -51,9 +51,9 @@ export class EpochSource implements ColumnSource {
     to: number,
   ): boolean {
     if (address >= openInOrder) {
-      const lane = address >= openLate ? this.#view.late : this.#view.inOrder;
+      const chains = address >= openLate ? this.#view.late : this.#view.inOrder;
       const slot = address % openInOrder;
-      const open = lane?.open[Math.floor(slot / openPerSlab)] as Float64Array;
+      const open = chains?.open[Math.floor(slot / openPerSlab)] as Float64Array;
       const from = (slot % openPerSlab) * chunkSamples;
       // A copy of memory, so that the payload of a NaN stays as it is.
       values.set(open.subarray(from, from + count), to);
@@ -84,7 +84,7 @@ export class EpochSource implements ColumnSource {
   }
 
   #collectLane(
-    lane: ChunkChainsView,
+    chains: ChunkChainsView,
     openBase: number,
     ref: number,
     fromMs: number,
@@ -92,20 +92,20 @@ export class EpochSource implements ColumnSource {
     pieces: SeriesPieces,
   ): void {
     const { timebases, arena } = this.#view;
-    const count = lane.count[ref] ?? 0;
-    if (count === 0 || (lane.newest !== undefined && (lane.newest[ref] ?? 0) <= fromMs)) return;
+    const count = chains.count[ref] ?? 0;
+    if (count === 0 || (chains.newest !== undefined && (chains.newest[ref] ?? 0) <= fromMs)) return;
     const start = pieces.length;
-    let address = openBase + (lane.slot[ref] as number) - 1;
-    let timebase = lane.timebase[ref] as number;
+    let address = openBase + (chains.slot[ref] as number) - 1;
+    let timebase = chains.timebase[ref] as number;
     let samples = count;
-    let before = (lane.chain[ref] as number) - 1;
+    let before = (chains.chain[ref] as number) - 1;
     for (;;) {
       const first = timeOf(timebases, timebase, 0);
       const last = timeOf(timebases, timebase, samples - 1);
       if (first <= toMs && last >= fromMs)
         pieces.push(this, address, timebase, samples, first, last);
       // Where chunks follow each other, all that come before this one are older still.
-      if (before < 0 || (first <= fromMs && lane.newest === undefined)) break;
+      if (before < 0 || (first <= fromMs && chains.newest === undefined)) break;
       address = before;
       const slab = arenaSlab(arena, address);
       const at = arenaOffset(address);

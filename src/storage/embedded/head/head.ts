@@ -56,7 +56,7 @@ export class Head {
     if (!late) this.#newest.put(ref, timeMs + 1);
   }
 
-  /** Freezes what is there; samples from now on are in the segments from this one on. */
+  /** Freezes the open epoch; later samples are in the segments from this one on. */
   cut(segment: number): HeadEpoch {
     const frozen = this.#active;
     this.#frozen.push(frozen);

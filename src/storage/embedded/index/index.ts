@@ -6,7 +6,7 @@ import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
 import { Symbols } from "./symbols.ts";
 
-/** Pairs that are kept as texts; more than a few ten thousand would make collections longer. */
+/** Pairs cached as texts; more than a few ten thousand would make collections longer. */
 const keptLabels = 50_000;
 
 export class LabelIndex {
@@ -53,7 +53,7 @@ export class LabelIndex {
     this.table.drop(ref);
   }
 
-  /** Many at once: each list they stand in is gone through once, however many leave it. */
+  /** Many at once: each posting list is filtered once, however many refs leave it. */
   dropAll(refs: readonly number[]): void {
     const marked = new Uint8Array(this.table.end);
     const touched = new Set<number>();

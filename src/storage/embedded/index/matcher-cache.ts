@@ -1,11 +1,11 @@
-/** One matcher made ready for many label values: what it says of a value is worked out once and remembered by the value's number. */
+/** Compiled matchers: the result for a label value is computed once and cached by the value's number. */
 import type { Matcher } from "../../../model/select.ts";
 import { compilePattern } from "./pattern.ts";
 import type { Symbols } from "./symbols.ts";
 
-/** Compiled expressions that are kept, with their answers. */
+/** Cached expressions, with their results. */
 const keep = 256;
-/** Answers that are kept per expression. */
+/** Cached results per expression. */
 const keepAnswers = 1_000_000;
 
 export interface ReadyMatcher {

@@ -61,13 +61,13 @@ export class Postings {
     const slab = this.#slab.array;
     const start = this.#start.at(list);
     const length = this.#length.at(list);
-    let kept = start;
+    let end = start;
     for (let place = start; place < start + length; place++) {
       const value = slab[place] as number;
-      if (marked[value] !== 1) slab[kept++] = value;
+      if (marked[value] !== 1) slab[end++] = value;
     }
-    this.#length.put(list, kept - start);
-    if (length > 0 && kept === start) this.#release(list);
+    this.#length.put(list, end - start);
+    if (length > 0 && end === start) this.#release(list);
   }
 
   get byteLength(): number {

@@ -1,6 +1,6 @@
 /**
  * From the raw bytes of a label set, as a request carries them, straight to the series: a warm remote-write then decodes no
- * label at all. Only three seeded hashes (96 bits) and the length are kept; two sets that agree in all by chance are less
+ * label at all. Only three seeded hashes (96 bits) and the length are stored; two sets that agree in all by chance are less
  * likely than a memory error, and the secret seeds keep anyone from making them.
  */
 import { webcrypto } from "node:crypto";

@@ -12,7 +12,7 @@ export class SeriesTable {
   /** Where the label pairs of a series begin; per series in the slab: count, then that many pairs by label name. */
   readonly #start = new GrowableUint32();
   readonly #alive = new GrowableUint8();
-  /** Kept, so that a table that has grown too small is made anew in milliseconds: whoever waits meanwhile waits for all of it. */
+  /** Stored so that a hash table that has grown too small is rebuilt in milliseconds: the rebuild blocks the thread. */
   readonly #hash = new GrowableUint32();
   #slab = new GrowableUint32(4096);
   #slabUsed = 0;
@@ -50,7 +50,7 @@ export class SeriesTable {
     return entry === 0 ? undefined : entry - 1;
   }
 
-  /** Adds a set that is not there. A number that is given is kept: it stands in the log or in blocks. */
+  /** Adds a set that is not there. A given number is used as it is: the log or blocks refer to it. */
   add(pairs: Uint32Array, count: number, wanted?: number): number {
     if (wanted !== undefined && !(wanted >= 0 && wanted <= largestRef))
       throw new RangeError(`no series has the number ${wanted}`);

@@ -1,5 +1,5 @@
 /**
- * Columns of numbers that grow by doubling: what is kept per series, as one array for all of them and never an object each.
+ * Columns of numbers that grow by doubling: one array for a value of all series, never an object per series.
  * They stand on shared memory, so that a worker reads them without a copy.
  */
 
@@ -12,7 +12,7 @@ abstract class Growable<Numbers extends Uint8Array | Uint32Array | Float64Array>
 
   protected abstract make(length: number): Numbers;
 
-  /** Makes place for an index; what is new is zero. */
+  /** Makes room for an index; new places are zero. */
   reach(index: number): void {
     if (index < this.array.length) return;
     const larger = this.make(Math.max(this.array.length * 2, index + 1));

@@ -251,7 +251,7 @@ export class WriteAheadLog {
     this.#dirty = false;
     this.#isNew = true;
     if (oldFd < 0) return;
-    // The old segment's data still has to reach the disk before anyone is told that it has.
+    // The old segment's data must reach the disk before it is acknowledged as durable.
     const before = this.#syncing;
     if (!wasDirty && before === undefined) return closeSync(oldFd);
     const finished = (async () => {
@@ -306,7 +306,7 @@ export class WriteAheadLog {
       }
       this.#spare = "ready";
     } catch {
-      // No room for a spare: the next segment is made when it is needed, and says so if it cannot be.
+      // No room for a spare: the next segment is created when it is needed, and fails then if it must.
       removeLeftover(this.#spareFile);
       this.#spare = "none";
     }

@@ -1,8 +1,8 @@
 /**
- * How far the log is acknowledged, in a file beside its segments: what is missing before this place was acknowledged and is
- * lost; what is torn behind it is a write that never returned. Two slots take turns, so that a torn write leaves the other.
+ * How far the log is acknowledged, in a file beside its segments: a record missing before this position was acknowledged and is
+ * lost; one torn behind it is a write that never returned. Two slots alternate, so that a torn write leaves the other.
  *
- * It also says which manifest was the last: an older copy of one is then found out.
+ * It also records the last manifest's generation, so that an older copy of the manifest is detected.
  *
  *   slot, 64 bytes: 16 bytes store id (ASCII), f64 number of the write, f64 samples, u32 sequence of the next record,
  *                   u32 CRC-32 of the slot so far, f64 generation of the manifest, u32 CRC-32 of the slot so far, zeros

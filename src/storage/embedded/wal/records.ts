@@ -56,7 +56,7 @@ export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
   };
 }
 
-/** Samples logged before a record, and in it; undefined where the record does not say. */
+/** Samples logged before a record, and in it; undefined where the record does not carry it. */
 export function countSamples(payload: Buffer): { before?: number; count: number } {
   if (payload[0] === typeSamples && payload.length >= samplesHeader)
     return { before: payload.readDoubleLE(8), count: payload.readUInt32LE(4) };
@@ -160,7 +160,7 @@ function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandle
   const n = payload.readUInt32LE(4);
   const instants = payload[1] === 0 ? Math.min(1, n) : n;
   if (payload.length < headerBytes + instants * 8 + n * 12)
-    throw new RangeError("a record of samples is shorter than it says");
+    throw new RangeError("a record of samples is shorter than its header states");
   const at = payload.byteOffset + headerBytes;
   const given = new Float64Array(payload.buffer, at, instants);
   const valuesAt = at + instants * 8;

@@ -1,8 +1,8 @@
 /**
- * Reads the log back at start. What is cut, flipped or missing is left out, counted and reported; the rest is served.
+ * Reads the log back at start. Cut, flipped and missing records are counted and reported; the rest is served.
  *
- * Records are numbered and say how many samples were logged before them, so a gap between two records says how many
- * records and samples are missing. The acknowledged mark says the same of the end of the log.
+ * Records are numbered and carry the count of samples logged before them, so a gap between two records shows how many
+ * records and samples are missing. The acknowledged mark does the same for the end of the log.
  */
 import { renameSync, statSync } from "node:fs";
 import { formatError } from "../../../base/error.ts";
@@ -24,7 +24,7 @@ const headerSearchBytes = 64;
 export interface WalReplayOptions {
   readonly dir: string;
   readonly fromSegment: number;
-  /** Where the first segment begins; undefined where the manifest does not say. */
+  /** Where the first segment begins; undefined where the manifest does not record it. */
   readonly from?: LogPosition;
   readonly storeId: string;
 }
@@ -32,9 +32,9 @@ export interface WalReplayOptions {
 export interface WalReplayResult {
   readonly records: number;
   readonly bytes: number;
-  /** Sentences: what is lost and where. */
+  /** One sentence per loss: what and where. */
   readonly lost: readonly string[];
-  /** Acknowledged samples that are missing, as far as the log says how many. */
+  /** Acknowledged samples that are missing, as far as the log can count them. */
   readonly lostSamples: number;
   /** Bytes of the segments that hold no record, where one was acknowledged. */
   readonly lostBytes: number;
@@ -57,7 +57,7 @@ class Replay {
   readonly #handler: RecordHandler;
   readonly #lost: string[] = [];
   readonly #unreadable: number[] = [];
-  /** What the next record has to carry; undefined until something says so. */
+  /** What the next record has to carry; undefined until known. */
   #sequence: number | undefined;
   #samples: number | undefined;
   #first: LogPosition | undefined;
@@ -130,7 +130,7 @@ class Replay {
     this.#tailBytes = tail?.at === scan.end ? tail.bytes : 0;
   }
 
-  /** Why a segment is not this store's, or not the one its name says; undefined for one that may be read. */
+  /** Why a segment is of another store or misnamed; undefined for one that may be read. */
   #foreign(bytes: Buffer, segment: number): string | undefined {
     const header = firstHeader(bytes);
     if (header === undefined) return undefined;
@@ -169,7 +169,7 @@ class Replay {
     }
   }
 
-  /** Counts what is missing before a record. False for a record that was read before: it must not be applied again. */
+  /** Counts the records and samples missing before a record. False for a record that was read before: it must not be applied again. */
   #isExpected(sequence: number, samples: number | undefined, file: string): boolean {
     if (this.#sequence === undefined) return true;
     const gap = (sequence - this.#sequence) | 0;
