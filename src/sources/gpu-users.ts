@@ -62,7 +62,7 @@ function constant(
  */
 export function latestOf<T>(
   task: (timeMs: number) => Promise<T>,
-  patienceMs: number,
+  patienceMs = 300,
 ): (timeMs: number) => Promise<T | undefined> {
   let last: T | undefined;
   let running: Promise<void> | undefined;

@@ -3,12 +3,17 @@ import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { type HwmonChannel, readHwmon } from "../../machine/sysfs/hwmon.ts";
 import { findSlotPort } from "../../machine/sysfs/pci.ts";
-import { listDir, readSensor } from "../../machine/sysfs/read.ts";
-import { failed, mapReadResult, present } from "../../machine/sysfs/read-result.ts";
-import type { CardChannel } from "../cards.ts";
+import { listDir, readBytes, readSensor } from "../../machine/sysfs/read.ts";
+import {
+  failed,
+  mapReadResult,
+  present,
+  type ReadResult,
+} from "../../machine/sysfs/read-result.ts";
+import { type CardChannel, oncePerTick } from "../cards.ts";
 import { type AmdFamily, familyOf } from "./family.ts";
-import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
-import type { MetricsFile } from "./metrics-file.ts";
+import { decodeGpuMetrics } from "./gpu-metrics/decode.ts";
+import { interpretGpuMetrics, type MetricsReadings } from "./gpu-metrics/interpret.ts";
 
 export interface AmdCardContext {
   readonly card: DrmCard;
@@ -85,4 +90,31 @@ export function fromTable(
 /** Divides by the inverse for factors below 1: 818 mV is 0.818 V. */
 function scale(value: number, factor: number): number {
   return factor < 1 ? value / Math.round(1 / factor) : value * factor;
+}
+
+/** Twice the largest known table. */
+const maxTableBytes = 8_192;
+
+/** Reads a card's gpu_metrics at most once a tick, and keeps the previous reading for what only a difference shows. */
+export class MetricsFile {
+  readonly read: (timeMs: number) => Promise<ReadResult<MetricsReadings>>;
+  #now: MetricsReadings | undefined;
+  #before: MetricsReadings | undefined;
+
+  constructor(device: string, fileAccess: FileAccess) {
+    this.read = oncePerTick(async () => {
+      const bytes = await readBytes(`${device}/gpu_metrics`, maxTableBytes, fileAccess);
+      const decoded = bytes.ok ? decodeGpuMetrics(bytes.value) : bytes;
+      if (!decoded.ok) return decoded;
+      const readings = interpretGpuMetrics(decoded.value);
+      this.#before = this.#now;
+      this.#now = readings;
+      return present(readings);
+    });
+  }
+
+  /** The reading before the last one. */
+  get before(): MetricsReadings | undefined {
+    return this.#before;
+  }
 }

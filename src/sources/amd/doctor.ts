@@ -1,15 +1,15 @@
 /** What `gpulse doctor` says of AMD cards. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { findDrmCards, unidentifiedReason } from "../../machine/sysfs/drm.ts";
 import { findPciDisplays } from "../../machine/sysfs/pci-devices.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
+import { findVendorCards, unreadableCards } from "../drm-cards.ts";
 import type { DoctorFinding } from "../source.ts";
-import { amdVendorId } from "./family.ts";
+import { amdVendor } from "./family.ts";
 import { nameCard } from "./names.ts";
 
 export async function examine(sysfs: string, fileAccess: FileAccess): Promise<DoctorFinding> {
-  const { cards, unidentified, absent } = await findDrmCards(sysfs, amdVendorId, fileAccess);
-  const own = cards.filter(({ driver }) => driver === "amdgpu");
+  const found = await findVendorCards(sysfs, amdVendor, fileAccess);
+  const { own } = found;
   if (own.length > 0) {
     const states = await Promise.all(own.map(({ device }) => readSleepState(device, fileAccess)));
     const asleep = states.filter((state) => state === "asleep").length;
@@ -20,17 +20,9 @@ export async function examine(sysfs: string, fileAccess: FileAccess): Promise<Do
     const sleeping = asleep === 0 ? "" : ` ${asleep} of them asleep, and left asleep.`;
     return { state: "found", says: `${names.join(", ")}.${sleeping}` };
   }
-  const [damaged] = unidentified;
-  if (damaged !== undefined)
-    return { state: "failed", says: `${damaged} is left out: ${unidentifiedReason}.` };
-  if (absent === "denied") {
-    return {
-      state: "denied",
-      says: `${sysfs}/class/drm may not be read.`,
-      fix: `Mount the host's /sys read-only (docker run -v /sys:/sys:ro) and give it with --sysfs.`,
-    };
-  }
-  const [unbound] = await findPciDisplays(sysfs, amdVendorId, fileAccess);
+  const unreadable = unreadableCards(sysfs, found);
+  if (unreadable !== undefined) return unreadable;
+  const [unbound] = await findPciDisplays(sysfs, amdVendor.vendorId, fileAccess);
   if (unbound === undefined) return { state: "not-found", says: "No AMD GPU on this machine." };
   const holder = unbound.driver === "" ? "no driver" : `the driver ${unbound.driver}`;
   return {

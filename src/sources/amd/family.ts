@@ -1,7 +1,8 @@
 /** What follows from a card's PCI device id alone: its generation, and so what its power reading and energy counter mean. */
+import type { DrmVendor } from "../drm-cards.ts";
 import { joulesPerStep } from "./gpu-metrics/energy.ts";
 
-export const amdVendorId = 0x1002;
+export const amdVendor: DrmVendor = { vendorId: 0x1002, drivers: ["amdgpu"] };
 
 /**
  * What hwmon's power is. Until RDNA 2 a Radeon tells its chip alone (PPT), from RDNA 3 on the board; Instinct modules tell

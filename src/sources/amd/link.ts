@@ -1,13 +1,8 @@
 /** The card's links: PCIe to the slot, XGMI to other cards, and which of them it can reach directly. */
 import { gpu } from "../../model/catalogue/index.ts";
-import {
-  aerSeverities,
-  readAerTotal,
-  readLinkGeneration,
-  readLinkWidth,
-} from "../../machine/sysfs/pci.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
+import { pcieErrorChannels, pcieLinkChannels } from "../drm-cards.ts";
 import { type AmdCardContext, fromFile, fromTable } from "./card-context.ts";
 import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
@@ -16,25 +11,7 @@ import type { PcieBandwidth } from "./pcie-bandwidth.ts";
 /** An APU hangs on no slot: what its files say is the chip's inside. */
 export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
   const { port, fileAccess, files, told } = bench;
-  const channels: CardChannel[] = [];
-  if (!bench.isApu && files.has("current_link_speed")) {
-    channels.push(
-      {
-        metric: gpu.pcieLinkGeneration,
-        read: () => readLinkGeneration(port, "current", fileAccess),
-      },
-      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", fileAccess) },
-    );
-  }
-  if (!bench.isApu && files.has("max_link_speed")) {
-    channels.push(
-      {
-        metric: gpu.pcieLinkGenerationMax,
-        read: () => readLinkGeneration(port, "max", fileAccess),
-      },
-      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", fileAccess) },
-    );
-  }
+  const channels = bench.isApu ? [] : pcieLinkChannels(port, files, fileAccess);
   if (files.has("pcie_replay_count")) {
     channels.push({ metric: gpu.pcieReplays, read: fromFile(bench, "pcie_replay_count") });
   } else if (told?.pcieReplays !== undefined) {
@@ -48,12 +25,7 @@ export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
     const read = fromTable(bench, (readings) => readings.pcieEvents[event]);
     channels.push({ metric: gpu.pcieLinkEvents, labels: { event }, read });
   }
-  for (const severity of aerSeverities) {
-    if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: CardChannel["read"] = () => readAerTotal(bench.card.device, severity, fileAccess);
-    channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
-  }
-  return channels;
+  return [...channels, ...pcieErrorChannels(bench.card.device, files, fileAccess)];
 }
 
 /** Only when asked for: the file takes a second to read, so it is read in the background and told a tick later. */

@@ -1,26 +1,23 @@
 /** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Log } from "../../base/log.ts";
 import { type Device, fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
-import type { OwnerResolver } from "../../machine/owners/resolver.ts";
-import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { type DrmCard, findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
+import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import { present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { type Card, type CardChannel, type CardSeries, oncePerTick } from "../cards.ts";
+import { DrmCardRegistry, type DrmMachine } from "../drm-cards.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
-import { openCardContext } from "./card-context.ts";
-import { amdVendorId, familyOf } from "./family.ts";
+import { MetricsFile, openCardContext } from "./card-context.ts";
+import type { AmdOptions } from "./define.ts";
+import { amdVendor, familyOf } from "./family.ts";
 import { EnergyStep } from "./gpu-metrics/energy.ts";
 import { partitionChannels, rasChannels } from "./health.ts";
 import { readKfdNodes, readKfdProcesses } from "./kfd.ts";
 import { pcieChannels, pcieTrafficChannels, peerChannels, xgmiChannels } from "./link.ts";
 import { loadChannels, memoryChannels } from "./load.ts";
-import { MetricsFile } from "./metrics-file.ts";
 import { nameCard, readNameTable, unnamedPrefix } from "./names.ts";
-import type { AmdOptions } from "./options.ts";
 import { parseUniqueId } from "./parse.ts";
 import { PcieBandwidth, PcieReadQueue } from "./pcie-bandwidth.ts";
 import { energyChannels, powerChannels, powerLimitChannels, throttleChannels } from "./power.ts";
@@ -36,36 +33,28 @@ import { seriesOf } from "./tools/machine.ts";
 import type { ToolCard } from "./tools/tool-card.ts";
 import { CardUsers, type CardUsersScan } from "./users.ts";
 
-export interface AmdMachineOptions extends AmdOptions {
-  readonly sysfs: string;
-  readonly procfs: string;
-  readonly fileAccess: FileAccess;
-  readonly resolver: OwnerResolver;
-  /** Of `machineIdentity`, for cards without `unique_id`. */
-  readonly machine: string;
-  readonly log: Log;
-  /** libdrm's table of names; only tests give another. */
+export interface AmdMachineOptions extends AmdOptions, DrmMachine {
+  /** libdrm's table of names; tests pass another. */
   readonly nameTable?: string;
-  /** What amd-smi says of the cards, for names and limits /sys does not tell. It wakes cards, so it is asked while all are awake. */
-  readonly askTool?: () => Promise<ReadResult<readonly ToolCard[]>>;
+  /** The cards as amd-smi reports them, for names and limits that /sys lacks. It wakes cards, so it is run while all are awake. */
+  readonly askTool?: (() => Promise<ReadResult<readonly ToolCard[]>>) | undefined;
 }
-
-/** A scan of all processes is waited for this long; then the last one serves. */
-const scanPatienceMs = 300;
 
 export class AmdMachine {
   readonly #options: AmdMachineOptions;
-  readonly #cards = new Map<string, Card>();
+  readonly #registry: DrmCardRegistry;
   readonly #uuids = new Map<string, string>();
-  readonly #warned = new Set<string>();
   readonly #turn = new PcieReadQueue();
   readonly #visit: (timeMs: number) => Promise<CardUsersScan | undefined>;
   #names: ReadonlyMap<string, string> | undefined;
-  #told: readonly ToolCard[] = [];
+  #toolCards: readonly ToolCard[] = [];
   #hasAsked = false;
 
   constructor(options: AmdMachineOptions) {
     this.#options = options;
+    this.#registry = new DrmCardRegistry(options, amdVendor, (key, card) =>
+      this.#openCard(key, card),
+    );
     const { sysfs, procfs, fileAccess } = options;
     const scan = new DrmScan(procfs, fileAccess);
     this.#visit = oncePerTick(
@@ -76,32 +65,21 @@ export class AmdMachine {
           readKfdNodes(sysfs, fileAccess),
         ]);
         return { scan: seen, compute, nodes };
-      }, scanPatienceMs),
+      }),
     );
   }
 
   async discover(): Promise<readonly Card[]> {
-    const { sysfs, fileAccess, nameTable, log } = this.#options;
-    const { cards, unidentified } = await findDrmCards(sysfs, amdVendorId, fileAccess);
-    warnUnidentified(unidentified, this.#warned, log);
-    const own = cards.filter(({ driver }) => driver === "amdgpu");
-    if (own.length > 0) this.#names ??= await readNameTable(fileAccess, nameTable);
-    const found: Card[] = [];
-    for (const card of own) {
-      const key = `${card.name} ${card.pciBusId}`;
-      const known = this.#cards.get(key) ?? (await this.#meet(key, card));
-      this.#cards.set(key, known);
-      found.push(known);
-    }
+    const found = await this.#registry.discover();
     void this.#askTool(found);
     return found;
   }
 
   get hasSeenCards(): boolean {
-    return this.#cards.size > 0;
+    return this.#registry.cards.size > 0;
   }
 
-  /** Once, in the background: a card it can name better is met again under a key of its own. */
+  /** Once, in the background: a card it can name better gets a key of its own. */
   async #askTool(cards: readonly Card[]): Promise<void> {
     const { askTool } = this.#options;
     const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamedPrefix));
@@ -110,22 +88,24 @@ export class AmdMachine {
     if (this.#hasAsked || states.some((state) => state !== "awake")) return;
     this.#hasAsked = true;
     const answer = await askTool();
-    this.#told = answer.ok ? answer.value : [];
-    if (this.#told.length === 0) return;
-    for (const [key, card] of this.#cards) {
-      const model = this.#toldOf(card.device.pciBusId)?.model;
+    this.#toolCards = answer.ok ? answer.value : [];
+    if (this.#toolCards.length === 0) return;
+    for (const [key, card] of this.#registry.cards) {
+      const model = this.#toolCardOf(card.device.pciBusId)?.model;
       if (model === undefined || !card.device.model.startsWith(unnamedPrefix)) continue;
-      this.#cards.set(key, { ...card, key: `${key} named`, device: { ...card.device, model } });
+      const device = { ...card.device, model };
+      this.#registry.cards.set(key, { ...card, key: `${key} named`, device });
     }
   }
 
-  #toldOf(pciBusId: string | undefined): ToolCard | undefined {
-    return this.#told.find((card) => card.pciBusId === pciBusId);
+  #toolCardOf(pciBusId: string | undefined): ToolCard | undefined {
+    return this.#toolCards.find((card) => card.pciBusId === pciBusId);
   }
 
-  async #meet(key: string, card: DrmCard): Promise<Card> {
+  async #openCard(key: string, card: DrmCard): Promise<Card> {
+    const { fileAccess, resolver, processes, pcie, nameTable } = this.#options;
+    this.#names ??= await readNameTable(fileAccess, nameTable);
     const device = await this.#identify(card);
-    const { fileAccess, resolver, processes, pcie } = this.#options;
     const metrics = new MetricsFile(card.device, fileAccess);
     const step = new EnergyStep(familyOf(card.deviceId).joulesPerStep);
     const bandwidth = pcie ? new PcieBandwidth(card.device, fileAccess, this.#turn) : undefined;
@@ -136,30 +116,30 @@ export class AmdMachine {
       expected: expectedOf(card),
       sleepState: () => readSleepState(card.device, fileAccess),
       findChannels: async (timeMs) => {
-        const bench = await openCardContext(card, fileAccess, metrics, timeMs);
-        users ??= new CardUsers(card.pciBusId, bench.isApu);
+        const context = await openCardContext(card, fileAccess, metrics, timeMs);
+        users ??= new CardUsers(card.pciBusId, context.isApu);
         const nodes = await readKfdNodes(this.#options.sysfs, fileAccess);
         const lists: readonly (readonly CardChannel[])[] = [
-          loadChannels(bench),
-          memoryChannels(bench),
-          temperatureChannels(bench),
-          temperatureLimitChannels(bench),
-          powerChannels(bench),
-          powerLimitChannels(bench),
-          energyChannels(bench, step),
-          throttleChannels(bench),
-          clockChannels(bench),
-          highestClockChannels(bench),
-          voltageChannels(bench),
-          fanChannels(bench),
-          pcieChannels(bench),
-          pcieTrafficChannels(bench, bandwidth),
-          xgmiChannels(bench),
-          peerChannels(bench, nodes, (pciBusId) => this.#uuids.get(pciBusId)),
-          await rasChannels(bench),
-          await partitionChannels(bench),
+          loadChannels(context),
+          memoryChannels(context),
+          temperatureChannels(context),
+          temperatureLimitChannels(context),
+          powerChannels(context),
+          powerLimitChannels(context),
+          energyChannels(context, step),
+          throttleChannels(context),
+          clockChannels(context),
+          highestClockChannels(context),
+          voltageChannels(context),
+          fanChannels(context),
+          pcieChannels(context),
+          pcieTrafficChannels(context, bandwidth),
+          xgmiChannels(context),
+          peerChannels(context, nodes, (pciBusId) => this.#uuids.get(pciBusId)),
+          await rasChannels(context),
+          await partitionChannels(context),
         ];
-        return withLimits(lists.flat(), this.#toldOf(card.pciBusId));
+        return withLimits(lists.flat(), this.#toolCardOf(card.pciBusId));
       },
       findUsers: async (timeMs) => {
         const visit = await this.#visit(timeMs);
@@ -204,26 +184,29 @@ export class AmdMachine {
       ),
       simulated: false,
       pciBusId: card.pciBusId,
-      ...(driver.ok && driver.value !== "" ? { driver: driver.value } : {}),
-      ...(vbios.ok && vbios.value !== "" ? { vbios: vbios.value } : {}),
-      ...(part.ok && part.value !== "" ? { partNumber: part.value } : {}),
-      ...(/^CDNA [34]$/.test(family) ? { linkType: "OAM" } : {}),
+      driver: textOf(driver),
+      vbios: textOf(vbios),
+      partNumber: textOf(part),
+      linkType: /^CDNA [34]$/.test(family) ? "OAM" : undefined,
     };
   }
 }
 
-/** Limits that only the tool tells; they do not change while the card runs. */
+const textOf = (text: ReadResult<string>): string | undefined =>
+  text.ok && text.value !== "" ? text.value : undefined;
+
+/** Limits that only the tool reports; they do not change while the card runs. */
 function withLimits(
   channels: readonly CardChannel[],
-  told: ToolCard | undefined,
+  tool: ToolCard | undefined,
 ): readonly CardChannel[] {
-  if (told === undefined) return channels;
+  if (tool === undefined) return channels;
   const key = ({ metric, labels }: CardSeries): string =>
     `${metric.name} ${Object.values(labels ?? {}).join(" ")}`;
   const known = new Set(channels.map(key));
-  const limits = told.values.map((value) => {
+  const limits = tool.values.map((value) => {
     const reading = present(value.value);
-    return { ...seriesOf(told, value), read: () => reading };
+    return { ...seriesOf(tool, value), read: () => reading };
   });
   return [...channels, ...limits.filter((channel) => !known.has(key(channel)))];
 }

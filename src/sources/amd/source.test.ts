@@ -10,7 +10,7 @@ import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access
 import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import type { PolledSource } from "../source.ts";
 import { examine } from "./doctor.ts";
-import type { AmdOptions } from "./options.ts";
+import type { AmdOptions } from "./define.ts";
 import { openAmd } from "./source.ts";
 
 const plain: AmdOptions = { processes: false, pcie: false, tools: "never" };

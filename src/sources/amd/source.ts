@@ -1,11 +1,10 @@
-/** Opens the AMD source: /sys first, the tools only where it tells nothing, and never for a /sys that is not this machine's. */
-import { createOwnerResolver } from "../../machine/owners/resolver.ts";
+/** Opens the AMD source: /sys first, the tools only where /sys has no card, and never for a /sys that is not this machine's. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { machineIdentity } from "../../machine/sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
+import { openDrmMachine } from "../drm-cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
+import type { AmdOptions } from "./define.ts";
 import { AmdMachine } from "./machine.ts";
-import type { AmdOptions } from "./options.ts";
 import { ToolMachine } from "./tools/machine.ts";
 import { ToolRunner } from "./tools/run.ts";
 import { readStatic } from "./tools/snapshot.ts";
@@ -18,21 +17,16 @@ export async function openAmd(
   context: SourceContext,
   fileAccess: FileAccess,
 ): Promise<PolledSource> {
-  const { sysfs, procfs, nowMs, log, host } = context;
-  const mayAsk = options.tools === "auto" && sysfs === ownSysfs;
+  const { sysfs, nowMs, host } = context;
+  const mayRunTools = options.tools === "auto" && sysfs === ownSysfs;
   const runner = new ToolRunner({ deadlineMs: staticDeadlineMs });
-  const identity = await machineIdentity(host, procfs);
+  const drm = await openDrmMachine(context, fileAccess);
   const machine = new AmdMachine({
     ...options,
-    machine: identity,
-    log,
-    sysfs,
-    procfs,
-    fileAccess,
-    resolver: createOwnerResolver({ procfs, nowMs, log, fileAccess }),
-    ...(mayAsk ? { askTool: () => readStatic(runner, nowMs()) } : {}),
+    ...drm,
+    askTool: mayRunTools ? () => readStatic(runner, nowMs()) : undefined,
   });
-  const tools = mayAsk ? new ToolMachine({ nowMs, machine: identity }) : undefined;
+  const tools = mayRunTools ? new ToolMachine({ nowMs, machine: drm.machine }) : undefined;
   return CardSource.open({
     host,
     nowMs,

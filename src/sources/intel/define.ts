@@ -24,7 +24,7 @@ export const intel = defineSource({
     return examine(context.sysfs, context.procfs, context.fileAccess ?? hostFileAccess);
   },
   create: async (options, context) => {
-    const { openIntel } = await import("./source.ts");
+    const { openIntel } = await import("./machine.ts");
     return openIntel(options, context, context.fileAccess ?? hostFileAccess);
   },
 });

@@ -3,13 +3,13 @@ import { gpu } from "../../model/catalogue/index.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readSensor, readText } from "../../machine/sysfs/read.ts";
 import {
+  failed,
   mapReadResult,
   present,
   type ReadResult,
   unsupported,
 } from "../../machine/sysfs/read-result.ts";
 import { type CardChannel, oncePerTick } from "../cards.ts";
-import type { CounterRates } from "./counter-rate.ts";
 import type { GraphicsPart, ThrottleFiles } from "./parts.ts";
 import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
 
@@ -139,4 +139,34 @@ function mergeActive(
     for (const name of reading.value) names.add(name);
   }
   return present(names);
+}
+
+/** Growth of a counter per second. Returns the same result to a tick that reads it twice; the first read has nothing to compare with. */
+export class CounterRate {
+  #last: { readonly timeMs: number; readonly count: number } | undefined;
+  #rate: { readonly timeMs: number; readonly perSecond: ReadResult<number> } | undefined;
+
+  /** A counter that went back was reset: that interval has no rate. */
+  perSecond(timeMs: number, count: number): ReadResult<number> {
+    if (this.#rate?.timeMs === timeMs) return this.#rate.perSecond;
+    const last = this.#last;
+    const isUsable = last !== undefined && timeMs > last.timeMs && count >= last.count;
+    const perSecond: ReadResult<number> = isUsable
+      ? present(((count - last.count) * 1_000) / (timeMs - last.timeMs))
+      : failed;
+    this.#last = { timeMs, count };
+    this.#rate = { timeMs, perSecond };
+    return perSecond;
+  }
+}
+
+/** The counters of one card by name: they outlive the channels, which are found again every minute. */
+export class CounterRates {
+  readonly #byName = new Map<string, CounterRate>();
+
+  of(name: string): CounterRate {
+    const known = this.#byName.get(name) ?? new CounterRate();
+    this.#byName.set(name, known);
+    return known;
+  }
 }

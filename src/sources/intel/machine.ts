@@ -1,88 +1,72 @@
 /** The Intel GPUs of a machine, of the drivers i915 and xe. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Log } from "../../base/log.ts";
 import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
-import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
-import { type DrmCard, findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
+import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { readHwmon } from "../../machine/sysfs/hwmon.ts";
-import {
-  aerSeverities,
-  findSlotPort,
-  readAerTotal,
-  readLinkGeneration,
-  readLinkWidth,
-  readSleepState,
-} from "../../machine/sysfs/pci.ts";
+import { findSlotPort, readSleepState } from "../../machine/sysfs/pci.ts";
 import { listDir, readSensor, readText } from "../../machine/sysfs/read.ts";
-import { type Card, type CardChannel, type CardSeries, oncePerTick } from "../cards.ts";
+import { type Card, type CardChannel, type CardSeries, CardSource, oncePerTick } from "../cards.ts";
 import { atMost } from "../checks.ts";
+import {
+  DrmCardRegistry,
+  type DrmMachine,
+  type DrmVendor,
+  openDrmMachine,
+  pcieErrorChannels,
+  pcieLinkChannels,
+} from "../drm-cards.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";
-import { CounterRates } from "./counter-rate.ts";
 import { EnergyMeters } from "./energy.ts";
-import { awakeChannels, clockChannels, throttleChannels } from "./graphics.ts";
-import { intelVendorId, nameIntel } from "./names.ts";
+import { awakeChannels, clockChannels, CounterRates, throttleChannels } from "./graphics.ts";
+import { nameIntel } from "./names.ts";
 import { findParts } from "./parts.ts";
 import { sensorChannels } from "./sensors.ts";
+import type { PolledSource, SourceContext } from "../source.ts";
 
-export interface IntelMachineOptions {
-  readonly sysfs: string;
-  readonly procfs: string;
-  readonly fileAccess: FileAccess;
-  readonly resolver: OwnerResolver;
-  readonly processes: boolean;
-  /** Of `machineIdentity`: the driver reports no UUID. */
-  readonly machine: string;
-  readonly log: Log;
-}
-
-/** What one card's counters were at the last look. */
+/** One card's counters as last read. */
 interface CounterState {
   readonly differences: CounterRates;
   readonly meters: EnergyMeters;
 }
 
-const scanPatienceMs = 300;
-const drivers = new Set(["i915", "xe"]);
 /** Where every integrated Intel GPU sits. */
 const integratedAddress = "0000:00:02.0";
 
-export function isIntelDriver(driver: string): boolean {
-  return drivers.has(driver);
+export const intelVendor: DrmVendor = { vendorId: 0x8086, drivers: ["i915", "xe"] };
+
+export async function openIntel(
+  { processes }: { readonly processes: boolean },
+  context: SourceContext,
+  fileAccess: FileAccess,
+): Promise<PolledSource> {
+  const machine = new IntelMachine(await openDrmMachine(context, fileAccess), processes);
+  const { host, nowMs } = context;
+  return CardSource.open({ host, nowMs, discover: () => machine.registry.discover() });
 }
 
-export class IntelMachine {
-  readonly #options: IntelMachineOptions;
-  readonly #cards = new Map<string, Card>();
-  readonly #warned = new Set<string>();
+class IntelMachine {
+  readonly registry: DrmCardRegistry;
+  readonly #machine: DrmMachine;
+  readonly #withProcesses: boolean;
   readonly #scan: DrmScan;
-  readonly #visit: (timeMs: number) => ReturnType<DrmScan["revisit"]>;
+  readonly #scanProcesses: (timeMs: number) => ReturnType<DrmScan["revisit"]>;
 
-  constructor(options: IntelMachineOptions) {
-    this.#options = options;
-    const scan = new DrmScan(options.procfs, options.fileAccess);
+  constructor(machine: DrmMachine, withProcesses: boolean) {
+    this.#machine = machine;
+    this.#withProcesses = withProcesses;
+    this.registry = new DrmCardRegistry(machine, intelVendor, (key, card) =>
+      this.#openCard(key, card),
+    );
+    const scan = new DrmScan(machine.procfs, machine.fileAccess);
     this.#scan = scan;
-    this.#visit = oncePerTick(latestOf((timeMs) => scan.scan(timeMs), scanPatienceMs));
+    this.#scanProcesses = oncePerTick(latestOf((timeMs) => scan.scan(timeMs)));
   }
 
-  async discover(): Promise<readonly Card[]> {
-    const { sysfs, fileAccess, log } = this.#options;
-    const { cards, unidentified } = await findDrmCards(sysfs, intelVendorId, fileAccess);
-    warnUnidentified(unidentified, this.#warned, log);
-    const found: Card[] = [];
-    for (const card of cards.filter(({ driver }) => isIntelDriver(driver))) {
-      const key = `${card.name} ${card.pciBusId}`;
-      const known = this.#cards.get(key) ?? (await this.#meet(key, card));
-      this.#cards.set(key, known);
-      found.push(known);
-    }
-    return found;
-  }
-
-  async #meet(key: string, card: DrmCard): Promise<Card> {
-    const { procfs, fileAccess, resolver, processes, machine } = this.#options;
+  async #openCard(key: string, card: DrmCard): Promise<Card> {
+    const { procfs, fileAccess, resolver, machine } = this.#machine;
     const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, fileAccess);
     const isDiscrete = card.pciBusId !== integratedAddress;
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
@@ -97,17 +81,18 @@ export class IntelMachine {
         model: nameIntel(card.deviceId),
         simulated: false,
         pciBusId: card.pciBusId,
-        ...(kernel.ok && kernel.value !== "" ? { driver: kernel.value } : {}),
+        driver: kernel.ok && kernel.value !== "" ? kernel.value : undefined,
       },
       expected,
       sleepState: () => readSleepState(card.device, fileAccess),
       findChannels: () => this.#findChannels(card, clients, state),
       findUsers: async (timeMs) => {
-        const scan = await this.#visit(timeMs);
+        const scan = await this.#scanProcesses(timeMs);
         if (scan === undefined) return [];
         const isWhole = scan.denied === 0;
         const list = clients.processes(timeMs, scan);
-        const users = await userChannels({ uuid, processes: list, isWhole }, resolver, processes);
+        const use = { uuid, processes: list, isWhole };
+        const users = await userChannels(use, resolver, this.#withProcesses);
         return [...users, ...clients.engineChannels(isWhole)];
       },
     };
@@ -118,7 +103,7 @@ export class IntelMachine {
     clients: IntelClients,
     { differences, meters }: CounterState,
   ): Promise<readonly CardChannel[]> {
-    const { sysfs, fileAccess } = this.#options;
+    const { sysfs, fileAccess } = this.#machine;
     const folder = `${sysfs}/class/drm/${card.name}`;
     const [parts, hwmon] = await Promise.all([
       findParts(card, folder, fileAccess),
@@ -156,30 +141,10 @@ async function boardChannels(
     listDir(`${card.device}/tile0`, fileAccess),
   ]);
   const files = new Set(names.ok ? names.value : []);
-  const channels: CardChannel[] = [];
-  if (files.has("current_link_speed")) {
-    channels.push(
-      {
-        metric: gpu.pcieLinkGeneration,
-        read: () => readLinkGeneration(port, "current", fileAccess),
-      },
-      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", fileAccess) },
-    );
-  }
-  if (files.has("max_link_speed")) {
-    channels.push(
-      {
-        metric: gpu.pcieLinkGenerationMax,
-        read: () => readLinkGeneration(port, "max", fileAccess),
-      },
-      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", fileAccess) },
-    );
-  }
-  for (const severity of aerSeverities) {
-    if (!files.has(`aer_dev_${severity}`)) continue;
-    const read: CardChannel["read"] = () => readAerTotal(card.device, severity, fileAccess);
-    channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
-  }
+  const channels = [
+    ...pcieLinkChannels(port, files, fileAccess),
+    ...pcieErrorChannels(card.device, files, fileAccess),
+  ];
   const memoryFile =
     cardNames.ok && cardNames.value.includes("lmem_total_bytes")
       ? `${folder}/lmem_total_bytes`

@@ -1,8 +1,6 @@
 /** What an Intel GPU is called, by its PCI device id: nothing under /sys tells the name. */
 import { pciIdText } from "../../machine/sysfs/pci.ts";
 
-export const intelVendorId = 0x8086;
-
 const names: Readonly<Record<number, string>> = {
   0x0bd5: "Intel Data Center GPU Max 1550",
   0x3e92: "Intel UHD Graphics 630",

@@ -18,9 +18,9 @@ import { groupFiles } from "../../machine/sysfs/hwmon.ts";
 import { parseAerTotal, parseLinkSpeed } from "../../machine/sysfs/pci.ts";
 import { traceFileAccess } from "../../../test/fixtures/machine/traced-files.ts";
 import type { PolledSource } from "../source.ts";
-import { CounterRate } from "./counter-rate.ts";
+import { CounterRate } from "./graphics.ts";
 import { examine } from "./doctor.ts";
-import { openIntel } from "./source.ts";
+import { openIntel } from "./machine.ts";
 import { parseReasons, reasonOf } from "./throttle.ts";
 
 const { signal } = new AbortController();
