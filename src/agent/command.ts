@@ -4,6 +4,7 @@ import { addFlags, readingFlags } from "../cli/command/flags.ts";
 import { addKernelLogFlag } from "../cli/command/kernel-log.ts";
 import { addPushFlags } from "../cli/command/push.ts";
 import { addToFlag } from "../cli/command/to.ts";
+import { agentSettings } from "../cli/command/table.ts";
 import { addWebFlags } from "../cli/command/web.ts";
 import type { AgentFlags } from "./run.ts";
 
@@ -16,7 +17,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
         "A scrape never touches the hardware: it gets the newest frame.",
     );
   addFlags(command, [...readingFlags, "port", "host", "compat"])
-    .option("--metrics-path <path>", "where the page for Prometheus is (default: /metrics)")
+    .option(...agentSettings.metrics_path.flag)
     .option("--json", "log as JSON lines")
     .addHelpText(
       "after",

@@ -15,9 +15,9 @@ import { LogThrottle } from "../base/log-throttle.ts";
 import type { Log } from "../base/log.ts";
 import { formatError } from "../base/error.ts";
 import { capConnections, ClientCaps } from "./caps.ts";
-import { agentPaths } from "../cli/command/schema.ts";
 import type { Collector } from "./collector.ts";
 import { userGuard } from "./users.ts";
+import { agentPaths } from "../cli/command/table.ts";
 
 const compress = promisify(gzip);
 const maxConnections = 256;

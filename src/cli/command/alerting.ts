@@ -2,9 +2,9 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { Command } from "commander";
 import * as v from "valibot";
-import { checkValue } from "../../config/check.ts";
 import { durationMs, flag, text } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
+import { collect, optionalKey, parseSetting } from "./setting.ts";
 
 export interface AlertingFlags {
   readonly rules?: readonly string[];
@@ -32,11 +32,6 @@ export interface AlertingSettings {
   /** Under which address people reach this hub; undefined: where it listens. */
   readonly externalUrl: string | undefined;
 }
-
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
-  ...(before ?? []),
-  value,
-];
 
 export function addAlertingFlags(command: Command): Command {
   return command
@@ -72,35 +67,32 @@ function webUrl() {
   );
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
 /** Beside the other keys that mean what they mean in a prometheus.yml. */
-export const ruleFilesKey = withDescription(
+export const ruleFilesKey = optionalKey(
   v.array(text("a file or pattern"), "a list of files"),
   "Prometheus rule files that the hub evaluates; a `*` may stand in the last part. As in prometheus.yml.",
 );
 
 /** Keys of `hub:`. */
 export const alertingKeys = {
-  default_rules: withDescription(flag(), "Evaluate the rules that come with gpulse."),
-  anomalies: withDescription(
+  default_rules: optionalKey(flag(), "Evaluate the rules that come with gpulse."),
+  anomalies: optionalKey(
     flag(),
     "Look for GPUs that depart from their own past and their peers: see [anomalies](../guides/anomalies.md).",
   ),
-  evaluation_interval: withDescription(
+  evaluation_interval: optionalKey(
     interval(),
     "How often rules are evaluated whose group says nothing of it.",
   ),
-  alertmanager_config: withDescription(
+  alertmanager_config: optionalKey(
     text("a file"),
     "An alertmanager.yml that says how alerts are routed and whom they reach.",
   ),
-  alertmanagers: withDescription(
+  alertmanagers: optionalKey(
     v.array(webUrl(), "a list of URLs"),
     "Alertmanagers that get the alerts instead; nothing is routed here then.",
   ),
-  external_url: withDescription(
+  external_url: optionalKey(
     webUrl(),
     "The address under which people reach this hub: for links, and taken for its own where a proxy in front asks for another.",
   ),
@@ -119,7 +111,7 @@ export function alertingSettings(
       ? undefined
       : resolveBesideFile(configFile, hub.alertmanager_config));
   const alertmanagers =
-    flags.alertmanager?.map((url) => read(webUrl(), "--alertmanager", url)) ??
+    flags.alertmanager?.map((url) => parseSetting(webUrl(), "--alertmanager", url)) ??
     hub?.alertmanagers ??
     [];
   if (routingFile !== undefined && alertmanagers.length > 0)
@@ -134,30 +126,17 @@ export function alertingSettings(
     evaluationIntervalMs:
       flags.evaluationInterval === undefined
         ? hub?.evaluation_interval
-        : read(interval(), "--evaluation-interval", flags.evaluationInterval),
+        : parseSetting(interval(), "--evaluation-interval", flags.evaluationInterval),
     routingFile,
     alertmanagers,
     externalUrl:
       flags.externalUrl === undefined
         ? hub?.external_url
-        : read(webUrl(), "--external-url", flags.externalUrl),
+        : parseSetting(webUrl(), "--external-url", flags.externalUrl),
   };
 }
 
 /** A path of a file that names others starts at that file. */
 export function resolveBesideFile(file: string | undefined, name: string): string {
   return isAbsolute(name) || file === undefined ? name : join(dirname(file), name);
-}
-
-function read<Schema extends v.GenericSchema>(
-  schema: Schema,
-  name: string,
-  value: string,
-): v.InferOutput<Schema> {
-  const checked = checkValue(schema, value);
-  if (checked.ok) return checked.value;
-  throw new GpulseError(
-    "USAGE",
-    `${name} ${checked.problems[0]?.sentence ?? "is not understood."}`,
-  );
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { Secret } from "../../net/http/secret.ts";
-import type { Env } from "./settings.ts";
+import type { Env } from "./setting.ts";
 
 export interface ClientFlags {
   readonly token?: string;

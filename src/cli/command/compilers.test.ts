@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 
-const root = path.resolve(import.meta.dirname, "../..");
+const root = path.resolve(import.meta.dirname, "../../..");
 
 test("this Node knows every flag that is set", () => {
   const flags = ["bin/gpulse", "src/cli/command/compilers.ts", "src/base/heap.ts"].flatMap((file) =>

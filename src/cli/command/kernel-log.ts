@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { type KernelLogTarget, parseKernelLog } from "../../sinks/kernel-log/define.ts";
-import type { Env } from "./settings.ts";
+import type { Env } from "./setting.ts";
 
 export interface KernelLogFlags {
   readonly kernelLog?: string;

@@ -1,16 +1,13 @@
-/** The lake a hub keeps beside its history: flags, keys of gpulse.yaml, and what they come to. */
+/** The flags and keys of the lake that a hub writes beside its history. */
 import path from "node:path";
 import type { Command } from "commander";
-import * as v from "valibot";
-import { checkValue } from "../../config/check.ts";
 import { durationMs, text } from "../../config/fields.ts";
-import { GpulseError } from "../../base/error.ts";
+import type { ConfigFile } from "./schema.ts";
+import { addSettingFlags, type FlagsOf, keysOf, readSetting } from "./setting.ts";
 
-export interface LakeFlags {
+export interface LakeFlags extends Omit<FlagsOf<typeof lakeSettingTable>, "lake"> {
   /** False where --no-lake was given. */
   readonly lake?: string | false;
-  readonly lakeRetention?: string;
-  readonly lakeMirror?: string;
 }
 
 export interface LakeSettings {
@@ -21,24 +18,26 @@ export interface LakeSettings {
 }
 
 const places = "a folder, s3://BUCKET/PREFIX, webhdfs://HOST:PORT/PATH, or none";
-const lakeRetention = () => durationMs(86_400_000, 1_000 * 365 * 86_400_000);
 
-export const lakeKeys = {
-  lake: v.optional(
-    v.pipe(
-      text(places),
-      v.description(
-        "Where everything is kept as Parquet too, for SQL: see [the lake](../guides/lake.md). `none` for nowhere; `gpulse up` has it in the data folder.",
-      ),
-    ),
-  ),
-  lake_retention: v.optional(
-    v.pipe(lakeRetention(), v.description("How long the lake keeps a day.")),
-  ),
-  lake_mirror: v.optional(
-    v.pipe(text(places), v.description("Where finished files of the lake are copied to.")),
-  ),
-};
+const lakeSettingTable = {
+  lake: {
+    schema: text(places),
+    description:
+      "Where everything is kept as Parquet too, for SQL: see [the lake](../guides/lake.md). `none` for nowhere; `gpulse up` has it in the data folder.",
+  },
+  lake_retention: {
+    schema: durationMs(86_400_000, 1_000 * 365 * 86_400_000),
+    flag: ["--lake-retention <duration>", "how long the lake keeps a day (default: 90d)"],
+    description: "How long the lake keeps a day.",
+  },
+  lake_mirror: {
+    schema: text(places),
+    flag: ["--lake-mirror <url>", "copy finished files of the lake there"],
+    description: "Where finished files of the lake are copied to.",
+  },
+} as const;
+
+export const lakeKeys = keysOf(lakeSettingTable);
 
 export function addLakeFlags(command: Command, isOn: boolean): void {
   command
@@ -46,25 +45,16 @@ export function addLakeFlags(command: Command, isOn: boolean): void {
       "--lake <dir>",
       `keep everything as Parquet too, in a folder, s3://… or webhdfs://… (default: ${isOn ? "lake in the data folder" : "nowhere"})`,
     )
-    .option("--no-lake", "keep no Parquet files")
-    .option("--lake-retention <duration>", "how long the lake keeps a day (default: 90d)")
-    .option("--lake-mirror <url>", "copy finished files of the lake there");
+    .option("--no-lake", "keep no Parquet files");
+  addSettingFlags(command, lakeSettingTable);
 }
 
-export function lakeSettings(
-  flags: LakeFlags,
-  file:
-    | {
-        readonly lake?: string | undefined;
-        readonly lake_retention?: number | undefined;
-        readonly lake_mirror?: string | undefined;
-      }
-    | undefined,
-): LakeSettings {
+export function lakeSettings(flags: LakeFlags, file: ConfigFile["hub"]): LakeSettings {
   const given = flags.lake === false ? "none" : (flags.lake ?? file?.lake);
   return {
     place: given === "" ? undefined : given,
-    retentionMs: retentionOf(flags.lakeRetention) ?? file?.lake_retention ?? 90 * 86_400_000,
+    retentionMs:
+      readSetting(lakeSettingTable, "lake_retention", flags, {}, file) ?? 90 * 86_400_000,
     mirror: flags.lakeMirror ?? file?.lake_mirror,
   };
 }
@@ -77,14 +67,4 @@ export function resolveLakeLocation(
 ): string | undefined {
   if (place === "none") return undefined;
   return place ?? (isOn ? path.join(dataDir, "lake") : undefined);
-}
-
-function retentionOf(given: string | undefined): number | undefined {
-  if (given === undefined || given === "") return undefined;
-  const checked = checkValue(lakeRetention(), given);
-  if (checked.ok) return checked.value;
-  throw new GpulseError(
-    "USAGE",
-    `--lake-retention ${checked.problems[0]?.sentence ?? "is not understood."}`,
-  );
 }

@@ -1,5 +1,7 @@
 /** The keys that say how often one client of the hub may ask. Defaults are the hub's own. */
 import * as v from "valibot";
+import type { ConfigFile } from "./schema.ts";
+import { optionalKey } from "./setting.ts";
 
 export interface LimitSettings {
   readonly queriesPerSecond?: number;
@@ -8,30 +10,27 @@ export interface LimitSettings {
   readonly connectionsPerAddress?: number;
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
 const takes = "a number from 0.1 to 1000000";
 const takesCount = "a whole number from 1 to 1000000";
 const perSecond = () =>
   v.pipe(v.number(takes), v.minValue(0.1, takes), v.maxValue(1_000_000, takes));
 
 export const limitKeys = {
-  limits: withDescription(
+  limits: optionalKey(
     v.strictObject({
-      queries_per_second: withDescription(
+      queries_per_second: optionalKey(
         perSecond(),
         "Queries one token, user or address may ask, ten seconds' worth at once; more are answered 429. Default: 500, and no limit for this machine where nobody is asked.",
       ),
-      heavy_per_second: withDescription(
+      heavy_per_second: optionalKey(
         perSecond(),
         "The same for analyses, exports, uploads and snapshots. Default: 20.",
       ),
-      alerts_per_second: withDescription(
+      alerts_per_second: optionalKey(
         perSecond(),
         "Alerts one token, user or address may send to /api/v2/alerts and /alert, ten seconds' worth at once; more are answered 429. Default: 500.",
       ),
-      connections_per_address: withDescription(
+      connections_per_address: optionalKey(
         v.pipe(
           v.number(takesCount),
           v.integer(takesCount),
@@ -45,28 +44,13 @@ export const limitKeys = {
   ),
 };
 
-interface FileKeys {
-  readonly limits?:
-    | {
-        readonly queries_per_second?: number | undefined;
-        readonly heavy_per_second?: number | undefined;
-        readonly alerts_per_second?: number | undefined;
-        readonly connections_per_address?: number | undefined;
-      }
-    | undefined;
-}
+const names: Readonly<Record<string, keyof LimitSettings>> = {
+  queries_per_second: "queriesPerSecond",
+  heavy_per_second: "heavyPerSecond",
+  alerts_per_second: "alertsPerSecond",
+  connections_per_address: "connectionsPerAddress",
+};
 
-export function limitSettings(file: FileKeys | undefined): LimitSettings {
-  const {
-    queries_per_second: queries,
-    heavy_per_second: heavy,
-    alerts_per_second: alerts,
-    connections_per_address: connections,
-  } = file?.limits ?? {};
-  return {
-    ...(queries === undefined ? {} : { queriesPerSecond: queries }),
-    ...(heavy === undefined ? {} : { heavyPerSecond: heavy }),
-    ...(alerts === undefined ? {} : { alertsPerSecond: alerts }),
-    ...(connections === undefined ? {} : { connectionsPerAddress: connections }),
-  };
-}
+/** Only the limits that the file sets. */
+export const limitSettings = (hub: ConfigFile["hub"]): LimitSettings =>
+  Object.fromEntries(Object.entries(hub?.limits ?? {}).map(([key, value]) => [names[key], value]));

@@ -3,9 +3,7 @@ import * as v from "valibot";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { text } from "../../config/fields.ts";
 import { Secret } from "../../net/http/secret.ts";
-
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
+import { optionalKey } from "./setting.ts";
 
 /** Plain HTTP only to this machine: what comes back says who may do everything. */
 const providerUrl = () =>
@@ -22,29 +20,29 @@ const providerUrl = () =>
 
 const values = () => v.array(text("a value"), "a list of values");
 
-export const oidcKey = withDescription(
+export const oidcKey = optionalKey(
   v.strictObject({
     issuer: v.pipe(
       providerUrl(),
       v.description("The provider's address, under which `.well-known/openid-configuration` is."),
     ),
     client_id: v.pipe(text("a name"), v.description("What the provider calls this hub.")),
-    client_secret: withDescription(
+    client_secret: optionalKey(
       text("a secret"),
       "As `file:PATH` or `${VARIABLE}`. None: a public client, with PKCE alone.",
     ),
-    scopes: withDescription(text("scopes"), "Asked for. Default: `openid profile email`."),
-    role_claim: withDescription(
+    scopes: optionalKey(text("scopes"), "Asked for. Default: `openid profile email`."),
+    role_claim: optionalKey(
       text("a claim"),
       "The claim, or path to it, that tells the role. Default: `groups`.",
     ),
-    admin: withDescription(values(), "Values of it that make an administrator. Default: none."),
-    viewer: withDescription(values(), "Values of it that make a viewer. Default: none."),
-    redirect_url: withDescription(
+    admin: optionalKey(values(), "Values of it that make an administrator. Default: none."),
+    viewer: optionalKey(values(), "Values of it that make a viewer. Default: none."),
+    redirect_url: optionalKey(
       providerUrl(),
       "Where the provider leads back to, `…/login/oidc/callback`. Default: by the address the browser used.",
     ),
-    label: withDescription(text("a name"), "What the button says after `Log in with`."),
+    label: optionalKey(text("a name"), "What the button says after `Log in with`."),
   }),
   "Lets users of an OpenID provider log in: see [access](../guides/access.md#single-sign-on).",
 );

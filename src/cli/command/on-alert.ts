@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { Secret } from "../../net/http/secret.ts";
+import { optionalKey } from "./setting.ts";
 
 export interface AlertActionSettings {
   /** Which alerts; read by the hub, which refuses to start with one it does not understand. */
@@ -15,9 +16,6 @@ export interface AlertActionSettings {
   readonly concurrency: number;
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
 const webUrl = () => {
   const takes = "a URL such as http://host/path";
   return v.pipe(
@@ -28,31 +26,28 @@ const webUrl = () => {
 
 const entry = v.pipe(
   v.strictObject({
-    match: withDescription(
+    match: optionalKey(
       v.array(text("a matcher"), "a list of matchers"),
       'Which alerts, as `alertname="GpuIdle"`; all where it is left out.',
     ),
-    status: withDescription(
+    status: optionalKey(
       v.picklist(["firing", "resolved", "both"], "firing, resolved or both"),
       "Whether when an alert fires (the default), when it is over, or both.",
     ),
-    command: withDescription(
+    command: optionalKey(
       v.pipe(
         v.array(text("text"), "a list: a program and its arguments"),
         v.minLength(1, "a list"),
       ),
       "A program and its arguments, started once for each alert. No shell; what it is about comes in `GPULSE_ALERT_…` and on its input.",
     ),
-    forward: withDescription(
-      webUrl(),
-      "Where each alert is posted to, once, as Alertmanager would.",
-    ),
-    forward_token: withDescription(text("a token"), "Sent along as a bearer token."),
-    timeout: withDescription(
+    forward: optionalKey(webUrl(), "Where each alert is posted to, once, as Alertmanager would."),
+    forward_token: optionalKey(text("a token"), "Sent along as a bearer token."),
+    timeout: optionalKey(
       durationMs(1_000, 7 * 86_400_000),
       "How long a command may take (10m) before it is ended.",
     ),
-    concurrency: withDescription(wholeNumber(1, 64), "How many commands run at once (4)."),
+    concurrency: optionalKey(wholeNumber(1, 64), "How many commands run at once (4)."),
   }),
   v.check(
     ({ command, forward }) => command !== undefined || forward !== undefined,
@@ -61,7 +56,7 @@ const entry = v.pipe(
 );
 
 /** Key of `hub:`. */
-export const onAlertKey = withDescription(
+export const onAlertKey = optionalKey(
   v.array(entry, "a list of what to do"),
   "What is done when an alert comes in by `POST /alert`; needs a token of scope push, also on loopback.",
 );

@@ -1,4 +1,4 @@
-/** The flags and keys that say which addresses may be contacted, and the guard that holds a process to them. */
+/** The flags and keys of the addresses that may be contacted, and the guard that enforces them. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
@@ -6,6 +6,8 @@ import { GpulseError } from "../../base/error.ts";
 import { type AddressRange, parseRange } from "../../net/http/address-ranges.ts";
 import { guardSockets, type OutboundRule } from "../../net/http/outbound.ts";
 import type { Log } from "../../base/log.ts";
+import type { ConfigFile } from "./schema.ts";
+import { collect, optionalKey } from "./setting.ts";
 
 export interface OutboundFlags {
   readonly allowOutbound?: readonly string[];
@@ -14,7 +16,7 @@ export interface OutboundFlags {
 }
 
 export interface OutboundSettings extends OutboundRule {
-  /** As they were written, to hand them on. */
+  /** As written, to pass them to a child process. */
   readonly allowed: readonly string[];
 }
 
@@ -23,7 +25,7 @@ export function addOutboundFlags(command: Command): Command {
     .option(
       "--allow-outbound <range>",
       "contact these addresses whatever else is said, such as 10.0.0.0/8 or 127.0.0.1:9092, repeatable",
-      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+      collect,
     )
     .option(
       "--no-private-outbound",
@@ -33,13 +35,10 @@ export function addOutboundFlags(command: Command): Command {
 
 const takes = "a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1:9092";
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
 export const outboundKeys = {
-  outbound: withDescription(
+  outbound: optionalKey(
     v.strictObject({
-      allow: withDescription(
+      allow: optionalKey(
         v.array(
           v.pipe(
             v.string(takes),
@@ -49,7 +48,7 @@ export const outboundKeys = {
         ),
         "Ranges that may be contacted whatever else is said, such as `10.0.0.0/8` or `127.0.0.1:9092`.",
       ),
-      private: withDescription(
+      private: optionalKey(
         flag(),
         "Whether private networks and this machine may be contacted. Default: yes. Pipes made over HTTP on a hub that others reach may not in any case.",
       ),
@@ -58,19 +57,7 @@ export const outboundKeys = {
   ),
 };
 
-interface FileKeys {
-  readonly outbound?:
-    | {
-        readonly allow?: readonly string[] | undefined;
-        readonly private?: boolean | undefined;
-      }
-    | undefined;
-}
-
-export function outboundSettings(
-  flags: OutboundFlags,
-  file: FileKeys | undefined,
-): OutboundSettings {
+export function outboundSettings(flags: OutboundFlags, file: ConfigFile["hub"]): OutboundSettings {
   const allowed = flags.allowOutbound ?? file?.outbound?.allow ?? [];
   return {
     allowed,
@@ -92,14 +79,14 @@ function readRange(text: string): AddressRange {
 const logRefusalEveryMs = 60_000;
 const maxLoggedAddresses = 1_000;
 
-/** Holds this process to the rule; the returned function ends that. What is refused is told once a minute and address. */
+/** Applies the rule to this process until the returned function is called. A refused address is logged once a minute. */
 export function guardOutbound(rule: OutboundRule, log: Log, nowMs: () => number): () => void {
-  const told = new Map<string, number>();
+  const loggedMs = new Map<string, number>();
   return guardSockets(rule, ({ address, message }, name, port) => {
     const key = `${address} ${port ?? ""}`;
-    if (nowMs() - (told.get(key) ?? 0) < logRefusalEveryMs) return;
-    if (told.size >= maxLoggedAddresses) told.clear();
-    told.set(key, nowMs());
-    log.warn("an address was not contacted", { name, port, why: message });
+    if (nowMs() - (loggedMs.get(key) ?? 0) < logRefusalEveryMs) return;
+    if (loggedMs.size >= maxLoggedAddresses) loggedMs.clear();
+    loggedMs.set(key, nowMs());
+    log.warn("outbound connection refused", { name, port, why: message });
   });
 }

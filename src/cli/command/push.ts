@@ -4,22 +4,23 @@ import { homedir } from "node:os";
 import path from "node:path";
 import type { Command } from "commander";
 import * as v from "valibot";
-import { checkValue } from "../../config/check.ts";
 import { durationMs, text } from "../../config/fields.ts";
-import { GpulseError } from "../../base/error.ts";
-import type { Env } from "./settings.ts";
+import {
+  addSettingFlags,
+  collect,
+  type Env,
+  type FlagsOf,
+  keysOf,
+  optionalKey,
+  readSetting,
+} from "./setting.ts";
 
-export interface PushFlags {
+export interface PushFlags extends FlagsOf<typeof pushSettingTable> {
   readonly push?: readonly string[];
   readonly token?: string;
   readonly ca?: string;
   readonly clientCert?: string;
   readonly clientKey?: string;
-  readonly job?: string;
-  readonly instance?: string;
-  readonly spool?: string;
-  readonly spoolMax?: string;
-  readonly spoolAge?: string;
 }
 
 export interface PushTarget {
@@ -44,21 +45,13 @@ export interface PushSettings {
 const dayMs = 86_400_000;
 
 export function addPushFlags(command: Command): Command {
-  return command
-    .option(
-      "--push <url>",
-      "also push to this hub, such as http://hub:9410, repeatable",
-      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
-    )
+  command
+    .option("--push <url>", "also push to this hub, such as http://hub:9410, repeatable", collect)
     .option("--token <token>", "a token that may push, or file:PATH (also: GPULSE_TOKEN)")
     .option("--ca <file>", "the CA of the hub's certificate, where the system does not know it")
     .option("--client-cert <file>", "our own certificate, for a hub that asks for one")
-    .option("--client-key <file>", "its key")
-    .option("--job <name>", "the job label of what is pushed (default: gpulse)")
-    .option("--instance <name>", "its instance label, and our name on the hub (default: HOST:PORT)")
-    .option("--spool <dir>", "where what could not be pushed yet waits")
-    .option("--spool-max <size>", "how much may wait for each hub (default: 512MB)")
-    .option("--spool-age <duration>", "how long it may wait (default: 7d)");
+    .option("--client-key <file>", "its key");
+  return addSettingFlags(command, pushSettingTable);
 }
 
 const unitBytes: Readonly<Record<string, number>> = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
@@ -81,28 +74,49 @@ export function byteSize(min: number, max: number) {
   );
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
-const spoolMax = () => byteSize(1_000_000, 1e12);
-const spoolAge = () => durationMs(60_000, 365 * dayMs);
+const pushSettingTable = {
+  job: {
+    schema: text("a name"),
+    flag: ["--job <name>", "the job label of what is pushed (default: gpulse)"],
+    description: "The `job` label of what is pushed.",
+  },
+  instance: {
+    schema: text("a name"),
+    flag: ["--instance <name>", "its instance label, and our name on the hub (default: HOST:PORT)"],
+    description:
+      "The `instance` label of what is pushed, and the agent's name on the hub. Default: the host's name and the agent's port.",
+  },
+  spool: {
+    schema: text("a folder"),
+    flag: ["--spool <dir>", "where what could not be pushed yet waits"],
+    description:
+      "Where what could not be pushed yet waits. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
+  },
+  spool_max: {
+    schema: byteSize(1_000_000, 1e12),
+    flag: ["--spool-max <size>", "how much may wait for each hub (default: 512MB)"],
+    description: "How much may wait for each hub; beyond it the oldest goes.",
+  },
+  spool_age: {
+    schema: durationMs(60_000, 365 * dayMs),
+    flag: ["--spool-age <duration>", "how long it may wait (default: 7d)"],
+    description: "How long it may wait.",
+  },
+} as const;
 
 /** Keys of `agent:`. */
 export const pushKeys = {
-  push: withDescription(
+  push: optionalKey(
     v.array(
       v.union(
         [
           text("a hub such as http://hub:9410"),
           v.strictObject({
             url: v.pipe(text("a hub such as http://hub:9410"), v.description("The hub.")),
-            token: withDescription(
-              text("a token"),
-              "A token that may push; `file:` or `${VARIABLE}`.",
-            ),
-            ca_file: withDescription(text("a file"), "The CA of the hub's certificate."),
-            cert_file: withDescription(text("a file"), "Our own certificate, for mTLS."),
-            key_file: withDescription(text("a file"), "Its key."),
+            token: optionalKey(text("a token"), "A token that may push; `file:` or `${VARIABLE}`."),
+            ca_file: optionalKey(text("a file"), "The CA of the hub's certificate."),
+            cert_file: optionalKey(text("a file"), "Our own certificate, for mTLS."),
+            key_file: optionalKey(text("a file"), "Its key."),
           }),
         ],
         "a hub such as http://hub:9410",
@@ -111,20 +125,7 @@ export const pushKeys = {
     ),
     "Hubs to push to, through a spool on disk.",
   ),
-  job: withDescription(text("a name"), "The `job` label of what is pushed."),
-  instance: withDescription(
-    text("a name"),
-    "The `instance` label of what is pushed, and the agent's name on the hub. Default: the host's name and the agent's port.",
-  ),
-  spool: withDescription(
-    text("a folder"),
-    "Where what could not be pushed yet waits. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
-  ),
-  spool_max: withDescription(
-    spoolMax(),
-    "How much may wait for each hub; beyond it the oldest goes.",
-  ),
-  spool_age: withDescription(spoolAge(), "How long it may wait."),
+  ...keysOf(pushSettingTable),
 };
 
 const keysSchema = v.strictObject(pushKeys);
@@ -155,8 +156,8 @@ export function pushSettings(
     job: flags.job ?? file?.job ?? "gpulse",
     ...(instance === undefined ? {} : { instance }),
     spoolDir: flags.spool ?? file?.spool ?? defaultSpool(flags.data, env),
-    spoolMaxBytes: read(spoolMax(), "--spool-max", flags.spoolMax, file?.spool_max ?? 512e6),
-    spoolAgeMs: read(spoolAge(), "--spool-age", flags.spoolAge, file?.spool_age ?? 7 * dayMs),
+    spoolMaxBytes: readSetting(pushSettingTable, "spool_max", flags, {}, file) ?? 512e6,
+    spoolAgeMs: readSetting(pushSettingTable, "spool_age", flags, {}, file) ?? 7 * dayMs,
   };
 }
 
@@ -189,21 +190,6 @@ function isWritable(folder: string): boolean {
   } catch {
     return false;
   }
-}
-
-function read<Schema extends v.GenericSchema>(
-  schema: Schema,
-  name: string,
-  value: string | undefined,
-  otherwise: v.InferOutput<Schema>,
-): v.InferOutput<Schema> {
-  if (value === undefined) return otherwise;
-  const checked = checkValue(schema, value);
-  if (checked.ok) return checked.value;
-  throw new GpulseError(
-    "USAGE",
-    `${name} ${checked.problems[0]?.sentence ?? "is not understood."}`,
-  );
 }
 
 const nonEmpty = (given: string | undefined): string | undefined =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkValue } from "../../config/check.ts";
-import { durability, metricsPath, retentionSize } from "./schema.ts";
+import { hubSettings, metricsPath } from "./table.ts";
 
 const accepts = (path: string): boolean => checkValue(metricsPath(), path).ok;
 
@@ -39,18 +39,18 @@ test.for([
   ["1.5TiB", 1.5 * 2 ** 40],
   ["100000000", 100_000_000],
 ])("%s is a retention size of %d bytes", ([given, bytes]) =>
-  expect(checkValue(retentionSize(), given)).toEqual({ ok: true, value: bytes }),
+  expect(checkValue(hubSettings.retention_size.schema, given)).toEqual({ ok: true, value: bytes }),
 );
 
 test.for(["", "10MB", "-5GB", "50 gigabytes", "GB", "1e12", "NaN"])(
   "%j is no retention size",
   (given) => {
-    const checked = checkValue(retentionSize(), given);
+    const checked = checkValue(hubSettings.retention_size.schema, given);
     expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("a size such as 50GB");
   },
 );
 
 test("durability is process or power", () => {
-  expect(checkValue(durability(), "power").ok).toBe(true);
-  expect(checkValue(durability(), "disk").ok).toBe(false);
+  expect(checkValue(hubSettings.durability.schema, "power").ok).toBe(true);
+  expect(checkValue(hubSettings.durability.schema, "disk").ok).toBe(false);
 });

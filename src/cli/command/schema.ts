@@ -1,7 +1,7 @@
 /** The schema of gpulse.yaml. docs/reference/config.md is made from it; defaults are in settings.ts, one place for all origins. */
 import * as v from "valibot";
 import { closest } from "../../config/closest.ts";
-import { byteSize, durationMs, flag, logLevel, port, text } from "../../config/fields.ts";
+import { flag, text } from "../../config/fields.ts";
 import { compatNames } from "../../formats/compat/tables.ts";
 import { ownKeys } from "../../sources/scrape/config/own-keys.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -13,42 +13,11 @@ import { limitKeys } from "./limits.ts";
 import { onAlertKey } from "./on-alert.ts";
 import { outboundKeys } from "./outbound.ts";
 import { pushKeys } from "./push.ts";
+import { keysOf, optionalKey } from "./setting.ts";
+import { agentSettings, generalSettings, hubSettings } from "./table.ts";
 import { toKey } from "./to.ts";
 import { accessKeys, webKeys } from "./web.ts";
 import { storeSchema } from "../../storage/remote/schema.ts";
-
-const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
-
-export const interval = () => durationMs(100, 86_400_000);
-
-/** An hour to a thousand years: long enough that nobody's history is too old. */
-export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
-
-/** The log alone may take an eighth of it. */
-export const retentionSize = () => byteSize("64MB");
-
-/** Below this a hub has no room left for queries. */
-export const memory = () => byteSize("256MB");
-
-export const durabilities = ["process", "power"] as const;
-export const durability = () => v.picklist(durabilities, `one of ${durabilities.join(", ")}`);
-
-/** Paths that the agent serves itself, whatever the metrics path is. */
-export const agentPaths = ["/", "/stats", "/api/snapshot", "/healthz", "/readyz"] as const;
-
-export function metricsPath() {
-  const takes = "a path that begins with /, such as /metrics, without a query";
-  return v.pipe(
-    v.string(takes),
-    v.regex(/^\/[\w./~-]{0,200}$/, takes),
-    // A client resolves dot segments and a double slash before it asks, so such a path could never be reached.
-    v.check((path) => new URL(path, "http://agent").pathname === path, takes),
-    v.check(
-      (path) => !agentPaths.some((own) => own === path),
-      `a path of its own such as /metrics: the agent serves ${agentPaths.join(", ")} itself`,
-    ),
-  );
-}
 
 /** `sim:8`, or `sim: { gpus: 8 }`; read by the source's own schema. */
 export function sourceSpec() {
@@ -75,74 +44,47 @@ export function compatName() {
   });
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
+const general = keysOf(generalSettings);
 
 export const configSchema = v.strictObject({
-  interval: withDescription(
-    interval(),
-    "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute.",
-  ),
-  sources: withDescription(
+  interval: general.interval,
+  sources: optionalKey(
     v.array(sourceSpec(), "a list of sources"),
     "Where numbers come from: `auto`, or a list such as `sim:8`.",
   ),
-  compat: withDescription(
+  compat: optionalKey(
     v.array(compatName(), "a list of exporters"),
     "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
   ),
   to: toKey,
   ...ownKeys,
   rule_files: ruleFilesKey,
-  host_name: withDescription(
-    text("a host name"),
-    "The `host` label on every series. Default: this machine's name.",
-  ),
-  log_level: withDescription(logLevel(), "How much is logged."),
-  sysfs: withDescription(text("a folder"), "Where /sys is mounted."),
-  procfs: withDescription(text("a folder"), "Where /proc is mounted."),
-  agent: withDescription(
+  host_name: general.host_name,
+  log_level: general.log_level,
+  sysfs: general.sysfs,
+  procfs: general.procfs,
+  agent: optionalKey(
     v.strictObject({
-      host: withDescription(
-        address(),
-        "Address the agent listens on. All interfaces by default, since being scraped is its purpose.",
-      ),
-      port: withDescription(port(), "Port of the agent."),
-      metrics_path: withDescription(metricsPath(), "Where the page for Prometheus is."),
+      ...keysOf(agentSettings),
       ...webKeys,
       ...pushKeys,
       kernel_log: kernelLogKey,
     }),
     "`gpulse agent`.",
   ),
-  hub: withDescription(
+  hub: optionalKey(
     v.strictObject({
-      host: withDescription(address(), "Address the hub listens on; loopback only unless told."),
-      port: withDescription(port(), "Port of the hub and its page."),
-      data: withDescription(text("a folder"), "Where the history is kept."),
-      retention: withDescription(retention(), "How long the history is kept."),
-      retention_size: withDescription(
-        retentionSize(),
-        "How large the history may become, blocks and log together; the oldest blocks are removed first.",
-      ),
-      durability: withDescription(
-        durability(),
-        "What an acknowledged sample survives: `process` (a kill of the hub; default) or `power` (a power cut: acknowledged after fdatasync).",
-      ),
-      memory: withDescription(
-        memory(),
-        "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",
-      ),
-      store: withDescription(
+      ...keysOf(hubSettings),
+      store: optionalKey(
         storeSchema,
         "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
       ),
-      prometheus_config: withDescription(
+      prometheus_config: optionalKey(
         text("a file"),
         "A prometheus.yml that tells what is scraped and where samples are sent.",
       ),
-      open: withDescription(flag(), "Open the browser when started from a desktop terminal."),
-      insecure: withDescription(
+      open: optionalKey(flag(), "Open the browser when started from a desktop terminal."),
+      insecure: optionalKey(
         flag(),
         "Allow listening beyond loopback without TLS, and without tokens where there are none.",
       ),

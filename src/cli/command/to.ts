@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
+import { collect } from "./setting.ts";
 import { parseSink } from "../../sinks/open.ts";
 
 export type SinkSpec = string | Readonly<Record<string, unknown>>;
@@ -15,7 +16,7 @@ export function addToFlag(command: Command): Command {
   return command.option(
     "--to <url>",
     "also send everything there, such as remote-write+http://host:9090/api/v1/write, repeatable",
-    (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+    collect,
   );
 }
 

@@ -8,6 +8,8 @@ import type { WebListenOptions } from "../../net/http/web-listener.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import type { SessionTimes } from "../../access/sessions.ts";
 import { oidcKey, oidcSettings } from "./oidc.ts";
+import type { ConfigFile } from "./schema.ts";
+import { optionalKey } from "./setting.ts";
 
 export interface WebFlags {
   readonly tlsCert?: string;
@@ -63,25 +65,19 @@ export function addAccessFlags(command: Command): Command {
     );
 }
 
-const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.optional(v.pipe(schema, v.description(description)));
-
 const authWhen = () => v.picklist(["auto", "always"], "auto or always");
 
 /** Keys of `agent:` and `hub:` alike. */
 export const webKeys = {
-  tls: withDescription(
+  tls: optionalKey(
     v.strictObject({
       cert: v.pipe(text("a file"), v.description("The certificate chain, PEM.")),
       key: v.pipe(text("a file"), v.description("Its key, PEM.")),
-      client_ca: withDescription(
-        text("a file"),
-        "Let in only clients with a certificate of this CA.",
-      ),
+      client_ca: optionalKey(text("a file"), "Let in only clients with a certificate of this CA."),
     }),
     "Serve HTTPS. Files are taken up anew when they change.",
   ),
-  web_config_file: withDescription(
+  web_config_file: optionalKey(
     text("a file"),
     "TLS, headers and users as Prometheus's exporters take them in `web.config.file`.",
   ),
@@ -89,22 +85,19 @@ export const webKeys = {
 
 export const accessKeys = {
   ...webKeys,
-  auth: withDescription(
-    authWhen(),
-    "`auto`: reading on loopback needs no token. `always`: it does.",
-  ),
-  behind_proxy: withDescription(
+  auth: optionalKey(authWhen(), "`auto`: reading on loopback needs no token. `always`: it does."),
+  behind_proxy: optionalKey(
     flag(),
     "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
   ),
   oidc: oidcKey,
-  sessions: withDescription(
+  sessions: optionalKey(
     v.strictObject({
-      length: withDescription(
+      length: optionalKey(
         durationMs(60_000, 90 * 86_400_000),
         "How long after logging in somebody has to log in again. Default: 12h.",
       ),
-      idle: withDescription(
+      idle: optionalKey(
         durationMs(60_000, 90 * 86_400_000),
         "The same after the last use; an open page is in use. Default: 2h.",
       ),
@@ -113,18 +106,8 @@ export const accessKeys = {
   ),
 };
 
-interface FileKeys {
-  readonly tls?:
-    | { readonly cert: string; readonly key: string; readonly client_ca?: string | undefined }
-    | undefined;
-  readonly web_config_file?: string | undefined;
-  readonly auth?: "auto" | "always" | undefined;
-  readonly behind_proxy?: boolean | undefined;
-  readonly oidc?: v.InferOutput<typeof oidcKey>;
-  readonly sessions?:
-    | { readonly length?: number | undefined; readonly idle?: number | undefined }
-    | undefined;
-}
+/** The keys of `agent:` or `hub:`. */
+type FileKeys = NonNullable<ConfigFile["agent"] | ConfigFile["hub"]>;
 
 export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebListenOptions {
   const configFile = flags.webConfigFile ?? flags["web.config.file"] ?? file?.web_config_file;
@@ -159,7 +142,7 @@ function tlsOf(flags: WebFlags, file: FileKeys | undefined): ServerTls | undefin
   };
 }
 
-export function accessSettings(flags: WebFlags, file: FileKeys | undefined): AccessSettings {
+export function accessSettings(flags: WebFlags, file: ConfigFile["hub"]): AccessSettings {
   const when = flags.auth ?? file?.auth ?? "auto";
   if (!v.is(authWhen(), when))
     throw new GpulseError("USAGE", `--auth must be auto or always, not "${when}".`);

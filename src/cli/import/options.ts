@@ -2,7 +2,8 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import type { ClientFlags } from "../command/client.ts";
-import type { Env, FlagValues, Settings } from "../command/settings.ts";
+import type { Env } from "../command/setting.ts";
+import type { FlagValues, Settings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";

@@ -4,7 +4,7 @@ import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Env } from "../command/settings.ts";
+import type { Env } from "../command/setting.ts";
 import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 const year = 31_536_000_000;

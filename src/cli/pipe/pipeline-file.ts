@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Env } from "../command/settings.ts";
+import type { Env } from "../command/setting.ts";
 import { streamEntries } from "../../pipeline/tags/options.ts";
 
 const urls = (what: string) =>

@@ -1,7 +1,8 @@
 /** What a hub scrapes, from a prometheus.yml and from gpulse.yaml together, and the same as text without secrets. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Env, Settings } from "../../cli/command/settings.ts";
+import type { Env } from "../../cli/command/setting.ts";
+import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
 

@@ -1,0 +1,91 @@
+/** A setting is declared once: the flag, the environment variable, the key of gpulse.yaml and its help are derived from the declaration. */
+import type { Command } from "commander";
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Setting<Schema extends v.GenericSchema = v.GenericSchema> {
+  /** The same for the flag, the variable and the key. */
+  readonly schema: Schema;
+  /** The key's line in docs/reference/config.md. */
+  readonly description: string;
+  /** As commander takes it, and its line in --help. */
+  readonly flag?: readonly [flags: string, help: string];
+  readonly variable?: string;
+}
+
+/** By key of gpulse.yaml. */
+export type SettingTable = Readonly<Record<string, Setting>>;
+
+/** A key of gpulse.yaml that may be left out. */
+export const optionalKey = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+/** The keys of a table as entries of a valibot object. */
+export const keysOf = <Table extends SettingTable>(table: Table) =>
+  Object.fromEntries(
+    Object.entries(table).map(([key, { schema, description }]) => [
+      key,
+      optionalKey(schema, description),
+    ]),
+  ) as unknown as {
+    [Key in keyof Table]: v.OptionalSchema<Table[Key]["schema"], undefined>;
+  };
+
+type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Key;
+
+/** The flags of a table as commander hands them over: text, unchecked. */
+export type FlagsOf<Table> = {
+  readonly [Key in keyof Table as CamelCase<Key & string>]?: string;
+};
+
+const camelCase = (key: string): string =>
+  key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export function addSettingFlags(command: Command, table: SettingTable): Command {
+  for (const { flag } of Object.values(table)) if (flag !== undefined) command.option(...flag);
+  return command;
+}
+
+/** For flags that may be given several times. */
+export const collect = (
+  value: string,
+  before: readonly string[] | undefined,
+): readonly string[] => [...(before ?? []), value];
+
+/** Checks the text of a flag or a variable; `origin` is its name. */
+export function parseSetting<Schema extends v.GenericSchema>(
+  schema: Schema,
+  origin: string,
+  text: string,
+): v.InferOutput<Schema> {
+  const checked = checkValue(schema, text);
+  if (checked.ok) return checked.value;
+  throw new GpulseError(
+    origin.startsWith("--") ? "USAGE" : "CONFIG_WRONG_VALUE",
+    `${origin} ${checked.problems[0]?.sentence ?? "is not understood."}`,
+  );
+}
+
+/** Reads a setting of a table: the flag wins over the variable, the variable over the file. Undefined: none is set. */
+export function readSetting<Table extends SettingTable, Key extends keyof Table & string>(
+  table: Table,
+  key: Key,
+  flags: object,
+  env: Env,
+  file: { readonly [Name in Key]?: v.InferOutput<Table[Key]["schema"]> | undefined } | undefined,
+): v.InferOutput<Table[Key]["schema"]> | undefined {
+  const { schema, variable = "" } = table[key] as Setting;
+  const flag = (flags as Readonly<Record<string, unknown>>)[camelCase(key)];
+  const origins = [
+    [`--${key.replaceAll("_", "-")}`, flag],
+    [variable, env[variable]],
+  ] as const;
+  for (const [origin, text] of origins)
+    if (typeof text === "string" && text !== "") return parseSetting(schema, origin, text);
+  return file?.[key];
+}
