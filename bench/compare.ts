@@ -132,16 +132,16 @@ print(
 const watchedMetric = compared.find(({ key }) => key === "power");
 for (const following of [0, 0.5, 0.9])
   for (const paired of [true, false]) {
-    const { told, real } = watchedShare(following, paired);
+    const { told: reported, real } = watchedShare(following, paired);
     line(`     following ${following}, ${paired ? "the same time" : "another time"}`, [
-      percent(told === 0 ? Number.NaN : real / told),
-      `of ${told} pairs that got a verdict`,
+      percent(reported === 0 ? Number.NaN : real / reported),
+      `of ${reported} pairs that got a verdict`,
     ]);
   }
 
 function watchedShare(following: number, paired: boolean): { told: number; real: number } {
   const random = seeded(5);
-  let [told, real] = [0, 0];
+  let [reported, real] = [0, 0];
   if (watchedMetric === undefined) throw new Error("BUG: power is not compared");
   for (let pair = 0; pair < pairs / 2; pair += 1) {
     const truth = { ...base, repeats: 1, between: 0, following, seconds: 1_500, samplingMs: 1_000 };
@@ -156,9 +156,9 @@ function watchedShare(following: number, paired: boolean): { told: number; real:
     if (one === undefined || other === undefined) throw new Error("BUG: a pair has two");
     const { verdict, p } = differenceOfRanges(watchedMetric, one, other, { paired, level: 0.95 });
     // Without a p the readings were too few or too close to each other to be tested.
-    if (p !== undefined) told += 1;
+    if (p !== undefined) reported += 1;
     if (verdict === "real") real += 1;
   }
-  return { told, real };
+  return { told: reported, real };
 }
 process.exitCode = outside === 0 ? 0 : 1;

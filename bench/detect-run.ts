@@ -86,8 +86,8 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       if (change === "began")
         book.add(`GpuAnomaly/${kind}`, severity, device.host, device.uuid, toldMs, says);
     });
-  let told: string[] = [];
-  watch.subscribe(({ anomaly }) => told.push(anomaly.says));
+  let reported: string[] = [];
+  watch.subscribe(({ anomaly }) => reported.push(anomaly.says));
   try {
     for (let elapsedMs = 0; elapsedMs < options.untilMs; elapsedMs += secondMs) {
       nowMs = startMs + elapsedMs;
@@ -104,13 +104,13 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       );
       if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
       if (options.noRules === true || elapsedMs % 5_000 !== 0) continue;
-      if (elapsedMs % seriesEveryMs === 0 || told.length > 0) {
+      if (elapsedMs % seriesEveryMs === 0 || reported.length > 0) {
         for (const { host, frame } of series.byHost(nowMs, watch))
           await store.writeFrame(
             { frame, source: `anomalies/${host}`, tier: "fast" },
             identityOf(host),
           );
-        told = [];
+        reported = [];
       }
       if (elapsedMs % seriesEveryMs === 0)
         for (const host of hosts)

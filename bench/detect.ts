@@ -140,7 +140,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
   const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
   const by = new Map<string, number>();
   for (const one of found) by.set(one.by?.name ?? "", (by.get(one.by?.name ?? "") ?? 0) + 1);
-  const told = [...by]
+  const reported = [...by]
     .sort((left, right) => right[1] - left[1])
     .map(([alert, count]) => `${alert} ${count}`)
     .join(", ");
@@ -148,7 +148,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
     minutes.length === 0 ? "" : `${quantile(minutes, share).toFixed(1)} min`;
   const recall = counted.length === 0 ? "" : (found.length / counted.length).toFixed(3);
   say(
-    `| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : told].join(" | ")} |`,
+    `| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : reported].join(" | ")} |`,
   );
 }
 

@@ -83,8 +83,8 @@ export class LoadFleet {
       sum.waiting += report.waiting;
       sum.retries += report.retries;
       sum.lagSeconds = Math.max(sum.lagSeconds, report.lagSeconds);
-      for (const [problem, count] of Object.entries(report.troubles))
-        sum.troubles[problem] = (sum.troubles[problem] ?? 0) + count;
+      for (const [problem, count] of Object.entries(report.problems))
+        sum.problems[problem] = (sum.problems[problem] ?? 0) + count;
     }
     return sum;
   }
@@ -102,7 +102,7 @@ export class LoadFleet {
     await waitUntil({ what: "spools to be empty", timeoutMs }, async () => {
       const { waiting } = this.now;
       if (waiting > 0)
-        throw new Error(`${waiting} frames wait: ${JSON.stringify(this.now.troubles)}`);
+        throw new Error(`${waiting} frames wait: ${JSON.stringify(this.now.problems)}`);
       return true;
     });
     return (performance.now() - beganMs) / 1_000;

@@ -14,7 +14,7 @@ export interface SenderReport {
   /** How long the oldest of them has waited. */
   lagSeconds: number;
   /** What the hub, or the network, said to hosts that have to try again. */
-  troubles: Record<string, number>;
+  problems: Record<string, number>;
 }
 
 export const noReport = (): SenderReport => ({
@@ -27,5 +27,5 @@ export const noReport = (): SenderReport => ({
   waiting: 0,
   retries: 0,
   lagSeconds: 0,
-  troubles: {},
+  problems: {},
 });

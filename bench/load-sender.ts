@@ -50,21 +50,21 @@ async function run(host: SimulatedHost, own: number): Promise<void> {
 }
 
 function report(): void {
-  const told = { ...noReport(), hosts: hosts.length };
+  const reported = { ...noReport(), hosts: hosts.length };
   for (const { ticks, written, shipping } of hosts) {
     const { ship, spool } = shipping;
-    told.ticks += ticks;
-    told.written += written;
-    told.sent += ship.sentSamples;
-    told.refused += ship.refusedSamples;
-    told.waiting += spool.records;
-    told.retries += ship.retries;
-    told.lagSeconds = Math.max(told.lagSeconds, ship.lagSeconds);
-    for (const { samples } of Object.values(spool.dropped)) told.dropped += samples;
+    reported.ticks += ticks;
+    reported.written += written;
+    reported.sent += ship.sentSamples;
+    reported.refused += ship.refusedSamples;
+    reported.waiting += spool.records;
+    reported.retries += ship.retries;
+    reported.lagSeconds = Math.max(reported.lagSeconds, ship.lagSeconds);
+    for (const { samples } of Object.values(spool.dropped)) reported.dropped += samples;
     if (ship.problem !== undefined)
-      told.troubles[ship.problem] = (told.troubles[ship.problem] ?? 0) + 1;
+      reported.problems[ship.problem] = (reported.problems[ship.problem] ?? 0) + 1;
   }
-  process.send?.(told);
+  process.send?.(reported);
 }
 
 async function stop(): Promise<void> {

@@ -90,7 +90,7 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
     fleet.pace(intervalMs);
     const before = fleet.now.sent;
     const seen = await watch(hub, name.includes("first") ? Math.max(20, stepSeconds) : stepSeconds);
-    const { sent, lagSeconds, troubles: problems } = fleet.now;
+    const { sent, lagSeconds, problems } = fleet.now;
     const samples = sent - before;
     figures[`agents ${name}`] = { ...seen, samples, lagSeconds, troubles: problems };
     row([
@@ -107,14 +107,14 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
   fleet.pace(0);
   const settledSeconds = await fleet.settle();
   const after = await watch(hub, 5);
-  const told = fleet.now;
+  const reported = fleet.now;
   const kept = await valueOf(hub.url, `sum(count_over_time(gpu_power_watts{host=~"load-.*"}[1h]))`);
-  const pending = told.ticks * gpusPerHost;
-  figures["agents after"] = { ...after, settledSeconds, told, kept, owed: pending };
+  const pending = reported.ticks * gpusPerHost;
+  figures["agents after"] = { ...after, settledSeconds, told: reported, kept, owed: pending };
   say(
-    `\nAfter the load: what waited was taken in ${number(settledSeconds)} s. Of ${grouped(told.written)} samples ${grouped(told.sent)} were acknowledged, ${told.refused + told.dropped} lost; of ${grouped(pending)} readings of power ${grouped(kept)} are read back. Resident ${mib(after.residentBytes)}, \`/-/healthy\` ${ratio(after.healthyMedianMs, unloaded.healthyMedianMs)} of unloaded.`,
+    `\nAfter the load: what waited was taken in ${number(settledSeconds)} s. Of ${grouped(reported.written)} samples ${grouped(reported.sent)} were acknowledged, ${reported.refused + reported.dropped} lost; of ${grouped(pending)} readings of power ${grouped(kept)} are read back. Resident ${mib(after.residentBytes)}, \`/-/healthy\` ${ratio(after.healthyMedianMs, unloaded.healthyMedianMs)} of unloaded.`,
   );
-  if (told.refused + told.dropped > 0 || kept !== pending) process.exitCode = 1;
+  if (reported.refused + reported.dropped > 0 || kept !== pending) process.exitCode = 1;
 }
 
 async function witnesses(hub: RunningHub, tokens: readonly string[]): Promise<void> {
@@ -156,22 +156,27 @@ async function readers(hub: RunningHub): Promise<void> {
   ] as const) {
     many.set({ dashboards, refreshMs, pages });
     const seen = await watch(hub, stepSeconds);
-    const told = many.now;
-    const [median, p99] = [quantile(told.latenciesMs, 0.5), quantile(told.latenciesMs, 0.99)];
+    const reported = many.now;
+    const [median, p99] = [
+      quantile(reported.latenciesMs, 0.5),
+      quantile(reported.latenciesMs, 0.99),
+    ];
     base ??= { median, p99 };
-    const { latenciesMs: _latencies, ...counts } = told;
+    const { latenciesMs: _latencies, ...counts } = reported;
     figures[`readers ${name}`] = { ...seen, ...counts, medianMs: median, p99Ms: p99 };
     row([
       name,
-      number(told.answered / seen.seconds),
+      number(reported.answered / seen.seconds),
       `${ms(median)}, ${ratio(median, base.median)}`,
       `${ms(p99)}, ${ratio(p99, base.p99)}`,
       cores(seen),
       mib(seen.residentBytes),
       shedText(seen),
-      told.failed,
-      told.pagesOpen,
-      told.pagesOpen === 0 ? "" : number(told.pageEvents / seen.seconds / told.pagesOpen),
+      reported.failed,
+      reported.pagesOpen,
+      reported.pagesOpen === 0
+        ? ""
+        : number(reported.pageEvents / seen.seconds / reported.pagesOpen),
     ]);
   }
 }

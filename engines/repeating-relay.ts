@@ -129,8 +129,8 @@ function send(port: number, agent: Agent, whole: RelayedRequest): Promise<Answer
       answer.on("error", reject);
       answer.on("close", () => {
         if (!answer.complete) return reject(new Error("the answer was cut off"));
-        const { statusCode: status = 502, headers: told } = answer;
-        return resolve({ status, headers: told, body: Buffer.concat(parts) });
+        const { statusCode: status = 502, headers: reported } = answer;
+        return resolve({ status, headers: reported, body: Buffer.concat(parts) });
       });
     });
     sent.end(body);

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-import { readSpans } from "../deploy/stack/traces/book.ts";
+import { readSpans } from "../deploy/stack/traces/registry.ts";
 
 type ReceivedSpan = ReturnType<typeof readSpans>[number];
 

@@ -90,9 +90,9 @@ function held(area: Area, run: BenchRun, kept: BenchRecord): string[] {
     const ratio = round3(ratioOf(rounds));
     const inside = band === undefined || isInside(ratio, band);
     if (!inside) outside.push(`${id} (${ratio}, band ${band.low} to ${band.high})`);
-    const told = band === undefined ? "" : ` (${band.low} to ${band.high})`;
+    const reported = band === undefined ? "" : ` (${band.low} to ${band.high})`;
     say(
-      `  ${inside ? " " : "!"} ${String(ratio).padEnd(7)}${told.padEnd(20)} ${what}, beside ${peer}`,
+      `  ${inside ? " " : "!"} ${String(ratio).padEnd(7)}${reported.padEnd(20)} ${what}, beside ${peer}`,
     );
   }
   return outside;

@@ -1,6 +1,6 @@
 // Questions to the running programs: Prometheus's API (also the hub's), Alertmanager's, the mailbox's, the trace receiver's.
 
-import type { Trace } from "./traces/book.ts";
+import type { Trace } from "./traces/registry.ts";
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { findCategories, type FoundCategory } from "./categories.ts";
 import { remoteControl } from "./control.ts";
 import { type StackState, urlAt } from "./place.ts";
 import type { Row } from "./table.ts";
-import type { Trace } from "./traces/book.ts";
+import type { Trace } from "./traces/registry.ts";
 
 export const TRACED = ["gateway", "worker", "ml"] as const;
 

@@ -40,10 +40,10 @@ test("what needs a service that cannot run cannot run either, and says so", () =
     service("load", "gateway"),
     service("node"),
   ];
-  const told = withSkips(declared).map((one) =>
+  const reported = withSkips(declared).map((one) =>
     "skipped" in one ? `${one.name}: ${one.skipped}` : one.name,
   );
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "redis: not installed",
     "gateway: needs redis",
     "load: needs gateway",

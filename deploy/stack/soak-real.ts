@@ -35,7 +35,7 @@ export interface ScrapeVerdict {
 export interface RealVerdict {
   readonly processes: readonly ProcessVerdict[];
   readonly scrapes: readonly ScrapeVerdict[];
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
 }
 
 export async function soakReal(state: StackState, minutes: number): Promise<RealVerdict> {
@@ -75,7 +75,7 @@ export async function soakReal(state: StackState, minutes: number): Promise<Real
     ...(await scrapesOf("prometheus", urlAt(state.ports.prometheus), windowSeconds)),
     ...(await scrapesOf("hub", urlAt(state.ports.hub), windowSeconds)),
   ];
-  return { processes, scrapes, troubles: troublesOf(processes, scrapes) };
+  return { processes, scrapes, problems: troublesOf(processes, scrapes) };
 }
 
 async function scrapesOf(

@@ -43,7 +43,7 @@ export interface VirtualVerdict {
   /** Age of the oldest sample once the history is kept for less. */
   readonly oldestHours: number | undefined;
   readonly rules: number;
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
 }
 
 interface Line {
@@ -103,7 +103,7 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
       files: ofFiles,
       oldestHours,
       rules: ruleCount,
-      troubles: [
+      problems: [
         ...failing.map((one) => `a rule fails: ${one}`),
         ...(keptPerGpu < expectedPerGpu
           ? [`${expectedPerGpu - keptPerGpu} of ${expectedPerGpu} instants are missing`]

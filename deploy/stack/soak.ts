@@ -51,13 +51,13 @@ export async function soak(options: SoakOptions): Promise<number> {
   process.stdout.write(
     options.json ? `${JSON.stringify({ virtual, real })}\n` : text(virtual, real),
   );
-  return virtual.troubles.length + real.troubles.length === 0 ? 0 : 1;
+  return virtual.problems.length + real.problems.length === 0 ? 0 : 1;
 }
 
 function text(virtual: VirtualVerdict, real: RealVerdict): string {
   const perHour = (value: number | undefined): string =>
     value === undefined ? "–" : `${value >= 0 ? "+" : ""}${(value / 1e6).toFixed(2)} MB/h`;
-  const problems = [...virtual.troubles, ...real.troubles];
+  const problems = [...virtual.problems, ...real.problems];
   return [
     `virtual: ${virtual.hours} h, ${virtual.samples.toLocaleString("en")} samples, ${virtual.keptPerGpu} of ${virtual.expectedPerGpu} instants kept, ${virtual.rules} rules,`,
     `         hub: ${megabytes(virtual.live?.median ?? 0)} in use (${perHour(virtual.live?.perHour)} of virtual time), ${megabytes(virtual.memory?.median ?? 0)} held by the process (${perHour(virtual.memory?.perHour)}), ${virtual.files?.median ?? "–"} files; a shorter retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,

@@ -98,8 +98,8 @@ test("what cannot start is tried less and less often", async () => {
   };
   const supervisor = supervise([broken]);
   await expect.poll(() => statusOf(supervisor, "broken")?.restarts ?? 0).toBeGreaterThanOrEqual(2);
-  const told = changes.filter(({ state }) => state === "restarting").map(({ says }) => says);
-  expect(told.slice(0, 2)).toEqual([
+  const reported = changes.filter(({ state }) => state === "restarting").map(({ says }) => says);
+  expect(reported.slice(0, 2)).toEqual([
     "exit code 3; starts again in 0.5 s (no such disk)",
     "exit code 3; starts again in 1 s (no such disk)",
   ]);

@@ -62,10 +62,10 @@ function descriptionOf(piece: Piece): string {
 
 function takes(piece: Piece): string {
   if (piece.wrapped !== undefined) return takes(piece.wrapped);
-  const told = piece.pipe
+  const reported = piece.pipe
     ?.map(({ metadata }) => metadata?.takes)
     .find((text) => text !== undefined);
-  if (told !== undefined) return told;
+  if (reported !== undefined) return reported;
   const picked =
     piece.pipe?.find(({ type }) => type === "picklist") ??
     (piece.type === "picklist" ? piece : undefined);

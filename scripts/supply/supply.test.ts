@@ -48,11 +48,11 @@ test("every package that is asked for has a reason, and every reason its package
 });
 
 test("no bundled package has a licence that asks for more than its text", () => {
-  const told = bundled.map(
+  const reported = bundled.map(
     ({ name, licenses }) =>
       [name, licenses?.[0]?.license?.id ?? licenses?.[0]?.expression ?? "none"] as const,
   );
-  expect(told.filter(([, license]) => !fine.has(license))).toEqual([]);
+  expect(reported.filter(([, license]) => !fine.has(license))).toEqual([]);
 });
 
 test.each(["agent", "gpulse", "lambda"])(

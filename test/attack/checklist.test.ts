@@ -30,7 +30,7 @@ afterAll(async () => {
 }, 60_000);
 
 /** What the attacked have said of refusals so far. */
-const toldOf = (): string[] =>
+const reportOf = (): string[] =>
   [lab.hub, lab.open, lab.agent].flatMap(({ process: attacked }) =>
     attacked
       .output()
@@ -43,7 +43,7 @@ async function isTold(before: number, status: number): Promise<void> {
   await waitUntil(
     { what: `a line about a refusal with ${status}`, timeoutMs: 60_000 },
     async () => {
-      const lines = toldOf();
+      const lines = reportOf();
       const isHeld = (line: string): boolean =>
         line.includes("not logged") &&
         (line.includes(`status=${status}`) || line.includes("access refused"));
@@ -58,7 +58,7 @@ const isRefusal = (name: string, status: number): boolean =>
 
 test.for(everyAttack)("%s", async ([name, made, status, says]) => {
   attacks++;
-  const before = toldOf().length;
+  const before = reportOf().length;
   const answer = await made();
   expect([status].flat(), `${answer.head}\n${answer.body.slice(0, 300)}`).toContain(answer.status);
   if (says !== undefined) expect(answer.head + answer.body).toContain(says);

@@ -106,9 +106,9 @@ test("a token that creates series without end is refused with 429, and others go
   expect(metrics).toMatch(/gpulse_received_samples_total\{outcome="limit",way="influx"\} [1-9]/);
   expect((await owner.send({ path: "/-/ready" })).body).toContain("new series are refused");
   const lines = hub.process.output().split("\n");
-  const told = lines.filter((line) => line.includes("new series are refused"));
+  const reported = lines.filter((line) => line.includes("new series are refused"));
   // One a minute.
-  expect(told.length).toBeLessThanOrEqual(3);
+  expect(reported.length).toBeLessThanOrEqual(3);
 }, 180_000);
 
 test("series are deleted at the limit, and others may be created then", async () => {

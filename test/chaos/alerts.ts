@@ -192,7 +192,7 @@ receivers:
     }));
   const letters = (): Note[] =>
     mails.flatMap((server) => server.mails.map(({ text }) => letterOf(text)));
-  const told = (alert: number, status: string): Promise<boolean> =>
+  const reported = (alert: number, status: string): Promise<boolean> =>
     waitUntil({ what: `alert ${alert} ${status} by both`, timeoutMs: PATIENCE_MS }, async () => {
       const has = (notes: readonly Note[]): boolean =>
         notes.some((note) => note.alert === String(alert) && note.status === status);
@@ -202,9 +202,9 @@ receivers:
 
   // One alert with nothing wrong: what a process that has sent both ways holds is its level.
   void gauge.set(0, 1);
-  await told(0, "firing");
+  await reported(0, "firing");
   void gauge.set(0, 0);
-  await told(0, "resolved");
+  await reported(0, "resolved");
   const before = levelOf(bench.hub.process.pid);
   const kinds = options.kinds ?? Object.keys(alertFaults);
   for (let alert = 1; alert <= options.rounds; alert++) {
@@ -215,7 +215,7 @@ receivers:
       const kind = kinds[(alert - 1) % kinds.length] ?? "";
       await alertFaults[kind]?.(bench, () => gauge.set(alert, value));
       chaos.fault(kind);
-      await told(alert, status);
+      await reported(alert, status);
     }
   }
   await backToLevel("the hub", bench.hub.process.pid, before);

@@ -145,12 +145,14 @@ export async function damageFiles(chaos: Chaos, rounds = 1): Promise<void> {
       .toEqual(flawless);
     await harmSpool(lab, chaos);
     const [agent] = lab.agents;
-    const told = Number(/lostRecords=(\d+)/.exec(agent?.running.process.output() ?? "")?.[1] ?? 0);
-    expect(told, agent?.running.process.output()).toBeGreaterThan(0);
+    const reported = Number(
+      /lostRecords=(\d+)/.exec(agent?.running.process.output() ?? "")?.[1] ?? 0,
+    );
+    expect(reported, agent?.running.process.output()).toBeGreaterThan(0);
     // Exactly those: a frame that is on its way at this moment is there at the next look.
     await expect
       .poll(async () => (await lab.ledger.judge(lab.place)).lostFrames, { timeout: PATIENCE_MS })
-      .toBe(told);
+      .toBe(reported);
     for (let round = 0; round < rounds; round++) {
       for (const [where, how] of hubHarms) {
         await harmHub(lab, chaos, where, how);

@@ -133,9 +133,9 @@ async function build(
       await lab.ready();
       await lab.flowing();
       await waitUntil({ what: "the spools to be empty", timeoutMs: patienceMs }, async () => {
-        const told = await agentsOf(place);
+        const reported = await agentsOf(place);
         const left = agents.map(({ hostName }) => {
-          const agent = told.find(({ id }) => id.startsWith(`${hostName}:`));
+          const agent = reported.find(({ id }) => id.startsWith(`${hostName}:`));
           return agent?.state === "ok" ? (agent.spool?.records ?? 99) : 99;
         });
         if (left.every((records) => records <= 4)) return true;
@@ -171,8 +171,8 @@ async function build(
 }
 
 async function sequences(place: HubLocation): Promise<Record<string, number>> {
-  const told = await agentsOf(place);
-  return Object.fromEntries(told.map(({ id, sequence }) => [id.split(":")[0] ?? "", sequence]));
+  const reported = await agentsOf(place);
+  return Object.fromEntries(reported.map(({ id, sequence }) => [id.split(":")[0] ?? "", sequence]));
 }
 
 async function openAgent(

@@ -173,12 +173,12 @@ const literal = (value: unknown): string => JSON.stringify(value).replaceAll("${
 
 function outcomeOf(line: string): { run: string; status: string }[] {
   if (line === "") return [];
-  const { type, test_run: told } = JSON.parse(line) as {
+  const { type, test_run: reported } = JSON.parse(line) as {
     type: string;
     test_run?: { run: string; progress: string; status?: string };
   };
-  if (type !== "test_run" || told?.progress !== "complete") return [];
-  return [{ run: told.run, status: told.status ?? "" }];
+  if (type !== "test_run" || reported?.progress !== "complete") return [];
+  return [{ run: reported.run, status: reported.status ?? "" }];
 }
 
 test.for([

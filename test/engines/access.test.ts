@@ -323,7 +323,7 @@ test("no secret is in a log, an answer or a file of the data folder", async () =
   const all = texts.join("\n");
   expect(all).toContain("access refused");
   // The last part alone: a log that cut a token short would give it away as well.
-  const told = secrets.filter((secret) => all.includes(secret.slice(-16)));
-  expect(told).toEqual([]);
+  const reported = secrets.filter((secret) => all.includes(secret.slice(-16)));
+  expect(reported).toEqual([]);
   expect(secrets.length).toBeGreaterThan(8);
 });

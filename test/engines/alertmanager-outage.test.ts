@@ -183,8 +183,8 @@ test("what fired before the hub was killed is told after it is back, with the ke
     "the end by both channels",
     () => hooks(bench).length >= 3 && mails(bench).length >= 3,
   );
-  for (const told of [hooks(bench), mails(bench)])
-    expect(without(told)).toEqual(["Hot firing", "Hot resolved", "Once firing"]);
+  for (const reported of [hooks(bench), mails(bench)])
+    expect(without(reported)).toEqual(["Hot firing", "Hot resolved", "Once firing"]);
 });
 
 test("after an outage of both, each group is told once by each; a killed hub that had told all tells nothing again", async () => {
@@ -214,6 +214,6 @@ test("after an outage of both, each group is told once by each; a killed hub tha
   bench.rules(["Hot"]);
   await fetch(`${bench.hub.url}/-/reload`, { method: "POST" });
   await until("the end of one", () => hooks(bench).length >= 3 && mails(bench).length >= 3);
-  for (const told of [hooks(bench), mails(bench)])
-    expect(without(told)).toEqual(["Hot firing", "Slow firing", "Slow resolved"]);
+  for (const reported of [hooks(bench), mails(bench)])
+    expect(without(reported)).toEqual(["Hot firing", "Slow firing", "Slow resolved"]);
 });

@@ -150,10 +150,10 @@ function shape(payload: WebhookPayload | undefined): unknown {
   );
 }
 
-async function eachTold(count: number): Promise<void> {
+async function eachNotified(count: number): Promise<void> {
   await waitUntil({ what: `every way to be told ${count} times`, timeoutMs: 60_000 }, async () => {
     const counts = ways.map(([side, from]) => of(side, from).length);
-    return counts.every((told) => told >= count) ? true : undefined;
+    return counts.every((reported) => reported >= count) ? true : undefined;
   });
 }
 
@@ -171,7 +171,7 @@ test("alerts arrive, are grouped, and their ends are told, the same by every way
     return true;
   });
   celsius = [95, 99.5];
-  await eachTold(1);
+  await eachNotified(1);
   const [first, ...others] = ways.map(([side, from]) => shape(of(side, from)[0]));
   expect(first).toMatchObject({
     status: "firing",
@@ -184,7 +184,7 @@ test("alerts arrive, are grouped, and their ends are told, the same by every way
   });
   for (const other of others) expect(other).toEqual(first);
   celsius = [50, 50];
-  await eachTold(2);
+  await eachNotified(2);
   const [ended, ...more] = ways.map(([side, from]) => shape(of(side, from)[1]));
   expect(ended).toMatchObject({
     status: "resolved",

@@ -166,7 +166,7 @@ describe("the demo application", () => {
     // Older than all others here, and not so old that the worker removes it by itself.
     const finishedMs = Date.now() - 3_600_000;
     const old = { id, queue: "batch", outcome: "ok", body, finishedMs } as const;
-    await expect.poll(() => results.trouble(), PATIENT).toBeUndefined();
+    await expect.poll(() => results.problem(), PATIENT).toBeUndefined();
     expect(await results.write(old)).toBe(true);
     expect(await results.write({ ...old, outcome: "failed" })).toBe(false);
     expect(await results.find(id)).toEqual(old);

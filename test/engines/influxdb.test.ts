@@ -114,8 +114,8 @@ test("by default a GPU and its machine are measurements of their own, in base un
 test("a server that is killed and comes back has every point", async (context) => {
   needsServer(context);
   await influx.query("CREATE DATABASE killed");
-  const { log: told, said } = lines();
-  const sink = await sinkTo(url("killed", "batch-bytes=4096&linger=5ms"), told);
+  const { log: reported, said } = lines();
+  const sink = await sinkTo(url("killed", "batch-bytes=4096&linger=5ms"), reported);
   const make = frames(gpus(4));
   for (let at = 0; at < 4_000; at++) {
     await sink.write(make(at));
@@ -152,8 +152,8 @@ test("points of which a field has another type are counted, the others are store
     body: `gpu,host=lab gpu_power_watts="text" ${startMs}`,
   });
   expect(response.status).toBe(204);
-  const { log: told, said } = lines();
-  const sink = await sinkTo(url("conflict"), told);
+  const { log: reported, said } = lines();
+  const sink = await sinkTo(url("conflict"), reported);
   const make = frames(gpus(2));
   const aWeekOn = 14 * 86_400;
   // A field's type holds within a shard of a week: the second is in another.

@@ -45,8 +45,8 @@ interface Sending {
 async function send(hub: RunningHub, from: string, token: string, bytes: number): Promise<Sending> {
   const { hostname, port } = new URL(hub.url);
   const socket = connect({ host: hostname, port: Number(port), localAddress: from });
-  let told = "";
-  socket.setEncoding("latin1").on("data", (text: string) => (told += text));
+  let reported = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (reported += text));
   socket.on("error", () => undefined);
   cleanups.push(async () => socket.destroy());
   await once(socket, "connect");
@@ -55,8 +55,8 @@ async function send(hub: RunningHub, from: string, token: string, bytes: number)
   );
   let taken = false;
   socket.write(Buffer.alloc(bytes), () => (taken = true));
-  await until("a body to be taken", () => taken || told !== "");
-  return { socket, answer: () => told };
+  await until("a body to be taken", () => taken || reported !== "");
+  return { socket, answer: () => reported };
 }
 
 const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>

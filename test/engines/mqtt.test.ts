@@ -73,9 +73,9 @@ async function subscribe(): Promise<Map<string, string[]>> {
         if (type !== 3) continue;
         const nameBytes = body.readUInt16BE(0);
         const topic = body.toString("utf8", 2, 2 + nameBytes);
-        const told = seen.get(topic) ?? [];
-        told.push(body.toString("utf8", 2 + nameBytes));
-        seen.set(topic, told);
+        const reported = seen.get(topic) ?? [];
+        reported.push(body.toString("utf8", 2 + nameBytes));
+        seen.set(topic, reported);
       }
     });
   });

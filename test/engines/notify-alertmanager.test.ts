@@ -112,7 +112,7 @@ const firing: readonly ReceivedNotification[] = [
 ];
 const ended = firing
   .filter(({ labels }) => ["GpuHot", "Single", "Ungrouped"].includes(labels["alertname"] ?? ""))
-  .map((told) => ({ ...told, endsAt: begun(-1) }));
+  .map((reported) => ({ ...reported, endsAt: begun(-1) }));
 
 /** What is not ours to make equal: where it came from, and fractions of times. */
 function comparable(requests: FakeService["requests"]): unknown[] {
@@ -216,7 +216,7 @@ async function throughUs(expected: readonly number[]): Promise<Round[]> {
     log: silentLog,
   });
   const tell = (alerts: readonly ReceivedNotification[]) => async () => {
-    const told = alerts.map(({ labels, annotations, startsAt, endsAt, generatorURL }) => ({
+    const reported = alerts.map(({ labels, annotations, startsAt, endsAt, generatorURL }) => ({
       // Alertmanager forgets labels without a value as they come in, and so does our API.
       labels: new Map(Object.entries(labels).filter(([, value]) => value !== "")),
       annotations,
@@ -224,7 +224,7 @@ async function throughUs(expected: readonly number[]): Promise<Round[]> {
       endsAtMs: endsAt === undefined ? undefined : Date.parse(endsAt),
       generatorUrl: generatorURL,
     }));
-    expect(router.put(told)).toBe(0);
+    expect(router.put(reported)).toBe(0);
   };
   const rounds = [
     await round(tell(firing), expected[0] ?? 0),

@@ -115,10 +115,10 @@ test("a real Prometheus that scrapes it has every series with its labels, values
     const power = all.find(({ metric }) => metric["gpu"] === "0");
     return power?.value[1] === "187" ? all : undefined;
   });
-  const told = scraped.map(
+  const reported = scraped.map(
     ({ metric, value }) => `${JSON.stringify(labelSet(metric))} ${Number(value[1])}`,
   );
-  expect(told.sort()).toEqual(
+  expect(reported.sort()).toEqual(
     series
       .slice(0, 6)
       .map((labels, index) => `${JSON.stringify(labels)} ${(values[index] ?? 0) * 2}`)

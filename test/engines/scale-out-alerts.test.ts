@@ -167,7 +167,7 @@ test(
       cleanups.push(() => replica.stop());
     }
     const [first, second] = replicas as [RunningHub, RunningHub];
-    const told = (name: string, status: string): WebhookPayload[] =>
+    const reported = (name: string, status: string): WebhookPayload[] =>
       webhook.received
         .map(({ payload }) => payload)
         .filter((one) => one.groupLabels["alertname"] === name && one.status === status);
@@ -178,7 +178,7 @@ test(
     await until("both replicas to tell of all that is hot", () =>
       [0, 1].every((at) => sentBy(at, "Hot").length >= gpus.length),
     );
-    await until("the notification", () => told("Hot", "firing").length > 0);
+    await until("the notification", () => reported("Hot", "firing").length > 0);
 
     // In the middle of a `for` one replica is killed; it comes back before the time is over, and goes on counting.
     feed.values.drained = 1;
@@ -208,7 +208,7 @@ test(
     await until("both replicas to tell of the second alert", () =>
       [0, 1].every((at) => sentBy(at, "Drained").length >= gpus.length),
     );
-    await until("its notification", () => told("Drained", "firing").length > 0);
+    await until("its notification", () => reported("Drained", "firing").length > 0);
 
     // Both say the same of every alert, at instants of one and the same grid.
     for (const name of ["Hot", "Drained"]) {
@@ -223,12 +223,15 @@ test(
     feed.values.temp = 50;
     feed.values.drained = 0;
     for (const name of ["Hot", "Drained"])
-      await until(`the end of ${name}`, () => told(name, "resolved").length > 0);
+      await until(`the end of ${name}`, () => reported(name, "resolved").length > 0);
     // Long enough for whatever would still be told of these groups.
     await sleep(8_000);
     const counts = Object.fromEntries(
       ["Hot", "Drained"].flatMap((name) =>
-        ["firing", "resolved"].map((status) => [`${name} ${status}`, told(name, status).length]),
+        ["firing", "resolved"].map((status) => [
+          `${name} ${status}`,
+          reported(name, status).length,
+        ]),
       ),
     );
     process.stderr.write(`two replicas, one killed: notifications ${JSON.stringify(counts)}\n`);
@@ -239,7 +242,7 @@ test(
       "Drained resolved": 1,
     });
     for (const name of ["Hot", "Drained"])
-      expect(told(name, "firing").map(({ alerts }) => alerts.length)).toEqual([gpus.length]);
+      expect(reported(name, "firing").map(({ alerts }) => alerts.length)).toEqual([gpus.length]);
   },
 );
 

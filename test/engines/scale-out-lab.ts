@@ -236,7 +236,7 @@ interface Answer {
 export async function ask(hubUrl: string, query: string): Promise<readonly Answer[]> {
   const asked = new URLSearchParams({ query, time: String(Date.now() / 1_000) });
   const answer = await fetch(`${hubUrl}/api/v1/query?${asked.toString()}`);
-  const told = (await answer.json()) as { status: string; data: { result: readonly Answer[] } };
-  if (told.status !== "success") throw new Error(`${query}: ${JSON.stringify(told)}`);
-  return told.data.result;
+  const reported = (await answer.json()) as { status: string; data: { result: readonly Answer[] } };
+  if (reported.status !== "success") throw new Error(`${query}: ${JSON.stringify(reported)}`);
+  return reported.data.result;
 }

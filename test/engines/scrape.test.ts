@@ -159,8 +159,8 @@ test("slow gauges have the same values in both", async (context) => {
 test("both say the same about types, help and units of each target", async (context) => {
   needsAll(context);
   const [theirs, ours] = await pair.ask<readonly object[]>("/api/v1/targets/metadata");
-  const lines = (told: readonly object[]): readonly string[] =>
-    told
+  const lines = (reported: readonly object[]): readonly string[] =>
+    reported
       .map((one) =>
         JSON.stringify(one, ["target", "job", "instance", "env", "metric", "type", "help", "unit"]),
       )

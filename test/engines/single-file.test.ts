@@ -52,8 +52,8 @@ test(
     expect(existsSync(`${program}.sha256`)).toBe(true);
 
     const root = emptyRoot(program);
-    const told = await runProcess("chroot", [root, "/gpulse", "--version"], inside);
-    expect(told).toMatchObject({ code: 0, stdout: `${version}\n` });
+    const reported = await runProcess("chroot", [root, "/gpulse", "--version"], inside);
+    expect(reported).toMatchObject({ code: 0, stdout: `${version}\n` });
 
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;

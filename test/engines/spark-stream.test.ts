@@ -32,7 +32,7 @@ const timeoutMs = 240_000;
 function message(at: number): { readonly key: string; readonly value: string } {
   const index = at % 3;
   const uuid = `GPU-${index}`;
-  const told = {
+  const reported = {
     version: 1,
     time: new Date(startMs + at * 1_000).toISOString(),
     host: "lab",
@@ -50,7 +50,7 @@ function message(at: number): { readonly key: string; readonly value: string } {
     ...(at % 7 === 0 && { tags: ["by_hand", "high_power"] }),
     ...(at % 11 === 0 && { absent: { gpu_fan_rpm_1: "unsupported" }, later: { unknown: true } }),
   };
-  return { key: uuid, value: JSON.stringify(told) };
+  return { key: uuid, value: JSON.stringify(reported) };
 }
 
 const unusable = [

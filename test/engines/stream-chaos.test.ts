@@ -122,7 +122,7 @@ test(
     await poisonWith(poison);
 
     const random = seededRandom(8);
-    let told = "";
+    let reported = "";
     /** Nothing but a kill of ours may end a process. */
     const fallen = (): string | undefined =>
       [...replays, ...pipes.map((pipe) => pipe.process)]
@@ -150,7 +150,7 @@ test(
         return (await progress()) - before >= more ? true : undefined;
       });
       await sleep(random() * 500);
-      told += `${what}, `;
+      reported += `${what}, `;
     };
     const killReplay = async (at: number): Promise<void> => {
       const { partition = 0 } = logs[at] ?? {};
@@ -217,7 +217,9 @@ test(
     }
     // InfluxDB knows a point by its GPU and time by itself.
     expect(arrived.influx.again).toBe(0);
-    process.stderr.write(`killed ${told}and ${arrived.lake.again} rows of the lake came again\n`);
+    process.stderr.write(
+      `killed ${reported}and ${arrived.lake.again} rows of the lake came again\n`,
+    );
 
     const { stdout } = await kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", [
       "--bootstrap-server",

@@ -89,10 +89,10 @@ test("what cannot be read or reached is said at the start, with what to do", asy
   const before = await offsets(kafka, "nobody");
   for (const [args, code, says] of cases) {
     const done = await runGpulse(args, { timeoutMs: 120_000 });
-    const told = `${args.join(" ")}: ${done.stderr}`;
-    expect(done.code, told).toBe(code);
-    expect(done.stderr, told).toMatch(says);
-    expect(done.stderr, told).not.toMatch(/BUG|^\s+at /m);
+    const reported = `${args.join(" ")}: ${done.stderr}`;
+    expect(done.code, reported).toBe(code);
+    expect(done.stderr, reported).toMatch(says);
+    expect(done.stderr, reported).not.toMatch(/BUG|^\s+at /m);
   }
   expect(await offsets(kafka, "nobody")).toEqual(before);
 });
@@ -159,8 +159,8 @@ test("a full disk is waited for with nothing committed, and everything is there 
   ];
   const stopped = startGpulse(args);
   cleanups.push(() => stopped.stop());
-  const told = await stopped.waitForOutput(/FILES_FULL.*no space left.*free some/, 120_000);
-  expect(told[0]).toContain(disk);
+  const reported = await stopped.waitForOutput(/FILES_FULL.*no space left.*free some/, 120_000);
+  expect(reported[0]).toContain(disk);
   expect(await committedBy(kafka, "disk")).toBe(0);
   expect((await stopped.stop(60_000)).code, stopped.output()).toBe(1);
   expect(await committedBy(kafka, "disk")).toBe(0);

@@ -123,9 +123,9 @@ test("a folder of a newer gpulse is refused, and nothing in it is touched", asyn
   const listed = (): Set<string> =>
     new Set(readdirSync(data, { recursive: true, encoding: "utf8" }));
   const files = listed();
-  const told = await runGpulse(["hub", "--port", "0", "--data", data, "--log-level", "error"]);
-  expect(told.code).not.toBe(0);
-  expect(told.stderr).toContain("was written by a newer gpulse");
+  const reported = await runGpulse(["hub", "--port", "0", "--data", data, "--log-level", "error"]);
+  expect(reported.code).not.toBe(0);
+  expect(reported.stderr).toContain("was written by a newer gpulse");
   expect(readFileSync(file, "utf8")).toBe(newer);
   expect(listed()).toEqual(files);
 }, 60_000);

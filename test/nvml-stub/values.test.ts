@@ -230,9 +230,9 @@ test("processes are counted once each and told only where asked for, with share 
   expect(quiet.get("1 gpu_processes{}")).toBe(0);
   expect([...quiet.keys()].filter((name) => name.includes("gpu_process_"))).toEqual([]);
   expect([...quiet.keys()].some((name) => name.startsWith("0 gpu_owner_info{"))).toBe(true);
-  const told = await read(nvml.open(true), "slow");
+  const reported = await read(nvml.open(true), "slow");
   const of = (metric: string): [string, number | string][] =>
-    [...told].filter(([name]) => name.includes(metric));
+    [...reported].filter(([name]) => name.includes(metric));
   expect(of("gpu_process_memory_bytes").map(([, value]) => value)).toEqual([
     2e9,
     1e9,

@@ -31,14 +31,14 @@ export async function killInALoop(kills: number, seed: number): Promise<void> {
     let runsThatWrote = 0;
     for (let kill = 0; kill < kills; kill++) {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      const told = await runAndKill(
+      const reported = await runAndKill(
         [writer, dir, String(acknowledged + 1), workerFile],
         30 + (state % 450),
         kill % 2 === 0,
       );
-      const wrong = told.filter((line) => /^(wrong|lost)/.test(line));
+      const wrong = reported.filter((line) => /^(wrong|lost)/.test(line));
       expect(wrong).toEqual([]);
-      const last = told.filter((line) => /^\d+$/.test(line)).at(-1);
+      const last = reported.filter((line) => /^\d+$/.test(line)).at(-1);
       if (last !== undefined) {
         acknowledged = Number(last);
         runsThatWrote++;

@@ -75,11 +75,11 @@ test("a hub, once, tells its whole fleet", async () => {
   try {
     await hub.waitForUrl(`${url}/-/ready`, 60_000);
     // Processes come with the slow readings.
-    const told = await waitUntil({ what: "the fleet", timeoutMs: 30_000 }, async () => {
+    const reported = await waitUntil({ what: "the fleet", timeoutMs: 30_000 }, async () => {
       const seen = await once("--url", url);
       return seen.gpus.length === 40 && seen.processes.length > 0 ? seen : undefined;
     });
-    expectWhole(told, 40);
+    expectWhole(reported, 40);
   } finally {
     await hub.stop();
     rmSync(data, { recursive: true, force: true });

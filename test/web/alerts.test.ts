@@ -33,7 +33,7 @@ describe.skipIf("missing" in chromium)(
     const open = (query = "", options: Parameters<typeof openPage>[2] = {}) =>
       openPage(browser, `${hub.url}alerts${query}`, options, ".tabs");
     const row = (page: Page, name: string) => page.locator(`.alerts > li[data-alert="${name}"]`);
-    const told = async (args: readonly string[]): Promise<string> =>
+    const reported = async (args: readonly string[]): Promise<string> =>
       "path" in amtool
         ? (await promisify(execFile)(amtool.path, [...args, "--alertmanager.url", hub.url])).stdout
         : "";
@@ -82,9 +82,13 @@ describe.skipIf("missing" in chromium)(
         .poll(() => row(page, "PowerAbove").innerText(), poll)
         .toContain("fan is being changed");
       if ("path" in amtool) {
-        expect(await told(["silence", "query", "alertname=PowerAbove"])).toContain("fan is being");
-        expect(await told(["alert", "query", "alertname=PowerAbove"])).not.toContain("PowerAbove");
-        expect(await told(["alert", "query", "--silenced", "alertname=PowerAbove"])).toContain(
+        expect(await reported(["silence", "query", "alertname=PowerAbove"])).toContain(
+          "fan is being",
+        );
+        expect(await reported(["alert", "query", "alertname=PowerAbove"])).not.toContain(
+          "PowerAbove",
+        );
+        expect(await reported(["alert", "query", "--silenced", "alertname=PowerAbove"])).toContain(
           "PowerAbove",
         );
       }
@@ -92,7 +96,7 @@ describe.skipIf("missing" in chromium)(
       await page.getByRole("button", { name: /^Expire the silence/ }).click();
       await expect.poll(() => stateOf("PowerAbove"), poll).toBe("active");
       if ("path" in amtool)
-        expect(await told(["alert", "query", "alertname=PowerAbove"])).toContain("PowerAbove");
+        expect(await reported(["alert", "query", "alertname=PowerAbove"])).toContain("PowerAbove");
       await page.context().close();
     });
 

@@ -157,8 +157,8 @@ describe.skipIf("missing" in chromium)(
       expect(series.length).toBe(2);
       for (const { metric, values = [] } of series) {
         const column = head.indexOf(metric["sensor"] ?? "");
-        const told = body.map((row) => [Date.parse(row[0] ?? "") / 1_000, row[column] ?? ""]);
-        expect(told.filter(([, text]) => text !== "")).toEqual(values);
+        const reported = body.map((row) => [Date.parse(row[0] ?? "") / 1_000, row[column] ?? ""]);
+        expect(reported.filter(([, text]) => text !== "")).toEqual(values);
       }
       await page.context().close();
     });

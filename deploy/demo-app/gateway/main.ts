@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 
 import { connectRedis } from "../queue/connection.ts";
 import { openResults } from "../results/store.ts";
-import { listen, makeDoor } from "../run/http.ts";
+import { listen, createDemoServer } from "../run/http.ts";
 import { makeLog } from "../run/log.ts";
 import { runProgram } from "../run/program.ts";
 import { listenSettings, readSettings } from "../run/settings.ts";
@@ -32,11 +32,11 @@ await runProgram("gateway", async () => {
   const replies = listenForReplies(settings.redisUrl, randomUUID(), connection, log);
   const metrics = gatewayMetrics();
   const problems = (): readonly string[] =>
-    [connection.trouble() ?? replies.trouble(), results.trouble()].filter(
+    [connection.problem() ?? replies.problem(), results.problem()].filter(
       (problem) => problem !== undefined,
     );
-  const door = { ...settings, registry: metrics.registry, log, troubles: problems };
-  const app = makeDoor(door);
+  const server = { ...settings, registry: metrics.registry, log, troubles: problems };
+  const app = createDemoServer(server);
   const { redis } = connection;
   tellState(metrics, app.server, redis, results, settings.poolSize);
   countRequests(app, metrics);
@@ -48,9 +48,9 @@ await runProgram("gateway", async () => {
     metrics,
     tracer: tracing.tracer,
     log,
-    troubles: problems,
+    problems,
   });
-  await listen(app, door);
+  await listen(app, server);
   return {
     log,
     stop: async () => {

@@ -9,7 +9,7 @@ export interface Replies {
   readonly name: string;
   /** The result, or undefined when time was up. */
   waitFor(id: string, limitMs: number): Promise<Result | undefined>;
-  trouble(): string | undefined;
+  problem(): string | undefined;
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function listenForReplies(url: string, name: string, store: Connection, l
   store.onReady(() => void lookAgain().catch(tell));
   return {
     name,
-    trouble: () => connection.trouble() ?? (isListening ? undefined : "no answers can come yet"),
+    problem: () => connection.problem() ?? (isListening ? undefined : "no answers can come yet"),
     waitFor: (id, limitMs) =>
       new Promise((resolve) => {
         const done = (result: Result | undefined): void => {

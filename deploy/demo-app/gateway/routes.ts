@@ -21,7 +21,7 @@ import type { ResultStore } from "../results/store.ts";
 import { HttpError } from "../run/http.ts";
 import { type Log, reasonOf } from "../run/log.ts";
 import { contextFrom, contextHeaders, inSpan } from "../run/tracing.ts";
-import { batchAsked, completionAsked, idleGpus } from "./asked.ts";
+import { batchAsked, completionAsked, idleGpus } from "./requests.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { Replies } from "./replies.ts";
 
@@ -32,7 +32,7 @@ export interface GatewayParts {
   readonly metrics: GatewayMetrics;
   readonly tracer: Tracer;
   readonly log: Log;
-  readonly troubles: () => readonly string[];
+  readonly problems: () => readonly string[];
   readonly queueLimit: number;
   readonly timeoutSeconds: number;
   readonly cacheSeconds: number;
@@ -116,7 +116,7 @@ export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
   });
 
   function needAll(): void {
-    const problems = parts.troubles();
+    const problems = parts.problems();
     if (problems.length > 0) throw new HttpError(503, "unavailable", problems.join("; "), 1);
   }
 

@@ -2,7 +2,7 @@
 // and prints what it saw.
 
 import { quantileOf } from "../run/buckets.ts";
-import { HttpError, listen, makeDoor } from "../run/http.ts";
+import { HttpError, listen, createDemoServer } from "../run/http.ts";
 import { makeLog } from "../run/log.ts";
 import { runProgram } from "../run/program.ts";
 import { SettingsError, listenSettings, readSettings } from "../run/settings.ts";
@@ -76,8 +76,8 @@ await runProgram("load", async () => {
     setTimeout(() => void finish(seconds, once.asJson), seconds * 1000);
     return { log, stop: () => loop.stop() };
   }
-  const door = { ...settings, registry: metrics.registry, log };
-  const app = makeDoor(door);
+  const server = { ...settings, registry: metrics.registry, log };
+  const app = createDemoServer(server);
   app.post<{ Body: { rate?: unknown } | null }>("/rate", (request) => {
     const rate = request.body?.rate;
     if (typeof rate !== "number" || !(rate >= 0 && rate <= 10_000))
@@ -93,7 +93,7 @@ await runProgram("load", async () => {
     loop.resume();
     return { paused: false };
   });
-  await listen(app, door);
+  await listen(app, server);
   loop.start();
   return {
     log,

@@ -1,6 +1,6 @@
 // The simulated model server as a program.
 
-import { makeDoor, listen } from "../run/http.ts";
+import { createDemoServer, listen } from "../run/http.ts";
 import { makeLog } from "../run/log.ts";
 import { runProgram } from "../run/program.ts";
 import { listenSettings, readSettings } from "../run/settings.ts";
@@ -33,12 +33,12 @@ await runProgram("ml", async () => {
   // A clock that is set must not stop or repeat work that is under way.
   const nowMs = (): number => performance.timeOrigin + performance.now();
   const model = new ModelServer(settings, { nowMs, random: Math.random });
-  const door = { ...settings, registry: model.registry, log };
-  const app = makeDoor(door);
+  const server = { ...settings, registry: model.registry, log };
+  const app = createDemoServer(server);
   model.routes(app, tracing.tracer);
   model.start();
   log.info("this model server is simulated", { model: settings.modelName, gpus: settings.gpus });
-  await listen(app, door);
+  await listen(app, server);
   return {
     log,
     stop: async () => {

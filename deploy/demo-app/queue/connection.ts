@@ -12,7 +12,7 @@ export type Redis = ReturnType<typeof clientFor>;
 export interface Connection {
   readonly redis: Redis;
   /** Why it is away; undefined while it is there. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** Runs now where it is connected, and after every return. */
   onReady(run: () => void): void;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export function connectRedis(url: string, log: Log, blocking = false): Connectio
   });
   return {
     redis,
-    trouble: () => (redis.isReady ? undefined : (problem ?? "Redis is away")),
+    problem: () => (redis.isReady ? undefined : (problem ?? "Redis is away")),
     onReady: (run) => {
       redis.on("ready", run);
       if (redis.isReady) run();

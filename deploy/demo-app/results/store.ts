@@ -21,7 +21,7 @@ const STATEMENT_LIMIT_MS = 5_000;
 export interface ResultStore {
   readonly pool: Pool;
   /** Why it is away; undefined while it answers. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** Writes the result unless the job has one; whether it was this one that was written. */
   write(result: Result): Promise<boolean>;
   find(id: string): Promise<Result | undefined>;
@@ -72,7 +72,7 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
   const probing = every(PROBE_MS, probe);
   return {
     pool,
-    trouble: () => problem,
+    problem: () => problem,
     write: async ({ id, queue, outcome, body, finishedMs }) => {
       const insert = `insert into results (id, queue, outcome, body, finished_at)
         values ($1, $2, $3, $4, $5) on conflict (id) do nothing`;

@@ -7,13 +7,13 @@ import type { Registry } from "prom-client";
 
 import { type Log, reasonOf } from "./log.ts";
 
-export interface Door {
+export interface DemoServer {
   readonly host: string;
   readonly port: number;
   readonly registry: Registry;
   readonly log: Log;
   /** What is missing now, each as one sentence; none when ready. */
-  readonly troubles?: () => readonly string[];
+  readonly problems?: () => readonly string[];
   readonly bodyLimitBytes?: number;
 }
 
@@ -31,17 +31,20 @@ export class HttpError extends Error {
   }
 }
 
-export function makeDoor(door: Door): FastifyInstance {
-  const app = fastify({ bodyLimit: door.bodyLimitBytes ?? 65_536, forceCloseConnections: "idle" });
+export function createDemoServer(server: DemoServer): FastifyInstance {
+  const app = fastify({
+    bodyLimit: server.bodyLimitBytes ?? 65_536,
+    forceCloseConnections: "idle",
+  });
   app.get("/healthz", async () => ({ status: "alive" }));
   app.get("/readyz", async (_request, reply) => {
-    const problems = door.troubles?.() ?? [];
+    const problems = server.problems?.() ?? [];
     if (problems.length > 0) reply.code(503);
     return { status: problems.length === 0 ? "ready" : "not ready", troubles: problems };
   });
   app.get("/metrics", async (_request, reply) => {
-    reply.header("content-type", door.registry.contentType);
-    return door.registry.metrics();
+    reply.header("content-type", server.registry.contentType);
+    return server.registry.metrics();
   });
   app.setNotFoundHandler(async (request, reply) => {
     reply.code(404);
@@ -58,15 +61,15 @@ export function makeDoor(door: Door): FastifyInstance {
     reply.code(status);
     if (status < 500)
       return body(status === 413 ? "too_large" : "invalid_request", reasonOf(error));
-    door.log.error("a request failed", { error: reasonOf(error) });
+    server.log.error("a request failed", { error: reasonOf(error) });
     return body("internal_error", "the request failed; the log says why");
   });
   return app;
 }
 
-export async function listen(app: FastifyInstance, door: Door): Promise<void> {
-  const address = await app.listen({ host: door.host, port: door.port });
-  door.log.info("listening", { address });
+export async function listen(app: FastifyInstance, server: DemoServer): Promise<void> {
+  const address = await app.listen({ host: server.host, port: server.port });
+  server.log.info("listening", { address });
 }
 
 function body(code: string, message: string): { readonly error: Record<string, string> } {

@@ -8,7 +8,7 @@ import { type QueueName, QUEUES } from "../queue/job.ts";
 import { recoverJobs, sayAlive, sayGone, takeJobs, type Taking } from "../queue/take.ts";
 import { tellPool } from "../results/pool-metrics.ts";
 import { openResults } from "../results/store.ts";
-import { listen, makeDoor } from "../run/http.ts";
+import { listen, createDemoServer } from "../run/http.ts";
 import { makeLog, reasonOf } from "../run/log.ts";
 import { every } from "../run/loop.ts";
 import { runProgram } from "../run/program.ts";
@@ -83,17 +83,17 @@ await runProgram("worker", async () => {
 
   // A demonstration runs for weeks: its table must not grow for as long.
   const forgetting = every(FORGET_EVERY_MS, async () => {
-    if (results.trouble() !== undefined) return;
+    if (results.problem() !== undefined) return;
     await results.forget(Date.now() - settings.keepSeconds * 1000).catch((error: unknown) => {
       log.warn("could not remove old results yet", { error: reasonOf(error) });
     });
   });
 
   const problems = (): readonly string[] =>
-    [connection.trouble(), results.trouble()].filter((problem) => problem !== undefined);
-  const door = { ...settings, registry: metrics.registry, log, troubles: problems };
-  const app = makeDoor(door);
-  await listen(app, door);
+    [connection.problem(), results.problem()].filter((problem) => problem !== undefined);
+  const server = { ...settings, registry: metrics.registry, log, troubles: problems };
+  const app = createDemoServer(server);
+  await listen(app, server);
   return {
     log,
     stop: async () => {

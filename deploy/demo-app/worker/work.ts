@@ -84,13 +84,13 @@ async function resultOf(job: Job, parts: WorkParts): Promise<Result> {
 }
 
 async function settle(text: string, job: Job, result: Result, parts: WorkParts): Promise<void> {
-  const told = JSON.stringify(result);
+  const reported = JSON.stringify(result);
   const expiration = { type: "EX", value: parts.cacheSeconds } as const;
   const steps = parts.redis
     .multi()
-    .set(keys.result(job.id), told, { expiration })
+    .set(keys.result(job.id), reported, { expiration })
     .lRem(keys.taken(job.queue, parts.worker), 1, text);
-  if (job.replyTo !== undefined) steps.publish(keys.replies(job.replyTo), told);
+  if (job.replyTo !== undefined) steps.publish(keys.replies(job.replyTo), reported);
   await steps.exec();
 }
 

@@ -3,12 +3,12 @@
 
 import { createServer, type IncomingMessage } from "node:http";
 
-import { TraceBook } from "./book.ts";
+import { TraceRegistry } from "./registry.ts";
 
 const LARGEST_BYTES = 8_000_000;
 const port = Number(process.env["PORT"]);
 if (!Number.isInteger(port)) throw new Error("PORT is not set");
-const book = new TraceBook(1_000);
+const traces = new TraceRegistry(1_000);
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
@@ -27,14 +27,17 @@ async function answer(request: IncomingMessage): Promise<readonly [number, unkno
   if (pathname === "/v1/traces" && request.method === "POST") {
     if (!(request.headers["content-type"] ?? "").includes("json"))
       return [415, { error: "send JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json" }];
-    book.take(JSON.parse(await bodyOf(request)));
+    traces.take(JSON.parse(await bodyOf(request)));
     return [200, {}];
   }
   if (pathname === "/traces") {
     const services = (searchParams.get("services") ?? "").split(",").filter((one) => one !== "");
     return [
       200,
-      { spans: book.spans, traces: book.newest(services, Number(searchParams.get("limit") ?? 20)) },
+      {
+        spans: traces.spans,
+        traces: traces.newest(services, Number(searchParams.get("limit") ?? 20)),
+      },
     ];
   }
   return [404, { error: "there is POST /v1/traces, GET /traces?services=a,b and /healthz" }];

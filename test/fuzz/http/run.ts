@@ -55,7 +55,7 @@ export async function fuzzServer(
   const random = seededRandom(seed);
   const [crashes, hangs]: [string[], string[]] = [[], []];
   const statuses = new Map<number, number>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let [sent, peakBytes, levelBytes] = [0, 0, 0];
   const one = async (at: number): Promise<void> => {
     // Every route in turn, so that each gets its share whatever their number.
@@ -65,8 +65,8 @@ export async function fuzzServer(
     const tell = (into: string[], says: string): void => {
       // One of a kind is enough: the same route with the same complaint.
       const key = `${route.method} ${route.url} ${says.replace(/\d+/g, "").slice(0, 60)}`;
-      if (told.has(key)) return;
-      told.add(key);
+      if (reported.has(key)) return;
+      reported.add(key);
       const bytes = made.bytes.subarray(0, 1_500).toString("base64url");
       into.push(`${made.shown} (${made.bytes.length} bytes): ${says}\n${bytes}`);
     };
@@ -139,9 +139,9 @@ export async function fuzzHttp(inputs: string | undefined, seed: number): Promis
       const done = await fuzzServer(server, Math.ceil(count * share), seed);
       for (const says of [...done.crashes, ...done.hangs])
         process.stderr.write(`✗ ${server.name}: ${says}\n\n`);
-      const told = [...done.statuses].sort(([left], [right]) => left - right);
+      const reported = [...done.statuses].sort(([left], [right]) => left - right);
       process.stderr.write(
-        `… ${server.name}: ${told.map(([status, times]) => `${status}×${times}`).join(" ")}\n`,
+        `… ${server.name}: ${reported.map(([status, times]) => `${status}×${times}`).join(" ")}\n`,
       );
       rows.push({
         target: server.name,

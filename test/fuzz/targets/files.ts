@@ -97,7 +97,7 @@ function framedAs(payload: Buffer, sequence: number): Buffer {
 }
 
 const layout = someLayout();
-const told = {
+const reported = {
   frame: {
     timeMs: 1_790_000_000_000,
     layout,
@@ -271,8 +271,8 @@ export const targets: readonly FuzzTarget[] = [
   {
     name: "kafka-message",
     seeds: [
-      ...new MessageEncoder().encode(told).map(({ value }) => value),
-      ...new BinaryEncoder("1").encode(told, "sim").map(({ value }) => value),
+      ...new MessageEncoder().encode(reported).map(({ value }) => value),
+      ...new BinaryEncoder("1").encode(reported, "sim").map(({ value }) => value),
     ],
     parse: (bytes) => [messages.decode(bytes), binary.decode(bytes, [])],
   },

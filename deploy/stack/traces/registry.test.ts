@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { TraceBook } from "./book.ts";
+import { TraceRegistry } from "./registry.ts";
 
 const sent = (service: string, traceId: string, spanId: string, parentSpanId = "") => ({
   resourceSpans: [
@@ -25,12 +25,12 @@ const sent = (service: string, traceId: string, spanId: string, parentSpanId = "
 });
 
 test("spans of one trace come together from different programs, the newest trace first", () => {
-  const book = new TraceBook(10);
-  book.take(sent("gateway", "a", "1"));
-  book.take(sent("gateway", "b", "2"));
-  book.take(sent("worker", "a", "3", "1"));
-  expect(book.newest([], 5).map(({ traceId }) => traceId)).toEqual(["b", "a"]);
-  const [both] = book.newest(["gateway", "worker"], 5);
+  const traces = new TraceRegistry(10);
+  traces.take(sent("gateway", "a", "1"));
+  traces.take(sent("gateway", "b", "2"));
+  traces.take(sent("worker", "a", "3", "1"));
+  expect(traces.newest([], 5).map(({ traceId }) => traceId)).toEqual(["b", "a"]);
+  const [both] = traces.newest(["gateway", "worker"], 5);
   expect(both?.spans.map(({ service, durationMs }) => [service, durationMs])).toEqual([
     ["gateway", 250],
     ["worker", 250],
@@ -38,11 +38,11 @@ test("spans of one trace come together from different programs, the newest trace
 });
 
 test("only the last traces are kept, and what is no trace is refused", () => {
-  const book = new TraceBook(2);
-  for (const id of ["a", "b", "c"]) book.take(sent("ml", id, id));
-  expect(book.newest([], 9).map(({ traceId }) => traceId)).toEqual(["c", "b"]);
-  expect(book.spans).toBe(3);
+  const traces = new TraceRegistry(2);
+  for (const id of ["a", "b", "c"]) traces.take(sent("ml", id, id));
+  expect(traces.newest([], 9).map(({ traceId }) => traceId)).toEqual(["c", "b"]);
+  expect(traces.spans).toBe(3);
   expect(() =>
-    book.take({ resourceSpans: [{ scopeSpans: [{ spans: [{ name: "x" }] }] }] }),
+    traces.take({ resourceSpans: [{ scopeSpans: [{ spans: [{ name: "x" }] }] }] }),
   ).toThrow("traceId");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { batchAsked, completionAsked, idleGpus } from "./asked.ts";
+import { batchAsked, completionAsked, idleGpus } from "./requests.ts";
 
 test("a completion has a prompt and a limit of tokens", () => {
   expect(completionAsked({ prompt: "hi" })).toEqual({ prompt: "hi", maxTokens: 64 });

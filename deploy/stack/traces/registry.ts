@@ -44,7 +44,7 @@ export interface Trace {
   readonly spans: readonly Span[];
 }
 
-export class TraceBook {
+export class TraceRegistry {
   readonly #traces = new Map<string, Span[]>();
   readonly #most: number;
   /** How many were taken since the start. */
