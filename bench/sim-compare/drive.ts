@@ -7,7 +7,7 @@ import {
   type Kernel,
   type ActivityPattern,
 } from "../../src/sources/sim/kernels.ts";
-import { type Demand, noDemand } from "../../src/sources/sim/physics/demand.ts";
+import { type Demand, noDemand } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
 import { inferActivity, undetermined, type PhaseActivity } from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";

@@ -9,7 +9,7 @@ import { type Device, deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import { FakeClock } from "../../test/fixtures/fake-clock.ts";
-import { FaultSource } from "../sources/fault/source.ts";
+import { FaultSource } from "../sources/fault/define.ts";
 import type { OpenSource } from "../sources/open.ts";
 import type { PolledSource } from "../sources/source.ts";
 import { Collector } from "./collector.ts";

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
 import { FakeClock } from "../../test/fixtures/fake-clock.ts";
-import { FaultSource } from "../sources/fault/source.ts";
+import { FaultSource } from "../sources/fault/define.ts";
 import { Collector } from "./collector.ts";
 
 test("broken sources leave memory flat over hours of ticks", async () => {

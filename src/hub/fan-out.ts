@@ -3,8 +3,7 @@
  * its spool in the same turn in which the sender is acknowledged, so a kill loses nothing.
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
-import { FrameSamples } from "../formats/samples/from-frame.ts";
-import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
+import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";
 import type { SampleWriter } from "../storage/history.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";

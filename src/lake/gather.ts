@@ -2,8 +2,7 @@
  * Frames and samples to rows. What the catalogue has a column for becomes part of the row of its GPU and instant, everything
  * else a row of the long table. How a layout or a series is split is worked out once.
  */
-import type { SampleBatch } from "../formats/samples/batch.ts";
-import { wordsOf } from "../formats/samples/by-series.ts";
+import { type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels, deviceKey } from "../model/device.ts";

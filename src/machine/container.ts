@@ -5,8 +5,7 @@ import { listDir, readText } from "./sysfs/read.ts";
 import type { GpuFacts, SnapshotFacts } from "./snapshot.ts";
 import { readCgroupLimits } from "./cgroup-limits.ts";
 import { type Machine, type MissingFacts, optionalFact, processOf, rootOf } from "./machine.ts";
-import { statusValue } from "./proc.ts";
-import { parseCpuList } from "./text.ts";
+import { statusValue, parseCpuList } from "./proc.ts";
 
 type Container = SnapshotFacts["container"];
 

@@ -4,7 +4,7 @@ import { mapReadResult } from "./sysfs/read-result.ts";
 import type { KernelFacts } from "./snapshot.ts";
 import { maskCommandLine, maskValue } from "./command-line.ts";
 import { type Machine, type MissingFacts, optionalFact } from "./machine.ts";
-import { parseBracketed } from "./text.ts";
+import { parseBracketed } from "./proc.ts";
 
 /** Settings only: counters, and values the kernel tunes by itself, would differ on an unchanged machine. */
 const sysctlNames = [

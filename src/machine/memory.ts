@@ -2,8 +2,7 @@
 import { listDir, readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
 import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
-import { parseMeminfo } from "./proc.ts";
-import { parseBracketed } from "./text.ts";
+import { parseMeminfo, parseBracketed } from "./proc.ts";
 
 type Memory = SnapshotFacts["memory"];
 

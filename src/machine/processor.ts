@@ -4,8 +4,7 @@ import type { AbsenceReason } from "../model/presence.ts";
 import { type ReadResult, mapReadResult, present, unsupported } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
 import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
-import { type CpuInfo, parseCpuinfo } from "./proc.ts";
-import { parseCpuList, parseSize } from "./text.ts";
+import { type CpuInfo, parseCpuinfo, parseCpuList, parseSize } from "./proc.ts";
 
 type Processor = SnapshotFacts["processor"];
 

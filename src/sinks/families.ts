@@ -1,6 +1,6 @@
 /** Type, help and unit of what is sent: as it was told, or as the catalogue has it. Bounded. */
 import type { Metadata } from "../formats/samples/batch.ts";
-import { metadataOf } from "../formats/samples/frame-metadata.ts";
+import { metadataOf } from "../formats/samples/from-frame.ts";
 import { findMetric } from "../model/catalogue/index.ts";
 
 const maxFamilies = 10_000;

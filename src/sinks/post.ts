@@ -3,7 +3,7 @@ import { GpulseError } from "../base/error.ts";
 import type { HttpClientConfig } from "../net/http/auth-config.ts";
 import { HttpClient } from "../net/http/client.ts";
 import { formatUrl, HttpRequestError, type HttpResponse, request } from "../net/http/request.ts";
-import { redactCredentials } from "../net/http/redact-credentials.ts";
+import { redactCredentials } from "../net/http/secret.ts";
 import type { SendResult } from "../base/send/batch-sender.ts";
 
 export interface SamplesPosterOptions {

@@ -2,9 +2,7 @@
  * One batch of the spool as requests to a receiver of samples: split into shards by series and into requests, and resumed
  * where it stopped at every retry. A refused request is split, so that a bad or duplicate sample costs no other.
  */
-import type { SampleBatch } from "../formats/samples/batch.ts";
-import { joinBatches } from "../formats/samples/join.ts";
-import { partOf, splitBatch } from "../formats/samples/split.ts";
+import { type SampleBatch, joinBatches, partOf, splitBatch } from "../formats/samples/batch.ts";
 import type { SendResult } from "../base/send/batch-sender.ts";
 
 export type Post = (batch: SampleBatch, signal: AbortSignal) => Promise<SendResult>;

@@ -2,8 +2,7 @@
  * A sink that sends samples over HTTP: everything is appended to its spool, and sent from there in order. The sender's `post`
  * encodes the request; frames become samples, with staleness markers where series end.
  */
-import { FrameSamples } from "../formats/samples/from-frame.ts";
-import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
+import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { BatchSender, type SendResult } from "../base/send/batch-sender.ts";

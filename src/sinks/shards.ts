@@ -1,9 +1,8 @@
 /** Spool records as batches to send: decoded, relabelled, and distributed over shards by series. */
 import { decodeWriteRequest } from "../formats/remote-write/decode.ts";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
-import type { Metadata, SampleBatch } from "../formats/samples/batch.ts";
+import { type Metadata, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { BatchBuilder } from "../formats/samples/builder.ts";
-import { wordsOf } from "../formats/samples/by-series.ts";
 import { compressSnappy } from "../formats/snappy/compress.ts";
 import { decompressSnappy } from "../formats/snappy/decompress.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";

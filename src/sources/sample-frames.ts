@@ -2,9 +2,8 @@
  * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, whoever
  * collected it; any other is kept as a plain number under its own labels. The end of a series is an end, never a value.
  */
-import { resolveMetric } from "../formats/message/metric.ts";
-import type { SampleBatch } from "../formats/samples/batch.ts";
-import { wordsOf } from "../formats/samples/by-series.ts";
+import { resolveMetric } from "../formats/message/schema.ts";
+import { type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels } from "../model/device.ts";

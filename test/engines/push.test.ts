@@ -25,10 +25,9 @@ import {
 import { hubProgram } from "../../engines/hub.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { encodeDevices } from "../../src/formats/frames/devices.ts";
+import { encodeDevices, decodeLayout, encodeLayout } from "../../src/formats/frames/layout.ts";
 import { FrameEncoder } from "../../src/formats/frames/frame.ts";
 import { encodeHello } from "../../src/formats/frames/hello.ts";
-import { decodeLayout, encodeLayout } from "../../src/formats/frames/layout.ts";
 import { contentType, recordKind, RequestWriter } from "../../src/formats/frames/request.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
 import { labelSet } from "../../src/model/labels.ts";

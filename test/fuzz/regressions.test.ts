@@ -7,7 +7,7 @@ import { networkOf } from "../../src/access/failures.ts";
 import { closest } from "../../src/config/closest.ts";
 import { checkText } from "../../src/config/file.ts";
 import { GpulseError } from "../../src/base/error.ts";
-import { readPartialSuccess } from "../../src/formats/otlp/encode/partial-success.ts";
+import { readPartialSuccess } from "../../src/formats/otlp/encode/json.ts";
 import { wordsOf } from "../../src/storage/remote/connection.ts";
 import { parseAlertmanagerTarget } from "../../src/hub/alerts/alertmanager-targets.ts";
 import { ParseError } from "../../src/query/errors.ts";

@@ -1,9 +1,8 @@
 /** What a channel is: one declaration from which files are read, forms are shown and messages are sent. */
 import type * as v from "valibot";
 import type { Notification } from "../route/notification.ts";
-import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import type { HttpClientConfig, TlsConfig } from "../../net/http/auth-config.ts";
 import type { Secret } from "../../net/http/secret.ts";
-import type { TlsConfig } from "../../net/http/tls-config.ts";
 import type { Log } from "../../base/log.ts";
 import type { HttpRaw } from "../../sources/scrape/config/http-section.ts";
 import type { NotificationData } from "../../formats/template/functions/alertmanager.ts";

@@ -1,6 +1,6 @@
 /** What stands around an entry while it is read: the global section, the environment, and where its mistakes go. */
 import { Secret } from "../../net/http/secret.ts";
-import type { TlsConfig } from "../../net/http/tls-config.ts";
+import type { TlsConfig } from "../../net/http/auth-config.ts";
 import type { ConfigDocument } from "../../config/yaml/document.ts";
 import { type HttpRaw, readHttp } from "../../sources/scrape/config/http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../config/yaml/diagnostics.ts";

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from "node:tls";
 import { formatError } from "../../base/error.ts";
 import { NotifyError } from "../route/notification.ts";
 import { ReloadingFile } from "../../net/http/reloading-file.ts";
-import type { TlsConfig } from "../../net/http/tls-config.ts";
+import type { TlsConfig } from "../../net/http/auth-config.ts";
 
 export async function tlsOptions(tls: TlsConfig): Promise<ConnectionOptions> {
   const [ca, cert, key] = await Promise.all([

@@ -3,7 +3,7 @@
  * an older Alertmanager keeps it; what it does not take may be of the newer one, where names and values are any UTF-8.
  */
 import { GpulseError } from "../../base/error.ts";
-import { readString } from "../../formats/template/literal.ts";
+import { readString } from "../../formats/template/lex.ts";
 import { type LabelMatcher, labelMatcher, type MatchOp } from "./matchers.ts";
 
 const classic =

@@ -5,7 +5,7 @@ import { type CommandIo, commandLog, usesColour } from "../command/io.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { formatError, systemCode } from "../../base/error.ts";
-import { checkAccess, type KernelLogAccess } from "../../machine/kernel-log/access.ts";
+import { checkAccess, type KernelLogAccess } from "../../machine/kernel-log/reader.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";

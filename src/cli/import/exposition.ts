@@ -3,10 +3,9 @@
  * that a dump of any size fits. A line that cannot be read is left out; the others of its block are kept.
  */
 import { openSync, readSync, closeSync, statSync } from "node:fs";
-import { ExpositionError } from "../../formats/exposition/page-error.ts";
+import { ExpositionError, type ExpositionFormat } from "../../formats/exposition/visit.ts";
 import { parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
-import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { type FileLine, readLines } from "./lines.ts";
 import {

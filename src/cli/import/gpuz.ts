@@ -6,8 +6,7 @@ import { GpuzFrames } from "../../formats/gpuz/frames.ts";
 import { type GpuzRow, type RowCounts, RowParser } from "../../formats/gpuz/rows.ts";
 import { LocalClock, type TimeNote, type Zone } from "../../formats/gpuz/time.ts";
 import { FrameSamples } from "../../formats/samples/from-frame.ts";
-import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { joinBatches } from "../../formats/samples/join.ts";
+import { type SampleBatch, joinBatches } from "../../formats/samples/batch.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
 import {

@@ -1,7 +1,6 @@
 /** What every kind of file to import comes to: batches with the place they end at, and a tally of what was left out. */
-import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
-import { wordsOf } from "../../formats/samples/by-series.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 

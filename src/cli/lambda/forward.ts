@@ -1,9 +1,8 @@
 /** Rows on to a hub, by remote-write and in one piece after the other. A hub that is away fails the upload: S3 sends it again. */
 import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
-import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { type SampleBatch, joinBatches } from "../../formats/samples/batch.ts";
 import { FrameSamples } from "../../formats/samples/from-frame.ts";
-import { joinBatches } from "../../formats/samples/join.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import { HttpAgent, request } from "../../net/http/request.ts";
 import type { Secret } from "../../net/http/secret.ts";

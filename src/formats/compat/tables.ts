@@ -1,7 +1,6 @@
 /** The compatibility tables there are, by the name one asks for them with. */
 import { amd } from "./amd.ts";
-import { dcgm } from "./dcgm.ts";
-import { dcgmOld } from "./dcgm-old.ts";
+import { dcgm, dcgmOld } from "./dcgm.ts";
 import { nvidiaSmi } from "./nvidia-smi.ts";
 import type { CompatTable } from "./row.ts";
 

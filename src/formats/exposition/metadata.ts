@@ -1,8 +1,7 @@
 /** The lines that tell of a family: `# TYPE name counter`, `# HELP name what it is`, and OpenMetrics's `# UNIT name seconds`. */
 import { isUtf8 } from "node:buffer";
-import { pageError } from "./page-error.ts";
+import { pageError, type ExpositionFormat } from "./visit.ts";
 import { isNameStart, nameEnd, quotedEnd, unescapeLabel } from "./series-text.ts";
-import type { ExpositionFormat } from "./visit.ts";
 
 export type MetadataKind = "type" | "help" | "unit";
 

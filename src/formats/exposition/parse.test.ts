@@ -3,10 +3,9 @@ import { expect, test } from "vitest";
 import { openMetricsPages, textPages } from "../../../test/exposition/pages.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import { ExpositionError } from "./page-error.ts";
+import { ExpositionError, type ExpositionFormat } from "./visit.ts";
 import { formatOf, parsePage } from "./parse.ts";
 import { SeriesMemory } from "./series-memory.ts";
-import type { ExpositionFormat } from "./visit.ts";
 
 const goodPages = [...textPages, ...openMetricsPages].filter(
   ({ refused }) => refused === undefined,

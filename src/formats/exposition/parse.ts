@@ -4,10 +4,9 @@
  */
 import { type MetadataKind, readMetadata } from "./metadata.ts";
 import { readFloat } from "./number.ts";
-import { pageError } from "./page-error.ts";
+import { pageError, type ExpositionFormat, type PageCounts, type PageVisitor } from "./visit.ts";
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";
 import { isNameStart, SeriesText } from "./series-text.ts";
-import type { ExpositionFormat, PageCounts, PageVisitor } from "./visit.ts";
 
 /** @throws ExpositionError with the line and what is wrong there; what the visitor was told until then is to be dropped. */
 export function parsePage<Handle>(

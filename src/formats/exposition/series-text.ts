@@ -4,8 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Label, LabelSet } from "../../model/labels.ts";
-import { pageError } from "./page-error.ts";
-import type { ExpositionFormat } from "./visit.ts";
+import { pageError, type ExpositionFormat } from "./visit.ts";
 
 const letter = 1;
 const colon = 2;

@@ -1,4 +1,5 @@
 /** The primitives of the push format: growing bytes to write, bounded bytes to read. Whatever is malformed throws a FramesError. */
+import { createHash } from "node:crypto";
 
 export class FramesError extends Error {}
 
@@ -140,4 +141,33 @@ export class ByteReader {
     this.#position += count;
     return part;
   }
+}
+
+/* What a request may hold. Far above what an agent of ours sends; whatever is over is refused before room is made for it. */
+
+export const limits = {
+  nameBytes: 1_024,
+  labelValueBytes: 16_384,
+  helpBytes: 4_096,
+  texts: 500_000,
+  metrics: 10_000,
+  series: 250_000,
+  labels: 128,
+  buckets: 1_000,
+  devices: 100_000,
+  capabilities: 64,
+  records: 100_000,
+  /** Over all frames of one request. */
+  values: 5_000_000,
+} as const;
+
+/* A definition's name is the first eight bytes of its content's SHA-256, in hex: both sides work it out, neither hands it out. */
+
+export const hashBytes = 8;
+
+export function hashOf(content: Uint8Array): string {
+  return createHash("sha256")
+    .update(content)
+    .digest("hex")
+    .slice(0, hashBytes * 2);
 }

@@ -4,9 +4,14 @@
  */
 import type { Tier } from "../../model/catalogue/index.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
-import { type ByteReader, ByteWriter, FramesError, largestInteger } from "./bytes.ts";
-import { hashBytes } from "./hash.ts";
-import { limits } from "./limits.ts";
+import {
+  type ByteReader,
+  ByteWriter,
+  FramesError,
+  largestInteger,
+  hashBytes,
+  limits,
+} from "./bytes.ts";
 
 export type FrameTier = Tier | "stream";
 const tierNames: readonly FrameTier[] = ["fast", "slow", "static", "stream"];

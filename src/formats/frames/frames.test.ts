@@ -5,11 +5,16 @@ import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
 import { parsePushResponse } from "./push-response.ts";
-import { decodeDevices, encodeDevices } from "./devices.ts";
+import {
+  decodeDevices,
+  encodeDevices,
+  decodeLayout,
+  encodeLayout,
+  type LayoutDefinition,
+} from "./layout.ts";
 import { devices, hello, someLayout, wireFrame } from "../../../test/fixtures/formats/frames.ts";
 import { FrameDecoder, FrameEncoder } from "./frame.ts";
 import { decodeHello, encodeHello } from "./hello.ts";
-import { decodeLayout, encodeLayout, type LayoutDefinition } from "./layout.ts";
 import { decodeMetric, encodeMetric } from "./metric.ts";
 import {
   type DefinitionStore,

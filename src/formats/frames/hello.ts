@@ -1,6 +1,5 @@
 /** Who sends a request, and how it stands with them: the first record of every one. */
-import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { limits } from "./limits.ts";
+import { ByteReader, ByteWriter, FramesError, limits } from "./bytes.ts";
 
 export interface Hello {
   /** What the hub calls the agent by: its instance, unless told otherwise. */

@@ -4,22 +4,21 @@
  */
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout, SampleSuffix } from "../../model/layout.ts";
-import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { hashOf } from "./hash.ts";
-import { limits } from "./limits.ts";
+import { ByteReader, ByteWriter, FramesError, hashOf, limits } from "./bytes.ts";
+import type { Device } from "../../model/device.ts";
 
 export interface Definition {
   readonly hash: string;
   readonly content: Buffer;
 }
 
-export interface LayoutMetric {
+interface LayoutMetric {
   readonly name: string;
   /** What whole numbers on the wire are multiples of: the sender's, since the receiver's catalogue may be of another age. */
   readonly resolution: number;
 }
 
-export interface LayoutSeries {
+interface LayoutSeries {
   readonly metric: LayoutMetric;
   readonly suffix: SampleSuffix;
   readonly labels: LabelSet;
@@ -130,3 +129,45 @@ const isMetricName = (name: string): boolean => /^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}
 
 /** `__name__` and its like are not a sender's to set. */
 const isLabelName = (name: string): boolean => /^(?!__)[a-zA-Z_][a-zA-Z0-9_]{0,254}$/.test(name);
+
+/* A machine's GPUs as bytes: what the page needs to name them. */
+
+/** Empty text where there is none. */
+const optional = ["pciBusId", "driver", "vbios", "linkType", "parent"] as const;
+
+export function encodeDevices(devices: readonly Device[]): Definition {
+  const bytes = new ByteWriter();
+  bytes.varint(devices.length);
+  for (const device of devices) {
+    bytes.text(device.uuid);
+    bytes.varint(device.index);
+    bytes.text(device.vendor);
+    bytes.text(device.model);
+    bytes.byte(device.simulated ? 1 : 0);
+    bytes.varint(optional.length);
+    for (const key of optional) bytes.text(device[key] ?? "");
+  }
+  const content = bytes.finish();
+  return { hash: hashOf(content), content };
+}
+
+/** @throws FramesError */
+export function decodeDevices(content: Uint8Array): readonly Device[] {
+  const reader = new ByteReader(content);
+  return Array.from({ length: reader.count("devices", limits.devices, 6) }, () => {
+    const uuid = reader.text(limits.nameBytes);
+    if (uuid === "") throw new FramesError("a device has no uuid");
+    const index = reader.varint();
+    const vendor = reader.text(limits.nameBytes);
+    const model = reader.text(limits.nameBytes);
+    const simulated = reader.byte() === 1;
+    const texts = Array.from({ length: reader.count("texts of a device", 64, 1) }, () =>
+      reader.text(limits.nameBytes),
+    );
+    const told = optional.flatMap((key, at) => {
+      const text = texts[at] ?? "";
+      return text === "" ? [] : [[key, text] as const];
+    });
+    return { uuid, index, vendor, model, simulated, ...Object.fromEntries(told) };
+  });
+}

@@ -6,8 +6,7 @@ import {
   tiers,
   type Unit,
 } from "../../model/catalogue/index.ts";
-import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { limits } from "./limits.ts";
+import { ByteReader, ByteWriter, FramesError, limits } from "./bytes.ts";
 
 const kinds: readonly MetricKind[] = ["gauge", "counter", "histogram", "info"];
 const subjects: readonly MetricEntry["subject"][] = ["device", "host", "workload", "self"];

@@ -1,13 +1,10 @@
 /** A request's body: the format's mark and version, then records, each with its kind and length so that a newer kind can be passed over. */
 import type { Device } from "../../model/device.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
-import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { decodeDevices } from "./devices.ts";
+import { ByteReader, ByteWriter, FramesError, hashOf, limits } from "./bytes.ts";
+import { decodeDevices, decodeLayout, type LayoutDefinition } from "./layout.ts";
 import { FrameDecoder, type FrameHead, type PushFrame } from "./frame.ts";
-import { hashOf } from "./hash.ts";
 import { decodeHello, type Hello } from "./hello.ts";
-import { decodeLayout, type LayoutDefinition } from "./layout.ts";
-import { limits } from "./limits.ts";
 import { decodeMetric } from "./metric.ts";
 
 export const contentType = "application/x-gpulse-frames";

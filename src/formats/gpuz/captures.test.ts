@@ -5,7 +5,7 @@ import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
 import { GpuzFrames } from "./frames.ts";
 import { type GpuzRow, RowParser } from "./rows.ts";
-import { vendorOfColumns } from "./vendor.ts";
+import { vendorOfColumns } from "./device.ts";
 
 const folder = fileURLToPath(new URL("../../../../shared/captures/public/gpu-z/", import.meta.url));
 const missing = existsSync(folder) ? "" : " (skipped: ../shared/captures/public/gpu-z is not here)";

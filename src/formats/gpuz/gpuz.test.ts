@@ -16,7 +16,7 @@ import {
 } from "../../../test/fixtures/formats/gpuz.ts";
 import { GpuzFrames } from "./frames.ts";
 import { RowParser } from "./rows.ts";
-import { vendorOfColumns, vendorOfName } from "./vendor.ts";
+import { vendorOfColumns, vendorOfName } from "./device.ts";
 
 const device: Device = { uuid: "U", index: 0, vendor: "nvidia", model: "M", simulated: false };
 

@@ -4,7 +4,7 @@ import { batchLines, plainBatch } from "../../../test/fixtures/formats/samples.t
 import { readLabelBlock } from "../samples/labels.ts";
 import { ProtoError } from "../protobuf/reader.ts";
 import { LineDecoder, type LineOptions } from "./decode.ts";
-import { precisions, readFloat } from "./number.ts";
+import { precisions, readFloat } from "./scan.ts";
 
 const nowMs = 1_790_000_000_000;
 /** One for all tests: what it keeps of one request must not show in the next. */

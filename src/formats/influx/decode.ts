@@ -5,9 +5,16 @@
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { maxBadParts, maxBatchLabelBytes } from "../samples/limits.ts";
-import { readFloat, readInteger, readTimeMs } from "./number.ts";
-import { byteOf, findPlain, LineError, quotedEnd } from "./scan.ts";
+import { maxBadParts, maxBatchLabelBytes } from "../samples/labels.ts";
+import {
+  readFloat,
+  readInteger,
+  readTimeMs,
+  byteOf,
+  findPlain,
+  LineError,
+  quotedEnd,
+} from "./scan.ts";
 import { LineSeriesCache } from "./series.ts";
 
 export interface LineOptions {

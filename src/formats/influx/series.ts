@@ -9,7 +9,7 @@ import type { Label } from "../../model/labels.ts";
 import { LabelBlockWriter, labelBlock } from "../samples/block.ts";
 import type { BatchBuilder } from "../samples/builder.ts";
 import { copyInto } from "../samples/columns.ts";
-import { BatchTooLargeError, maxBatchSeries } from "../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../samples/labels.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 import { metricName, nameLabel, TagWriter } from "./tags.ts";
 

@@ -4,9 +4,13 @@
  */
 import { FrameEncoder } from "../frames/frame.ts";
 import { FramesError } from "../frames/bytes.ts";
-import { encodeDevices } from "../frames/devices.ts";
+import {
+  encodeDevices,
+  encodeLayout,
+  type LayoutDefinition,
+  resolutionOf,
+} from "../frames/layout.ts";
 import { encodeHello, type Hello } from "../frames/hello.ts";
-import { encodeLayout, type LayoutDefinition, resolutionOf } from "../frames/layout.ts";
 import { encodeMetric } from "../frames/metric.ts";
 import { RequestWriter, readRequest, recordKind } from "../frames/request.ts";
 import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
@@ -15,8 +19,7 @@ import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import type { MessageDecodeResult, DecodedMessage } from "./decode.ts";
 import type { MessageInput } from "./encode.ts";
-import { resolveMetric } from "./metric.ts";
-import { messageLimits } from "./schema.ts";
+import { resolveMetric, messageLimits } from "./schema.ts";
 
 const mark = Buffer.from("gpulse");
 

@@ -10,9 +10,14 @@ import type { Frame } from "../../model/frame.ts";
 import { type LabelSet, labelSet, withLabels } from "../../model/labels.ts";
 import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { type AbsenceReason, presence } from "../../model/presence.ts";
-import { resolveMetric } from "./metric.ts";
+import {
+  resolveMetric,
+  messageLimits,
+  messageSchema,
+  messageVersion,
+  type StreamMessage,
+} from "./schema.ts";
 import { MessageShapes } from "./shapes.ts";
-import { messageLimits, messageSchema, messageVersion, type StreamMessage } from "./schema.ts";
 
 export interface DecodedMessage {
   readonly frame: Frame;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatValue } from "./number.ts";
+import { formatValue } from "./page.ts";
 
 // What Prometheus 2.42 answers for these as `value` of an instant query.
 test.each([

@@ -3,8 +3,7 @@ import { gpu, ml, self } from "../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { formatValue } from "./number.ts";
-import { PageWriter } from "./page.ts";
+import { formatValue, PageWriter } from "./page.ts";
 
 function frame(): Frame {
   const builder = new LayoutBuilder();

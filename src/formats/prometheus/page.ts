@@ -11,7 +11,17 @@ import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import { formatValue } from "./number.ts";
+
+/** Numbers as Prometheus writes them: the shortest digits, an exponent of at least two, and a zero with its sign. */
+export function formatValue(value: number): string {
+  if (Number.isFinite(value)) {
+    if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+    if (value > -1e-6 && value < 1e-6) return String(value).replace(/e-(\d)$/, "e-0$1");
+    return String(value);
+  }
+  if (Number.isNaN(value)) return "NaN";
+  return value > 0 ? "+Inf" : "-Inf";
+}
 
 export type PageFormat = "text" | "openmetrics";
 
@@ -20,7 +30,7 @@ export const contentTypes: Record<PageFormat, string> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-export interface PageOptions {
+interface PageOptions {
   readonly timestamps?: boolean;
 }
 

@@ -17,7 +17,7 @@ import {
   maxBatchLabelBytes,
   maxBatchMetadata,
   maxBatchSeries,
-} from "../samples/limits.ts";
+} from "../samples/labels.ts";
 import {
   EntryError,
   isObject,

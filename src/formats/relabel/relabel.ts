@@ -1,10 +1,87 @@
 /** Relabelling as Prometheus does it: rules change a label set one after the other, or drop it. */
+import { type Label, type LabelSet, labelValue } from "../../model/labels.ts";
 import { createHash } from "node:crypto";
-import type { LabelSet } from "../../model/labels.ts";
-import { LabelBuilder } from "./label-builder.ts";
-import { lowerCase, upperCase } from "./letters.ts";
-import { isLabelName, type RelabelRule } from "./rule.ts";
-import { expand } from "./template.ts";
+import { isLabelName, type RelabelRule, expand } from "./rule.ts";
+
+/*
+ * Upper and lower case as Go has it: letter by letter, each becoming one letter. JavaScript's own turns `ß` into `SS` and
+ * minds where in a word a sigma stands.
+ */
+
+/** Greek letters with iota below have one upper-case letter, which JavaScript spells as two. */
+const spelledOut: readonly (readonly [first: number, last: number, shift: number])[] = [
+  [0x1f80, 0x1f87, 8],
+  [0x1f90, 0x1f97, 8],
+  [0x1fa0, 0x1fa7, 8],
+  [0x1fb3, 0x1fb3, 9],
+  [0x1fc3, 0x1fc3, 9],
+  [0x1ff3, 0x1ff3, 9],
+];
+
+function upperCase(text: string): string {
+  return isAscii(text) ? text.toUpperCase() : Array.from(text, upperLetter).join("");
+}
+
+function lowerCase(text: string): string {
+  return isAscii(text) ? text.toLowerCase() : Array.from(text, lowerLetter).join("");
+}
+
+function upperLetter(letter: string): string {
+  const upper = letter.toUpperCase();
+  if (upper.length <= letter.length) return upper;
+  const code = letter.codePointAt(0) ?? 0;
+  for (const [first, last, shift] of spelledOut)
+    if (code >= first && code <= last) return String.fromCodePoint(code + shift);
+  return letter;
+}
+
+const lowerLetter = (letter: string): string => (letter === "İ" ? "i" : letter.toLowerCase());
+
+const isAscii = (text: string): boolean => !/[^ -~]/.test(text);
+
+/*
+ * A label set while rules change it. Walks what it was made of first and what was set since in the order of setting, as
+ * Prometheus does: where two labels are mapped to one name, the later one stays.
+ */
+
+class LabelBuilder {
+  readonly #base: LabelSet;
+  readonly #set = new Map<string, string>();
+  readonly #deleted = new Set<string>();
+
+  constructor(base: LabelSet) {
+    this.#base = base;
+  }
+
+  /** Empty where there is none. */
+  get(name: string): string {
+    const set = this.#set.get(name);
+    if (set !== undefined) return set;
+    return this.#deleted.has(name) ? "" : (labelValue(this.#base, name) ?? "");
+  }
+
+  set(name: string, value: string): void {
+    if (value === "") this.delete(name);
+    else this.#set.set(name, value);
+  }
+
+  delete(name: string): void {
+    this.#set.delete(name);
+    this.#deleted.add(name);
+  }
+
+  /** A copy: changes while walking it are not seen. */
+  pairs(): Label[] {
+    const kept = this.#base.filter(([name]) => !this.#set.has(name) && !this.#deleted.has(name));
+    return [...kept, ...this.#set];
+  }
+
+  /** Sorted, none empty. */
+  labels(): LabelSet {
+    if (this.#set.size === 0 && this.#deleted.size === 0) return this.#base;
+    return this.pairs().sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+  }
+}
 
 /** The labels after all rules (sorted, none empty), or undefined where a rule dropped them. */
 export function relabel(labels: LabelSet, rules: readonly RelabelRule[]): LabelSet | undefined {

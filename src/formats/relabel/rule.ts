@@ -1,10 +1,53 @@
 /** One relabelling rule, checked as Prometheus checks it and compiled once. */
-import { RE2JS } from "re2js";
+import { type Matcher, RE2JS } from "re2js";
 import { didYouMean } from "../../config/closest.ts";
-import { GpulseError, formatError } from "../../base/error.ts";
-import { compileTemplate, type Template } from "./template.ts";
+import { formatError, GpulseError } from "../../base/error.ts";
 
-export const relabelActions = [
+/*
+ * Replacement templates as Go's regexp expands them: `$1`, `${1}`, `$name`, `${name}`, `$$` for a dollar. `$1x` names the
+ * group "1x"; a group that is not there is empty; a dollar that names nothing stands for itself.
+ */
+
+type Part = string | number;
+
+interface Template {
+  readonly parts: readonly Part[];
+  /** No group in it: the text itself. */
+  readonly isPlain: boolean;
+}
+
+const reference = /\$(?:(\$)|\{([\p{L}\p{Nd}_]+)\}|([\p{L}\p{Nd}_]+))/gu;
+
+function compileTemplate(text: string, regex: RE2JS): Template {
+  const names = regex.namedGroups();
+  const groupCount = regex.groupCount();
+  const parts: Part[] = [];
+  let from = 0;
+  for (const match of text.matchAll(reference)) {
+    parts.push(text.slice(from, match.index));
+    from = match.index + match[0].length;
+    if (match[1] !== undefined) {
+      parts.push("$");
+      continue;
+    }
+    const name = match[2] ?? match[3] ?? "";
+    // A number with a leading zero is taken for a name.
+    const group = /^(0|[1-9]\d*)$/.test(name) ? Number(name) : names[name];
+    if (group !== undefined && group <= groupCount) parts.push(group);
+  }
+  parts.push(text.slice(from));
+  const kept = parts.filter((part) => part !== "");
+  return { parts: kept, isPlain: kept.every((part) => typeof part === "string") };
+}
+
+/** `matched` has matched; its groups fill the template. */
+export function expand({ parts }: Template, matched: Matcher): string {
+  let out = "";
+  for (const part of parts) out += typeof part === "string" ? part : (matched.group(part) ?? "");
+  return out;
+}
+
+const relabelActions = [
   "replace",
   "keep",
   "drop",
@@ -18,7 +61,7 @@ export const relabelActions = [
   "uppercase",
 ] as const;
 
-export type RelabelAction = (typeof relabelActions)[number];
+type RelabelAction = (typeof relabelActions)[number];
 
 /** A rule as a file gives it; what is left out has Prometheus's default. */
 export interface RelabelInput {

@@ -8,19 +8,77 @@
  *   Metadata   { MetricType type = 1; uint32 help_ref = 3; uint32 unit_ref = 4; }
  */
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
-import type { SampleBatch } from "../samples/batch.ts";
+import type { Metadata, SampleBatch } from "../samples/batch.ts";
+import {
+  isPlainSample,
+  metricTypes,
+  plainSampleBytes,
+  plainTimeMs,
+  readSample,
+  SymbolTable,
+} from "./decode-parts.ts";
 import { LabelBlockWriter } from "../samples/block.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../samples/limits.ts";
-import { isPlainSample, plainSampleBytes, plainTimeMs, readSample } from "./decode-parts.ts";
-import { FamilyMetadataTable } from "./decode-families.ts";
-import { SymbolTable } from "./decode-symbols.ts";
+import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../samples/labels.ts";
+
+/* What remote-write 2.0 tells with every series, type, help and unit, gathered once for each family of a request. */
+
+const metricName = new TextEncoder().encode("__name__");
+const suffixes: Readonly<Record<string, RegExp>> = {
+  histogram: /_(bucket|count|sum)$/,
+  gaugehistogram: /_(bucket|gcount|gsum)$/,
+  summary: /_(count|sum)$/,
+};
+
+class FamilyMetadataTable {
+  readonly #symbols: SymbolTable;
+  /** By the reference of the metric's name: most series of a request share theirs with others. */
+  readonly #byName = new Map<number, Metadata | undefined>();
+
+  constructor(symbols: SymbolTable) {
+    this.#symbols = symbols;
+  }
+
+  learn(reader: ProtoReader, refs: Uint32Array, refCount: number): void {
+    const name = this.#nameOf(refs, Math.min(refCount, refs.length));
+    if (name === undefined || this.#byName.has(name)) return;
+    let [type, help, unit] = [0, 0, 0];
+    while (reader.next()) {
+      if (reader.wireType !== 0) reader.skip();
+      else if (reader.field === 1) type = reader.int64();
+      else if (reader.field === 3) help = reader.int64();
+      else if (reader.field === 4) unit = reader.int64();
+      else reader.skip();
+    }
+    const told = {
+      type: metricTypes[type] ?? "unknown",
+      help: this.#symbols.text(help) ?? "",
+      unit: this.#symbols.text(unit) ?? "",
+    };
+    const known = type !== 0 || told.help !== "" || told.unit !== "";
+    const family = (this.#symbols.text(name) ?? "").replace(suffixes[told.type] ?? /$^/, "");
+    this.#byName.set(name, known ? { family, ...told } : undefined);
+  }
+
+  list(): readonly Metadata[] {
+    const families = new Map<string, Metadata>();
+    for (const told of this.#byName.values())
+      if (told !== undefined) families.set(told.family, told);
+    return [...families.values()];
+  }
+
+  #nameOf(refs: Uint32Array, count: number): number | undefined {
+    for (let i = 0; i + 1 < count; i += 2)
+      if (this.#symbols.is(refs[i] as number, metricName)) return refs[i + 1];
+    return undefined;
+  }
+}
 
 const sampleTag = 0x12;
 /** Twice what a series may have: one that has more is refused by whoever reads its labels. */
 const maxRefs = 512;
 
-export interface DecodedV2 {
+interface DecodedV2 {
   readonly batch: SampleBatch;
   /** Why series are in the batch without labels: their references do not lead to any. */
   readonly problem: string | undefined;

@@ -10,7 +10,7 @@
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
 import { copyInto, BatchColumns } from "../samples/columns.ts";
-import { BatchTooLargeError, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
+import { BatchTooLargeError, maxBatchMetadata, maxBatchSeries } from "../samples/labels.ts";
 import {
   isPlainSample,
   metricTypes,

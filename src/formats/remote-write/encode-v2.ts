@@ -4,8 +4,7 @@
  */
 import { ProtoReader } from "../protobuf/reader.ts";
 import { ProtoWriter } from "../protobuf/writer.ts";
-import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import { groupBySeries } from "../samples/by-series.ts";
+import { type Metadata, type SampleBatch, groupBySeries } from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
 import { encodeSamples, samplesBytes } from "./encode.ts";
 

@@ -3,8 +3,13 @@
  * with their series in the order they came. Series without samples are left out.
  */
 import { ProtoWriter, putInt64, varintBytes } from "../protobuf/writer.ts";
-import type { Metadata, SampleBatch } from "../samples/batch.ts";
-import { groupBySeries, type SeriesGrouping, wordsOf } from "../samples/by-series.ts";
+import {
+  type Metadata,
+  type SampleBatch,
+  groupBySeries,
+  type SeriesGrouping,
+  wordsOf,
+} from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
 
 const seriesTag = 0x0a;

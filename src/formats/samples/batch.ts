@@ -2,6 +2,7 @@
  * Samples on their way in or out, as columns: what every format that carries samples is decoded to and encoded from. No
  * object per sample; a series is its label block, whose bytes are what remote-write 1.0 puts on the wire.
  */
+import { BatchBuilder } from "./builder.ts";
 
 export interface Metadata {
   readonly family: string;
@@ -27,4 +28,99 @@ export interface SampleBatch {
   /** Kinds that are not kept, counted by whoever receives them. */
   readonly droppedExemplars: number;
   readonly droppedHistograms: number;
+}
+
+/* A batch in two halves of about as many samples, in their order. */
+
+export function splitBatch(batch: SampleBatch): readonly [SampleBatch, SampleBatch] {
+  const middle = Math.ceil(batch.sampleCount / 2);
+  return [partOf(batch, 0, middle), partOf(batch, middle, batch.sampleCount)];
+}
+
+/** The samples from one place to before another, with the series they need. */
+export function partOf(batch: SampleBatch, from: number, to: number): SampleBatch {
+  const { bytes, labelStarts, labelEnds, sampleSeries, times, values } = batch;
+  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  const builder = new BatchBuilder();
+  const known = new Map<number, number>();
+  for (let at = from; at < to; at++) {
+    const series = sampleSeries[at] ?? 0;
+    let index = known.get(series);
+    if (index === undefined) {
+      index = builder.rawSeries(bytes, labelStarts[series] ?? 0, labelEnds[series] ?? 0);
+      known.set(series, index);
+    }
+    builder.addBits(index, times[at] ?? 0, words[at * 2] ?? 0, words[at * 2 + 1] ?? 0);
+  }
+  return builder.finish();
+}
+
+/* A batch's samples series by series, in the order they came: how every format writes them, whatever order they were read in. */
+
+export interface SeriesGrouping {
+  /** `order[starts[s]] … order[starts[s + 1] - 1]` are the samples of series s. */
+  readonly order: Uint32Array;
+  readonly starts: Uint32Array;
+}
+
+export function groupBySeries({
+  seriesCount,
+  sampleCount,
+  sampleSeries,
+}: SampleBatch): SeriesGrouping {
+  const starts = new Uint32Array(seriesCount + 1);
+  for (let i = 0; i < sampleCount; i++) {
+    const after = (sampleSeries[i] as number) + 1;
+    starts[after] = (starts[after] as number) + 1;
+  }
+  for (let series = 0; series < seriesCount; series++)
+    starts[series + 1] = (starts[series + 1] as number) + (starts[series] as number);
+  const next = starts.slice(0, seriesCount);
+  const order = new Uint32Array(sampleCount);
+  for (let i = 0; i < sampleCount; i++) {
+    const series = sampleSeries[i] as number;
+    const place = next[series] as number;
+    order[place] = i;
+    next[series] = place + 1;
+  }
+  return { order, starts };
+}
+
+/** A batch's values as words: the only way to copy a NaN whose bits matter. */
+export const wordsOf = ({ values }: SampleBatch): Uint32Array =>
+  new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+
+/* Batches after each other as one: a series that several of them have stands once, its samples in their order. */
+
+export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
+  const [only] = batches;
+  if (only !== undefined && batches.length === 1) return only;
+  const builder = new BatchBuilder();
+  const known = new Map<string, number>();
+  const told = new Map<string, Metadata>();
+  for (const batch of batches) {
+    const { bytes, labelStarts, labelEnds, sampleSeries, times } = batch;
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const places = new Int32Array(batch.seriesCount).fill(-1);
+    const words = wordsOf(batch);
+    for (let at = 0; at < batch.sampleCount; at++) {
+      const series = sampleSeries[at] as number;
+      if (places[series] === -1) {
+        const [start, end] = [labelStarts[series] as number, labelEnds[series] as number];
+        const key = text.toString("latin1", start, end);
+        let place = known.get(key);
+        if (place === undefined) {
+          place = builder.rawSeries(bytes, start, end);
+          known.set(key, place);
+        }
+        places[series] = place;
+      }
+      const place = places[series] as number;
+      const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
+      builder.addBits(place, times[at] as number, low, high);
+    }
+    for (const one of batch.metadata) told.set(one.family, one);
+  }
+  for (const one of told.values()) builder.learn(one);
+  return builder.finish();
 }

@@ -3,7 +3,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { Metadata, SampleBatch } from "./batch.ts";
 import { copyInto, BatchColumns } from "./columns.ts";
-import { BatchTooLargeError } from "./limits.ts";
+import { BatchTooLargeError } from "./labels.ts";
 
 export class BatchBuilder {
   readonly #maxLabelBytes: number;

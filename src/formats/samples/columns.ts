@@ -1,6 +1,6 @@
 /** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
 
-import { BatchTooLargeError, maxBatchSamples } from "./limits.ts";
+import { BatchTooLargeError, maxBatchSamples } from "./labels.ts";
 
 export class BatchColumns {
   count = 0;

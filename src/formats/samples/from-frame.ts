@@ -7,15 +7,16 @@ import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { SampleBatch } from "./batch.ts";
+import type { Metadata, SampleBatch } from "./batch.ts";
 import { BatchBuilder } from "./builder.ts";
-import { storedLabels } from "./series-labels.ts";
+import { storedLabels } from "./labels.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
 
 /**
  * Where a frame came from: a new layout from the same place replaces the one before. Not so in a stream, in which frames of
  * several machines and tiers take turns: there a frame speaks of its own series alone.
  */
-export interface FramePlace {
+interface FramePlace {
   readonly frame: Frame;
   readonly source: string;
   readonly tier: string;
@@ -144,4 +145,24 @@ function letGo(place: OpenSeriesSet, nowMs: number): void {
   for (const [key, { timeMs }] of place.open)
     if (timeMs < nowMs - lookbackMs) place.open.delete(key);
   place.kept = place.open.size;
+}
+
+/* What the catalogue tells of a layout's metrics, told once with every new layout. */
+
+export const metadataOf = ({ name, kind, help, unit }: MetricEntry): Metadata => ({
+  family: name,
+  type: kind,
+  help,
+  unit: unit === "none" ? "" : unit,
+});
+
+export class LayoutMetadata {
+  readonly #told = new WeakSet<Layout>();
+
+  with(batch: SampleBatch, { layout }: Frame): SampleBatch {
+    if (this.#told.has(layout)) return batch;
+    this.#told.add(layout);
+    const metrics = new Set(layout.series.map(({ metric }) => metric));
+    return { ...batch, metadata: [...metrics].map(metadataOf) };
+  }
 }

@@ -1,6 +1,7 @@
 /** A label block (a series' encoded labels) as a label set, checked as Prometheus checks it. */
 import type { Label, LabelSet } from "../../model/labels.ts";
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
+import type { Series } from "../../model/layout.ts";
 
 export interface LabelLimits {
   readonly labels: number;
@@ -55,4 +56,34 @@ function readLabel(reader: ProtoReader, limits: LabelLimits): Label {
   if (value.length > limits.valueBytes)
     throw new ProtoError(`the value of label "${name}" is longer than ${limits.valueBytes} bytes`);
   return [name, value];
+}
+
+/* The labels under which a series of a frame is kept or sent. */
+
+/** With its name, sorted; what the series says itself wins over what is added. */
+export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet): LabelSet {
+  const all = new Map<string, string>(extra.filter(([, value]) => value !== ""));
+  for (const [name, value] of labels) all.set(name, value);
+  all.set("__name__", `${metric.name}${suffix}`);
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/* How much one batch from outside may hold: whoever decodes stops there, before memory is taken for more. */
+
+/** A sender that has more series sends them in parts; Prometheus sends 2,000 samples at a time. */
+export const maxBatchSeries = 250_000;
+
+/** More than 32 MiB hold of samples that say something; those that say nothing take two bytes each. */
+export const maxBatchSamples = 2 ** 21;
+/** Labels of all series, encoded: a label stated once for all entries of a request is stored with each of them. */
+export const maxBatchLabelBytes = 32 * 2 ** 20;
+/** As many families as are remembered. */
+export const maxBatchMetadata = 50_000;
+/** Parts that are not understood, told of one by one; more of them are no request of that kind. */
+export const maxBadParts = 10_000;
+
+export class BatchTooLargeError extends Error {
+  constructor(what = `${maxBatchSeries} series`) {
+    super(`the request has more than ${what}: send fewer at a time`);
+  }
 }

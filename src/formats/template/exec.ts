@@ -3,9 +3,14 @@
  * whoever calls (see `query` in functions/prometheus.ts).
  */
 import { builtins, escapeHtml, type Functions, itemsOf } from "./builtins.ts";
-import { TemplateError } from "./lex.ts";
+import {
+  TemplateError,
+  type Command,
+  type TemplateNode,
+  type TemplatePipeline,
+  type Term,
+} from "./lex.ts";
 import { parseTemplate } from "./parse.ts";
-import type { Command, TemplateNode, TemplatePipeline, Term } from "./tree.ts";
 import {
   GoMap,
   isObject,

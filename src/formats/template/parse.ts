@@ -5,9 +5,15 @@ import {
   TemplateError,
   type TemplateToken,
   type TemplateTokenKind,
+  readChar,
+  readNumber,
+  readString,
+  type Command,
+  type TemplateNode,
+  type Operand,
+  type TemplatePipeline,
+  type Term,
 } from "./lex.ts";
-import { readChar, readNumber, readString } from "./literal.ts";
-import type { Command, TemplateNode, Operand, TemplatePipeline, Term } from "./tree.ts";
 
 const keywords = new Set([
   "block",

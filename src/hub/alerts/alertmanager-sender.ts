@@ -6,7 +6,7 @@ import type { PostableAlert } from "../../alerting/alert.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { formatError } from "../../base/error.ts";
 import { HttpClient } from "../../net/http/client.ts";
-import { redactCredentials } from "../../net/http/redact-credentials.ts";
+import { redactCredentials } from "../../net/http/secret.ts";
 import { request } from "../../net/http/request.ts";
 import type { Log } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";

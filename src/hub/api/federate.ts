@@ -3,8 +3,7 @@
  * ended, or has nothing within the look-back, is left out.
  */
 import type { FastifyInstance } from "fastify";
-import { formatValue } from "../../formats/prometheus/number.ts";
-import { contentTypes } from "../../formats/prometheus/page.ts";
+import { formatValue, contentTypes } from "../../formats/prometheus/page.ts";
 import type { Label, LabelSet } from "../../model/labels.ts";
 import type { SampleColumn, Matcher } from "../../model/select.ts";
 import { streamParts } from "../stream-parts.ts";

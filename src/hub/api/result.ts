@@ -1,5 +1,5 @@
 /** A query's answer as Prometheus writes it, straight into bytes. */
-import { formatValue } from "../../formats/prometheus/number.ts";
+import { formatValue } from "../../formats/prometheus/page.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "../../query/result.ts";
 import { BytesWriter } from "./bytes.ts";

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BadLine } from "../../formats/influx/decode.ts";
-import { precisions } from "../../formats/influx/number.ts";
+import { precisions } from "../../formats/influx/scan.ts";
 import type { Log } from "../../base/log.ts";
 import type { Label } from "../../model/labels.ts";
 import { maxBodyBytes } from "./body.ts";

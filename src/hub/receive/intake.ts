@@ -4,8 +4,11 @@
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
-import { defaultLabelLimits } from "../../formats/samples/labels.ts";
-import { BatchTooLargeError, maxBatchSeries } from "../../formats/samples/limits.ts";
+import {
+  defaultLabelLimits,
+  BatchTooLargeError,
+  maxBatchSeries,
+} from "../../formats/samples/labels.ts";
 import type { SampleWriter } from "../../storage/history.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { formatError } from "../../base/error.ts";
-import { BatchTooLargeError } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../formats/samples/labels.ts";
 import type { Log } from "../../base/log.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { clientOf } from "../limits/client.ts";

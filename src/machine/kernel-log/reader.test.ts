@@ -13,10 +13,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLog } from "../../base/log.ts";
-import { checkAccess, explain } from "./access.ts";
+import { checkAccess, explain, KernelLogReader, systemNow } from "./reader.ts";
 import type { KmsgRecord } from "./record.ts";
-import { KernelLogReader } from "./reader.ts";
-import { systemNow } from "./wall-time.ts";
 
 let folder: string;
 let file: string;

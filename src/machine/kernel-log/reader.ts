@@ -2,16 +2,88 @@
  * Follows /dev/kmsg, or a file or pipe that holds the same. Never writes to it, never waits in a read, and counts what the
  * kernel wrote over before it was read.
  */
-import { closeSync, readSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 import { formatError, systemCode } from "../../base/error.ts";
+import { setImmediate } from "node:timers/promises";
 import { pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
-import { explain, openKmsg } from "./access.ts";
 import { FragmentJoiner, type KmsgRecord, parseRecord } from "./record.ts";
-import { type ClockReading, WallTime } from "./wall-time.ts";
 
-export interface KernelLogReaderOptions {
+/* From the kernel's clock to wall time. Times of one run only go up, unless the wall clock is set back. */
+
+interface ClockReading {
+  readonly wallMs: number;
+  /** The clock the kernel's log runs by: CLOCK_MONOTONIC, not the process's own age. */
+  readonly sinceBootUs: number;
+}
+
+const stepNs = 1_000_000_000n;
+
+export class WallTime {
+  #lastNs = 0n;
+
+  /**
+   * @param notBeforeMs when the log was last seen to hold nothing new. The kernel's clock is not kept in step with the wall's
+   * and is minutes off after months, so a record that was just written is held to the time between that look and now.
+   */
+  of(sinceBootUs: number, now: ClockReading, notBeforeMs: number): bigint {
+    const nowUs = Math.round(now.wallMs * 1_000);
+    const told = nowUs - (now.sinceBootUs - sinceBootUs);
+    const us = Math.min(nowUs, Math.max(Math.round(notBeforeMs * 1_000), told));
+    const ns = BigInt(Math.max(0, Math.round(us))) * 1_000n;
+    const isBackwards = ns <= this.#lastNs && this.#lastNs - ns < stepNs;
+    this.#lastNs = isBackwards ? this.#lastNs + 1n : ns;
+    return this.#lastNs;
+  }
+}
+
+export const systemNow = (): ClockReading => ({
+  wallMs: Date.now(),
+  sinceBootUs: Number(process.hrtime.bigint() / 1_000n),
+});
+
+/* Whether this user may read the kernel's log, and what to do where not. Opens it for reading only. */
+
+export const defaultKmsg = "/dev/kmsg";
+
+export interface KernelLogAccess {
+  readonly state: "found" | "not-found" | "denied" | "failed";
+  readonly says: string;
+  readonly fix?: string;
+}
+
+/** Never waits: without O_NONBLOCK a read of /dev/kmsg sleeps until the kernel says something. */
+function openKmsg(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+export function checkAccess(path = defaultKmsg): KernelLogAccess {
+  try {
+    closeSync(openKmsg(path));
+    return { state: "found", says: `${path} can be read.` };
+  } catch (thrown) {
+    return explain(path, thrown);
+  }
+}
+
+export function explain(path: string, thrown: unknown): KernelLogAccess {
+  const code = systemCode(thrown);
+  if (code === "ENOENT")
+    return {
+      state: "not-found",
+      says: `${path} is not there.`,
+      fix: "A container is given it by --device /dev/kmsg:/dev/kmsg:r; see docs/guides/kernel-log.md.",
+    };
+  if (code === "EPERM" || code === "EACCES")
+    return {
+      state: "denied",
+      says: `This user may not read ${path}.`,
+      fix: "It takes root or CAP_SYSLOG, or kernel.dmesg_restrict=0 and the group the device is of (often adm); a container needs the device itself too. See docs/guides/kernel-log.md.",
+    };
+  return { state: "failed", says: `${path} cannot be read: ${formatError(thrown)}` };
+}
+
+interface KernelLogReaderOptions {
   readonly path: string;
   /** Also what the kernel said before this reader started. */
   readonly sinceBoot: boolean;

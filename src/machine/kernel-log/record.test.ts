@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { classify } from "./classify.ts";
 import { FragmentJoiner, type KmsgRecord, parseRecord } from "./record.ts";
-import { WallTime } from "./wall-time.ts";
+import { WallTime } from "./reader.ts";
 
 const plain = "6,339,5140900,-;NET: Registered protocol family 10";
 

@@ -2,9 +2,8 @@
  * Who a process works for: container, pod, Slurm job, user. Each fact is a value or a reason. Answers are kept for a while
  * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
  */
+import { formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
-import { readBytes, readText } from "../sysfs/read.ts";
 import {
   type Attribution,
   firstKnown,
@@ -13,14 +12,82 @@ import {
   unknown,
   type UnknownReason,
 } from "./attribution.ts";
+import { kubeletSocket as defaultSocket, listPodResources } from "./kubelet/client.ts";
+import {
+  type AllocatedDevice,
+  decodePodResources,
+  plainDeviceId,
+} from "./kubelet/pod-resources.ts";
+import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
+import { readBytes, readText } from "../sysfs/read.ts";
 import { type CgroupOwner, ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
-import { kubeletSocket as defaultSocket } from "./kubelet/client.ts";
-import { KubeletDevices } from "./kubelet/devices.ts";
 import { containerLogFolder, type PodName, PodNames } from "./kubelet/pod-names.ts";
-import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 
-export interface OwnerResolverOptions {
+/* Which container holds which device, kept fresh in the background: asked at most once in a while, one call at a time. */
+
+interface KubeletDevicesOptions {
+  readonly socket: string;
+  readonly nowMs: () => number;
+  readonly log: Log;
+  readonly deadlineMs?: number;
+  /** How long an answer, or a failure, is good for. */
+  readonly expiryMs?: number;
+}
+
+export class KubeletDevices {
+  readonly #options: KubeletDevicesOptions;
+  #byDevice: ReadonlyMap<string, readonly AllocatedDevice[]> = new Map();
+  #reason: "unavailable" | "denied" | "failed" | undefined = "unavailable";
+  #askedMs: number | undefined;
+  #asking: Promise<void> | undefined;
+
+  constructor(options: KubeletDevicesOptions) {
+    this.#options = options;
+  }
+
+  /** Asks again where the last answer is old. Never rejects: trouble becomes the reason of what it tells. */
+  async refresh(): Promise<void> {
+    const { nowMs, expiryMs = 10_000 } = this.#options;
+    if (this.#askedMs !== undefined && nowMs() - this.#askedMs < expiryMs) return this.#asking;
+    this.#askedMs = nowMs();
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    await this.#asking;
+  }
+
+  /** Everyone who holds the device: one container, or several where it is time-sliced; none where it is free. */
+  holders(deviceId: string): Attribution<readonly AllocatedDevice[]> {
+    if (this.#reason !== undefined) return unknown(this.#reason);
+    return known(this.#byDevice.get(plainDeviceId(deviceId)) ?? []);
+  }
+
+  async #ask(): Promise<void> {
+    const { socket, deadlineMs = 2_000, log } = this.#options;
+    try {
+      const held = decodePodResources(await listPodResources({ socket, deadlineMs }));
+      const byDevice = new Map<string, AllocatedDevice[]>();
+      for (const device of held) {
+        const id = plainDeviceId(device.deviceId);
+        byDevice.set(id, [...(byDevice.get(id) ?? []), device]);
+      }
+      this.#byDevice = byDevice;
+      this.#reason = undefined;
+    } catch (thrown) {
+      this.#byDevice = new Map();
+      const before = this.#reason;
+      this.#reason = kubeletReason(systemCode(thrown));
+      if (this.#reason !== before && this.#reason !== "unavailable")
+        log.warn("kubelet pod resources unavailable", { socket, error: formatError(thrown) });
+    }
+  }
+}
+
+function kubeletReason(code: string | undefined): "unavailable" | "denied" | "failed" {
+  if (code === "ENOENT") return "unavailable";
+  return code === "EACCES" || code === "EPERM" ? "denied" : "failed";
+}
+
+interface OwnerResolverOptions {
   readonly procfs: string;
   readonly nowMs: () => number;
   readonly log: Log;

@@ -1,8 +1,23 @@
 /** How a request shows who it is from, as a Prometheus configuration file says it. Paths are absolute; secrets stay hidden. */
+import type { Secret } from "./secret.ts";
 import type { OAuth2Config } from "./oauth2.ts";
 import type { ProxyConfig } from "./proxy.ts";
-import type { Secret } from "./secret.ts";
-import type { TlsConfig } from "./tls-config.ts";
+
+const tlsVersions = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"] as const;
+
+export interface TlsConfig {
+  /** PEM text, or where it stands; never both. */
+  readonly ca?: string;
+  readonly caFile?: string;
+  readonly cert?: string;
+  readonly certFile?: string;
+  readonly key?: Secret;
+  readonly keyFile?: string;
+  readonly serverName?: string;
+  readonly insecureSkipVerify: boolean;
+  readonly minVersion?: (typeof tlsVersions)[number];
+  readonly maxVersion?: (typeof tlsVersions)[number];
+}
 
 export interface BasicAuth {
   readonly username?: string;

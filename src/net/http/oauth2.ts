@@ -11,7 +11,7 @@ import {
   request,
 } from "./request.ts";
 import type { Secret } from "./secret.ts";
-import type { TlsConfig } from "./tls-config.ts";
+import type { TlsConfig } from "./auth-config.ts";
 
 /** Prometheus's `oauth2`. */
 export interface OAuth2Config {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redactCredentials } from "./redact-credentials.ts";
+import { redactCredentials } from "./secret.ts";
 
 const pair = Buffer.from("me:hunter22").toString("base64");
 test.each([

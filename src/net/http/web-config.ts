@@ -2,13 +2,40 @@
  * Prometheus's web configuration file, as its exporters take it with `--web.config.file`: TLS, headers and users. A key that
  * is not understood is refused, since what it was meant to guard would stand open.
  */
-import path from "node:path";
 import * as v from "valibot";
+import path from "node:path";
 import { flag, text } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
 import { clientAuthTypes, type ServerTls } from "./server-tls.ts";
-import { cipherNames, curveNames } from "./go-tls-names.ts";
+
+/** Cipher suites and curves as Go names them, which is how Prometheus's files do, to OpenSSL's names. Broken suites are left out. */
+const cipherNames: Readonly<Record<string, string>> = {
+  TLS_AES_128_GCM_SHA256: "TLS_AES_128_GCM_SHA256",
+  TLS_AES_256_GCM_SHA384: "TLS_AES_256_GCM_SHA384",
+  TLS_CHACHA20_POLY1305_SHA256: "TLS_CHACHA20_POLY1305_SHA256",
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: "ECDHE-ECDSA-AES128-SHA",
+  TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: "ECDHE-ECDSA-AES256-SHA",
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: "ECDHE-RSA-AES128-SHA",
+  TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: "ECDHE-RSA-AES256-SHA",
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: "ECDHE-ECDSA-AES128-GCM-SHA256",
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: "ECDHE-ECDSA-AES256-GCM-SHA384",
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: "ECDHE-RSA-AES128-GCM-SHA256",
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: "ECDHE-RSA-AES256-GCM-SHA384",
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-ECDSA-CHACHA20-POLY1305",
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-RSA-CHACHA20-POLY1305",
+  TLS_RSA_WITH_AES_128_CBC_SHA: "AES128-SHA",
+  TLS_RSA_WITH_AES_256_CBC_SHA: "AES256-SHA",
+  TLS_RSA_WITH_AES_128_GCM_SHA256: "AES128-GCM-SHA256",
+  TLS_RSA_WITH_AES_256_GCM_SHA384: "AES256-GCM-SHA384",
+};
+
+const curveNames: Readonly<Record<string, string>> = {
+  CurveP256: "P-256",
+  CurveP384: "P-384",
+  CurveP521: "P-521",
+  X25519: "X25519",
+};
 
 export interface WebConfig {
   readonly tls?: ServerTls;
@@ -40,7 +67,7 @@ const headerSchemas = {
   "Strict-Transport-Security": text(),
 };
 
-export const webConfigSchema = v.strictObject({
+const webConfigSchema = v.strictObject({
   tls_server_config: v.optional(
     v.strictObject({
       cert_file: text("the path of a certificate"),

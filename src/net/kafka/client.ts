@@ -3,8 +3,7 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as Client from "@platformatic/kafka";
 import type { KafkaTarget } from "./options.ts";
-import { framedSnappy } from "./snappy.ts";
-import { zstdDecompress } from "./zstd.ts";
+import { framedSnappy, zstdDecompress } from "./compression.ts";
 
 export type KafkaClient = typeof Client;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Positions } from "./positions.ts";
 import { backoffMs } from "../../base/retry.ts";
-import { framedSnappy } from "./snappy.ts";
+import { framedSnappy } from "./compression.ts";
 
 const begin = (...pairs: [number, bigint][]) => new Map(pairs);
 

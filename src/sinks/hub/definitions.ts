@@ -6,9 +6,13 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { formatError } from "../../base/error.ts";
-import { encodeDevices } from "../../formats/frames/devices.ts";
-import { hashOf } from "../../formats/frames/hash.ts";
-import { decodeLayout, type Definition, encodeLayout } from "../../formats/frames/layout.ts";
+import {
+  encodeDevices,
+  decodeLayout,
+  type Definition,
+  encodeLayout,
+} from "../../formats/frames/layout.ts";
+import { hashOf } from "../../formats/frames/bytes.ts";
 import type { Log } from "../../base/log.ts";
 import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";

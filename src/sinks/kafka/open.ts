@@ -4,7 +4,7 @@ import { loadClient } from "../../net/kafka/client.ts";
 import { type ClusterOptions, targetOf } from "../../net/kafka/options.ts";
 import { type Compression, KafkaProducer } from "../../net/kafka/producer.ts";
 import { prepareTopics } from "../../net/kafka/topic.ts";
-import { canWriteZstd } from "../../net/kafka/zstd.ts";
+import { canWriteZstd } from "../../net/kafka/compression.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import { KafkaSink } from "./sink.ts";
 

@@ -9,7 +9,7 @@ import {
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { fillSecrets, type SecretSources } from "../../config/secrets.ts";
 import { httpOptions, pairs } from "../samples-options.ts";
-import { defaultKmsg } from "../../machine/kernel-log/access.ts";
+import { defaultKmsg } from "../../machine/kernel-log/reader.ts";
 import { vendors } from "../../model/vendor.ts";
 import type { LineTarget } from "./line.ts";
 

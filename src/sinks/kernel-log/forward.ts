@@ -5,10 +5,9 @@ import type { CollectMetrics } from "../../model/self-frames.ts";
 import { classify } from "../../machine/kernel-log/classify.ts";
 import { type Vendor, vendors as allVendors } from "../../model/vendor.ts";
 import type { KernelLogTarget, KernelLogReadOptions, TargetContext } from "./define.ts";
-import { KernelLogReader } from "../../machine/kernel-log/reader.ts";
+import { KernelLogReader, systemNow } from "../../machine/kernel-log/reader.ts";
 import { BufferedSender, type BufferedSenderOptions } from "../../base/send/buffered-sender.ts";
 import type { KernelLine, LineTarget } from "./line.ts";
-import { systemNow } from "../../machine/kernel-log/wall-time.ts";
 
 export interface ForwardContext extends TargetContext {
   readonly hostName: string;

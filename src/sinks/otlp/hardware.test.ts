@@ -3,7 +3,7 @@ import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { exportOf } from "../../formats/otlp/encode/model.ts";
-import { metadataOf } from "../../formats/samples/frame-metadata.ts";
+import { metadataOf } from "../../formats/samples/from-frame.ts";
 import { batchOf } from "../../../test/fixtures/formats/samples-text.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";

@@ -1,10 +1,9 @@
 /** Batches as OTLP requests under gzip; a receiver that takes only part of one says so in its answer. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import { encodeOtlpJson } from "../../formats/otlp/encode/json.ts";
+import { encodeOtlpJson, readPartialSuccess } from "../../formats/otlp/encode/json.ts";
 import { exportOf } from "../../formats/otlp/encode/model.ts";
 import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
-import { readPartialSuccess } from "../../formats/otlp/encode/partial-success.ts";
 import type { Families } from "../families.ts";
 import type { Post } from "../request-batch.ts";
 import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";

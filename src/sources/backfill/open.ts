@@ -1,6 +1,6 @@
 /** The two engines that are asked: Prometheus by query_range, InfluxDB by InfluxQL. */
 import { GpulseError } from "../../base/error.ts";
-import { HttpAgent } from "../../net/http/request.ts";
+import { HttpAgent, HttpRequestError, request } from "../../net/http/request.ts";
 import { findColumn } from "../../model/aliases.ts";
 import { seriesOf } from "../../model/columns.ts";
 import { entry } from "../../model/catalogue/define.ts";
@@ -8,8 +8,63 @@ import { findMetric } from "../../model/catalogue/index.ts";
 import { deviceFromLabels } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
-import { type BackfillConnection, fetchEngineJson } from "./fetch-json.ts";
 import { type BackfillEngine, type BackfillSeries, BackfillSource } from "./source.ts";
+
+/* One question to an engine over HTTP, with a deadline, answered with JSON or with what to do. */
+
+interface BackfillConnection {
+  readonly agent: HttpAgent;
+  readonly origin: string;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+async function fetchEngineJson(
+  { agent, origin, username, password }: BackfillConnection,
+  path: string,
+  form: URLSearchParams,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const basic = Buffer.from(`${username ?? ""}:${password ?? ""}`).toString("base64");
+  const answer = await request(`${origin}${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      ...(username === undefined ? {} : { authorization: `Basic ${basic}` }),
+    },
+    body: form.toString(),
+    timeoutMs: 120_000,
+    maxBytes: 512 * 2 ** 20,
+    agent,
+    signal,
+  }).catch((thrown: unknown) => {
+    if (!(thrown instanceof HttpRequestError) || signal.aborted) throw thrown;
+    throw new GpulseError(
+      "QUERY_FAILED",
+      `${origin} does not answer (${thrown.message}): check the address, or ask for less at a time with window=.`,
+      { cause: thrown },
+    );
+  });
+  const text = answer.body.toString("utf8");
+  if (answer.status === 401 || answer.status === 403)
+    throw new GpulseError("ACCESS_REFUSED", `${origin} refuses: give username= and password=.`);
+  if (answer.status !== 200)
+    throw new GpulseError(
+      "QUERY_FAILED",
+      `${origin} answered ${answer.status}: ${text.slice(0, 300)}`,
+    );
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw new GpulseError(
+      "QUERY_FAILED",
+      `${origin} answered with no JSON: is it the right address?`,
+      {
+        cause: thrown,
+      },
+    );
+  }
+}
 
 interface Common {
   readonly address?: string | undefined;

@@ -1,6 +1,8 @@
-/** `fault:`, a source that misbehaves on purpose, to see how gpulse and one's alerts take it. */
+/** `fault:`, a source that fails on purpose, to test readiness checks and alerts. */
 import * as v from "valibot";
-import { defineSource } from "../source.ts";
+import { defineSource, type PolledSource } from "../source.ts";
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
 
 export const fault = defineSource({
   name: "fault",
@@ -23,8 +25,32 @@ export const fault = defineSource({
     state: "found",
     says: `Will ${kind === "garbage" ? "give garbage" : kind} when read, as asked.`,
   }),
-  create: async ({ kind }) => {
-    const { FaultSource } = await import("./source.ts");
-    return new FaultSource(kind);
-  },
+  create: async ({ kind }) => new FaultSource(kind),
 });
+
+export class FaultSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers: readonly Tier[] = ["fast", "slow"];
+  readonly #kind: "throw" | "hang" | "garbage";
+
+  constructor(kind: "throw" | "hang" | "garbage") {
+    this.#kind = kind;
+  }
+
+  devices(): readonly [] {
+    return [];
+  }
+
+  read(): Frame | Promise<Frame> {
+    if (this.#kind === "throw") throw new Error("this source fails on purpose");
+    if (this.#kind === "hang") return new Promise<Frame>(() => {});
+    return {
+      timeMs: Number.NaN,
+      layout: { series: [] },
+      values: new Float64Array(3),
+      presence: new Uint8Array(1),
+    };
+  }
+
+  close(): void {}
+}

@@ -71,7 +71,7 @@ export const kafkaSource = defineSource({
         says: "No topic named. Write kafka://BROKER:9092/TOPIC.",
       };
     try {
-      const { openTopic } = await import("./open.ts");
+      const { openTopic } = await import("./source.ts");
       await openTopic({ ...options, address: options.address }, context);
       return { state: "found", says: "A broker answers and has the topic." };
     } catch (thrown) {
@@ -84,7 +84,7 @@ export const kafkaSource = defineSource({
         "SOURCE_OPTIONS",
         "kafka: needs a broker and a topic: write kafka://BROKER:9092/TOPIC.",
       );
-    const { openKafkaSource } = await import("./open.ts");
+    const { openKafkaSource } = await import("./source.ts");
     return openKafkaSource({ ...options, address: options.address }, context);
   },
 });

@@ -4,15 +4,17 @@
  */
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
 import { MessageDecoder, type MessageDecodeResult } from "../../formats/message/decode.ts";
-import type { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
-import type { KafkaTarget } from "../../net/kafka/options.ts";
-import type { KafkaProducer } from "../../net/kafka/producer.ts";
-import type { IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
+import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
+import { type ClusterOptions, type KafkaTarget, targetOf } from "../../net/kafka/options.ts";
+import { KafkaProducer } from "../../net/kafka/producer.ts";
+import { type IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
-import type { Emit, SourceLag, StreamingSource } from "../source.ts";
+import type { Emit, SourceContext, SourceLag, StreamingSource } from "../source.ts";
+import { type KafkaClient, loadClient } from "../../net/kafka/client.ts";
+import { prepareTopics } from "../../net/kafka/topic.ts";
 
-export interface KafkaSourceParts {
+interface KafkaSourceParts {
   readonly target: KafkaTarget;
   readonly reader: TopicReader;
   readonly producer: KafkaProducer;
@@ -23,7 +25,7 @@ export interface KafkaSourceParts {
 const closeWithinMs = 5_000;
 const mostTags = 256;
 
-export class KafkaSource implements StreamingSource {
+class KafkaSource implements StreamingSource {
   readonly shape = "streaming";
   readonly sharesWork = true;
   readonly #parts: KafkaSourceParts;
@@ -105,4 +107,67 @@ function tagsOf(headers: IncomingMessage["headers"]): readonly string[] {
   const found = headers.find(([name]) => name?.toString("utf8") === "tags")?.[1];
   const tags = found?.toString("utf8").split(",") ?? [];
   return tags.filter((tag) => tag !== "").slice(0, mostTags);
+}
+
+/* Looks whether the cluster and its topic are there, and opens the source. */
+
+interface KafkaSourceOptions extends ClusterOptions {
+  readonly group: string;
+  readonly from: "earliest" | "latest";
+  readonly until: "end" | "stopped";
+  readonly session: number;
+  readonly timeout: number;
+}
+
+export async function openKafkaSource(
+  options: KafkaSourceOptions,
+  context: SourceContext,
+): Promise<KafkaSource> {
+  const { target, client, prepare } = await openTopic(options, context);
+  const { log, nowMs } = context;
+  const random = Math.random;
+  const producer = new KafkaProducer(client, {
+    target,
+    compression: "gzip",
+    acks: "all",
+    batchMessages: 1_000,
+    batchBytes: 900_000,
+    lingerMs: 0,
+    heldBytes: 8 * 1_024 * 1_024,
+    log,
+    random,
+  });
+  const reader = new TopicReader(client, {
+    target,
+    group: options.group,
+    from: options.from,
+    untilEnd: options.until === "end",
+    sessionMs: options.session,
+    log,
+    nowMs,
+    random,
+  });
+  const letters = new DeadLetterProducer(target, producer, prepare);
+  return new KafkaSource({ target, reader, producer, letters, log });
+}
+
+/** @throws GpulseError where no broker answers in time, or the topic is not there. */
+export async function openTopic(
+  options: ClusterOptions & { readonly timeout: number },
+  { nowMs }: SourceContext,
+): Promise<{
+  readonly target: KafkaTarget;
+  readonly client: KafkaClient;
+  readonly prepare: (topic: string) => Promise<void>;
+}> {
+  const target = targetOf(options, process.env);
+  const client = await loadClient();
+  const preparing = { target, withinMs: options.timeout, nowMs, random: Math.random };
+  await prepareTopics(client, { ...preparing, topics: [target.topic], create: undefined });
+  const create = { partitions: 1, replication: -1 };
+  return {
+    target,
+    client,
+    prepare: (topic) => prepareTopics(client, { ...preparing, topics: [topic], create }),
+  };
 }

@@ -7,7 +7,7 @@ import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
-import { BatchTooLargeError } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../formats/samples/labels.ts";
 import type { Log } from "../../base/log.ts";
 import {
   type HttpReply,

@@ -58,7 +58,7 @@ export const parquet = defineSource({
     }
   },
   create: async ({ path, ...options }) => {
-    const { openParquetSource } = await import("./open.ts");
+    const { openParquetSource } = await import("./source.ts");
     return openParquetSource(path, options);
   },
 });

@@ -3,7 +3,7 @@ import type http from "node:http";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
-import { BatchTooLargeError } from "../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../formats/samples/labels.ts";
 import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../base/log.ts";
 import {

@@ -131,8 +131,7 @@ export const sim = defineSource({
     const { SimFleet } = await import("./fleet/fleet.ts");
     const { findModel, models } = await import("./models/index.ts");
     const { loadScenario } = await import("./scenario/load.ts");
-    const { SimulatedSource, SimulatedStream } = await import("./source.ts");
-    const { VirtualTime } = await import("./time.ts");
+    const { SimulatedSource, SimulatedStream, VirtualTime } = await import("./source.ts");
 
     const model = options.model === undefined ? undefined : findModel(options.model);
     if (options.model !== undefined && model === undefined) {

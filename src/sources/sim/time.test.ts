@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualTime } from "./time.ts";
+import { VirtualTime } from "./source.ts";
 
 const startMs = 1_800_000_000_000;
 

@@ -2,7 +2,7 @@
  * Appends frames. A layout's series are looked up once; a reading that has disappeared ends
  * its series with a stale marker, exactly as if it had vanished from a scrape.
  */
-import { storedLabels } from "../../formats/samples/series-labels.ts";
+import { storedLabels } from "../../formats/samples/labels.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";

@@ -1,5 +1,5 @@
 /** One engine's HTTP API: requests with its credentials, a deadline and a size limit; failures become StoreError or QueryError. */
-import { redactCredentials } from "../../net/http/redact-credentials.ts";
+import { redactCredentials } from "../../net/http/secret.ts";
 import { HttpRequestError, type HttpResponse, request } from "../../net/http/request.ts";
 import { HttpClient } from "../../net/http/client.ts";
 import { QueryError } from "../../query/errors.ts";

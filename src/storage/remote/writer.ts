@@ -3,8 +3,7 @@
  * in order; each gets its own result, once the engine has answered. The queue is bounded.
  */
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
-import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { splitBatch } from "../../formats/samples/split.ts";
+import { type SampleBatch, splitBatch } from "../../formats/samples/batch.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";

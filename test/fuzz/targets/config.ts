@@ -50,8 +50,8 @@ import { checkOwnSections } from "../../../src/sources/scrape/config/own-section
 import { ConfigDiagnostics } from "../../../src/config/yaml/diagnostics.ts";
 import { prometheusSchema, readSections } from "../../../src/sources/scrape/config/sections.ts";
 import { parseSearchList } from "../../../src/sources/scrape/discovery/dns.ts";
-import { readGroups } from "../../../src/sources/scrape/discovery/read-groups.ts";
-import { splitHostPort } from "../../../src/sources/scrape/targets/address.ts";
+import { readGroups } from "../../../src/sources/scrape/discovery/group.ts";
+import { splitHostPort } from "../../../src/sources/scrape/targets/target.ts";
 import { parseScrapeDuration } from "../../../src/sources/scrape/targets/populate.ts";
 import { parseSink } from "../../../src/sinks/open.ts";
 import { parseSource } from "../../../src/sources/open.ts";

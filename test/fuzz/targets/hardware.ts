@@ -27,8 +27,10 @@ import {
 import { parseFdinfo } from "../../../src/machine/owners/fdinfo.ts";
 import { encodePodResources } from "../../fixtures/machine/owners-kubelet.ts";
 import { parseLogNames } from "../../../src/machine/owners/kubelet/pod-names.ts";
-import { decodePodResources } from "../../../src/machine/owners/kubelet/pod-resources.ts";
-import { WireError } from "../../../src/machine/owners/kubelet/protobuf.ts";
+import {
+  decodePodResources,
+  WireError,
+} from "../../../src/machine/owners/kubelet/pod-resources.ts";
 import {
   parseEnviron,
   parsePasswd,
@@ -82,9 +84,14 @@ import { parseAerTotal, parseLinkSpeed, parsePciAddress } from "../../../src/mac
 import { parseNumber } from "../../../src/machine/sysfs/read.ts";
 import { parseHierarchies } from "../../../src/machine/cgroup-limits.ts";
 import { parseCommandLine } from "../../../src/machine/command-line.ts";
-import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../../src/machine/proc.ts";
+import {
+  parseCpuinfo,
+  parseMeminfo,
+  parseOsRelease,
+  parseCpuList,
+  parseSize,
+} from "../../../src/machine/proc.ts";
 import { parseCudaVersion, parseDriverVersion } from "../../../src/machine/software.ts";
-import { parseCpuList, parseSize } from "../../../src/machine/text.ts";
 import { attributesBlob, metricsBlob } from "../../captures/metrics-blob.ts";
 import type { FuzzTarget } from "../contract.ts";
 

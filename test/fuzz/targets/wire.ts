@@ -2,15 +2,16 @@
 
 import { parsePushResponse } from "../../../src/formats/frames/push-response.ts";
 import { FramesError } from "../../../src/formats/frames/bytes.ts";
-import { decodeDevices, encodeDevices } from "../../../src/formats/frames/devices.ts";
-import { devices, hello, someLayout, wireFrame } from "../../fixtures/formats/frames.ts";
-import { FrameEncoder } from "../../../src/formats/frames/frame.ts";
-import { decodeHello, encodeHello } from "../../../src/formats/frames/hello.ts";
 import {
+  decodeDevices,
+  encodeDevices,
   decodeLayout,
   encodeLayout,
   type LayoutDefinition,
 } from "../../../src/formats/frames/layout.ts";
+import { devices, hello, someLayout, wireFrame } from "../../fixtures/formats/frames.ts";
+import { FrameEncoder } from "../../../src/formats/frames/frame.ts";
+import { decodeHello, encodeHello } from "../../../src/formats/frames/hello.ts";
 import { decodeMetric, encodeMetric } from "../../../src/formats/frames/metric.ts";
 import { RequestWriter, readRequest, recordKind } from "../../../src/formats/frames/request.ts";
 import { LineDecoder, TooManyBadLinesError } from "../../../src/formats/influx/decode.ts";
@@ -18,7 +19,7 @@ import { decodeOtlp } from "../../../src/formats/otlp/decode/protobuf.ts";
 import { OtlpError } from "../../../src/formats/otlp/decode/model.ts";
 import { decodeOtlpJson } from "../../../src/formats/otlp/decode/json.ts";
 import { otlpProtobuf, textAttributes } from "../../fixtures/formats/otlp-decode.ts";
-import { readPartialSuccess } from "../../../src/formats/otlp/encode/partial-success.ts";
+import { readPartialSuccess } from "../../../src/formats/otlp/encode/json.ts";
 import { parsePage } from "../../../src/formats/exposition/parse.ts";
 import { SeriesMemory } from "../../../src/formats/exposition/series-memory.ts";
 import type { ExpositionFormat } from "../../../src/formats/exposition/visit.ts";

@@ -1,5 +1,5 @@
 /** A chart as a file, made in the browser: range and units are in it, and numbers are written as the hub writes them. */
-import { formatValue } from "../../../src/formats/prometheus/number.ts";
+import { formatValue } from "../../../src/formats/prometheus/page.ts";
 import { timesOf } from "../query/columns.ts";
 import type { ChartData, ChartStyle } from "./model.ts";
 

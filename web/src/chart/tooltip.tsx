@@ -1,5 +1,5 @@
 /** What the lines read at the instant pointed at: time, exact value and unit, largest first. */
-import { formatValue } from "../../../src/formats/prometheus/number.ts";
+import { formatValue } from "../../../src/formats/prometheus/page.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
 import { formatInstant } from "../view-state/range.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import MailComposer from "nodemailer/lib/mail-composer";
 import addressparser from "nodemailer/lib/addressparser";
-import type { TlsConfig } from "../../../net/http/tls-config.ts";
+import type { TlsConfig } from "../../../net/http/auth-config.ts";
 import { NotifyError } from "../../route/notification.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import type { SecretText } from "../secret-text.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../net/mqtt/connection.ts";
 import { type ConnectFields, isTopic } from "../../../net/mqtt/packets.ts";
 import { NotifyError } from "../../route/notification.ts";
-import type { TlsConfig } from "../../../net/http/tls-config.ts";
+import type { TlsConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
 import type { SecretText } from "../secret-text.ts";

@@ -3,12 +3,6 @@
  * resource, its other attributes in `target_info`. What cannot be kept is counted, by point.
  */
 import type { Label } from "../../../model/labels.ts";
-import type { SampleBatch } from "../../samples/batch.ts";
-import { LabelBlockWriter, labelBlock } from "../../samples/block.ts";
-import { BatchBuilder } from "../../samples/builder.ts";
-import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../../samples/limits.ts";
-import { OtlpCache } from "./cache.ts";
-import { EncodedLabels } from "./labels.ts";
 import {
   type Attributes,
   OtlpError,
@@ -16,8 +10,68 @@ import {
   type OtlpPoint,
   type OtlpResource,
 } from "./model.ts";
-import { metricName, plainDecimal } from "./names.ts";
-import { attributeLabels, identityLabels, targetInfo } from "./resource.ts";
+import { labelName, metricName, plainDecimal } from "./names.ts";
+import type { SampleBatch } from "../../samples/batch.ts";
+import { labelBlock, LabelBlockWriter } from "../../samples/block.ts";
+import { BatchBuilder } from "../../samples/builder.ts";
+import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../../samples/labels.ts";
+import { OtlpCache } from "./cache.ts";
+import { EncodedLabels } from "./labels.ts";
+
+/* What an OTLP resource is in labels: `job` and `instance` on every series, everything else on one `target_info`. */
+
+const identifying = ["service.namespace", "service.name", "service.instance.id"];
+/** Half of the look-back, so that a query finds it wherever it finds the samples it belongs to. */
+const infoStepMs = 150_000;
+/** A request that spans more has a clock that is wrong: only its end gets a target_info. */
+const maxInfoSteps = 1_000;
+
+function identityLabels(attributes: Attributes): Label[] {
+  const given = new Map(attributes);
+  const namespace = given.get("service.namespace");
+  const name = given.get("service.name");
+  const instance = given.get("service.instance.id");
+  const labels: Label[] = [];
+  if (instance !== undefined && instance !== "") labels.push(["instance", instance]);
+  if (name !== undefined && name !== "")
+    labels.push(["job", namespace === undefined ? name : `${namespace}/${name}`]);
+  return labels;
+}
+
+/** Attributes as labels, in order; those that become one name are joined, the identity wins over both. */
+function attributeLabels(attributes: Attributes, identity: readonly Label[]): Label[] {
+  const labels = new Map<string, string>();
+  for (const [key, value] of attributes) {
+    const name = labelName(key);
+    const before = labels.get(name);
+    labels.set(name, before === undefined ? value : `${before};${value}`);
+  }
+  for (const [name, value] of identity) labels.set(name, value);
+  return [...labels]
+    .filter(([, value]) => value !== "")
+    .sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+}
+
+interface TargetInfo {
+  readonly labels: readonly Label[];
+  readonly timesMs: readonly number[];
+}
+
+/** None where it would say no more than `job` and `instance`, or could not be joined to anything. */
+function targetInfo(
+  attributes: Attributes,
+  identity: readonly Label[],
+  firstMs: number,
+  lastMs: number,
+): TargetInfo | undefined {
+  const others = attributes.filter(([key]) => !identifying.includes(key));
+  if (others.length === 0 || identity.length === 0) return undefined;
+  const timesMs: number[] = [];
+  if ((lastMs - firstMs) / infoStepMs <= maxInfoSteps)
+    for (let timeMs = firstMs; timeMs < lastMs; timeMs += infoStepMs) timesMs.push(timeMs);
+  timesMs.push(lastMs);
+  return { labels: attributeLabels(others, identity), timesMs };
+}
 
 export interface OtlpBatch {
   readonly batch: SampleBatch;

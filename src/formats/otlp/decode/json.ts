@@ -2,7 +2,7 @@
  * OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as texts or numbers, enumerations as
  * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
  */
-import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
 import { textOf } from "./attributes.ts";
 import {
   type Attributes,

@@ -8,7 +8,7 @@
  *   ValueAtQuantile { double quantile = 1; double value = 2 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
-import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
 import { readAttribute } from "./attributes.ts";
 import {
   type Attributes,

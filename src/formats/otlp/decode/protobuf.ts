@@ -7,7 +7,7 @@
  *   each of these five { points = 1; aggregation_temporality = 2; is_monotonic = 3 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
-import { BatchTooLargeError, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
 import { OtlpCache } from "./cache.ts";
 import { readAttribute } from "./attributes.ts";
 import {

@@ -4,8 +4,7 @@
  */
 import type { LabelSet } from "../../../model/labels.ts";
 import { isStale } from "../../../model/stale.ts";
-import type { Metadata, SampleBatch } from "../../samples/batch.ts";
-import { wordsOf } from "../../samples/by-series.ts";
+import { type Metadata, type SampleBatch, wordsOf } from "../../samples/batch.ts";
 import { readLabelBlock } from "../../samples/labels.ts";
 import { gatherHistograms } from "./histograms.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ReceiveError } from "../failure.ts";
-import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../../formats/samples/labels.ts";
 import { Decoders } from "./decoders.ts";
 import { countOpenings } from "../../limits/json-size.ts";
 

@@ -15,7 +15,7 @@ import { type DecodedPush, decodePush } from "../../../formats/push/decode.ts";
 import { decodeWriteRequestV2 } from "../../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../../formats/remote-write/decode.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
-import { BatchTooLargeError, maxBatchSeries } from "../../../formats/samples/limits.ts";
+import { BatchTooLargeError, maxBatchSeries } from "../../../formats/samples/labels.ts";
 import { decompressSnappy, SnappyError } from "../../../formats/snappy/decompress.ts";
 import { maxBodyBytes } from "../body.ts";
 import { malformed } from "../failure.ts";

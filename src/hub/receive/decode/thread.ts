@@ -1,7 +1,7 @@
 /** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
 import { serveJobs } from "../../../base/worker-thread.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
-import { BatchTooLargeError } from "../../../formats/samples/limits.ts";
+import { BatchTooLargeError } from "../../../formats/samples/labels.ts";
 import { ReceiveError, type RequestOutcome } from "../failure.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
 

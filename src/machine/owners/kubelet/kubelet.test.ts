@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../../base/log.ts";
 import { listPodResources } from "./client.ts";
-import { KubeletDevices } from "./devices.ts";
+import { KubeletDevices } from "../resolver.ts";
 import {
   encodePodResources,
   type FakeKubelet,
@@ -16,8 +16,7 @@ import {
   varint,
 } from "../../../../test/fixtures/machine/owners-kubelet.ts";
 import { parseLogNames, PodNames } from "./pod-names.ts";
-import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
-import { WireError } from "./protobuf.ts";
+import { decodePodResources, plainDeviceId, WireError } from "./pod-resources.ts";
 
 const pods = [
   {

@@ -7,7 +7,7 @@ import { duration, scalar } from "../../../config/yaml/fields.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import { readScheme, scheme } from "./job-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
-import { readRules, rulesSchema } from "./relabel-section.ts";
+import { readRules, rulesSchema } from "./formats-section.ts";
 import type { AlertmanagerConfig, PrometheusConfig } from "./types.ts";
 import {
   unsupportedAlertmanagerKeys,

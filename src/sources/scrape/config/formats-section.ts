@@ -1,7 +1,10 @@
 /** `scrape_protocols`: which formats a target is asked for, the most wanted first. */
 import * as v from "valibot";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
-import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
+import type { ConfigDiagnostics, ConfigPath } from "../../../config/yaml/diagnostics.ts";
+import { GpulseError } from "../../../base/error.ts";
+import { compileRule, type RelabelRule } from "../../../formats/relabel/rule.ts";
+import { count, scalar } from "../../../config/yaml/fields.ts";
 
 const protocols = {
   PrometheusProto: undefined,
@@ -39,4 +42,34 @@ export function readFallback(
 ): ExpositionFormat {
   if (raw === "PrometheusProto") reading.lacks(path, noProtobuf);
   return (raw === undefined ? undefined : protocols[raw]) ?? "text";
+}
+
+/* Lists of relabelling rules. */
+
+const ruleSchema = v.strictObject({
+  source_labels: v.optional(v.array(scalar())),
+  separator: v.optional(scalar()),
+  regex: v.optional(scalar()),
+  modulus: v.optional(count()),
+  target_label: v.optional(scalar()),
+  replacement: v.optional(scalar()),
+  action: v.optional(scalar()),
+});
+
+export const rulesSchema = () => v.optional(v.array(ruleSchema), []);
+
+export function readRules(
+  raw: readonly v.InferOutput<typeof ruleSchema>[],
+  reading: ConfigDiagnostics,
+  path: ConfigPath,
+): RelabelRule[] {
+  return raw.flatMap((rule, index) => {
+    try {
+      return [compileRule(rule, reading.legacyNames)];
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      reading.wrong([...path, index], thrown.message);
+      return [];
+    }
+  });
 }

@@ -5,11 +5,11 @@ import type {
   BasicAuth,
   HeaderConfig,
   HttpClientConfig,
+  TlsConfig,
 } from "../../../net/http/auth-config.ts";
 import type { OAuth2Config } from "../../../net/http/oauth2.ts";
 import { parseProxy, type ProxyConfig } from "../../../net/http/proxy.ts";
 import { Secret } from "../../../net/http/secret.ts";
-import type { TlsConfig } from "../../../net/http/tls-config.ts";
 import { list, mappingOf, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import {

@@ -9,11 +9,10 @@ import {
   scalar,
   yamlBoolean,
 } from "../../../config/yaml/fields.ts";
-import { protocol, readFallback, readFormats } from "./formats-section.ts";
+import { protocol, readFallback, readFormats, readRules, rulesSchema } from "./formats-section.ts";
 import { isLegacy, type JobDefaults, limitEntries, readLimits } from "./global-section.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
-import { readRules, rulesSchema } from "./relabel-section.ts";
 import type { ScrapeConfig } from "./types.ts";
 import { unsupportedJobKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
 

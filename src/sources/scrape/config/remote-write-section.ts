@@ -11,7 +11,7 @@ import {
 import { isWebAddress } from "../../../config/yaml/go-url.ts";
 import { checkHeaderName, httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
-import { readRules, rulesSchema } from "./relabel-section.ts";
+import { readRules, rulesSchema } from "./formats-section.ts";
 import type { RemoteWriteConfig } from "./types.ts";
 import {
   unsupportedEntries,

@@ -3,10 +3,9 @@ import type { Log } from "../../../base/log.ts";
 import type { DiscoveryConfig } from "../config/types.ts";
 import { dnsDiscovery, type DnsOptions } from "./dns.ts";
 import { fileDiscovery } from "./file.ts";
-import type { Discovery } from "./group.ts";
+import { type Discovery, staticDiscovery } from "./group.ts";
 import { httpDiscovery } from "./http.ts";
 import { kubernetesDiscovery } from "./kubernetes/kubernetes.ts";
-import { staticDiscovery } from "./static.ts";
 
 export interface DiscoveryContext {
   readonly log: Log;

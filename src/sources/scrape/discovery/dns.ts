@@ -4,9 +4,13 @@ import { readFile } from "node:fs/promises";
 import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { DnsDiscovery } from "../config/types.ts";
-import { joinHostPort } from "../targets/address.ts";
-import type { DiscoveredGroup, Discovery, TargetLabels } from "./group.ts";
-import { createRefreshingDiscovery } from "./refresh.ts";
+import { joinHostPort } from "../targets/target.ts";
+import {
+  type DiscoveredGroup,
+  type Discovery,
+  type TargetLabels,
+  createRefreshingDiscovery,
+} from "./group.ts";
 
 export interface DnsOptions {
   /** Instead of the system's, as `127.0.0.1:5353`. */

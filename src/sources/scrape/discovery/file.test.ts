@@ -78,7 +78,7 @@ test("a file that breaks keeps its last good targets and says what is wrong", as
   expect(addresses(await groups.next())).toEqual([["a:1"], ["b:2"]]);
   expect(told[0]).toMatchObject({
     file,
-    trouble: expect.stringMatching(/unknown key "lables"/) as string,
+    error: expect.stringMatching(/unknown key "lables"/) as string,
   });
 });
 

@@ -9,8 +9,7 @@ import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { FileDiscovery, ScrapeConfig } from "../config/types.ts";
 import { populateTarget } from "../targets/populate.ts";
-import type { DiscoveredGroup, Discovery } from "./group.ts";
-import { readGroups } from "./read-groups.ts";
+import { type DiscoveredGroup, type Discovery, readGroups } from "./group.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 /** A file that is being written tells of itself many times. */

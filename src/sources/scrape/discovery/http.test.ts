@@ -68,5 +68,5 @@ test.for([
   const groups = follow(url, log);
   expect((await groups.next())[0]?.targets).toEqual([{ __address__: "a:1" }]);
   expect((await groups.next())[0]?.targets).toEqual([{ __address__: "a:2" }]);
-  expect(String(told[0]?.["trouble"])).toMatch(why);
+  expect(String(told[0]?.["error"])).toMatch(why);
 });

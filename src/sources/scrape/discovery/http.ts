@@ -4,9 +4,12 @@ import { request, formatUrl } from "../../../net/http/request.ts";
 import { formatError } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
 import type { HttpDiscovery } from "../config/types.ts";
-import type { DiscoveredGroup, Discovery } from "./group.ts";
-import { readGroups } from "./read-groups.ts";
-import { createRefreshingDiscovery } from "./refresh.ts";
+import {
+  type DiscoveredGroup,
+  type Discovery,
+  readGroups,
+  createRefreshingDiscovery,
+} from "./group.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 const timeoutMs = 60_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { labelSet } from "../../../model/labels.ts";
 import { Target } from "../targets/target.ts";
-import { alignedTime, momentAfter, nextMoment } from "./schedule.ts";
+import { alignedTime, momentAfter, nextMoment } from "./loop.ts";
 
 test.for([
   [0, 1_000, 300, 300],

@@ -11,10 +11,9 @@ import { BatchColumns } from "../../../formats/samples/columns.ts";
 import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { putStale } from "../../../model/stale.ts";
 import type { ScrapeConfig } from "../config/types.ts";
-import { checkLabels, ScrapeRejectedError } from "./limits.ts";
+import { checkLabels, ScrapeRejectedError, sampleLabels } from "./sample-labels.ts";
 import { MetadataPage } from "./metadata-page.ts";
 import { type ReportName, usualReports } from "./report.ts";
-import { sampleLabels } from "./sample-labels.ts";
 
 /** A series as the page knows it. */
 export interface CachedSeries {

@@ -4,7 +4,7 @@ import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import type { TargetLabels } from "../discovery/group.ts";
-import { lacksPort } from "./address.ts";
+import { lacksPort } from "./target.ts";
 
 export type PopulatedTarget =
   | {

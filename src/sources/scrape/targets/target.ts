@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 
-export type Health = "unknown" | "up" | "down";
+type Health = "unknown" | "up" | "down";
 
-export interface LastScrape {
+interface LastScrape {
   readonly health: Health;
   /** Empty where it went well. */
   readonly error: string;
@@ -79,3 +79,16 @@ const escape = (text: string): string =>
   escapeMore(encodeURIComponent(text)).replaceAll("%20", "+");
 const escapePath = (path: string): string =>
   escapeMore(encodeURI(path)).replace(/[?#]/g, encodeURIComponent);
+
+export const joinHostPort = (host: string, port: number | string): string =>
+  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** Host and port, or undefined where the text is not of the form `host:port` or `[host]:port`. */
+export function splitHostPort(text: string): readonly [host: string, port: string] | undefined {
+  const match = /^(?:\[([^\][]*)\]|([^:\][]*)):([^:\][]*)$/.exec(text);
+  return match === null ? undefined : [match[1] ?? match[2] ?? "", match[3] ?? ""];
+}
+
+/** An address that would be one with a port, and has none. */
+export const lacksPort = (text: string): boolean =>
+  splitHostPort(text) === undefined && splitHostPort(`${text}:1234`) !== undefined;

@@ -1,6 +1,5 @@
 /** From a scenario to its machines: which GPUs there are, what each has to do, what will go wrong. */
-import { makeSimCard, type SimCard } from "../physics/card.ts";
-import { noDemand } from "../physics/demand.ts";
+import { makeSimCard, type SimCard, noDemand } from "../physics/card.ts";
 import { idleState } from "../physics/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { normalEnvironment } from "../physics/state.ts";
@@ -9,7 +8,7 @@ import { Random } from "../random.ts";
 import { namesGpu, type Scenario } from "../scenario/schema.ts";
 import { JobQueue } from "../workloads/queue.ts";
 import { idleWorkload } from "../workloads/steady.ts";
-import { Tally } from "../workloads/tally.ts";
+import { Tally } from "../workloads/workload.ts";
 import type { ReportedLoad } from "../follow/reported-load.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Assignment, SimGpu } from "./gpu.ts";

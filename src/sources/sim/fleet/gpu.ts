@@ -1,13 +1,12 @@
 /** One simulated GPU: its card and state, what runs on it, and what is wrong with it. */
 import type { Device } from "../../../model/device.ts";
-import type { SimCard } from "../physics/card.ts";
-import type { Demand } from "../physics/demand.ts";
+import type { SimCard, Demand } from "../physics/card.ts";
 import type { GpuModel } from "../physics/model.ts";
 import type { SimGpuState, CardEnvironment } from "../physics/state.ts";
 import type { Random } from "../random.ts";
 import type { SimJob } from "../workloads/queue.ts";
 import type { WorkContext, Workload } from "../workloads/workload.ts";
-import type { LoadReader } from "../follow/followed-workload.ts";
+import type { LoadReader } from "../follow/follower.ts";
 import type { FaultPlan } from "./faults.ts";
 
 /** Work a scenario gives a GPU directly. */

@@ -1,13 +1,12 @@
 /** Up to eight GPUs and the queue that feeds them. Machines know nothing of each other, so one more never changes another. */
-import { stepMs } from "../physics/card.ts";
-import type { Demand } from "../physics/demand.ts";
+import { stepMs, type Demand } from "../physics/card.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
-import { FollowedWorkload, type LoadReader } from "../follow/followed-workload.ts";
+import { FollowedWorkload, type LoadReader } from "../follow/follower.ts";
 import { makeWorkload } from "../workloads/make.ts";
 import type { JobQueue } from "../workloads/queue.ts";
 import { idleWorkload } from "../workloads/steady.ts";
-import type { Tally } from "../workloads/tally.ts";
+import type { Tally } from "../workloads/workload.ts";
 import { applyFaults } from "./faults.ts";
 import { assignmentAt, type SimGpu } from "./gpu.ts";
 

@@ -4,8 +4,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../base/log.ts";
-import { HttpAgent, HttpRequestError, request, formatUrl } from "../../../net/http/request.ts";
+import { formatUrl, HttpAgent, HttpRequestError, request } from "../../../net/http/request.ts";
 import { parseReportedLoads, type ReportedLoad } from "./reported-load.ts";
+import { kernels } from "../kernels.ts";
+import type { Demand } from "../physics/card.ts";
+import { type JobKind, apply, type WorkContext, type Workload } from "../workloads/workload.ts";
 
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;
@@ -13,7 +16,7 @@ const awayAfterMs = 10_000;
 /** A hundred thousand GPUs at a hundred bytes each fit. */
 const maxBytes = 16 * 1_048_576;
 
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly url: string;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -93,5 +96,34 @@ export class Follower {
     this.#closing.abort();
     await this.#ended;
     this.#agent.close();
+  }
+}
+
+/* Work that a service says a GPU does: its kernel for the share of time it says, with the memory it says. The rest is physics. */
+
+/** What is said of one GPU now, or undefined: nothing runs on it. */
+export type LoadReader = () => ReportedLoad | undefined;
+
+export class FollowedWorkload implements Workload {
+  readonly kind?: JobKind;
+  readonly workload: string;
+  readonly #told: LoadReader;
+  readonly #memoryBytes: number;
+
+  constructor(told: LoadReader, { workload, kind }: ReportedLoad, { memoryBytes }: WorkContext) {
+    this.#told = told;
+    this.workload = workload;
+    this.#memoryBytes = memoryBytes;
+    if (kind !== undefined) this.kind = kind;
+  }
+
+  advance(_stepMs: number, _pace: number, _clockMs: number, demand: Demand): void {
+    const said = this.#told();
+    const memoryBytes = said?.memoryBytes ?? 0;
+    const { kernel, busy } = said ?? { kernel: "idle", busy: 0 };
+    // A program that waits for work still holds its memory.
+    demand.context = memoryBytes > 0 || this.kind !== undefined;
+    demand.memoryBytes = Math.round(Math.min(memoryBytes, this.#memoryBytes));
+    apply(demand, kernels[kernel], kernel === "idle" ? 0 : busy);
   }
 }

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { findKernelName, type KernelName } from "../kernels.ts";
 import { knowsWorkload } from "../workloads/make.ts";
-import type { JobKind } from "../workloads/tally.ts";
+import type { JobKind } from "../workloads/workload.ts";
 
 /** What one GPU does now. */
 export interface ReportedLoad {

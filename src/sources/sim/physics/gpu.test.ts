@@ -3,8 +3,7 @@ import { type Kernel, kernels } from "../kernels.ts";
 import { models } from "../models/index.ts";
 import { h200, rtx4090 } from "../models/nvidia.ts";
 import { rx7800xt } from "../models/amd.ts";
-import { makeSimCard, type SimCard, stepMs } from "./card.ts";
-import { type Demand, noDemand } from "./demand.ts";
+import { makeSimCard, type SimCard, stepMs, type Demand, noDemand } from "./card.ts";
 import { ambientForIdle, idleState, step } from "./gpu.ts";
 import { reasonBit } from "./governor.ts";
 import {

@@ -1,8 +1,6 @@
 /** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
-import type { SimCard } from "./card.ts";
-import type { Demand } from "./demand.ts";
-import { govern } from "./governor.ts";
-import { idleWatts, leakageWatts, scaleAt } from "./power.ts";
+import type { SimCard, Demand } from "./card.ts";
+import { govern, idleWatts, leakageWatts, scaleAt } from "./governor.ts";
 import {
   type CardEnvironment,
   clockVolts,

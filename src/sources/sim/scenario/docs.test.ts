@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { keysAt } from "../../../config/check.ts";
 import { faultNames } from "../fleet/faults.ts";
 import { models } from "../models/index.ts";
-import { scenarios } from "../scenarios/index.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { parseScenario } from "./load.ts";
 import { scenarioSchema } from "./schema.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GpulseError } from "../../../base/error.ts";
 import { faultNames } from "../fleet/faults.ts";
-import { scenarios } from "../scenarios/index.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { loadScenario, parseScenario } from "./load.ts";
 import { namesGpu } from "./schema.ts";
 

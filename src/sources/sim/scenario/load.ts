@@ -4,7 +4,7 @@ import { parseDocument } from "yaml";
 import { checkValue } from "../../../config/check.ts";
 import { didYouMean } from "../../../config/closest.ts";
 import { GpulseError, formatError, systemCode } from "../../../base/error.ts";
-import { scenarios } from "../scenarios/index.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { type Scenario, scenarioSchema } from "./schema.ts";
 
 /** What has a slash, a backslash or a YAML ending is a file; anything else is a name. */

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../../config/fields.ts";
 import { findModel, models } from "../models/index.ts";
 import { knowsWorkload, workloadNames } from "../workloads/make.ts";
-import { jobKinds } from "../workloads/tally.ts";
+import { jobKinds } from "../workloads/workload.ts";
 import { faultNames } from "../fleet/faults.ts";
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 /** A model that serves requests: more by day than by night, in bursts, with a queue of its own in which requests wait. */
 import { kernels } from "../kernels.ts";
-import type { Demand } from "../physics/demand.ts";
+import type { Demand } from "../physics/card.ts";
 import {
   apply,
   MemoryLoader,

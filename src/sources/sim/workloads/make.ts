@@ -1,10 +1,51 @@
 /** From a name in a scenario to a running workload. */
-import { findKernelName, type KernelName } from "../kernels.ts";
+import { findKernelName, type KernelName, kernels } from "../kernels.ts";
+import type { Demand } from "../physics/card.ts";
+import {
+  apply,
+  unitsIn,
+  type WorkContext,
+  type Workload,
+  type WorkloadOptions,
+} from "./workload.ts";
 import { InferenceWorkload } from "./inference.ts";
-import { BatchWorkload, SteadyWorkload, idleWorkload } from "./steady.ts";
+import { BatchWorkload, idleWorkload, SteadyWorkload } from "./steady.ts";
 import { TrainingWorkload } from "./training.ts";
-import { CountedWorkload } from "./work.ts";
-import type { WorkContext, WorkloadOptions, Workload } from "./workload.ts";
+
+/* A load whose work is counted: as fast as the card can, or so many units a second. What gets done follows from model and clock alone. */
+
+const memoryShare = 0.9;
+/** Work that waits longer than this is given up, as callers do. */
+const longestBacklogSeconds = 1;
+
+export class CountedWorkload implements Workload {
+  readonly kind = "stress";
+  readonly #context: WorkContext;
+  readonly #rate: number | undefined;
+  #backlogUnits = 0;
+
+  constructor(context: WorkContext, { rate }: WorkloadOptions) {
+    this.#context = context;
+    this.#rate = rate;
+  }
+
+  advance(stepMs: number, pace: number, _clockMs: number, demand: Demand): void {
+    const { done, memoryBytes } = this.#context;
+    const seconds = stepMs / 1_000;
+    const canUnits = unitsIn(this.#context, stepMs, pace);
+    if (this.#rate !== undefined)
+      this.#backlogUnits = Math.min(
+        this.#backlogUnits + this.#rate * seconds,
+        this.#rate * longestBacklogSeconds,
+      );
+    const units = this.#rate === undefined ? canUnits : Math.min(canUnits, this.#backlogUnits);
+    this.#backlogUnits = Math.max(0, this.#backlogUnits - units);
+    done.units += units;
+    demand.context = true;
+    demand.memoryBytes = Math.round(memoryBytes * memoryShare);
+    apply(demand, kernels.stress, canUnits > 0 ? units / canUnits : 0);
+  }
+}
 
 /** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
 export const workloadNames = ["idle", "training", "inference", "batch", "stress", "work"] as const;

@@ -3,7 +3,7 @@
  * is free, and thinks again when it has ended. What jobs there are comes from a deck, so that the mix holds for every seed.
  */
 import type { Random } from "../random.ts";
-import type { JobKind, JobOutcome, Tally } from "./tally.ts";
+import type { JobKind, JobOutcome, Tally } from "./workload.ts";
 
 export interface JobRule {
   readonly kind: JobKind;

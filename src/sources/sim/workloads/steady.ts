@@ -1,8 +1,8 @@
 /** The simple ones: idling, batches one after the other, and any kernel of the table for as long as it is left running. */
 import { busyAt, type KernelName, kernels } from "../kernels.ts";
-import type { Demand } from "../physics/demand.ts";
-import type { JobKind } from "./tally.ts";
+import type { Demand } from "../physics/card.ts";
 import {
+  type JobKind,
   apply,
   MemoryLoader,
   unitsIn,

@@ -1,6 +1,6 @@
 /** Training: steps of forward, backward and optimiser, now and then a wait for data, a checkpoint, and an evaluation after each epoch. */
 import { kernels } from "../kernels.ts";
-import type { Demand } from "../physics/demand.ts";
+import type { Demand } from "../physics/card.ts";
 import {
   apply,
   MemoryLoader,

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { noDemand } from "../physics/demand.ts";
+import { noDemand } from "../physics/card.ts";
 import { Random } from "../random.ts";
-import { Tally } from "./tally.ts";
-import { CountedWorkload } from "./work.ts";
-import type { WorkContext } from "./workload.ts";
+import { Tally, type WorkContext } from "./workload.ts";
+import { CountedWorkload } from "./make.ts";
 
 const context = (speed: number): WorkContext => ({
   random: new Random(1, "test"),

@@ -1,5 +1,5 @@
 /** The answer as a table: a column per label that tells series apart, and the value with its unit. */
-import { formatValue } from "../../../../src/formats/prometheus/number.ts";
+import { formatValue } from "../../../../src/formats/prometheus/page.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../../format/readable.ts";
 import type { InstantSample } from "../../query/client.ts";

@@ -5,9 +5,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { formatError } from "../../../../base/error.ts";
-import type { HttpClientConfig } from "../../../../net/http/auth-config.ts";
+import type { HttpClientConfig, TlsConfig } from "../../../../net/http/auth-config.ts";
 import { Secret } from "../../../../net/http/secret.ts";
-import type { TlsConfig } from "../../../../net/http/tls-config.ts";
 import type { KubernetesDiscovery } from "../../config/types.ts";
 
 export interface KubeConnection {

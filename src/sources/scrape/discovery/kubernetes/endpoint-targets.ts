@@ -3,11 +3,15 @@
  * ports of such pods that no endpoint covers become targets too.
  */
 import type { TargetLabels } from "../group.ts";
-import { joinHostPort } from "../../targets/address.ts";
-import { containersOf, podLabels } from "./labels.ts";
+import { joinHostPort } from "../../targets/target.ts";
+import {
+  containerLabels,
+  containersOf,
+  podLabels,
+  portLabels,
+  type RelatedObjects,
+} from "./labels.ts";
 import { keyOf, type KubePod, type ObjectRef } from "./objects.ts";
-import { containerLabels, portLabels } from "./pod.ts";
-import type { RelatedObjects } from "./role.ts";
 
 export class EndpointTargets {
   readonly targets: TargetLabels[] = [];

@@ -1,10 +1,17 @@
 /** `role: endpointslice`: each address of each slice, with the labels of its service and pod. */
 import type { DiscoveredGroup, TargetLabels } from "../group.ts";
-import { joinHostPort } from "../../targets/address.ts";
+import { joinHostPort } from "../../targets/target.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
-import { objectLabels, prefix, sanitize, serviceLabels } from "./labels.ts";
+import {
+  objectLabels,
+  prefix,
+  sanitize,
+  serviceLabels,
+  attachedNode,
+  type DiscoveryRole,
+  type RelatedObjects,
+} from "./labels.ts";
 import { keyOf, type KubeEndpointSlice } from "./objects.ts";
-import { attachedNode, type DiscoveryRole, type RelatedObjects } from "./role.ts";
 
 export const endpointsliceRole: DiscoveryRole<"endpointslice"> = {
   resource: "endpointslice",

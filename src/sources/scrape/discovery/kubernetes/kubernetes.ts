@@ -5,16 +5,12 @@ import type { Log } from "../../../../base/log.ts";
 import type { KubernetesDiscovery, KubernetesRole } from "../../config/types.ts";
 import type { DiscoveredGroup, Discovery } from "../group.ts";
 import { connectionOf, type KubeConnection, type KubeEnvironment } from "./connection.ts";
-import { endpointsRole } from "./endpoints.ts";
+import { endpointsRole, ingressRole, nodeRole, podRole, serviceRole } from "./roles.ts";
 import { endpointsliceRole } from "./endpointslice.ts";
 import { follow } from "./follow.ts";
 import { TargetGroupIndex } from "./target-group-index.ts";
-import { ingressRole } from "./ingress.ts";
-import { nodeRole } from "./node.ts";
 import type { Resource } from "./objects.ts";
-import { podRole } from "./pod.ts";
-import type { DiscoveryRole } from "./role.ts";
-import { serviceRole } from "./service.ts";
+import type { DiscoveryRole } from "./labels.ts";
 
 const roles: { readonly [Kind in KubernetesRole]: DiscoveryRole<Kind> } = {
   node: nodeRole,

@@ -1,10 +1,19 @@
-/** Labels that several roles give: of an object's own labels and annotations, of a node, a service, a pod. */
-import type { TargetLabels } from "../group.ts";
-import type { Container, KubeNode, KubeObject, KubePod, KubeService } from "./objects.ts";
+/** Labels that several roles share: an object's labels and annotations, and those of a node, service, pod and container. */
+import type { DiscoveredGroup, TargetLabels } from "../group.ts";
+import type {
+  Container,
+  ContainerPort,
+  KubeNode,
+  KubeObject,
+  KubePod,
+  KubeService,
+  Resource,
+  ResourceObjects,
+} from "./objects.ts";
 
 export const prefix = "__meta_kubernetes_";
 
-/** What cannot stand in a label's name becomes an underscore. */
+/** Replaces characters that a label name cannot contain. */
 export const sanitize = (name: string): string => name.replace(/[^a-zA-Z0-9_]/g, "_");
 
 export function objectLabels(kind: string, { metadata }: KubeObject): TargetLabels {
@@ -62,4 +71,40 @@ export function containersOf({
     ...(spec?.containers ?? []).map((container) => ({ container, isInit: false })),
     ...(spec?.initContainers ?? []).map((container) => ({ container, isInit: true })),
   ];
+}
+
+export const containerLabels = (container: Container, isInit: boolean): TargetLabels => ({
+  [`${prefix}pod_container_name`]: container.name ?? "",
+  [`${prefix}pod_container_image`]: container.image ?? "",
+  [`${prefix}pod_container_init`]: String(isInit),
+});
+
+export const portLabels = (port: ContainerPort): TargetLabels => ({
+  [`${prefix}pod_container_port_number`]: String(port.containerPort ?? 0),
+  [`${prefix}pod_container_port_name`]: port.name ?? "",
+  [`${prefix}pod_container_port_protocol`]: port.protocol ?? "",
+});
+
+/* What a role is: the kind of object it makes groups of, and how. */
+
+/** Other objects to look at. What is looked at is remembered, so that its change rebuilds the group. */
+export interface RelatedObjects {
+  get<Kind extends Resource>(kind: Kind, key: string): ResourceObjects[Kind] | undefined;
+  /** Whether a target also gets the labels of its node. */
+  readonly attachNodes: boolean;
+}
+
+export interface DiscoveryRole<Kind extends Resource> {
+  readonly resource: Kind;
+  /** Kinds that `build` looks at. */
+  readonly beside: readonly Resource[];
+  /** Undefined where the object has no address to scrape. */
+  build(object: ResourceObjects[Kind], beside: RelatedObjects): DiscoveredGroup | undefined;
+}
+
+/** The labels of the node a target runs on, where they are asked for. */
+export function attachedNode(beside: RelatedObjects, nodeName: string | undefined): TargetLabels {
+  if (!beside.attachNodes || nodeName === undefined || nodeName === "") return {};
+  const node = beside.get("node", nodeName);
+  return node === undefined ? {} : nodeLabels(node);
 }

@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
-import { endpointsRole } from "./endpoints.ts";
+import {
+  endpointsRole,
+  ingressRole,
+  matchesHost,
+  nodeRole,
+  podRole,
+  serviceRole,
+} from "./roles.ts";
 import { endpointsliceRole } from "./endpointslice.ts";
 import { TargetGroupIndex } from "./target-group-index.ts";
-import { ingressRole, matchesHost } from "./ingress.ts";
-import { nodeRole } from "./node.ts";
 import type { KubeEndpoints, KubeObject, Resource } from "./objects.ts";
-import { podRole } from "./pod.ts";
-import { serviceRole } from "./service.ts";
 
 const m = "__meta_kubernetes_";
 const meta = (name: string, more = {}) => ({ name, namespace: "ns", ...more });

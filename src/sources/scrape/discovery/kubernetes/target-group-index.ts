@@ -1,7 +1,7 @@
 /** The objects known of a cluster and the groups made of them; a group is built again only when something it looked at changed. */
 import type { DiscoveredGroup } from "../group.ts";
 import { keyOf, type KubeObject, type Resource, type ResourceObjects } from "./objects.ts";
-import type { RelatedObjects, DiscoveryRole } from "./role.ts";
+import type { RelatedObjects, DiscoveryRole } from "./labels.ts";
 
 interface IndexedObject {
   readonly object: KubeObject;

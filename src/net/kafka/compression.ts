@@ -3,6 +3,7 @@
  *
  *   82 "SNAPPY" 00 · version int32 · compatible-with int32 · (length int32 · block)*      all big-endian
  */
+import zlib from "node:zlib";
 
 const mark = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const headBytes = mark.length + 8;
@@ -20,5 +21,17 @@ export function framedSnappy(block: (data: Buffer) => Buffer): (data: Buffer) =>
       at = end;
     }
     return Buffer.concat(parts);
+  };
+}
+
+/* Reads zstd where Node cannot. Writing it needs a Node that can (22.15 and later): nothing we have writes it. */
+
+export const canWriteZstd = (): boolean => "zstdCompressSync" in zlib;
+
+export async function zstdDecompress(): Promise<(data: Uint8Array) => Buffer> {
+  const { decompressZstd } = await import("hyparquet-compressors");
+  return (data) => {
+    const read = decompressZstd(data);
+    return Buffer.from(read.buffer, read.byteOffset, read.byteLength);
   };
 }
