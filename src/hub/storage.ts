@@ -1,6 +1,6 @@
 /** Opens the hub's storage, the embedded store or an engine elsewhere, and the sink that writes local frames to it. */
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../base/retry.ts";
 import type { Log } from "../base/log.ts";
 import type { CollectMetrics } from "../model/self-frames.ts";
 import { collectHub } from "./self-metrics.ts";
@@ -228,7 +228,7 @@ export class HistorySink implements Sink {
       } catch (thrown) {
         const isAway = thrown instanceof StoreError && thrown.kind === "unavailable";
         if (!isAway || this.#closing.signal.aborted) throw thrown;
-        await pause(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+        await pause(waitMs, this.#closing.signal);
       }
     }
   }

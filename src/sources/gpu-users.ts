@@ -1,4 +1,5 @@
 /** Who is on a GPU, as channels: how many processes, whose they are, and the processes themselves where asked for. */
+import { within } from "../base/retry.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
 import { type GpuProcess, ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
@@ -75,12 +76,7 @@ export function latestOf<T>(
       .finally(() => {
         running = undefined;
       });
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
-    });
-    await Promise.race([running, enough]);
-    clearTimeout(timer);
+    await within(running, patienceMs);
     return last;
   };
 }

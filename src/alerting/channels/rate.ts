@@ -1,4 +1,5 @@
 /** How often a channel may send: a bucket of tokens that fills with time. Waits a little, and says when to come back otherwise. */
+import { pause } from "../../base/retry.ts";
 import { NotifyError } from "../route/notification.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Rate } from "./channel.ts";
@@ -43,17 +44,8 @@ export class RateLimit {
     this.#seenMs = nowMs;
   }
 
-  #wait(waitMs: number, signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(waitMs, () => finish(true));
-      const giveUp = (): void => finish(false);
-      function finish(given: boolean): void {
-        signal.removeEventListener("abort", giveUp);
-        cancel();
-        resolve(given);
-      }
-      signal.addEventListener("abort", giveUp, { once: true });
-    });
+  async #wait(waitMs: number, signal: AbortSignal): Promise<boolean> {
+    await pause(waitMs, signal, this.#clock);
+    return !signal.aborted;
   }
 }

@@ -1,4 +1,5 @@
 /** One notification on its way through one channel: tried again, with growing pauses, until it is taken or time is up. */
+import { backoffMs, pause } from "../../base/retry.ts";
 import { formatError } from "../../base/error.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,8 +17,7 @@ export interface DeliveryContext {
 /** A channel that is down fails for every group: a few lines of each channel and minute say so. */
 const failureLines = new LogThrottle();
 
-const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
+const backoff = { firstMs: 1_000, longestMs: 60_000 };
 const sendTimeoutMs = 30_000;
 
 /** True when it was taken. `signal` ends the tries. */
@@ -51,7 +51,8 @@ export async function deliver(
       record(integration, notification, context, { outcome: "failed", attempts, why });
     }
     if (final) return false;
-    await pause(attempts, problem, context, signal);
+    const asked = problem instanceof NotifyError ? problem.retryAfterMs : undefined;
+    await pause(asked ?? backoffMs(attempts - 1, context.random, backoff), signal, clock);
   }
   return false;
 }
@@ -69,27 +70,6 @@ async function attempt(
   } catch (thrown) {
     return thrown ?? new Error("the channel failed without a reason");
   }
-}
-
-async function pause(
-  attempts: number,
-  problem: unknown,
-  { clock, random }: DeliveryContext,
-  signal: AbortSignal,
-): Promise<void> {
-  if (signal.aborted) return;
-  const asked = problem instanceof NotifyError ? problem.retryAfterMs : undefined;
-  const growing = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10));
-  const delayMs = asked ?? growing * (0.5 + random() / 2);
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(delayMs, done);
-    function done(): void {
-      signal.removeEventListener("abort", done);
-      cancel();
-      resolve();
-    }
-    signal.addEventListener("abort", done, { once: true });
-  });
 }
 
 function record(

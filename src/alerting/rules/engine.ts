@@ -1,4 +1,5 @@
 /** All groups, each on its own schedule. A reload keeps the state of what stays; one slow group does not hold up another. */
+import { pause } from "../../base/retry.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import type { RuleContext } from "./context.ts";
@@ -147,20 +148,10 @@ export class RuleEngine {
     }
   }
 
-  /** False when told to stop. */
-  #waitUntil(timeMs: number, signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(Math.max(0, timeMs - this.#clock.nowMs()), () => {
-        signal.removeEventListener("abort", stopped);
-        resolve(true);
-      });
-      const stopped = (): void => {
-        cancel();
-        resolve(false);
-      };
-      signal.addEventListener("abort", stopped, { once: true });
-    });
+  /** False when stopped. */
+  async #waitUntil(timeMs: number, signal: AbortSignal): Promise<boolean> {
+    await pause(Math.max(0, timeMs - this.#clock.nowMs()), signal, this.#clock);
+    return !signal.aborted;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Where imported samples go: a running hub by remote-write, or a data folder that no hub has open. */
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../../base/retry.ts";
 import type { ClientAccess } from "../command/client.ts";
 import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
@@ -56,7 +56,8 @@ export class HubTarget implements ImportTarget {
         );
       if (waitedMs >= patienceMs)
         throw failed(`${this.place} takes no samples now: ${answer.words}`);
-      await pause(waitMs, undefined, { signal });
+      await pause(waitMs, signal);
+      signal.throwIfAborted();
       waitedMs += waitMs;
     }
   }

@@ -1,6 +1,6 @@
 /** One run from its baseline to its file: holds the recorder, what is read from the output, and what is known of the machine. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { cpus } from "node:os";
+import { pause } from "../../base/retry.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Settings } from "../command/settings.ts";
 import { formatError } from "../../base/error.ts";
@@ -126,7 +126,7 @@ export class RunSession {
     }
     await this.#recorder.start(readingDeadlineMs);
     const fromMs = Date.now();
-    await sleep(options.baselineMs, undefined, { signal }).catch(() => undefined);
+    await pause(options.baselineMs, signal);
     if (signal.aborted) return;
     if (options.baselineMs > 0) this.#baselineBefore = [fromMs, Date.now()];
     this.#before = await this.#snap();
@@ -177,9 +177,9 @@ export class RunSession {
     const afterFromMs = Date.now();
     // Whoever broke it off does not want to wait.
     const waits = end.signal === undefined && options.baselineMs > 0;
-    if (waits) await sleep(options.baselineMs);
+    if (waits) await pause(options.baselineMs);
     // The reading behind the end carries power and energy up to it.
-    else await sleep(Math.max(250, 2 * options.samplingMs));
+    else await pause(Math.max(250, 2 * options.samplingMs));
     const baselineAfter: RunSpan | undefined = waits ? [afterFromMs, Date.now()] : undefined;
     // Slow readings may be a second old and static ones a minute: from before the command ended.
     await this.#recorder.refresh(readingDeadlineMs);
@@ -257,7 +257,7 @@ export class RunSession {
     const { options } = this.#given;
     if (options.hosts.length === 0) return undefined;
     const { readOtherHosts, settleMs } = await import("./other-hosts.ts");
-    await sleep(settleMs);
+    await pause(settleMs);
     return readOtherHosts(hub, options.hosts, whole, Date.now);
   }
 

@@ -1,11 +1,11 @@
 /** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   createCollector,
   lazySnapshot,
   openConfiguredSources,
   sourceContext,
 } from "../../agent/run.ts";
+import { pause } from "../../base/retry.ts";
 import { clientAccess, type ClientFlags } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
@@ -54,7 +54,7 @@ export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promis
   const progress = io.stderr.isTTY === true && window.value > 1_000;
   if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
   try {
-    if (sources.length > 0) await sleep(window.value);
+    if (sources.length > 0) await pause(window.value);
     await collector.refresh(readingDeadlineMs);
     return await lazySnapshot(collector, settings, io, log)();
   } finally {

@@ -1,4 +1,5 @@
 /** `gpulse top --once`: one picture for a program or a pipe, when everything that will be there has come. */
+import { pause } from "../../base/retry.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { Painter } from "../../top/colour/paint.ts";
@@ -25,7 +26,7 @@ export async function runOnce(
   const untilMs = Date.now() + PATIENCE_MS;
   let picture = board.picture(Date.now());
   while (Date.now() < untilMs && !isWhole(picture)) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     picture = board.picture(Date.now());
     if (picture.link.kind === "lost") break;
   }

@@ -1,4 +1,5 @@
 /** Runs `gpulse top`: the screen on a terminal, or one picture of it. However it ends, the terminal is as it was before. */
+import { within } from "../../base/retry.ts";
 import type { ClientFlags } from "../command/client.ts";
 import { compileLate } from "../command/compilers.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -213,10 +214,5 @@ function whyNoSignals({ procfs }: OpenedFeed): string | undefined {
 
 /** A source that hangs does not keep the shell waiting. */
 async function stopWithin({ feed }: OpenedFeed, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const enough = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([feed.stop(), enough]);
-  clearTimeout(timer);
+  await within(feed.stop(), limitMs);
 }

@@ -2,7 +2,7 @@
  * Alerting in the hub: rules over its history, what fires handed to a router here or to Alertmanagers elsewhere. A reload
  * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
  */
-import { setTimeout } from "node:timers/promises";
+import { pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
 import { RuleEngine, type RuleSettings } from "../../alerting/rules/engine.ts";
 import type { RuleGroupRunner } from "../../alerting/rules/group.ts";
@@ -136,7 +136,7 @@ export class AlertingEngine {
 
   async #begin(): Promise<void> {
     const { plan, log } = this.#options;
-    await setTimeout(beginAfterMs);
+    await pause(beginAfterMs);
     if (this.#closed) return;
     try {
       await this.#use(await plan());

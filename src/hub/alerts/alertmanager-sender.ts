@@ -2,6 +2,7 @@
  * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
  * until it is taken; what it refuses for good, and what finds no room, is counted and told.
  */
+import { backoffMs, pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { formatError } from "../../base/error.ts";
@@ -25,8 +26,7 @@ export interface AlertmanagerSenderOptions {
 
 /** As many as Prometheus puts into one request. */
 const batchSize = 64;
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const backoff = { firstMs: 1_000, longestMs: 30_000 };
 
 export class AlertmanagerSender {
   readonly target: AlertmanagerTarget;
@@ -92,7 +92,8 @@ export class AlertmanagerSender {
       const batch = [...this.#waiting].slice(0, batchSize);
       const outcome = await this.#post(batch.map(([, alert]) => alert));
       if (outcome === "again") {
-        await this.#pause();
+        const { clock, random } = this.#options;
+        await pause(backoffMs(this.#failures - 1, random, backoff), this.#stop.signal, clock);
         continue;
       }
       this[outcome] += batch.length;
@@ -142,22 +143,6 @@ export class AlertmanagerSender {
       log.info("the Alertmanager takes alerts again", fields);
     this.#problem = problem;
     this.#failures = problem === undefined ? 0 : this.#failures + 1;
-  }
-
-  async #pause(): Promise<void> {
-    const { clock, random } = this.#options;
-    const growing = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    const { signal } = this.#stop;
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.after(growing * (0.5 + random() / 2), done);
-      function done(): void {
-        signal.removeEventListener("abort", done);
-        cancel();
-        resolve();
-      }
-      signal.addEventListener("abort", done, { once: true });
-    });
   }
 }
 

@@ -3,7 +3,7 @@
  * also over restarts: that it is about to be done is written down before it is.
  */
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../../base/retry.ts";
 import { type LabelMatcher, matchesAll } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
 import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
@@ -174,7 +174,7 @@ export class AlertActions {
         return await post();
       } catch (thrown) {
         if (attempt >= forwardTries || this.#closing.signal.aborted) throw thrown;
-        await pause(1_000 * 2 ** attempt, undefined, { signal: this.#closing.signal });
+        await pause(1_000 * 2 ** attempt, this.#closing.signal);
       }
   }
 

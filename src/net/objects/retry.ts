@@ -1,5 +1,5 @@
 /** Tries again what failed for a reason that may be gone by itself: a full disk, a server that is away. */
-import { setTimeout as pause } from "node:timers/promises";
+import { backoffMs, pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import { FileStoreError } from "./store.ts";
 
@@ -9,8 +9,7 @@ export interface RetryContext {
   readonly random: () => number;
 }
 
-const firstWaitMs = 500;
-const longestWaitMs = 30_000;
+const backoff = { firstMs: 500, longestMs: 30_000 };
 
 /** As long as it takes, or until the signal; what can never work is thrown at once. */
 export async function retryUntilDone<Result>(
@@ -18,7 +17,7 @@ export async function retryUntilDone<Result>(
   signal: AbortSignal,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+  for (let attempt = 0; ; attempt++) {
     try {
       return await work();
     } catch (thrown) {
@@ -27,7 +26,7 @@ export async function retryUntilDone<Result>(
         code: thrown.code,
         error: thrown.message,
       });
-      await pause(waitMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(attempt, random, backoff), signal);
       if (signal.aborted) throw thrown;
     }
   }

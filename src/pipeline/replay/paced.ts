@@ -2,6 +2,7 @@
  * A recorded source given again at the pace it was recorded at, faster, slower, or as fast as it is taken; once, or round and
  * round. Everything is due at a time reckoned from the start, so that an error never adds up.
  */
+import { pause } from "../../base/retry.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Emit, StreamFrameInfo, StreamingSource } from "../../sources/source.ts";
@@ -150,15 +151,7 @@ export class PacedSource implements StreamingSource {
       this.state.behindMs = Math.max(0, -leftMs);
       // Half a millisecond is nearer to now than to the next turn of a timer.
       if (leftMs < 0.5 || signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          cancel();
-          signal.removeEventListener("abort", done);
-          resolve();
-        };
-        const cancel = clock.after(Math.min(longestWaitMs, leftMs), done);
-        signal.addEventListener("abort", done, { once: true });
-      });
+      await pause(Math.min(longestWaitMs, leftMs), signal, clock);
     }
   }
 

@@ -1,4 +1,5 @@
 /** Records GPUs at full rate while something runs: sources on their schedules, every frame into the trace and onto the disk. */
+import { within } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -136,9 +137,11 @@ export class Recorder {
     this.pause();
     if (this.#closed) return;
     this.#closed = true;
-    await Promise.race([
-      Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())),
-      new Promise<void>((resolve) => void this.#options.clock.after(2_000, resolve)),
-    ]);
+    const { sources, clock } = this.#options;
+    await within(
+      Promise.allSettled(sources.map(async ({ source }) => source.close())),
+      2_000,
+      clock,
+    );
   }
 }

@@ -3,7 +3,7 @@
  * written over or replaced, and says so. Looks on a schedule, since change notices do not come from network shares.
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../../base/retry.ts";
 import { systemCode } from "../../base/error.ts";
 
 export type FileFollowEvent =
@@ -37,7 +37,7 @@ export class FileFollower {
       yield* this.#look();
       if (signal.aborted) return;
       yield { kind: "idle" };
-      await pause(this.#pollMs, undefined, { signal, ref: true }).catch(() => undefined);
+      await pause(this.#pollMs, signal);
     }
   }
 

@@ -2,6 +2,7 @@
  * The program's end of the NVML process. A crash in NVML ends that process alone: what was asked of it is rejected with the
  * reason. A call that never returns leaves its promise open: callers set a deadline, and at the end the process is killed.
  */
+import { within } from "../../base/retry.ts";
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -83,12 +84,7 @@ export class NvmlConnection {
     if (this.#endedBy !== undefined) return;
     const ended = new Promise<void>((resolve) => this.#process.once("exit", () => resolve()));
     this.ask({ kind: "close" }).catch(() => undefined);
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, closePatienceMs);
-    });
-    await Promise.race([ended, deadline]);
-    clearTimeout(timer);
+    await within(ended, closePatienceMs);
     this.#process.kill("SIGKILL");
     this.#release();
   }

@@ -1,4 +1,5 @@
 /** A running agent, asked over HTTP at the interval; where it does not answer it is asked again with growing waits. */
+import { backoffMs } from "../../base/retry.ts";
 import { checkValue } from "../../config/check.ts";
 import { type GpuStats, type Stats, statsSchema } from "../../agent/stats/schema.ts";
 import { formatError } from "../../base/error.ts";
@@ -8,7 +9,7 @@ import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { type Feed, type FeedEvents, retryDelayMs } from "./feed.ts";
+import { type Feed, type FeedEvents, feedBackoff } from "./feed.ts";
 import { PageFrames } from "./page-frames.ts";
 import type { Peer } from "./peer.ts";
 import { TaskMemory } from "./tasks.ts";
@@ -64,7 +65,7 @@ export class AgentFeed implements Feed {
     } catch (thrown) {
       if (this.#stopping.signal.aborted) return;
       this.#failures += 1;
-      waitMs = retryDelayMs(this.#failures, random());
+      waitMs = backoffMs(this.#failures - 1, random, feedBackoff);
       // It may come back as another program with other GPUs.
       this.#statsMs = Number.NEGATIVE_INFINITY;
       this.#events.link({ kind: "lost", why: formatError(thrown), retryAtMs: nowMs() + waitMs });

@@ -14,11 +14,5 @@ export interface Feed {
   stop(): Promise<void>;
 }
 
-const FIRST_MS = 500;
-const LONGEST_MS = 10_000;
-
-/** How long to wait before the next try; `random` is in [0, 1). */
-export function retryDelayMs(failures: number, random: number): number {
-  const full = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
-  return Math.round(full * (0.75 + random * 0.25));
-}
+/** Pauses between two tries. */
+export const feedBackoff = { firstMs: 500, longestMs: 10_000 };

@@ -1,4 +1,5 @@
 /** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
+import { backoffMs } from "../../base/retry.ts";
 import { formatError } from "../../base/error.ts";
 import { streamLines } from "../../net/http/stream.ts";
 import {
@@ -9,7 +10,7 @@ import {
   type WireFleet,
 } from "../../view/live/protocol.ts";
 import type { GpuTask } from "../model/process.ts";
-import { type Feed, type FeedEvents, retryDelayMs } from "./feed.ts";
+import { type Feed, type FeedEvents, feedBackoff } from "./feed.ts";
 import type { Peer } from "./peer.ts";
 import { taskMetrics, type TaskReading, tasksOf } from "./tasks.ts";
 
@@ -66,7 +67,7 @@ export class HubFeed implements Feed {
     }
     if (this.#stopping.signal.aborted) return;
     this.#failures += 1;
-    const waitMs = retryDelayMs(this.#failures, random());
+    const waitMs = backoffMs(this.#failures - 1, random, feedBackoff);
     this.#events.link({ kind: "lost", why, retryAtMs: nowMs() + waitMs });
     this.#next = setTimeout(() => void this.#listen(), waitMs);
   }

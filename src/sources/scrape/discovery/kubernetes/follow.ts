@@ -2,7 +2,7 @@
  * Follows one kind of object at an API server: lists it, then watches from there, again and again. After a broken
  * connection it resumes; where the server has forgotten the place (410) it lists anew. What it knew stays meanwhile.
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs, pause } from "../../../../base/retry.ts";
 import { formatError } from "../../../../base/error.ts";
 import type { HttpClient } from "../../../../net/http/client.ts";
 import { request } from "../../../../net/http/request.ts";
@@ -29,7 +29,7 @@ const pageSize = 500;
 const listTimeoutMs = 60_000;
 const maxListBytes = 256 * 1024 * 1024;
 const maxLineBytes = 16 * 1024 * 1024;
-const maxBackoffMs = 30_000;
+const backoff = { firstMs: 500, longestMs: 30_000 };
 
 /** The server no longer knows the place to go on from. */
 class VersionExpiredError extends Error {}
@@ -57,8 +57,7 @@ export async function follow(options: FollowOptions): Promise<void> {
           error: formatError(thrown),
         });
       }
-      const backoffMs = Math.min(maxBackoffMs, 500 * 2 ** Math.min(failures, 10));
-      await sleep(backoffMs * (0.5 + random() / 2), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(failures, random, backoff), signal);
     }
   }
 }
