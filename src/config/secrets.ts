@@ -3,8 +3,11 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { GpulseError, systemCode } from "../base/error.ts";
 
+/** Environment variables. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
 export interface SecretSources {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Env;
   /** Relative `file:` paths start here: the folder of the configuration file. */
   readonly folder: string;
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { countReadings, type SourceState, tierState } from "./source-state.ts";
 import { findFrameProblem } from "./validate.ts";
 
-export interface StreamOptions {
+export interface StreamRunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Resolves when there is room for the next frame. */
@@ -21,7 +21,7 @@ export interface StreamOptions {
 export async function runStream(
   source: StreamingSource,
   state: SourceState,
-  { clock, signal, deliver, reject }: StreamOptions,
+  { clock, signal, deliver, reject }: StreamRunOptions,
 ): Promise<void> {
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
@@ -54,7 +54,7 @@ export async function runStream(
 export async function keepStreaming(
   source: StreamingSource,
   state: SourceState,
-  options: StreamOptions & { readonly log: Log },
+  options: StreamRunOptions & { readonly log: Log },
 ): Promise<void> {
   const { clock, signal, log } = options;
   for (let attempt = 0; !signal.aborted; attempt++) {

@@ -2,10 +2,9 @@
  * Which GPUs a command can see, by the variables its runtime reads. Pure. Follows each runtime's own rules: CUDA and ROCm read
  * a list up to its first entry that names nothing, and an empty one means none.
  */
+import type { Env } from "../config/secrets.ts";
 import type { Device } from "../model/device.ts";
 import type { Visibility } from "./run.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export interface VisibleDevices {
   readonly devices: readonly Device[];

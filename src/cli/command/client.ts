@@ -1,9 +1,9 @@
 /** How a command shows a hub who it is: the token and CA flags every client of a hub has, and where else a token may stand. */
+import type { Env } from "../../config/secrets.ts";
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { Secret } from "../../net/http/secret.ts";
-import type { Env } from "./setting.ts";
 
 export interface ClientFlags {
   readonly token?: string;

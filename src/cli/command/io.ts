@@ -1,6 +1,6 @@
 /** What a command has of the outside world, handed in so that tests can own it. */
+import type { Env } from "../../config/secrets.ts";
 import { createLog, type Log, type LogLevel } from "../../base/log.ts";
-import type { Env } from "./setting.ts";
 
 export interface CommandIo {
   readonly env: Env;

@@ -1,9 +1,9 @@
 /** The flag, variable and key of an agent that forwards the kernel's lines about GPUs. */
+import type { Env } from "../../config/secrets.ts";
 import type { Command } from "commander";
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { type KernelLogTarget, parseKernelLog } from "../../sinks/kernel-log/define.ts";
-import type { Env } from "./setting.ts";
 
 export interface KernelLogFlags {
   readonly kernelLog?: string;

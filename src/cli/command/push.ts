@@ -1,4 +1,5 @@
 /** The flags and keys of an agent that pushes: to which hubs, as whom, with what credentials, and what may wait on disk. */
+import type { Env } from "../../config/secrets.ts";
 import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -8,7 +9,6 @@ import { durationMs, text } from "../../config/fields.ts";
 import {
   addSettingFlags,
   collect,
-  type Env,
   type FlagsOf,
   keysOf,
   optionalKey,

@@ -1,10 +1,9 @@
 /** A setting is declared once: the flag, the environment variable, the key of gpulse.yaml and its help are derived from the declaration. */
+import type { Env } from "../../config/secrets.ts";
 import type { Command } from "commander";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Setting<Schema extends v.GenericSchema = v.GenericSchema> {
   /** The same for the flag, the variable and the key. */

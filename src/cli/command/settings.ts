@@ -1,4 +1,5 @@
 /** The settings a run ends up with: flags win over variables, variables over the file, the file over defaults. */
+import type { Env } from "../../config/secrets.ts";
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { loadFile } from "../../config/file.ts";
@@ -10,7 +11,7 @@ import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
 import type { LogLevel } from "../../base/log.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { compatName, type ConfigFile, configSchema, sourceSpec } from "./schema.ts";
-import { type Env, type FlagsOf, parseSetting, readSetting } from "./setting.ts";
+import { type FlagsOf, parseSetting, readSetting } from "./setting.ts";
 import { agentSettings, generalSettings, hubSettings } from "./table.ts";
 import { type AlertingFlags, type AlertingSettings, alertingSettings } from "./alerting.ts";
 import { type KernelLogFlags, kernelLogSettings } from "./kernel-log.ts";

@@ -1,7 +1,7 @@
 /** Checks an alertmanager.yml as the hub would read it: routes, receivers and templates. Sends nothing. */
+import type { Env } from "../../config/secrets.ts";
 import { readFile } from "node:fs/promises";
 import { parseRouting } from "../../alerting/route/config.ts";
-import type { Env } from "../command/setting.ts";
 import type { FileProblem } from "../../config/file.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";

@@ -1,8 +1,8 @@
 /** The flags of `gpulse import`, checked: what is asked for, and the reading of each file. */
+import type { Env } from "../../config/secrets.ts";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { ClientFlags } from "../command/client.ts";
-import type { Env } from "../command/setting.ts";
 import type { FlagValues, Settings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";

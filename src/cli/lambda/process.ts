@@ -2,9 +2,10 @@
  * One uploaded GPU-Z log: read piece by piece, tagged, written as the lake's tables and summed up. The names of what it writes
  * come from the object alone, and rows that are there already are not written again: the same event twice changes nothing.
  */
+import type { Env } from "../../config/secrets.ts";
 import { createHash } from "node:crypto";
 import { GpulseError } from "../../base/error.ts";
-import { type Env, openFiles } from "../../net/objects/open.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import type { FileStore } from "../../net/objects/store.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";

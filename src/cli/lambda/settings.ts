@@ -1,8 +1,9 @@
 /** What the function is told by its environment. Secrets are named by variables and never printed. */
+import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
-import { type Env, parseAddress } from "../../net/objects/open.ts";
+import { parseAddress } from "../../net/objects/open.ts";
 import { parseZone, type Zone } from "../../formats/gpuz/time.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { parseVendor, type Vendor, vendors } from "../../model/vendor.ts";

@@ -1,10 +1,10 @@
 /** What a pipe is told beside its sources and sinks: checkpoints, an end, tags. From flags, or from a stage of a pipeline file. */
+import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Env } from "../command/setting.ts";
 import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 const year = 31_536_000_000;

@@ -1,9 +1,9 @@
 /** A pipeline file: named stages, what each does, and which it waits for. Read and checked here; nothing is run. */
+import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { Env } from "../command/setting.ts";
 import { streamEntries } from "../../pipeline/tags/options.ts";
 
 const urls = (what: string) =>

@@ -1,4 +1,5 @@
 /** Runs a pipeline file: each stage when those it waits for are done, all that can together, and again only what is not done. */
+import { defined } from "../../base/defined.ts";
 import type { CommandIo } from "../command/io.ts";
 import { errorCodes } from "../../base/codes.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -24,7 +25,7 @@ export async function runPipelineFile(
   const isAlone = flags.stage !== undefined;
   const { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound } = flags;
   const ours = { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound };
-  const shared = given(ours);
+  const shared = defined(ours);
   return new PipelineRun(chosen, state, shared, io, isAlone).run();
 }
 
@@ -37,11 +38,6 @@ function chooseStages({ stages }: PipelineFile, wanted: readonly string[] | unde
     throw new GpulseError("USAGE", `There is no stage "${name}". Stages: ${names}.`);
   });
 }
-
-const given = (flags: {
-  readonly [Key in keyof SharedFlags]: SharedFlags[Key] | undefined;
-}): SharedFlags =>
-  Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
 
 class PipelineRun {
   readonly #stages: readonly Stage[];

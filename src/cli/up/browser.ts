@@ -1,7 +1,7 @@
 /** Opens the browser, only where a person sits at a desktop terminal; never from a script, over ssh or in CI. */
+import type { Env } from "../../config/secrets.ts";
 import { spawn } from "node:child_process";
 import type { CommandIo } from "../command/io.ts";
-import type { Env } from "../command/setting.ts";
 
 export function hasDesktop(isTerminal: boolean, env: Env, platform: NodeJS.Platform): boolean {
   const isSet = (name: string): boolean => (env[name] ?? "") !== "";

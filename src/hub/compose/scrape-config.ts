@@ -1,7 +1,7 @@
 /** What a hub scrapes, from a prometheus.yml and from gpulse.yaml together, and the same as text without secrets. */
+import type { Env } from "../../config/secrets.ts";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Env } from "../../cli/command/setting.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";

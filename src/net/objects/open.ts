@@ -1,9 +1,8 @@
 /** From an address to a place for files: a folder, `s3://bucket/prefix?endpoint=…`, or `webhdfs://host:port/path?user=…`. */
+import type { Env } from "../../config/secrets.ts";
 import { fileURLToPath } from "node:url";
 import { FolderFiles } from "./folder.ts";
 import { type FileStore, FileStoreError } from "./store.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Secrets come from the variables every S3 tool reads, never from the address. */
 export async function openFiles(address: string, env: Env): Promise<FileStore> {

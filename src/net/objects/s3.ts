@@ -1,8 +1,9 @@
 /** Files in a bucket of S3 or anything compatible. One PUT is seen whole or not at all; large files go up in parts. */
+import type { Env } from "../../config/secrets.ts";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type * as sdkTypes from "@aws-sdk/client-s3";
 import { formatError } from "../../base/error.ts";
-import { type Env, parseAddress } from "./open.ts";
+import { parseAddress } from "./open.ts";
 import {
   type ByteRange,
   checkPath,

@@ -9,7 +9,8 @@ import {
   request,
   type RequestOptions,
 } from "../http/request.ts";
-import { type Env, parseAddress } from "./open.ts";
+import type { Env } from "../../config/secrets.ts";
+import { parseAddress } from "./open.ts";
 import {
   type ByteRange,
   checkPath,

@@ -24,7 +24,7 @@ export interface FrameTimesOptions {
 }
 
 /** What a request carries, less what cannot be sent. */
-export interface FrameBatch {
+export interface PushBatch {
   readonly frames: readonly PushFrame[];
   readonly lostSamples: number;
   readonly restampedSamples: number;
@@ -79,7 +79,7 @@ export class FrameTimes {
   }
 
   /** The clocks agree now: frames that the hub does not accept were stamped before this machine's clock was set. */
-  correct(batch: FrameBatch, records: readonly SpoolRecord[], hub: HubClock): FrameBatch {
+  correct(batch: PushBatch, records: readonly SpoolRecord[], hub: HubClock): PushBatch {
     // The clock may have been set since the last frame.
     this.observe();
     const nowMs = this.#options.clock.nowMs();
@@ -115,7 +115,7 @@ export class FrameTimes {
   }
 
   /** Corrections are logged once a minute at most. */
-  acknowledged({ restampedSamples: samples }: FrameBatch): void {
+  acknowledged({ restampedSamples: samples }: PushBatch): void {
     this.#because = undefined;
     if (samples === 0) return;
     this.#restampedSamples += samples;

@@ -20,7 +20,7 @@ import type { Spool } from "../../pipeline/spool/spool.ts";
 import { createSpoolError } from "../spool-error.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
-import { type FrameBatch, FrameTimes, isStampedHere } from "./frame-times.ts";
+import { type PushBatch, FrameTimes, isStampedHere } from "./frame-times.ts";
 
 export interface HubSinkOptions {
   /** In logs and self-metrics; no secret in it. */
@@ -203,7 +203,7 @@ export class HubSink implements Sink {
     return pushed;
   }
 
-  #decodeAll(records: readonly SpoolRecord[]): FrameBatch {
+  #decodeAll(records: readonly SpoolRecord[]): PushBatch {
     const frames: PushFrame[] = [];
     let lostSamples = 0;
     for (const record of records) {

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
 import { addressOf, openFiles } from "../../net/objects/open.ts";
 import type { FileInfo, FileStore } from "../../net/objects/store.ts";
@@ -89,10 +90,7 @@ export class ObjectSource implements StreamingSource {
       const { parseSource } = await import("../open.ts");
       const isGpuz = /^(?:\u00ef\u00bb\u00bf)?\s*Date\b/.test(bytes.toString("latin1", 0, 64));
       const { "gpu-name": gpuName, vendor, uuid, timezone } = this.#options;
-      const told = { "gpu-name": gpuName, vendor, uuid, timezone };
-      const given = Object.fromEntries(
-        Object.entries(told).filter(([, value]) => value !== undefined),
-      );
+      const given = defined({ "gpu-name": gpuName, vendor, uuid, timezone });
       const { definition, options } = parseSource(
         isGpuz ? { gpuz: { file, ...given } } : { csv: { file } },
       );

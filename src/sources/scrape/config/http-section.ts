@@ -7,6 +7,7 @@ import type {
   HttpClientConfig,
   TlsConfig,
 } from "../../../net/http/auth-config.ts";
+import { defined } from "../../../base/defined.ts";
 import type { OAuth2Config } from "../../../net/http/oauth2.ts";
 import { parseProxy, type ProxyConfig } from "../../../net/http/proxy.ts";
 import { Secret } from "../../../net/http/secret.ts";
@@ -138,7 +139,7 @@ function readOAuth2(
   if (!/^https?:\/\/[^/]/i.test(token_url) || !URL.canParse(token_url))
     reading.wrong([...path, "token_url"], "give a URL that begins with http:// or https://.");
   reading.onlyOne(path, { client_secret, client_secret_file });
-  return definedParts({
+  return defined({
     clientId: client_id,
     clientSecret: secret(client_secret),
     clientSecretFile: reading.optionalFile(client_secret_file),
@@ -197,7 +198,7 @@ function readBasicAuth(
   const passwordFile = reading.optionalFile(password_file);
   reading.checkFile([...path, "username_file"], usernameFile, false);
   reading.checkFile([...path, "password_file"], passwordFile, false);
-  return definedParts({ username, usernameFile, password: secret(password), passwordFile });
+  return defined({ username, usernameFile, password: secret(password), passwordFile });
 }
 
 function readAuthorization(
@@ -211,7 +212,7 @@ function readAuthorization(
     const credentialsFile = reading.optionalFile(bearer_token_file);
     reading.checkFile([...path, "bearer_token_file"], credentialsFile, isOfJob(path));
     if (credentials === undefined && credentialsFile === undefined) return undefined;
-    return definedParts({ type: "Bearer", credentials, credentialsFile });
+    return defined({ type: "Bearer", credentials, credentialsFile });
   }
   const here = [...path, "authorization"];
   reportUnsupported(unsupportedAuthorizationKeys, authorization, reading, here);
@@ -222,7 +223,7 @@ function readAuthorization(
     reading.wrong(here, 'the type may not be "basic": use basic_auth.');
   const credentialsFile = reading.optionalFile(credentials_file);
   reading.checkFile([...here, "credentials_file"], credentialsFile, isOfJob(path));
-  return definedParts({
+  return defined({
     type: type === "" ? "Bearer" : type,
     credentials: secret(credentials),
     credentialsFile,
@@ -265,7 +266,7 @@ function readTls(
   reading.checkFile([...path, "ca_file"], caFile, false);
   reading.checkFile([...path, "cert_file"], certFile, isNeeded);
   reading.checkFile([...path, "key_file"], keyFile, isNeeded);
-  return definedParts({
+  return defined({
     ca: ca === "" ? undefined : ca,
     caFile,
     cert: cert === "" ? undefined : cert,
@@ -322,14 +323,3 @@ function readHeaders(raw: HttpRaw, reading: ConfigDiagnostics, path: ConfigPath)
 
 const secret = (text: string | undefined): Secret | undefined =>
   text === undefined || text === "" ? undefined : new Secret(text);
-
-type DefinedParts<Parts> = { [Key in keyof Parts]?: Exclude<Parts[Key], undefined> } & {
-  [Key in keyof Parts as undefined extends Parts[Key] ? never : Key]: Parts[Key];
-};
-
-/** Without the parts that are not there. */
-function definedParts<Parts extends object>(parts: Parts): DefinedParts<Parts> {
-  return Object.fromEntries(
-    Object.entries(parts).filter(([, value]) => value !== undefined),
-  ) as DefinedParts<Parts>;
-}

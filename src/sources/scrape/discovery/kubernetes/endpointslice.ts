@@ -1,4 +1,5 @@
 /** `role: endpointslice`: each address of each slice, with the labels of its service and pod. */
+import { defined } from "../../../../base/defined.ts";
 import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/target.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
@@ -58,7 +59,7 @@ function build(slice: KubeEndpointSlice, beside: RelatedObjects): DiscoveredGrou
 }
 
 const portLabels = ({ name, port, protocol, appProtocol }: Port): TargetLabels =>
-  definedLabels({
+  defined({
     [`${kind}port_name`]: name,
     [`${kind}port_protocol`]: protocol,
     [`${kind}port`]: port === undefined ? undefined : String(port),
@@ -67,7 +68,7 @@ const portLabels = ({ name, port, protocol, appProtocol }: Port): TargetLabels =
 
 function endpointLabels(endpoint: Endpoint): TargetLabels {
   const { conditions, hostname, nodeName, zone, targetRef } = endpoint;
-  const labels = definedLabels({
+  const labels: Record<string, string> = defined({
     [`${kind}endpoint_conditions_ready`]: formatBoolean(conditions?.ready),
     [`${kind}endpoint_conditions_serving`]: formatBoolean(conditions?.serving),
     [`${kind}endpoint_conditions_terminating`]: formatBoolean(conditions?.terminating),
@@ -89,11 +90,3 @@ const nodeOf = ({ nodeName, targetRef }: Endpoint): string | undefined =>
 
 const formatBoolean = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
-
-function definedLabels(
-  labels: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(labels)) if (value !== undefined) kept[name] = value;
-  return kept;
-}
