@@ -1,4 +1,4 @@
-/** Warnings and infos a query collects. Equal sentences are kept once, with the place of the last that raised them. */
+/** Warnings and infos a query collects. Equal sentences are listed once, with the position of the last that raised them. */
 import type { Span } from "./ast.ts";
 import { position } from "./errors.ts";
 import { printShortest, printTwoDigits } from "./number.ts";

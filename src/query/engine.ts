@@ -1,4 +1,4 @@
-/** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
+/** The query engine: parses, selects from the store, evaluates, shapes the result. Holds no data and no query's state. */
 import { performance } from "node:perf_hooks";
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { QueryAdmission } from "./admission.ts";
@@ -43,7 +43,7 @@ export interface QueryOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly perStepStats?: boolean | undefined;
-  /** Who asks. Absent for the hub's own queries, which go before those of clients. */
+  /** The client. Absent for the hub's own queries, which go before those of clients. */
   readonly client?: ClientKey | undefined;
   /** How long it may wait for a slot; as long as it may take where absent. */
   readonly patienceMs?: number | undefined;
@@ -203,7 +203,7 @@ async function execute(
   };
 }
 
-/** Trouble in the store is the query's trouble, told in its own words. */
+/** A failure of the store fails the query, with the store's message. */
 async function selectForQuery(
   run: QueryRun,
   expr: Expr,

@@ -14,7 +14,7 @@ export class QueryError extends Error {
   }
 }
 
-/** The query was not begun and may be asked again later. `share`: its client already has as many queries as one may have. */
+/** The query was not started and may be retried later. `share`: its client already has its share of queries. */
 export class QueryShedError extends QueryError {
   readonly reason: "share" | "timeout";
 

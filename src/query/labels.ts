@@ -23,7 +23,7 @@ export function dropAll(labels: LabelSet, names: ReadonlySet<string>): LabelSet 
   return labels.filter(([name]) => !names.has(name));
 }
 
-/** With one label set, or taken away when the value is empty. */
+/** With one label set, or removed when the value is empty. */
 export function withLabel(labels: LabelSet, name: string, value: string): LabelSet {
   const rest = labels.filter(([key]) => key !== name);
   if (value === "") return rest;

@@ -10,12 +10,12 @@ interface StoredSeries {
 }
 
 export class MemoryStore implements Queryable {
-  private readonly kept = new Map<string, StoredSeries>();
+  private readonly all = new Map<string, StoredSeries>();
 
   append(labels: LabelSet, timeMs: number, value: number, stale = false): void {
     const key = labelKey(labels);
-    let series = this.kept.get(key);
-    if (series === undefined) this.kept.set(key, (series = { labels, samples: new Map() }));
+    let series = this.all.get(key);
+    if (series === undefined) this.all.set(key, (series = { labels, samples: new Map() }));
     series.samples.set(timeMs, { value, stale });
   }
 
@@ -65,7 +65,7 @@ export class MemoryStore implements Queryable {
 
   private matching(sets: readonly (readonly Matcher[])[]): StoredSeries[] {
     const tests = sets.map((matchers) => matchAll(matchers));
-    return [...this.kept.values()]
+    return [...this.all.values()]
       .filter(({ labels }) => tests.some((test) => test(labels)))
       .sort((a, b) => compareLabels(a.labels, b.labels));
   }

@@ -92,7 +92,7 @@ export class QueryMemory {
     for (const look of this.#waiting) look();
   }
 
-  /** Resolves when bytes were given back, or when it has taken too long. */
+  /** Resolves when bytes were released, or after the timeout. */
   async waitForRelease(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = (): void => {

@@ -22,7 +22,7 @@ export type QueryData =
 export interface QueryStats {
   readonly totalSamples: number;
   readonly peakSamples: number;
-  /** [time, samples] for each step, when asked for. */
+  /** [time, samples] for each step, when requested. */
   readonly samplesPerStep?: readonly (readonly [timeMs: number, samples: number])[] | undefined;
   readonly selectMs: number;
   readonly evalMs: number;

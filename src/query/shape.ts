@@ -1,4 +1,4 @@
-/** Shapes what was evaluated into the answer: names that were to go are gone, range results are in label order. */
+/** Shapes evaluated values into the result: delayed name removal is applied, range results are in label order. */
 import type { MatrixSelector, Subquery } from "./ast.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
 import { timeAt } from "./eval/grid.ts";
@@ -122,7 +122,7 @@ function onlyPresent(
   return { labels: one.labels, times, values };
 }
 
-/** A range selector or subquery asked for by itself, at one instant. */
+/** A range selector or subquery as the whole query, at one instant. */
 export async function matrixOf(
   expr: MatrixSelector | Subquery,
   scope: EvalScope,

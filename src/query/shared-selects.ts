@@ -1,7 +1,7 @@
 /**
- * What several queries at one instant select, asked of the store once. Rules are such queries: thousands of them look at
- * the same few metrics. Whoever writes in between says of which metric, so that the next query sees it. Bounded: beyond
- * its budget nothing more is kept and every query asks for itself.
+ * Shares the selections of several queries at one instant. Rules are such queries: thousands of them read
+ * the same few metrics. A write in between invalidates its metric, so that the next query sees it. Bounded: beyond
+ * its budget nothing more is cached and every query selects for itself.
  */
 import type {
   Matcher,
@@ -24,7 +24,7 @@ interface SharedSelection {
 
 export class SharedSelects {
   readonly #maxSamples: number;
-  readonly #kept = new Map<string, SharedSelection>();
+  readonly #selections = new Map<string, SharedSelection>();
   #samples = 0;
   #slab = new Float64Array(0);
   #slabUsed = 0;
@@ -42,25 +42,25 @@ export class SharedSelects {
     budget?: SelectBudget,
   ): Promise<Selection> {
     const key = JSON.stringify([matchers, fromMs, toMs]);
-    const known = this.#kept.get(key);
+    const known = this.#selections.get(key);
     if (known !== undefined) return known.series;
     if (this.#samples > this.#maxSamples)
       return queryable.select(matchers, fromMs, toMs, signal, budget);
-    // Without the signal: whoever asked first may give up, and the others have not.
+    // Without the signal: the first query may be canceled while others still wait.
     const series = this.#load(queryable, matchers, fromMs, toMs, budget);
-    this.#kept.set(key, { name: nameOf(matchers), series });
-    series.catch(() => this.#kept.delete(key));
+    this.#selections.set(key, { name: nameOf(matchers), series });
+    series.catch(() => this.#selections.delete(key));
     return series;
   }
 
   /** Something of this metric was written. */
   forget(name: string): void {
-    for (const [key, kept] of this.#kept)
-      if (kept.name === undefined || kept.name === name) this.#kept.delete(key);
+    for (const [key, selection] of this.#selections)
+      if (selection.name === undefined || selection.name === name) this.#selections.delete(key);
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#selections.clear();
     this.#samples = 0;
   }
 
@@ -72,7 +72,7 @@ export class SharedSelects {
     budget: SelectBudget | undefined,
   ): Promise<Selection> {
     const found = await queryable.select(matchers, fromMs, toMs, undefined, budget);
-    // A column may be decoded each time it is asked for: here once for all.
+    // A column may be decoded at every access: here once for all.
     const copies = found.map((series): SelectedSeries => {
       const { times, values, stale } = peekAt(series);
       this.#samples += times.length;

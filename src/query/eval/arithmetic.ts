@@ -20,7 +20,7 @@ const bits = new DataView(new ArrayBuffer(8));
 /** Exact for powers of two; otherwise Go's own last digit. */
 export function goLog2(value: number): number {
   if (!(value > 0) || value === Infinity) return Math.log2(value);
-  // Below 2^-1022 the exponent's bits say nothing: such values are scaled up first.
+  // Below 2^-1022 the exponent's bits are zero: such values are scaled up first.
   const scale = value < 2.2250738585072014e-308 ? 64 : 0;
   bits.setFloat64(0, scale === 0 ? value : value * 2 ** scale);
   const high = bits.getUint32(0);
@@ -37,7 +37,7 @@ export function goLog10(value: number): number {
   return goLog2(value) * log10Of2;
 }
 
-/** Neumaier's sum: `sum` and what was lost from it, `lost`. Kept apart, because who reads it decides how to join them. */
+/** Neumaier's sum: `sum` and what was lost from it, `lost`. Separate, because the reader decides how to join them. */
 export class Kahan {
   sum = 0;
   lost = 0;

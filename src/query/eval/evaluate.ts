@@ -42,7 +42,7 @@ export async function evaluate(expr: Expr, scope: EvalScope): Promise<Value> {
   return value;
 }
 
-/** The scope of what is evaluated once for all steps; each of them counts its samples. */
+/** The scope of an expression evaluated once for all steps; each step counts its samples. */
 function once(scope: EvalScope): EvalScope {
   const tally = (_: number, samples: number): void => {
     for (let step = 0; step < scope.grid.count; step++) scope.tally(step, samples);

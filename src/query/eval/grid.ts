@@ -2,11 +2,11 @@
 
 export interface Grid {
   readonly startMs: number;
-  /** As asked for; the last step may come before it. */
+  /** As requested; the last step may come before it. */
   readonly endMs: number;
   readonly stepMs: number;
   readonly count: number;
-  /** One instant was asked for. A range shorter than its step also has one step, but is a range. */
+  /** An instant query. A range shorter than its step also has one step, but is a range. */
   readonly instant: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** The value between two samples. */
 
-/** On the line from one sample to the next; a counter that fell is taken to have started from 0. */
+/** On the line from one sample to the next; a counter that fell is assumed to have restarted from 0. */
 export function interpolate(
   times: Float64Array,
   values: Float64Array,

@@ -1,4 +1,4 @@
-/** Where a selector looks: the series the store gave for it, and the instant each step asks about. */
+/** The selected series of a selector, and the instant that each step looks at. */
 import type { VectorSelector } from "../ast.ts";
 import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { timeAt } from "./grid.ts";
@@ -6,7 +6,7 @@ import type { EvalScope } from "./scope.ts";
 
 export function seriesOf(expr: VectorSelector, scope: EvalScope): readonly SelectedSeries[] {
   const series = scope.run.selected.get(expr);
-  if (series === undefined) throw new Error("BUG: selector was not asked for");
+  if (series === undefined) throw new Error("BUG: selector was not selected");
   return series;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the store selects, or a range function of it, visited one series after the other: each is gone when the next one
- * comes. For whoever keeps few of them, or none.
+ * Visits the series of a selector, or of a range function, one after the other: each is valid until the next one
+ * comes. For callers that store few of them, or none.
  */
 import { withoutParens, type Call, type Expr } from "../ast.ts";
 import { isInvariant } from "./invariant.ts";
@@ -11,7 +11,7 @@ import { isVisitable, visitWindows } from "./windows/run.ts";
 
 export function comesOneByOne(expr: Expr, scope: EvalScope): boolean {
   const inner = withoutParens(expr);
-  // What is the same at every step is evaluated once, elsewhere.
+  // A step-invariant expression is evaluated once, elsewhere.
   if (!scope.grid.instant && isInvariant(inner)) return false;
   return inner.kind === "vector"
     ? !inner.smoothed

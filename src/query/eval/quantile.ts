@@ -49,9 +49,9 @@ function select(values: Float64Array, size: number, rank: number): number {
       while ((values[left] ?? 0) < pivot) left++;
       while ((values[right] ?? 0) > pivot) right--;
       if (left > right) break;
-      const kept = values[left] ?? 0;
+      const swapped = values[left] ?? 0;
       values[left++] = values[right] ?? 0;
-      values[right--] = kept;
+      values[right--] = swapped;
     }
     if (rank <= right) high = right;
     else if (rank >= left) low = left;

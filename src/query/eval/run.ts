@@ -29,9 +29,9 @@ export interface QueryRunOptions {
 /** How long evaluation may keep the event loop before it yields. */
 const breathMs = 12;
 /** So many small things are done between two looks at the clock; going through this many samples counts as one. */
-const asksPerLook = 64;
-const samplesPerAsk = 8_192;
-/** A label that a function makes may be so long; each of them anew would otherwise double it. */
+const callsPerLook = 64;
+const samplesPerCall = 8_192;
+/** The longest label a function may make; nested calls could otherwise double it each time. */
 const maxLabelLetters = 16_384;
 /** All labels that functions make in one query, together. */
 const maxMadeLetters = 32 * 1024 * 1024;
@@ -51,7 +51,7 @@ export class QueryRun {
   mayHoldEqual = false;
   private held = 0;
   private madeLetters = 0;
-  private asked = 0;
+  private calls = 0;
   private readonly deadlineMs: number;
   private lastBreathMs: number;
 
@@ -116,11 +116,11 @@ export class QueryRun {
       throw executionError("query would make too much label text");
   }
 
-  /** Whether to breathe; asks the clock only now and then. `samples`: how many were gone through since it was last asked. */
+  /** Whether to yield to the event loop; reads the clock only now and then. `samples`: processed since the last call. */
   isDue(samples = 0): boolean {
-    this.asked += 1 + samples / samplesPerAsk;
-    if (this.asked < asksPerLook) return false;
-    this.asked = 0;
+    this.calls += 1 + samples / samplesPerCall;
+    if (this.calls < callsPerLook) return false;
+    this.calls = 0;
     return this.options.nowMs() - this.lastBreathMs >= breathMs;
   }
 

@@ -1,4 +1,4 @@
-/** Asks the store for every selector of a query, once, before evaluation starts. */
+/** Runs every selector of a query against the store, once, before evaluation starts. */
 import { type Expr, type TimeShift, type VectorSelector, withoutParens } from "../ast.ts";
 import { QueryError } from "../errors.ts";
 import type { Matcher, Selection } from "../../model/select.ts";

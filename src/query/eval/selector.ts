@@ -15,7 +15,7 @@ export async function evalSelector(
   return newestOf(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt);
 }
 
-/** The same, one series after the other, each gone when the next one comes. Not for smoothed ones. */
+/** The same, one series after the other, each valid until the next. Not for smoothed ones. */
 export function visitSelector(
   expr: VectorSelector,
   scope: EvalScope,
@@ -87,7 +87,7 @@ async function visitNewest(
   }
 }
 
-/** One sample at each step that has one; which step is of interest only where it was asked for. */
+/** One sample at each step that has one; which step matters only where `steps` is given. */
 function tallySteps(present: Uint8Array, samples: number, scope: EvalScope): void {
   if (scope.run.samplesPerStep === undefined) scope.tally(0, samples);
   else present.forEach((is, step) => scope.tally(step, is));

@@ -99,7 +99,7 @@ export function isOneMetric(series: readonly StepSeries[]): boolean {
   );
 }
 
-/** Joins series of equal labels; two values at one step are an error. Order of first appearance is kept. */
+/** Joins series of equal labels; two values at one step are an error. In the order of first appearance. */
 export function mergeEqual(series: readonly StepSeries[]): readonly StepSeries[] {
   if (series.length < 2) return series;
   const byKey = new Map<string, StepSeries>();

@@ -75,7 +75,7 @@ export function nonZeroMs(reader: QueryTextReader, duration: DurationNode): Dura
   return duration;
 }
 
-/** The literal in milliseconds, or 0 and the expression that will tell. */
+/** The literal in milliseconds, or 0 and the expression that yields it. */
 export function secondsToMs(duration: DurationNode): [ms: number, expr: DurationExpr | undefined] {
   if (duration.kind === "duration") return [0, duration];
   return [Math.trunc(Math.round(duration.value * 1e9) / 1e6), undefined];

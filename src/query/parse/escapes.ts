@@ -1,4 +1,4 @@
-/** Says what is wrong with the escapes of a quoted string, in Prometheus's words. Resolving them is quote.ts's work. */
+/** Reports invalid escapes of a quoted string, in Prometheus's words. Resolving them is quote.ts's work. */
 
 export function checkEscapes(body: string, fail: (problem: string) => void): void {
   for (let at = body.indexOf("\\"); at >= 0; at = body.indexOf("\\", at)) {

@@ -1,6 +1,6 @@
 /**
  * Cuts a query into tokens, with Prometheus's sentences for text no token starts with. The grammar's own tokenizer is
- * looser (open strings, `1.`), so what it sees is written anew from these tokens by plain.ts.
+ * looser (open strings, `1.`), so plain.ts writes its input from these tokens.
  */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
@@ -48,7 +48,7 @@ const single = new Set("(){}[],=:+-*/%^<>@".split(""));
 
 export interface LexResult {
   readonly tokens: readonly QueryToken[];
-  /** Why it stopped before the end. What the tokens before say wrong comes first. */
+  /** Why it stopped before the end. Errors of the tokens before come first. */
   readonly problem?: ParseError | undefined;
 }
 

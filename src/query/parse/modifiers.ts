@@ -31,8 +31,8 @@ export function addOffset(
 
 export function setAt(reader: QueryTextReader, expr: Expr, at: NumberLiteral, end: number): Expr {
   if (!Number.isFinite(at.value) || Math.abs(at.value) >= 2 ** 63) {
-    const shown = Number.isFinite(at.value) ? at.value.toFixed(6) : printFloat(at.value);
-    reader.fail(expr.span, `timestamp out of bounds for @ modifier: ${shown}`);
+    const text = Number.isFinite(at.value) ? at.value.toFixed(6) : printFloat(at.value);
+    reader.fail(expr.span, `timestamp out of bounds for @ modifier: ${text}`);
   }
   const shift = freeShift(reader, expr);
   // Go rounds halves away from zero.

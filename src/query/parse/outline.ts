@@ -54,7 +54,7 @@ function isModifier(
   return word.startsWith("fill") && tokens[index + 1]?.text === "(";
 }
 
-/** Of each query being read, once: looked for anew at every level, it would cost the square of the depth. */
+/** Of each query being read, once: searched again at every level, it would cost the square of the depth. */
 const closings = new WeakMap<readonly QueryToken[], Int32Array>();
 
 /** The bracket that closes the one at an index, or the last token. */
@@ -64,7 +64,7 @@ export function closing(tokens: readonly QueryToken[], open: number): number {
   return ends[open] ?? tokens.length - 1;
 }
 
-/** For every opening bracket where it is closed, by any kind of bracket; what is never closed ends with the query. */
+/** For every opening bracket where it is closed, by any kind of bracket; an unclosed one ends with the query. */
 function closingsOf(tokens: readonly QueryToken[]): Int32Array {
   const ends = new Int32Array(tokens.length).fill(tokens.length - 1);
   const open: number[] = [];

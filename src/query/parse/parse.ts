@@ -1,4 +1,4 @@
-/** Text in, checked tree out. The only door to the parser; it throws ParseError and nothing else. */
+/** Parses a query to a checked tree. The only entry point of the parser; it throws ParseError and nothing else. */
 import type { Expr } from "../ast.ts";
 import type { Matcher } from "../../model/select.ts";
 import { check } from "../check.ts";
@@ -19,7 +19,7 @@ export function parse(query: string): Expr {
   return expr;
 }
 
-/** What is wrong before the text that is no token comes first. */
+/** An error before the invalid token is reported first. */
 function firstOf(query: string, tokens: readonly QueryToken[], problem: ParseError): ParseError {
   const last = tokens.at(-1);
   try {

@@ -93,7 +93,7 @@ export class PiecewiseParser {
     return this.tokens[token]?.start ?? this.query.length;
   }
 
-  /** Reads only what is there: a hole that was read as spaces by each of its parents would cost the square of its depth. */
+  /** Reads only existing nodes: a hole that was read as spaces by each of its parents would cost the square of its depth. */
   private tree({ start, text, gaps }: Cut): SyntaxNode {
     const ranges = [{ from: 0 }, ...gaps.map(({ to }) => ({ from: to }))].map(
       ({ from }, index) => ({

@@ -1,5 +1,5 @@
 /**
- * The query as the grammar is shown it: the same tokens at the same places, every literal and every name the grammar
+ * The query as it is passed to the grammar: the same tokens at the same places, every literal and every name the grammar
  * would stumble over spelled the simplest way. The tree is read with the original text.
  */
 import { signatures } from "../signatures.ts";
@@ -11,7 +11,7 @@ export function plain(query: string, tokens: readonly QueryToken[]): string {
   let expectsOperand = true;
   // After offset a duration follows: until its number, or the parenthesis that closes it.
   let offsetDepth = -1;
-  // For each open parenthesis, whether it says how two sides pair: an operand follows it.
+  // For each open parenthesis, whether it belongs to vector matching: an operand follows it.
   const pairing: boolean[] = [];
   for (const [index, token] of tokens.entries()) {
     out = out.padEnd(token.start, " ");
@@ -21,7 +21,7 @@ export function plain(query: string, tokens: readonly QueryToken[]): string {
     if (token.kind === "number" || token.kind === "duration")
       out += token.text.replace(/(?!^)[^]|[^.]/g, "1");
     else if (token.kind === "string") out += `"${"a".repeat(token.text.length - 2)}"`;
-    // The grammar knows its own functions only; one it knows stands in for the others, which are told apart later.
+    // The grammar knows its own functions only; one it knows stands in for the others, which are resolved later.
     else if (called && expectsOperand && !inDuration && !grammarKnows(token)) out += "ln";
     // A metric may be called "offset"; the grammar keeps that word for itself.
     else if (lower === "offset" && expectsOperand) out += "aaaaaa";

@@ -1,4 +1,4 @@
-/** Says what is wrong where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
+/** Describes the error where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
 import { groupers, type QueryToken } from "./lex.ts";

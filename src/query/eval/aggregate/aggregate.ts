@@ -50,7 +50,7 @@ async function reduceAll(
   return out;
 }
 
-/** The extremes of all steps, not each, are what is warned of. */
+/** Warns of the extremes over all steps, not of each step. */
 function checkQuantiles(expr: Aggregate, params: Float64Array, scope: EvalScope): void {
   const span = expr.param?.span ?? expr.span;
   const { annotations } = scope.run;

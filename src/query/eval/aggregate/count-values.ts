@@ -18,8 +18,8 @@ export async function countValues(
   const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
   const out = new Map<string, StepSeries>();
   const outputFor = (labels: LabelSet, value: number): StepSeries => {
-    const told = withLabel(labels, label, printFloat(value));
-    const group = expr.without ? dropAll(told, names) : keepOnly(told, names);
+    const counted = withLabel(labels, label, printFloat(value));
+    const group = expr.without ? dropAll(counted, names) : keepOnly(counted, names);
     const key = labelKey(group);
     let found = out.get(key);
     if (found === undefined) {

@@ -24,14 +24,14 @@ export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonl
 }
 
 /** One thing for each group, made when its first series comes. */
-export class Groups<Kept> {
+export class Groups<Group> {
   private readonly without: boolean;
   private readonly names: Set<string>;
   private readonly sign: (labels: LabelSet) => string;
-  private readonly make: (labels: LabelSet) => Kept;
-  private readonly kept = new Map<string, Kept>();
+  private readonly make: (labels: LabelSet) => Group;
+  private readonly groups = new Map<string, Group>();
 
-  constructor({ grouping, without }: Aggregate, make: (labels: LabelSet) => Kept) {
+  constructor({ grouping, without }: Aggregate, make: (labels: LabelSet) => Group) {
     this.without = without;
     this.names = new Set(grouping);
     this.sign = signature(grouping, !without);
@@ -39,9 +39,9 @@ export class Groups<Kept> {
     this.make = make;
   }
 
-  of(labels: LabelSet): Kept {
+  of(labels: LabelSet): Group {
     const key = this.sign(labels);
-    let group = this.kept.get(key);
+    let group = this.groups.get(key);
     if (group === undefined) {
       const { names } = this;
       const common = this.without
@@ -49,13 +49,13 @@ export class Groups<Kept> {
         : names.size === 0
           ? noLabels
           : keepOnly(labels, names);
-      this.kept.set(key, (group = this.make(common)));
+      this.groups.set(key, (group = this.make(common)));
     }
     return group;
   }
 
   /** In the order they were made. */
-  all(): readonly Kept[] {
-    return [...this.kept.values()];
+  all(): readonly Group[] {
+    return [...this.groups.values()];
   }
 }

@@ -10,7 +10,7 @@ export async function rankK(
   largest: boolean,
   scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
-  const kept = group.series.map(({ present }) => new Uint8Array(present.length));
+  const selected = group.series.map(({ present }) => new Uint8Array(present.length));
   let order: readonly number[] = [];
   for (let step = 0; step < scope.grid.count; step++) {
     if (scope.run.isDue()) await scope.run.breathe();
@@ -18,12 +18,12 @@ export async function rankK(
     for (const [index, one] of group.series.entries()) {
       if (one.present[step] === 1) best.offer(index, one.values[step] ?? 0);
     }
-    for (const index of best.indexes) kept[index]?.fill(1, step, step + 1);
+    for (const index of best.indexes) selected[index]?.fill(1, step, step + 1);
     if (scope.grid.count === 1) order = best.sorted();
   }
   const masked = group.series.map((one, index) => ({
     ...one,
-    present: kept[index] ?? one.present,
+    present: selected[index] ?? one.present,
   }));
   if (scope.grid.count === 1) return order.flatMap((index) => masked[index] ?? []);
   return masked.filter((one) => !isEmpty(one));

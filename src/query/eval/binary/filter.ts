@@ -1,6 +1,6 @@
 /**
  * A comparison of what the store selects with a scalar, the usual threshold: series come one by one and only those that
- * pass are kept. Thousands of rules look at thousands of series, and hardly any passes.
+ * pass are stored. Thousands of rules look at thousands of series, and hardly any passes.
  */
 import type { Binary, Expr } from "../../ast.ts";
 import { typeOf } from "../../check.ts";
@@ -34,19 +34,19 @@ export async function filterOneByOne(
   };
   const out: StepSeries[] = [];
   await visitOneByOne(sides.vector, scope, ({ labels, dropName, values, present }) => {
-    let kept: StepSeries | undefined;
+    let passed: StepSeries | undefined;
     let points = 0;
     for (let step = 0; step < count; step++) {
       const value = values[step] ?? 0;
       if (present[step] !== 1 || !keeps(value, step)) continue;
-      kept ??= newSeries(scope, labels, dropName);
-      kept.values[step] = value;
-      kept.present[step] = 1;
+      passed ??= newSeries(scope, labels, dropName);
+      passed.values[step] = value;
+      passed.present[step] = 1;
       points++;
     }
-    if (kept === undefined) return;
+    if (passed === undefined) return;
     scope.run.hold(points);
-    out.push(kept);
+    out.push(passed);
   });
   return settle(scope, out);
 }

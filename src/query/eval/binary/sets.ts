@@ -1,4 +1,4 @@
-/** and, or, unless: series are kept or left out step by step by what the other side has; values are untouched. */
+/** and, or, unless: filters series step by step by the series of the other side; values are untouched. */
 import type { SetOp, VectorMatching } from "../../ast.ts";
 import { signature } from "../../labels.ts";
 import { eachSeries, settleAll, takeMask, type EvalScope } from "../scope.ts";
@@ -45,8 +45,8 @@ async function masked(
     }
     takeMask(scope);
     const present = one.present.map((is, step) => (steps[step] === wanted ? is : 0));
-    const kept = { ...one, present };
-    if (!isEmpty(kept)) out.push(kept);
+    const filtered = { ...one, present };
+    if (!isEmpty(filtered)) out.push(filtered);
   });
   return out;
 }

@@ -54,7 +54,7 @@ async function pairUp(
   return pairs;
 }
 
-/** Two series of one signature on the "one" side at the same step cannot be told apart. */
+/** Two series of one signature on the "one" side at the same step are ambiguous. */
 function refuseDuplicates(
   pairs: ReadonlyMap<string, Pair>,
   many: readonly StepSeries[],
@@ -101,15 +101,15 @@ class Join {
   pair(pair: Pair): void {
     const { count } = this.scope.grid;
     const { fillLeft: fillMany, fillRight: fillOne } = this.matching;
-    const taken = new DuplicateMatchCheck(
+    const matches = new DuplicateMatchCheck(
       this.matching.card === "one-to-one",
       pair.many.length > 1,
       count,
     );
     for (const series of pair.many) {
-      for (const other of pair.one) this.compute(series, other, taken);
+      for (const other of pair.one) this.compute(series, other, matches);
       if (fillOne !== undefined)
-        this.compute(series, filled(series, pair.one, fillOne, this.matching, count), taken);
+        this.compute(series, filled(series, pair.one, fillOne, this.matching, count), matches);
     }
     if (fillMany === undefined) return;
     for (const other of pair.one) {
@@ -117,7 +117,11 @@ class Join {
     }
   }
 
-  private compute(many: StepSeries, one: StepSeries, taken: DuplicateMatchCheck | undefined): void {
+  private compute(
+    many: StepSeries,
+    one: StepSeries,
+    matches: DuplicateMatchCheck | undefined,
+  ): void {
     const { expr, scope } = this;
     const operate = arithmeticOf(expr.op);
     const compare = comparisonOf(expr.op);
@@ -134,7 +138,7 @@ class Join {
         key = labelKey(labels);
         result = this.seriesFor(key, labels);
       }
-      taken?.take(key, step);
+      matches?.add(key, step);
       const left = (this.swapped ? one.values[step] : many.values[step]) ?? 0;
       const right = (this.swapped ? many.values[step] : one.values[step]) ?? 0;
       let value: number;
@@ -159,7 +163,7 @@ class Join {
     return series;
   }
 
-  /** Equal labels twice at one step: kept apart, so that whoever settles the vector finds and refuses them. */
+  /** Equal labels twice at one step: stored separately, so that `settle` finds and refuses them. */
   private another(key: string, series: StepSeries): StepSeries {
     this.holdsEqual = true;
     return this.seriesFor(`${key}\u0000${this.out.size}`, series.labels);
@@ -195,7 +199,7 @@ class DuplicateMatchCheck {
     this.count = count;
   }
 
-  take(key: string, step: number): void {
+  add(key: string, step: number): void {
     if (!this.needed) return;
     const which = this.oneToOne ? "" : key;
     let steps = this.seen.get(which);

@@ -1,10 +1,10 @@
-/** absent() and the labels it and absent_over_time() can tell from their selector. */
+/** absent(), and the labels that it and absent_over_time() derive from their selector. */
 import type { Expr } from "../../ast.ts";
 import { labelSet, noLabels, type LabelSet } from "../../../model/labels.ts";
 import type { EvalScope } from "../scope.ts";
 import { emptySeries, type StepSeries } from "../value.ts";
 
-/** What the selector asked to be equal. A label asked for twice is left out. */
+/** The labels of the selector's equality matchers. A label matched twice is left out. */
 export function absentLabels(expr: Expr): LabelSet {
   const selector = expr.kind === "matrix" ? expr.selector : expr;
   if (selector.kind !== "vector") return noLabels;

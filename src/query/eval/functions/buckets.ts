@@ -12,7 +12,7 @@ export interface ForcedMonotonicity {
   largestDiff: number;
 }
 
-/** Differences below this share of the counts are taken for rounding. */
+/** Differences below this share of the counts count as rounding errors. */
 const tolerance = 1e-12;
 
 /** Buckets come sorted by bound; those of the same bound are summed. */

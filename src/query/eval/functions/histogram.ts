@@ -122,7 +122,7 @@ export async function histogramQuantile(
   return settle(scope, out);
 }
 
-/** Several quantiles at once, told apart by a label. The label follows the quantile, which may differ by step. */
+/** Several quantiles at once, distinguished by a label. The label follows the quantile, which may differ by step. */
 export async function histogramQuantiles(
   series: readonly StepSeries[],
   label: string,
@@ -137,12 +137,12 @@ export async function histogramQuantiles(
   const out: StepSeries[] = [];
   for (const [index, steps] of quantiles.entries()) {
     for (const q of new Set(steps)) {
-      const told = printOpenMetrics(q);
+      const quantile = printOpenMetrics(q);
       const found = await answer(
         histograms,
         scope,
-        ({ labels }) => withLabel(dropMetricName(scope, labels), label, told),
-        // The first quantile has told of what had to be mended.
+        ({ labels }) => withLabel(dropMetricName(scope, labels), label, quantile),
+        // The first quantile has warned of buckets that had to be corrected.
         (buckets, step, histogram) =>
           index === 0
             ? quantileAt(buckets, q, step, histogram, span, scope)

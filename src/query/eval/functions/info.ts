@@ -1,4 +1,4 @@
-/** info(): adds the labels of info metrics (target_info unless told otherwise) that describe the same target. */
+/** info(): adds the labels of info metrics (target_info by default) that describe the same target. */
 import { labelKey, labelValue, type Label, type LabelSet } from "../../../model/labels.ts";
 import type { Call, Expr, VectorSelector } from "../../ast.ts";
 import { duplicateLabels, executionError } from "../../errors.ts";
@@ -121,7 +121,7 @@ interface Newest {
   readonly names: ReadonlySet<string>;
 }
 
-/** Of several info series for one target the one written last counts; two written at once cannot be told apart. */
+/** Of several info series for one target the one written last counts; two written at once are ambiguous. */
 function newestPerTarget(infos: readonly StepSeries[], step: number): Newest {
   const byTarget = new Map<string, StepSeries>();
   for (const info of infos) {
@@ -139,7 +139,7 @@ function newestPerTarget(infos: readonly StepSeries[], step: number): Newest {
   return { byTarget, names: new Set(infos.map((info) => metricName(info.labels))) };
 }
 
-/** The labels with those of the matching info series added, or undefined when the matchers asked for more than there is. */
+/** The labels with those of the matching info series added, or undefined when the matchers demand labels that do not exist. */
 function describe(
   labels: LabelSet,
   newest: Newest,

@@ -9,7 +9,7 @@ import { isLabelName } from "../../quote.ts";
 import { eachSeries, type EvalScope } from "../scope.ts";
 import { mergeEqual, type StepSeries } from "../value.ts";
 
-/** What a letter costs a regular expression, in samples gone through: the same for all, and for each part of it. */
+/** The cost of a letter in a regular expression, in samples: the same for all, and for each part of it. */
 const samplesPerLetter = 16;
 const partsPerSample = 8;
 

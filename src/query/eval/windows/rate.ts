@@ -4,7 +4,7 @@ import { extendedRate } from "./extended.ts";
 import { resetIndexes } from "./resets.ts";
 import type { WindowFunction } from "./window.ts";
 
-/** A window is taken to reach its edge when the edge is no further than this many sample distances. */
+/** Extrapolation reaches the window's edge when it is no further than this many sample distances. */
 const reach = 1.1;
 
 function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {

@@ -48,7 +48,7 @@ export async function runWindows(call: Call, scope: EvalScope): Promise<readonly
   return out;
 }
 
-/** The same, one series after the other, each gone when the next one comes. Not for what needs all of them. */
+/** The same, one series after the other, each valid until the next. Not for functions that need all of them. */
 export function visitWindows(
   call: Call,
   scope: EvalScope,
@@ -132,7 +132,7 @@ function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
 
 function countSamples({ from, to, total, largest }: StepWindows, scope: EvalScope): void {
   const { run } = scope;
-  // Which step is of interest only where it was asked for.
+  // Which step matters only where `steps` is given.
   if (run.samplesPerStep === undefined) scope.tally(0, total);
   else from.forEach((first, step) => scope.tally(step, (to[step] ?? 0) - first));
   run.hold(largest);

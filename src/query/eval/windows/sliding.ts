@@ -1,4 +1,4 @@
-/** Minimum and maximum over sliding windows: every sample is taken in and let go once, however far windows overlap. */
+/** Minimum and maximum over sliding windows: every sample is added and removed once, however far windows overlap. */
 import type { WindowFunction } from "./window.ts";
 
 /** NaN counts only where a window holds nothing else. */
