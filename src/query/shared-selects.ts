@@ -10,7 +10,7 @@ import type {
   SelectedSeries,
   Selection,
 } from "../model/select.ts";
-import { peekAt } from "./eval/lookup.ts";
+import { peekAt } from "./eval/scope.ts";
 
 /** About 16 bytes each. */
 const defaultMaxSamples = 4_000_000;

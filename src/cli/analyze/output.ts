@@ -2,8 +2,13 @@
 import path from "node:path";
 import type { AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { type AnalysisReportFacts, htmlOf } from "../../lake/analyses/report/html.ts";
-import { parquetOf } from "../../lake/analyses/report/parquet.ts";
-import { csvOf, jsonOf, countOmittedRows, tableOf } from "../../lake/analyses/report/text.ts";
+import {
+  parquetOf,
+  csvOf,
+  jsonOf,
+  countOmittedRows,
+  tableOf,
+} from "../../lake/analyses/report/text.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";

@@ -1,12 +1,12 @@
 /** The SQL of an analysis for one engine: the view of the lake every analysis reads, and the analysis over it. Pure but for reading the SQL files. */
-import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Analysis } from "./analysis.ts";
 import { type Dialect, expand, numberSql, textSql } from "./dialect.ts";
 import { correlatedColumns } from "./list.ts";
 import type { AnalysisSettings } from "./parameters.ts";
-import { localSql } from "./zone.ts";
+import type { Zone } from "../../formats/gpuz/time.ts";
 
 const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 /** `scripts/build.mjs` puts a copy beside the bundle. */
@@ -104,4 +104,51 @@ function chosenSql({ gpus, hosts }: AnalysisSettings): string {
   }
   if (hosts.length > 0) parts.push(among("host", hosts));
   return parts.length === 0 ? "1 = 1" : parts.join(" and ");
+}
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+/**
+ * The instants at which a zone's offset changes, with the offset from then on; the first is that of the beginning. Written
+ * into the SQL as cases, because the engines' own zones differ.
+ */
+function offsetChanges(
+  zone: Zone,
+  fromMs: number,
+  toMs: number,
+): readonly { readonly fromMs: number; readonly offsetMs: number }[] {
+  const changes = [{ fromMs, offsetMs: zone.offsetMs(fromMs) }];
+  for (let beforeMs = fromMs; beforeMs < toMs;) {
+    const afterMs = Math.min(toMs, beforeMs + dayMs);
+    if (zone.offsetMs(afterMs) !== zone.offsetMs(beforeMs)) {
+      const atMs = changeBetween(zone, beforeMs, afterMs);
+      changes.push({ fromMs: atMs, offsetMs: zone.offsetMs(atMs) });
+    }
+    beforeMs = afterMs;
+  }
+  return changes;
+}
+
+function changeBetween(zone: Zone, lowMs: number, highMs: number): number {
+  const before = zone.offsetMs(lowMs);
+  let [low, high] = [Math.floor(lowMs / minuteMs), Math.ceil(highMs / minuteMs)];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (zone.offsetMs(middle * minuteMs) === before) low = middle;
+    else high = middle;
+  }
+  return high * minuteMs;
+}
+
+/** The zone's wall clock at an instant, both in milliseconds. */
+function localSql(zone: Zone, fromMs: number, toMs: number): (timeMs: string) => string {
+  const [first, ...later] = offsetChanges(zone, fromMs, toMs);
+  return (timeMs) => {
+    if (later.length === 0) return `${timeMs} + ${first?.offsetMs ?? 0}`;
+    const cases = later
+      .toReversed()
+      .map((change) => `when ${timeMs} >= ${change.fromMs} then ${change.offsetMs}`);
+    return `${timeMs} + case ${cases.join(" ")} else ${first?.offsetMs ?? 0} end`;
+  };
 }

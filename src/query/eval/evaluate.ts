@@ -8,7 +8,7 @@ import { combineSets } from "./binary/sets.ts";
 import { combineVectors } from "./binary/vectors.ts";
 import { evalCall } from "./functions/call.ts";
 import { firstOf } from "./grid.ts";
-import { isInvariant } from "./invariant.ts";
+import { isInvariant } from "./one-by-one.ts";
 import { dropMetricName, settle, type EvalScope } from "./scope.ts";
 import { evalSelector } from "./selector.ts";
 import {

@@ -1,4 +1,6 @@
 /** The instants a query is evaluated at: evenly spaced, both ends included. One instant is a grid of one. */
+import type { Subquery } from "../ast.ts";
+import type { QueryRun } from "./run.ts";
 
 export interface Grid {
   readonly startMs: number;
@@ -28,4 +30,9 @@ export function endOf(grid: Grid): number {
 
 export function firstOf(grid: Grid): Grid {
   return { ...grid, endMs: grid.startMs, count: Math.min(1, grid.count), instant: true };
+}
+
+/** The step of a subquery that names none. */
+export function subqueryStepMs(run: QueryRun, expr: Subquery): number {
+  return expr.stepMs === 0 ? run.options.defaultSubqueryStepMs : expr.stepMs;
 }

@@ -3,7 +3,6 @@
  * comes. For callers that store few of them, or none.
  */
 import { withoutParens, type Call, type Expr } from "../ast.ts";
-import { isInvariant } from "./invariant.ts";
 import type { EvalScope } from "./scope.ts";
 import { visitSelector } from "./selector.ts";
 import type { StepSeries } from "./value.ts";
@@ -29,4 +28,48 @@ export async function visitOneByOne(
   if (expr.kind !== "call") throw new Error("BUG: not every kind comes one by one");
   const call: Call = { ...expr, args: expr.args.map(withoutParens) };
   return visitWindows(call, scope, visit);
+}
+
+/** Their result follows the evaluation time even when their arguments do not. */
+const unsafe: ReadonlySet<string> = new Set(
+  (
+    "days_in_month day_of_month day_of_week day_of_year end hour minute month year predict_linear range start step " +
+    "time timestamp"
+  ).split(" "),
+);
+
+const known = new WeakMap<Expr, boolean>();
+
+/** Finds expressions that give the same at every step (all selectors pinned by @), so that they are evaluated once. */
+export function isInvariant(expr: Expr): boolean {
+  const before = known.get(expr);
+  if (before !== undefined) return before;
+  const answer = decide(expr);
+  known.set(expr, answer);
+  return answer;
+}
+
+function decide(expr: Expr): boolean {
+  switch (expr.kind) {
+    case "number":
+    case "string":
+      return true;
+    case "vector":
+    case "subquery":
+      return expr.atMs !== undefined;
+    case "matrix":
+      return expr.selector.atMs !== undefined;
+    case "aggregate":
+    case "unary":
+    case "paren":
+      return isInvariant(expr.expr);
+    case "binary":
+      return isInvariant(expr.lhs) && isInvariant(expr.rhs);
+    case "call": {
+      const args = expr.args.map(withoutParens);
+      if (!args.every(isInvariant)) return false;
+      if (expr.name === "timestamp") return args[0]?.kind === "vector";
+      return !unsafe.has(expr.name);
+    }
+  }
 }

@@ -3,12 +3,9 @@ import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { tooManySamples } from "../errors.ts";
 import { bytesOfPoints } from "../memory.ts";
-import { endOf, gridOf } from "./grid.ts";
-import type { EvalScope } from "./scope.ts";
-import { peekAt, refTimes, seriesOf } from "./lookup.ts";
+import { endOf, gridOf, subqueryStepMs } from "./grid.ts";
+import { type EvalScope, peekAt, refTimes, seriesOf, withoutStale } from "./scope.ts";
 import { firstAfter } from "./search.ts";
-import { withoutStale } from "./stale.ts";
-import { subqueryStepMs } from "./subquery-step.ts";
 import { asVector, countPresent, type StepSeries } from "./value.ts";
 
 export interface RangeSamples {

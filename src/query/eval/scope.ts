@@ -1,10 +1,11 @@
 /** A grid to evaluate on within a run. Subqueries open a scope of their own. */
-import type { Expr } from "../ast.ts";
+import type { Expr, VectorSelector } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { dropMetadata } from "../labels.ts";
-import type { Grid } from "./grid.ts";
+import { type Grid, timeAt } from "./grid.ts";
 import type { QueryRun } from "./run.ts";
 import { emptySeries, mergeEqual, type StepSeries, type Value } from "./value.ts";
+import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 
 export interface EvalScope {
   readonly run: QueryRun;
@@ -54,4 +55,40 @@ export async function eachSeries(
     if (scope.run.isDue()) await scope.run.breathe();
     visit(one);
   }
+}
+
+/** The selected series of a selector, and the instant that each step looks at. */
+export function seriesOf(expr: VectorSelector, scope: EvalScope): readonly SelectedSeries[] {
+  const series = scope.run.selected.get(expr);
+  if (series === undefined) throw new Error("BUG: selector was not selected");
+  return series;
+}
+
+/** A series' samples, good until the next peek or the next wait. */
+export function peekAt(series: SelectedSeries): SampleColumn {
+  return series.peek?.() ?? series.column;
+}
+
+/** The instant each step looks at. */
+export function refTimes(
+  shift: { readonly atMs?: number | undefined; readonly offsetMs: number },
+  scope: EvalScope,
+): Float64Array {
+  const refs = new Float64Array(scope.grid.count);
+  for (let step = 0; step < refs.length; step++) {
+    refs[step] = (shift.atMs ?? timeAt(scope.grid, step)) - shift.offsetMs;
+  }
+  return refs;
+}
+
+/** A column without its staleness markers: instants see the end of a series, ranges skip it. */
+export function withoutStale(column: SampleColumn): { times: Float64Array; values: Float64Array } {
+  const { times, values, stale } = column;
+  if (stale === undefined || !stale.includes(1)) return { times, values };
+  const keep: number[] = [];
+  for (let index = 0; index < times.length; index++) if (stale[index] !== 1) keep.push(index);
+  return {
+    times: Float64Array.from(keep, (index) => times[index] ?? 0),
+    values: Float64Array.from(keep, (index) => values[index] ?? 0),
+  };
 }

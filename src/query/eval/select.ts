@@ -3,7 +3,7 @@ import { type Expr, type TimeShift, type VectorSelector, withoutParens } from ".
 import { QueryError } from "../errors.ts";
 import type { Matcher, Selection } from "../../model/select.ts";
 import type { QueryRun } from "./run.ts";
-import { subqueryStepMs } from "./subquery-step.ts";
+import { subqueryStepMs } from "./grid.ts";
 
 interface SelectRequest {
   readonly selector: VectorSelector;

@@ -1,9 +1,10 @@
 /** What may follow a selector or subquery: offset, @, anchored and smoothed. They change the node they follow. */
 import type { SyntaxNode } from "@lezer/common";
-import type { Expr, NumberLiteral, TimeShift } from "../ast.ts";
+import type { Expr, NumberLiteral, TimeShift, VectorMatching } from "../ast.ts";
 import { printFloat } from "../number.ts";
 import { durationOf, secondsToMs } from "./duration.ts";
-import type { QueryTextReader } from "./reader.ts";
+import { type QueryTextReader, children } from "./reader.ts";
+import { numberOf } from "./literal.ts";
 
 const takers = "an instant vector selector or range vector selector or a subquery";
 
@@ -75,4 +76,38 @@ export function setExtended(
     reader.fail(expr.span, "anchored and smoothed modifiers cannot be used together");
   }
   return expr;
+}
+
+/** How a binary operation pairs its sides: bool, on, ignoring, group_left, group_right and fill. */
+export function matchingOf(
+  reader: QueryTextReader,
+  modifiers: readonly SyntaxNode[],
+): { bool: boolean; matching: VectorMatching } {
+  const matching: VectorMatching = { card: "one-to-one", labels: [], on: false, include: [] };
+  let bool = false;
+  for (const modifier of modifiers) {
+    if (modifier.name === "BoolModifier") bool = true;
+    else if (modifier.name === "MatchingModifierClause") readClause(reader, modifier, matching);
+    else if (modifier.name === "FillModifier") readFill(reader, modifier, matching);
+  }
+  return { bool, matching };
+}
+
+function readClause(reader: QueryTextReader, clause: SyntaxNode, matching: VectorMatching): void {
+  const [how, labels, group, include] = children(clause);
+  matching.on = how?.name === "On";
+  if (labels !== undefined) matching.labels = reader.labels(labels);
+  if (group === undefined) return;
+  matching.card = group.name === "GroupLeft" ? "many-to-one" : "one-to-many";
+  if (include !== undefined) matching.include = reader.labels(include);
+}
+
+function readFill(reader: QueryTextReader, modifier: SyntaxNode, matching: VectorMatching): void {
+  for (const clause of children(modifier)) {
+    const literal = clause.getChild("NumberDurationLiteral");
+    if (literal === null) continue;
+    const { value } = numberOf(reader, literal);
+    if (clause.name !== "FillRightClause") matching.fillLeft = value;
+    if (clause.name !== "FillLeftClause") matching.fillRight = value;
+  }
 }

@@ -5,7 +5,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { BinaryOp, Expr, NumberLiteral, Span, VectorMatching } from "../ast.ts";
 import { numberOf } from "./literal.ts";
-import { matchingOf } from "./matching.ts";
+import { matchingOf } from "./modifiers.ts";
 import { children, childAt, type QueryTextReader } from "./reader.ts";
 
 export type FlatExprItem =

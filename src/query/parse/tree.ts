@@ -1,6 +1,6 @@
 /** Turns the grammar's syntax tree into ours. Refuses what the grammar lets through but PromQL does not. */
 import type { SyntaxNode } from "@lezer/common";
-import { type AggregateOp, aggregatesWithParam, type Expr } from "../ast.ts";
+import { type AggregateOp, aggregatesWithParam, type Expr, type VectorSelector } from "../ast.ts";
 import { quote, unquote } from "../quote.ts";
 import { signatures } from "../signatures.ts";
 import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";
@@ -8,7 +8,8 @@ import { addOffset, setAt, setEdge, setExtended } from "./modifiers.ts";
 import { numberOf } from "./literal.ts";
 import { assemble, hasOperators, itemsOf, type FlatExprItem } from "./operators.ts";
 import { childAt, children, QueryTextReader, spanOf } from "./reader.ts";
-import { selectorOf } from "./selector.ts";
+import type { Matcher } from "../../model/select.ts";
+import { regexProblem } from "../matcher.ts";
 
 export class TreeReader extends QueryTextReader {
   private readonly hole: (node: SyntaxNode) => Expr | undefined;
@@ -129,4 +130,47 @@ export class TreeReader extends QueryTextReader {
     const span = { start: expr.span.start, end: node.to };
     return { kind: "subquery", expr, rangeMs, rangeExpr, stepMs, stepExpr, offsetMs: 0, span };
   }
+}
+
+/** Vector selectors: a name, matchers, or both, plain or in quotes. */
+function selectorOf(reader: QueryTextReader, node: SyntaxNode): VectorSelector {
+  const identifier = node.getChild("Identifier");
+  const braces = node.getChild("LabelMatchers");
+  const name = identifier === null ? "" : reader.text(identifier);
+  const matchers: Matcher[] = [];
+  for (const entry of braces === null ? [] : children(braces)) {
+    if (entry.name === "QuotedLabelName") {
+      matchers.push({ name: "__name__", op: "=", value: unquote(reader.text(entry)) });
+    } else {
+      matchers.push(matcherOf(reader, entry));
+    }
+  }
+  if (name !== "") matchers.push({ name: "__name__", op: "=", value: name });
+  return {
+    kind: "vector",
+    name,
+    matchers,
+    offsetMs: 0,
+    anchored: false,
+    smoothed: false,
+    mayBeEmpty: false,
+    span: spanOf(node),
+  };
+}
+
+function matcherOf(reader: QueryTextReader, node: SyntaxNode): Matcher {
+  const [label, op, value] = children(node);
+  if (label === undefined || op === undefined || value === undefined)
+    throw new Error("BUG: matcher");
+  const text = reader.text(label);
+  const matcher: Matcher = {
+    name: label.name === "QuotedLabelName" ? unquote(text) : text,
+    op: reader.text(op) as Matcher["op"],
+    value: unquote(reader.text(value)),
+  };
+  if (matcher.op === "=~" || matcher.op === "!~") {
+    const problem = regexProblem(matcher.value);
+    if (problem !== undefined) reader.fail(spanOf(node), problem);
+  }
+  return matcher;
 }

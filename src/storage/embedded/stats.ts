@@ -4,6 +4,8 @@ import type { Maintenance } from "./maintenance.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { defaultLimits, type StartReport, type StoreStats } from "./options.ts";
 import type { StoreState } from "./state.ts";
+import { isNearlyFull } from "./files/reserve.ts";
+import { describeJump } from "./retention.ts";
 
 const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
 
@@ -47,4 +49,35 @@ export function statsOf(
     compactions,
     cardinality: (limit = 10) => cardinality(index, limit),
   };
+}
+
+/** Sentences of one kind that are listed; the log has all. */
+const listed = 3;
+
+/** The current problems of an open store, for `/-/ready`. */
+export function problemsOf({
+  options,
+  clock,
+  failures,
+  quarantine,
+  lost,
+  lostSamples,
+}: StoreState): readonly string[] {
+  const { jumpMs } = clock;
+  return [
+    ...failures.sentences,
+    ...(isNearlyFull(options.dir)
+      ? [`less than 1 MB is free on the disk of ${options.dir}: make room`]
+      : []),
+    ...(jumpMs === undefined ? [] : [describeJump(jumpMs)]),
+    ...shorten(quarantine.parts.map(describeUnreadable)),
+    ...(lostSamples === 0 ? [] : [`store: ${lostSamples} acknowledged samples are lost`]),
+    ...shorten(lost),
+  ];
+}
+
+function shorten(sentences: readonly string[]): readonly string[] {
+  if (sentences.length <= listed) return sentences;
+  const more = sentences.length - listed;
+  return [...sentences.slice(0, listed), `${more} more like the last: see the log`];
 }

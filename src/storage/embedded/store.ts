@@ -2,8 +2,8 @@
  * The embedded time-series store: batches, frames and appenders write samples; matchers (StoreReader) and PromQL read
  * them. Plain TypeScript, one folder, one process. FORMAT.md describes its files.
  */
-import { copyFileSync } from "node:fs";
 import path from "node:path";
+import { copyFileSync } from "node:fs";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { type LabelSet, noLabels } from "../../model/labels.ts";
 import { formatError } from "../../base/error.ts";
@@ -11,9 +11,8 @@ import { appendBatch, Appender, type AppendTarget } from "./append.ts";
 import { type BlockWorker, openBlockWorker } from "./blocks/job.ts";
 import type { ColumnSource, SeriesPieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
-import type { FolderLock } from "../../base/state/lock.ts";
+import { type FolderLock, FolderLockedError, lockFolder } from "../../base/state/lock.ts";
 import { isDiskFull } from "./failures.ts";
-import { lockStore, requireLock } from "./files/lock.ts";
 import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
 import { formatVersion, storeTombstone, writeManifest } from "./files/manifest.ts";
 import { checkFile } from "./files/series-log.ts";
@@ -32,8 +31,7 @@ import type { QueryResult } from "../../query/result.ts";
 import type { History } from "../history.ts";
 import { start, type StartResult } from "./start.ts";
 import { blockChecks, blockFile, changeState, seriesFile, type StoreState } from "./state.ts";
-import { problemsOf } from "./problems.ts";
-import { statsOf } from "./stats.ts";
+import { problemsOf, statsOf } from "./stats.ts";
 
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
@@ -351,4 +349,23 @@ export class Store extends StoreReader implements History {
       },
     };
   }
+}
+
+/** The lock of a store's folder: the one every folder of state has, with the store's own error. */
+function lockStore(dir: string): FolderLock {
+  try {
+    return lockFolder(dir);
+  } catch (thrown) {
+    if (!(thrown instanceof FolderLockedError)) throw thrown;
+    throw new StoreError("locked", thrown.message, { cause: thrown });
+  }
+}
+
+/** Throws once the folder belongs to another process: further writes would damage its data. */
+function requireLock(lock: FolderLock, dir: string): void {
+  if (lock.isHeld()) return;
+  throw new StoreError(
+    "locked",
+    `The data folder ${dir} has been taken over by another process: nothing more is written to it. Stop one of the two processes, then restart this one.`,
+  );
 }

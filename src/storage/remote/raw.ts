@@ -7,13 +7,12 @@ import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import { readResponse, readResult } from "./response.ts";
-import { clampMs, secondsText } from "./bounds.ts";
+import { clampMs, secondsText, selectorText } from "./parameters.ts";
 import { batchSeries, joinSeries } from "./columns.ts";
 import { type EngineConnection, maxEngineResponseBytes } from "./connection.ts";
 import { readExport } from "./export-lines.ts";
 import type { DetectedEngine } from "./find.ts";
 import { decodeReadResponse, encodeReadRequest } from "./remote-read.ts";
-import { selectorText } from "./selector.ts";
 
 const timeoutMs = 120_000;
 /** A range this short is not split further. */

@@ -20,11 +20,10 @@ import type { Matcher, SelectedSeries } from "../../model/select.ts";
 import type { History } from "../history.ts";
 import type { StoreAddress } from "./address.ts";
 import { labelsOf, readResponse, readResult, textsOf } from "./response.ts";
-import { clampMs, secondsText } from "./bounds.ts";
+import { clampMs, secondsText, selectorText } from "./parameters.ts";
 import { EngineConnection } from "./connection.ts";
 import { type DetectedEngine, findEngine, writeHeaders } from "./find.ts";
 import { selectRaw } from "./raw.ts";
-import { selectorText } from "./selector.ts";
 import { RemoteWriter } from "./writer.ts";
 
 type Sets = readonly (readonly Matcher[])[];

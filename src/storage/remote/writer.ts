@@ -8,15 +8,7 @@ import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { AppendResult } from "../embedded/options.ts";
-import {
-  isFinal,
-  isWriteAccepted,
-  isTooLarge,
-  acceptedResult,
-  unavailableError,
-  refusedResult,
-  addResults,
-} from "./write-result.ts";
+import { wordsOf } from "./connection.ts";
 
 /** Prometheus and Mimir take 100 MiB and less; requests of a few are as quick. */
 const maxRequestBytes = 4 * 2 ** 20;
@@ -126,3 +118,54 @@ export class RemoteWriter {
 /** Requests after each other are one request: their fields are all repeated ones. */
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>
   compressSnappy(parts.length === 1 ? (parts[0] ?? new Uint8Array(0)) : Buffer.concat(parts));
+
+/** Statuses that no repetition changes: bad labels, out of order, a conflict, over a limit, too large. */
+const final = new Set([400, 409, 413, 422]);
+
+/** Interprets an engine's response to a write: accepted, refused for good, or to be retried. */
+const isWriteAccepted = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
+const isFinal = ({ status }: HttpResponse): boolean => final.has(status);
+const isTooLarge = ({ status }: HttpResponse): boolean => status === 413;
+
+/** Wrong credentials and wrong paths can be fixed on the engine's side: samples are not dropped for them. */
+function unavailableError(answer: HttpResponse): StoreError {
+  return new StoreError(
+    "unavailable",
+    `the store takes no samples now (HTTP ${answer.status}): ${wordsOf(answer)}`,
+  );
+}
+
+const acceptedResult = (samples: number): AppendResult => ({
+  stored: samples,
+  late: 0,
+  duplicates: 0,
+  refusedConflicts: 0,
+  refusedTooOld: 0,
+  refusedByLimit: 0,
+  refusals: [],
+});
+
+/** Counted under the reason found in the engine's error text, which is passed on with it. */
+function refusedResult(samples: number, answer: HttpResponse): AppendResult {
+  const reason = wordsOf(answer);
+  const counted = /duplicate|different value|conflict/i.test(reason)
+    ? { refusedConflicts: samples }
+    : /limit|too many|exceed/i.test(reason)
+      ? { refusedByLimit: samples }
+      : { refusedTooOld: samples };
+  return { ...acceptedResult(0), ...counted, reason };
+}
+
+function addResults(a: AppendResult, b: AppendResult): AppendResult {
+  const reason = a.reason ?? b.reason;
+  return {
+    stored: a.stored + b.stored,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: a.refusedConflicts + b.refusedConflicts,
+    refusedTooOld: a.refusedTooOld + b.refusedTooOld,
+    refusedByLimit: a.refusedByLimit + b.refusedByLimit,
+    refusals: [],
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

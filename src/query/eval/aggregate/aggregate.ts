@@ -1,15 +1,18 @@
 /** Aggregations: series into groups once, then each group for all steps. */
-import type { Aggregate } from "../../ast.ts";
+import type { Aggregate, AggregateOp } from "../../ast.ts";
 import { executionError } from "../../errors.ts";
-import { printShortest } from "../../number.ts";
-import { newSeries, type EvalScope } from "../scope.ts";
+import { printShortest, printFloat } from "../../number.ts";
+import { newSeries, type EvalScope, eachSeries } from "../scope.ts";
 import { asScalar, asVector, isEmpty, vectorOf, type StepSeries, type Value } from "../value.ts";
-import { extremes, groupsOf } from "./group.ts";
-import { countValues } from "./count-values.ts";
+import { extremes, groupsOf, Groups } from "./group.ts";
 import { limitRatio } from "./limit-ratio.ts";
 import { limitK, rankK } from "./rank.ts";
-import { reduceGroup } from "./reduce.ts";
-import { isStreamed, reduceStream } from "./stream.ts";
+import { type LabelSet, labelKey } from "../../../model/labels.ts";
+import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
+import { reducerOf, type Reducer } from "./reducer.ts";
+import { quantileOf } from "../quantile.ts";
+import { dropAll, keepOnly, withLabel } from "../../labels.ts";
+import { isLabelName, quote } from "../../quote.ts";
 
 export async function evalAggregate(expr: Aggregate, scope: EvalScope): Promise<Value> {
   if (isStreamed(expr, scope)) return vectorOf(await reduceStream(expr, scope));
@@ -70,4 +73,134 @@ function wholeCounts(params: Float64Array): Float64Array | undefined {
   if (highest >= 2 ** 63)
     throw executionError(`Scalar value ${printShortest(highest)} overflows int64`);
   return params.map(Math.trunc);
+}
+
+const streamed = new Set<Aggregate["op"]>(["sum", "avg", "min", "max", "count", "group"]);
+
+/**
+ * An aggregation over what the store selects, or a range function of it, that adds one series after the other to its group
+ * and keeps none: a sum over every series of a fleet then takes the memory of its groups.
+ */
+function isStreamed({ op, expr }: Aggregate, scope: EvalScope): boolean {
+  return streamed.has(op) && comesOneByOne(expr, scope);
+}
+
+interface ReducedGroup {
+  readonly out: StepSeries;
+  readonly reducer: Reducer;
+  dropName: boolean;
+}
+
+async function reduceStream(expr: Aggregate, scope: EvalScope): Promise<readonly StepSeries[]> {
+  const make = (labels: LabelSet): ReducedGroup => {
+    const out = newSeries(scope, labels, false);
+    const reducer = reducerOf(expr.op, out);
+    if (reducer === undefined) throw new Error(`BUG: ${expr.op} needs all series at once`);
+    return { out, reducer, dropName: false };
+  };
+  const groups = new Groups<ReducedGroup>(expr, make);
+  const before = scope.run.heldSamples;
+  await visitOneByOne(expr.expr, scope, (series) => {
+    const group = groups.of(series.labels);
+    group.dropName ||= series.dropName;
+    group.reducer.add(series);
+  });
+  // What the scalar arguments of a range function held.
+  scope.run.release(scope.run.heldSamples - before);
+  const reduced: StepSeries[] = [];
+  for (const { out, reducer, dropName } of groups.all()) {
+    reducer.finish();
+    if (!isEmpty(out)) reduced.push({ ...out, dropName });
+  }
+  return reduced;
+}
+
+/** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
+async function reduceGroup(
+  op: AggregateOp,
+  series: readonly StepSeries[],
+  params: Float64Array | undefined,
+  out: StepSeries,
+  scope: EvalScope,
+): Promise<void> {
+  const reducer = reducerOf(op, out);
+  if (reducer !== undefined) {
+    await eachSeries(scope, series, (one) => reducer.add(one));
+    reducer.finish();
+    return;
+  }
+  if (op === "stdvar") return gathered(series, out, scope, variance);
+  if (op === "stddev")
+    return gathered(series, out, scope, (values, count) => Math.sqrt(variance(values, count)));
+  if (op !== "quantile") throw new Error(`BUG: ${op} does not reduce`);
+  return gathered(series, out, scope, (values, count, step) =>
+    quantileOf(params?.[step] ?? Number.NaN, values, 0, count),
+  );
+}
+
+/** Welford's, in the order the series come; anything not finite makes NaN. */
+function variance(values: Float64Array, count: number): number {
+  let mean = values[0] ?? 0;
+  let total = Number.isFinite(mean) ? 0 : Number.NaN;
+  for (let index = 1; index < count; index++) {
+    const value = values[index] ?? 0;
+    const delta = value - mean;
+    mean += delta / (index + 1);
+    total += delta * (value - mean);
+  }
+  return total / count;
+}
+
+async function gathered(
+  series: readonly StepSeries[],
+  out: StepSeries,
+  scope: EvalScope,
+  answer: (values: Float64Array, count: number, step: number) => number,
+): Promise<void> {
+  const values = new Float64Array(series.length);
+  for (let step = 0; step < out.values.length; step++) {
+    if (scope.run.isDue()) await scope.run.breathe();
+    let count = 0;
+    for (const one of series) if (one.present[step] === 1) values[count++] = one.values[step] ?? 0;
+    if (count === 0) continue;
+    out.values[step] = answer(values, count, step);
+    out.present[step] = 1;
+  }
+}
+
+/** count_values: how many series have each value, the value as a label. */
+async function countValues(
+  expr: Aggregate,
+  label: string,
+  series: readonly StepSeries[],
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
+  if (!isLabelName(label)) throw executionError(`invalid label name ${quote(label)}`);
+  const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
+  const out = new Map<string, StepSeries>();
+  const outputFor = (labels: LabelSet, value: number): StepSeries => {
+    const counted = withLabel(labels, label, printFloat(value));
+    const group = expr.without ? dropAll(counted, names) : keepOnly(counted, names);
+    const key = labelKey(group);
+    let found = out.get(key);
+    if (found === undefined) {
+      out.set(key, (found = newSeries(scope, group, false)));
+    }
+    return found;
+  };
+  await eachSeries(scope, series, (one) => {
+    const known = new Map<number, StepSeries>();
+    for (let step = 0; step < scope.grid.count; step++) {
+      if (one.present[step] !== 1) continue;
+      const value = one.values[step] ?? 0;
+      let counted = known.get(value);
+      if (counted === undefined || Object.is(value, -0) || value === 0) {
+        counted = outputFor(one.labels, value);
+        known.set(value, counted);
+      }
+      counted.values[step] = (counted.values[step] ?? 0) + 1;
+      counted.present[step] = 1;
+    }
+  });
+  return [...out.values()];
 }

@@ -1,12 +1,18 @@
 /** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
-import type { Binary, VectorMatching } from "../../ast.ts";
-import { labelKey, type LabelSet } from "../../../model/labels.ts";
+import { type Binary, type VectorMatching, isComparison } from "../../ast.ts";
+import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import { executionError } from "../../errors.ts";
-import { printLabels, signature } from "../../labels.ts";
+import {
+  printLabels,
+  signature,
+  dropAll,
+  dropMetadata,
+  keepOnly,
+  withLabel,
+} from "../../labels.ts";
 import { eachSeries, newSeries, settleAll, type EvalScope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
-import { matchLabels, resultLabels } from "./result-labels.ts";
 import { noFloats } from "./scalar.ts";
 
 interface Pair {
@@ -213,4 +219,29 @@ class DuplicateMatchCheck {
     }
     steps[step] = 1;
   }
+}
+
+/** The labels both sides were matched by. */
+function matchLabels(labels: LabelSet, matching: VectorMatching): LabelSet {
+  if (matching.on) return keepOnly(labels, new Set(matching.labels));
+  return dropAll(labels, new Set(["__name__", ...matching.labels]));
+}
+
+/** The "many" side's labels, with those group_left or group_right takes from the "one" side. */
+function resultLabels(
+  many: LabelSet,
+  one: LabelSet,
+  expr: Binary,
+  matching: VectorMatching,
+  scope: EvalScope,
+): LabelSet {
+  const losesName = !isComparison(expr.op) || (expr.bool && !scope.run.options.delayedNameRemoval);
+  let labels = losesName ? dropMetadata(many) : many;
+  if (matching.card === "one-to-one") {
+    const names = new Set(matching.labels);
+    labels = matching.on ? keepOnly(labels, names) : dropAll(labels, names);
+  }
+  for (const name of matching.include)
+    labels = withLabel(labels, name, labelValue(one, name) ?? "");
+  return labels;
 }

@@ -8,7 +8,7 @@ import { evalTimestamps } from "../selector.ts";
 import { asScalar, asVector, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { runWindows, windowFunctions } from "../windows/run.ts";
 import { absent } from "./absent.ts";
-import { dateFunctions, mapDates } from "./dates.ts";
+import { dateFunctions, mapDates } from "./calendar.ts";
 import { histogramFraction, histogramQuantile, histogramQuantiles } from "./histogram.ts";
 import { evalInfo } from "./info.ts";
 import { labelJoin, labelReplace } from "./labels.ts";

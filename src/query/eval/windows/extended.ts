@@ -1,7 +1,6 @@
 /** rate, increase and delta over `anchored` and `smoothed` windows: the edges are real or interpolated, never extrapolated. */
 import { interpolate } from "../interpolate.ts";
-import { resetIndexes } from "./resets.ts";
-import type { WindowFunction } from "./window.ts";
+import { resetIndexes, type WindowFunction } from "./window.ts";
 
 export function extendedRate(isCounter: boolean, isRate: boolean): WindowFunction {
   return (series, windows, call, values, present) => {

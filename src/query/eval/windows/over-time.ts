@@ -1,7 +1,6 @@
 /** The *_over_time family over float samples. */
 import { Kahan, lostIn, meanOf } from "../arithmetic.ts";
 import { quantileOf } from "../quantile.ts";
-import { slidingExtreme } from "./sliding.ts";
 import { perWindow, type WindowFunction } from "./window.ts";
 
 function sum(values: Float64Array, from: number, to: number): number {
@@ -104,3 +103,32 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
     ),
   ),
 };
+
+/** Minimum or maximum over sliding windows: every sample is added and removed once. NaN counts only where a window holds nothing else. */
+function slidingExtreme(better: (value: number, best: number) => boolean): WindowFunction {
+  return (series, windows, call, values, present) => {
+    const samples = series.values;
+    // Indexes of the samples that may still be the best, the best first: never more than a window holds.
+    const queue = new Int32Array(2 ** Math.ceil(Math.log2(windows.largest + 1)));
+    const mask = queue.length - 1;
+    let head = 0;
+    let tail = 0;
+    let next = 0;
+    for (let step = 0; step < call.grid.count; step++) {
+      const from = windows.from[step] ?? 0;
+      const to = windows.to[step] ?? 0;
+      if (to <= from) continue;
+      if (next < from) next = from;
+      while (head < tail && (queue[head & mask] ?? 0) < from) head++;
+      for (; next < to; next++) {
+        const value = samples[next] ?? 0;
+        if (Number.isNaN(value)) continue;
+        while (tail > head && better(value, samples[queue[(tail - 1) & mask] ?? 0] ?? 0)) tail--;
+        queue[tail++ & mask] = next;
+      }
+      values[step] =
+        head < tail ? (samples[queue[head & mask] ?? 0] ?? 0) : (samples[from] ?? Number.NaN);
+      present[step] = 1;
+    }
+  };
+}

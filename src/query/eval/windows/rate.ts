@@ -1,8 +1,7 @@
 /** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
 import type { RangeSamples } from "../ranges.ts";
 import { extendedRate } from "./extended.ts";
-import { resetIndexes } from "./resets.ts";
-import type { WindowFunction } from "./window.ts";
+import { resetIndexes, type WindowFunction } from "./window.ts";
 
 /** Extrapolation reaches the window's edge when it is no further than this many sample distances. */
 const reach = 1.1;

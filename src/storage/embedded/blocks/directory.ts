@@ -1,6 +1,6 @@
 /** A block's sections as columns of numbers: series, the position of each column, its instants. Parsing only. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
-import { largestRef } from "../index/largest-ref.ts";
+import { largestRef } from "../index/series.ts";
 import { BlockDamagedError, type Footer } from "./format.ts";
 
 /** Parallel arrays in ascending order of `refs`. */

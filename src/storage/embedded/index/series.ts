@@ -4,7 +4,12 @@
  */
 import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { mix, tableSize } from "./hash.ts";
-import { largestRef } from "./largest-ref.ts";
+
+/**
+ * The largest number a series has. Columns are indexed by it, so a corrupt number would cost gigabytes for nothing.
+ * Numbers are reused once no block names them: two million new series a day, stored for a month, stay below it.
+ */
+export const largestRef = 2 ** 26;
 
 const deleted = 0xffffffff;
 
