@@ -176,7 +176,7 @@ export class ListeningSource implements StreamingSource {
       const { batch, answer } = this.#options.understand(body, request.headers);
       const { frames, badSeries } = this.#samples.frames(batch);
       if (badSeries > 0)
-        this.#options.log.warn("series without a name are left out", { series: badSeries });
+        this.#options.log.warn("series without a name dropped", { series: badSeries });
       if (frames.length === 0) return tell(answer);
       this.#hold(
         frames,
@@ -191,7 +191,7 @@ export class ListeningSource implements StreamingSource {
       }
       const { status, message } = thrown;
       if (status === 503) return tell(this.#comeAgain(request));
-      if (status === 400) this.#options.log.warn("a request is refused", { why: message });
+      if (status === 400) this.#options.log.warn("request rejected", { why: message });
       tell({
         ...this.#say(status, message, request),
         ...(status === 413 && { headers: { connection: "close" } }),

@@ -1,6 +1,6 @@
 /**
  * Reads protobuf's wire format within bounds. A field is a varint tag (number << 3 | wire type) and its payload:
- * 0 varint, 1 eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is refused.
+ * 0 varint, 1 eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is an error.
  */
 
 export class ProtoError extends Error {}
@@ -45,7 +45,7 @@ export class ProtoReader {
     return reader;
   }
 
-  /** Goes on there: whoever has read up to it says so. */
+  /** Continues at `position`, after the caller has read the bytes up to it. */
   passTo(position: number): void {
     this.#position = position;
   }
@@ -61,11 +61,11 @@ export class ProtoReader {
     try {
       return decoder.decode(bytes.subarray(start, end));
     } catch {
-      throw new ProtoError("a text is not valid UTF-8");
+      throw new ProtoError("a string is not valid UTF-8");
     }
   }
 
-  /** The payload's bytes as text. */
+  /** The payload as base64. */
   base64(): string {
     const end = this.payloadEnd();
     const part = Buffer.from(this.#bytes.subarray(this.#position, end));
@@ -73,26 +73,26 @@ export class ProtoReader {
     return part.toString("base64");
   }
 
-  /** For values that are no stale marker: a number may not keep a NaN's bits. */
+  /** Not for values that may be staleness markers: a number does not preserve a NaN's bits. */
   double(): number {
     const at = this.fixed64();
     const { buffer, byteOffset } = this.#bytes;
     return new DataView(buffer, byteOffset + at, 8).getFloat64(0, true);
   }
 
-  /** Of a packed field, whose values have no tags. */
+  /** Whether a packed field has another value. */
   get hasMore(): boolean {
     return this.#position < this.#end;
   }
 
-  /** Where the eight bytes stand; they are for the caller to copy. */
+  /** The position of the eight bytes, for the caller to copy. */
   fixed64(): number {
     const at = this.#position;
     this.#advance(8);
     return at;
   }
 
-  /** A signed 64-bit varint as a number; beyond 2^53 it is rounded, which no time in milliseconds is. */
+  /** A signed 64-bit varint as a number; rounded beyond 2^53, which no time in milliseconds reaches. */
   int64(): number {
     let low = 0;
     let high = 0;
@@ -109,7 +109,7 @@ export class ProtoReader {
     throw new ProtoError("a number is longer than ten bytes");
   }
 
-  /** Passes over the payload and returns where it ended. */
+  /** Skips the payload and returns its end. */
   skip(): number {
     if (this.wireType === 0) this.int64();
     else if (this.wireType === 1) this.#advance(8);
@@ -119,7 +119,7 @@ export class ProtoReader {
     return this.#position;
   }
 
-  /** Reads the payload's length and returns where it ends; the position is then where it begins. */
+  /** Reads the payload's length and returns its end; the position is then its start. */
   payloadEnd(): number {
     const length = this.#uint32();
     const end = this.#position + length;

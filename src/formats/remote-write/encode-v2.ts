@@ -4,7 +4,7 @@
  */
 import { ProtoReader } from "../protobuf/reader.ts";
 import { ProtoWriter } from "../protobuf/writer.ts";
-import { type Metadata, type SampleBatch, groupBySeries } from "../samples/batch.ts";
+import { type MetadataLookup, type SampleBatch, groupBySeries } from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
 import { encodeSamples, samplesBytes } from "./encode.ts";
 
@@ -15,9 +15,6 @@ const metadataTag = 0x2a;
 const typeTag = 0x08;
 const helpTag = 0x18;
 const unitTag = 0x20;
-
-/** What is known of a series by its name; of the batch itself where nothing else is given. */
-export type FamilyMetadataLookup = (name: string) => Metadata | undefined;
 
 export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(batch)): Buffer {
   const symbols = new Symbols();
@@ -44,8 +41,8 @@ export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(bat
   return Buffer.concat([symbols.finish(), body.finish()]);
 }
 
-/** Metadata is of a family: `x` also tells of `x_bucket`, `x_sum` and `x_count`. */
-function ownFamilies({ metadata }: SampleBatch): FamilyMetadataLookup {
+/** Metadata belongs to a family: that of `x` also describes `x_bucket`, `x_sum` and `x_count`. */
+function ownFamilies({ metadata }: SampleBatch): MetadataLookup {
   const families = new Map(metadata.map((known) => [known.family, known]));
   return (name) =>
     families.size === 0

@@ -11,6 +11,9 @@ export interface Metadata {
   readonly unit: string;
 }
 
+/** The metadata of a series, by metric name. */
+export type MetadataLookup = (name: string) => Metadata | undefined;
+
 /** A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. */
 export interface SampleBatch {
   readonly bytes: Uint8Array;

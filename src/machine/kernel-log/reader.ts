@@ -156,7 +156,7 @@ export class KernelLogReader {
     try {
       const fd = openKmsg(path);
       this.#isReadable = true;
-      if (this.#problem !== undefined) log.info("the kernel log can be read again", { path });
+      if (this.#problem !== undefined) log.info("kernel log is readable again", { path });
       this.#problem = undefined;
       return fd;
     } catch (thrown) {
@@ -168,7 +168,7 @@ export class KernelLogReader {
 
   #say(problem: string): void {
     if (problem !== this.#problem)
-      this.#options.log.error("the kernel log cannot be read", { error: problem });
+      this.#options.log.error("kernel log is not readable", { error: problem });
     this.#problem = problem;
   }
 
@@ -229,7 +229,7 @@ export class KernelLogReader {
     const held = this.#joiner.flush();
     if (held !== undefined) this.#give(held);
     if (this.#justLost > 0)
-      log.warn("the kernel wrote over records before they were read", {
+      log.warn("kernel log records were overwritten before they were read", {
         path,
         lost: this.#justLost,
       });

@@ -58,7 +58,7 @@ export async function findDrmCards(
 export function warnUnidentified(cards: readonly string[], warned: Set<string>, log: Log): void {
   for (const card of cards.filter((one) => !warned.has(one))) {
     warned.add(card);
-    log.warn("a GPU is left out: its PCI address is unknown", { card, reason: unidentifiedReason });
+    log.warn("GPU skipped: its PCI address is unknown", { card, reason: unidentifiedReason });
   }
 }
 

@@ -114,7 +114,7 @@ export class WebListener {
       this.#config = config;
       this.#loaded = loaded;
     } catch (thrown) {
-      this.#log.error("new TLS or user files do not work, the old ones go on", {
+      this.#log.error("TLS or user files invalid, keeping the previous ones", {
         error: formatError(thrown),
       });
       return false;
@@ -123,7 +123,7 @@ export class WebListener {
     }
     const ms = this.certificateExpiresMs;
     const expires = ms === undefined ? undefined : new Date(ms).toISOString();
-    this.#log.info("took up new TLS or user files", { expires });
+    this.#log.info("TLS and user files reloaded", { expires });
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** Loads the Kafka client where one is asked for, and gives it what every part of it needs. */
 import { isIP } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../base/retry.ts";
 import type * as Client from "@platformatic/kafka";
 import type { KafkaTarget } from "./options.ts";
 import { framedSnappy, zstdDecompress } from "./compression.ts";
@@ -81,10 +81,12 @@ interface ClosableClient {
   close(force: boolean): Promise<void>;
 }
 
-/** Lets go of a client that may have nobody to say goodbye to: waits a moment and never fails. */
+/** Closes a client whose brokers may be unreachable: waits at most 2 s and never fails. */
 export async function closeQuietly(client: ClosableClient): Promise<void> {
-  const closed = client.close(true).catch(() => undefined);
-  await Promise.race([closed, sleep(2_000, undefined, { ref: false })]);
+  await within(
+    client.close(true).catch(() => undefined),
+    2_000,
+  );
 }
 
 const isIp = (broker: string): boolean =>

@@ -200,7 +200,7 @@ export class Membership {
     this.#revoke();
     const { target, log } = this.#options;
     if (toPermanentError(thrown, target) === undefined)
-      log.warn("lost the group, joining again", {
+      log.warn("consumer group membership lost, rejoining", {
         of: target.shown,
         error: formatKafkaError(thrown),
       });

@@ -71,7 +71,7 @@ export class TopicReader {
         if (this.#options.nowMs() - began > 60_000) attempt = 0;
         // A cluster that has just started has no place for groups yet, for a moment.
         if (attempt === 2)
-          log.warn("reading failed, trying again until it works", {
+          log.warn("reading failed, retrying", {
             of: target.shown,
             error: formatKafkaError(thrown),
           });
@@ -98,7 +98,7 @@ export class TopicReader {
         const refused = toPermanentError(thrown, target);
         if (refused !== undefined) throw refused;
         if (attempt === 0)
-          log.warn("committing failed, trying again", {
+          log.warn("commit failed, retrying", {
             of: target.shown,
             error: formatKafkaError(thrown),
           });

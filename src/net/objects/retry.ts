@@ -1,6 +1,6 @@
-/** Tries again what failed for a reason that may be gone by itself: a full disk, a server that is away. */
-import { backoffMs, pause } from "../../base/retry.ts";
+/** Retries an operation on a file store that failed for a temporary reason: a full disk, an unreachable server. */
 import type { Log } from "../../base/log.ts";
+import { backoffMs, pause } from "../../base/retry.ts";
 import { FileStoreError } from "./store.ts";
 
 export interface RetryContext {
@@ -9,9 +9,7 @@ export interface RetryContext {
   readonly random: () => number;
 }
 
-const backoff = { firstMs: 500, longestMs: 30_000 };
-
-/** As long as it takes, or until the signal; what can never work is thrown at once. */
+/** Until it succeeds or the signal aborts; a permanent error is thrown at once. */
 export async function retryUntilDone<Result>(
   { log, random }: RetryContext,
   signal: AbortSignal,
@@ -22,11 +20,8 @@ export async function retryUntilDone<Result>(
       return await work();
     } catch (thrown) {
       if (!(thrown instanceof FileStoreError) || !thrown.retryable || signal.aborted) throw thrown;
-      log.warn("the lake cannot be used now, trying again", {
-        code: thrown.code,
-        error: thrown.message,
-      });
-      await pause(backoffMs(attempt, random, backoff), signal);
+      log.warn("file store unavailable, retrying", { code: thrown.code, error: thrown.message });
+      await pause(backoffMs(attempt, random, { firstMs: 500, longestMs: 30_000 }), signal);
       if (signal.aborted) throw thrown;
     }
   }

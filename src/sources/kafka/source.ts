@@ -79,7 +79,7 @@ class KafkaSource implements StreamingSource {
     const decoded = this.#decode(message);
     if (!decoded.ok) {
       const { reason } = decoded;
-      log.warn("a message went to the dead letters", {
+      log.warn("message sent to the dead-letter topic", {
         of: target.shown,
         partition,
         offset: origin.offset,

@@ -66,7 +66,7 @@ export class ObjectSource implements StreamingSource {
       if (signal.aborted) return;
       if (file.path.endsWith(".parquet")) await this.#lake(file).run(taken, signal);
       else if (/\.(txt|log|csv)$/i.test(file.path)) await this.#text(file, taken, signal);
-      else this.#context.log.info("not read: neither Parquet nor a log", { file: file.path });
+      else this.#context.log.info("object skipped: neither Parquet nor a log", { file: file.path });
     }
     if (all.length === 0)
       throw new GpulseError("FILE_UNREADABLE", `There is nothing at ${this.#files.name}.`);

@@ -145,7 +145,7 @@ export class ScrapePool {
       else if (made.is === "active")
         active.push(new Target({ ...made, params: this.#config.params }));
       else
-        this.#around.log.warn("a target cannot be scraped", {
+        this.#around.log.warn("target cannot be scraped", {
           job: this.#config.jobName,
           group: group.source,
           index,

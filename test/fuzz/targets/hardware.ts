@@ -1,5 +1,6 @@
 // What drivers, their tools and the kernel say: nvidia-smi, AMD's and Intel's files, /proc, /sys, the kernel log, GPU-Z.
 
+import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { parseSmiFacts } from "../../../src/agent/snapshot/nvidia-smi.ts";
 import { csvSample, isCsvHeader, splitCells } from "../../../src/formats/csv/parse.ts";
 import {
@@ -27,10 +28,7 @@ import {
 import { parseFdinfo } from "../../../src/machine/owners/fdinfo.ts";
 import { encodePodResources } from "../../fixtures/machine/owners-kubelet.ts";
 import { parseLogNames } from "../../../src/machine/owners/kubelet/pod-names.ts";
-import {
-  decodePodResources,
-  WireError,
-} from "../../../src/machine/owners/kubelet/pod-resources.ts";
+import { decodePodResources } from "../../../src/machine/owners/kubelet/pod-resources.ts";
 import {
   parseEnviron,
   parsePasswd,
@@ -279,7 +277,7 @@ export const targets: readonly FuzzTarget[] = [
         },
       ]),
     ],
-    refuses: [WireError],
+    refuses: [ProtoError],
     parse: (bytes) => decodePodResources(bytes),
   },
   {

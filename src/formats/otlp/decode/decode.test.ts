@@ -101,7 +101,7 @@ test("sums: what only rises is a total, what falls is not, and what is not cumul
   expect(made).toMatchObject({
     delta: 2,
     malformed: 0,
-    trouble: '"requests" is not cumulative: set its temporality to cumulative',
+    problem: '"requests" is not cumulative: set its temporality to cumulative',
   });
   expect(made.batch.metadata).toEqual([
     { family: "requests_total", type: "counter", help: "All.", unit: "{request}" },

@@ -1,6 +1,7 @@
 /** Puts `_bucket`, `_sum` and `_count` series of an instant together into the histogram they are of; what is not whole stays as it is. */
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
-import type { MetadataLookup, ExportHistogram, NamedSample } from "./model.ts";
+import type { MetadataLookup } from "../../samples/batch.ts";
+import type { ExportHistogram, NamedSample } from "./model.ts";
 
 export interface GatheredHistogram {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 import type { LabelSet } from "../../../model/labels.ts";
 import { isStale } from "../../../model/stale.ts";
-import { type Metadata, type SampleBatch, wordsOf } from "../../samples/batch.ts";
+import { type MetadataLookup, type SampleBatch, wordsOf } from "../../samples/batch.ts";
 import { readLabelBlock } from "../../samples/labels.ts";
 import { gatherHistograms } from "./histograms.ts";
 
@@ -47,8 +47,6 @@ export interface NamedSample {
   readonly timeMs: number;
   readonly value: number | undefined;
 }
-
-export type MetadataLookup = (name: string) => Metadata | undefined;
 
 /** What stands for a receiver's unit suffixes, so that it finds our names to have them already. */
 const ucum: Readonly<Record<string, string>> = {

@@ -16,7 +16,8 @@ import {
   varint,
 } from "../../../../test/fixtures/machine/owners-kubelet.ts";
 import { parseLogNames, PodNames } from "./pod-names.ts";
-import { decodePodResources, plainDeviceId, WireError } from "./pod-resources.ts";
+import { ProtoError } from "../../../formats/protobuf/reader.ts";
+import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
 
 const pods = [
   {
@@ -68,7 +69,7 @@ test.each([
   ["an unknown type", Buffer.from([0x0b])],
   ["field number 0", Buffer.from([0x02, 0x00])],
   ["a huge length", Buffer.concat([Buffer.from([0x0a]), varint(2 ** 52)])],
-])("%s is refused", (_, bytes) => expect(() => decodePodResources(bytes)).toThrow(WireError));
+])("%s is refused", (_, bytes) => expect(() => decodePodResources(bytes)).toThrow(ProtoError));
 
 test("the kubelet is asked over its socket and answered in pieces of any size", async () => {
   const many = Array.from({ length: 400 }, (_, index) => ({
@@ -177,7 +178,7 @@ test(
         try {
           return decodePodResources(bytes);
         } catch (thrown) {
-          if (thrown instanceof WireError) return undefined;
+          if (thrown instanceof ProtoError) return undefined;
           throw thrown;
         }
       },

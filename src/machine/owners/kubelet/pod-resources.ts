@@ -7,63 +7,7 @@
  *   DynamicResource          { repeated ClaimResource claim_resources = 4; }
  *   ClaimResource            { repeated CDIDevice cdi_devices = 1; string device_name = 4; }   CDIDevice { string name = 1; }
  */
-
-/*
- * As much of the protobuf wire format as the kubelet's answer needs: a message is a run of fields, each a varint tag
- * (number << 3 | type) and a value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes. Unknown fields are passed over.
- */
-
-/** Bytes that are no message of this format. */
-export class WireError extends Error {}
-
-interface ProtoField {
-  readonly number: number;
-  /** Only fields of type 2 (text, bytes, messages) carry something we read. */
-  readonly bytes: Uint8Array | undefined;
-}
-
-export function* fields(message: Uint8Array): Generator<ProtoField> {
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
-      const byte = message[at++];
-      if (byte === undefined) throw new WireError("a number is cut off");
-      value += (byte & 0x7f) * 2 ** shift;
-      if ((byte & 0x80) === 0) return value;
-    }
-    throw new WireError("a number is longer than ten bytes");
-  };
-  const skip = (length: number): Uint8Array => {
-    if (!(length <= message.length - at)) throw new WireError("a field is cut off");
-    at += length;
-    return message.subarray(at - length, at);
-  };
-  while (at < message.length) {
-    const tag = varint();
-    const number = Math.floor(tag / 8);
-    if (number === 0 || number > 0x1fffffff) throw new WireError("a field has no number");
-    switch (tag % 8) {
-      case 0:
-        varint();
-        yield { number, bytes: undefined };
-        break;
-      case 1:
-        skip(8);
-        yield { number, bytes: undefined };
-        break;
-      case 2:
-        yield { number, bytes: skip(varint()) };
-        break;
-      case 5:
-        skip(4);
-        yield { number, bytes: undefined };
-        break;
-      default:
-        throw new WireError(`a field has the unknown type ${tag % 8}`);
-    }
-  }
-}
+import { ProtoReader } from "../../../formats/protobuf/reader.ts";
 
 const utf8 = new TextDecoder("utf-8");
 
@@ -79,7 +23,7 @@ export interface AllocatedDevice {
 }
 
 /** A node runs at most some hundred pods with some devices each. */
-const mostDevices = 65_536;
+const maxDevices = 65_536;
 
 export function decodePodResources(message: Uint8Array): readonly AllocatedDevice[] {
   const held: AllocatedDevice[] = [];
@@ -90,12 +34,12 @@ export function decodePodResources(message: Uint8Array): readonly AllocatedDevic
       for (const devices of messages(container, 2)) {
         const resource = text(devices, 1);
         for (const id of messages(devices, 2)) {
-          if (held.length >= mostDevices) return held;
+          if (held.length >= maxDevices) return held;
           held.push({ ...holder, resource, deviceId: textOf(id) });
         }
       }
       for (const deviceId of claimed(container)) {
-        if (held.length >= mostDevices) return held;
+        if (held.length >= maxDevices) return held;
         held.push({ ...holder, resource: "", deviceId });
       }
     }
@@ -103,7 +47,7 @@ export function decodePodResources(message: Uint8Array): readonly AllocatedDevic
   return held;
 }
 
-/** `nvidia.com/gpu=GPU-…` is the device GPU-…; a claim without such a name has the driver's own. */
+/** The CDI name `nvidia.com/gpu=GPU-…` is device GPU-…; a claim without CDI names has the driver's device name. */
 function* claimed(container: Uint8Array): Generator<string> {
   for (const dynamic of messages(container, 5))
     for (const claim of messages(dynamic, 4)) {
@@ -114,21 +58,25 @@ function* claimed(container: Uint8Array): Generator<string> {
     }
 }
 
-/**
- * Ids as device plugins write them, to the id our sources use: time slicing adds `::3` to the UUID, and plugins of other
- * vendors name the PCI address.
- */
+/** A device plugin's id without the `::3` that time slicing adds; plugins of other vendors use the PCI address. */
 export function plainDeviceId(deviceId: string): string {
   return deviceId.replace(/::\d+$/, "").toLowerCase();
 }
 
-function* messages(message: Uint8Array, wanted: number): Generator<Uint8Array> {
-  for (const { number, bytes } of fields(message))
-    if (number === wanted && bytes !== undefined) yield bytes;
+function* messages(message: Uint8Array, field: number): Generator<Uint8Array> {
+  const reader = new ProtoReader(message, 0, message.length);
+  while (reader.next()) {
+    if (reader.field === field && reader.wireType === 2) {
+      const end = reader.payloadEnd();
+      yield message.subarray(reader.position, end);
+      reader.passTo(end);
+    } else reader.skip();
+  }
 }
 
-function text(message: Uint8Array, wanted: number): string {
-  let found = "";
-  for (const bytes of messages(message, wanted)) found = textOf(bytes);
-  return found.slice(0, 512);
+/** As protobuf defines it, the last value of a repeated field counts. */
+function text(message: Uint8Array, field: number): string {
+  let last = "";
+  for (const bytes of messages(message, field)) last = textOf(bytes);
+  return last.slice(0, 512);
 }

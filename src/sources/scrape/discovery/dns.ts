@@ -31,7 +31,7 @@ export function dnsDiscovery(config: DnsDiscovery, log: Log, options: DnsOptions
       known.set(name, { source: name, targets, labels: { __meta_dns_name: name } });
       return true;
     } catch (thrown) {
-      log.warn("a name could not be looked up; its last targets stay", {
+      log.warn("DNS lookup failed, keeping the last targets", {
         name,
         error: formatError(thrown),
       });

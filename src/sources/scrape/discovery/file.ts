@@ -101,7 +101,7 @@ async function readOne(
     return text === before?.text ? before : { text, groups: await groupsOf(file, text) };
   } catch (thrown) {
     if (systemCode(thrown) === "ENOENT") return undefined;
-    log.warn("a file of targets cannot be used; its last good targets stay", {
+    log.warn("target file invalid, keeping its last targets", {
       file,
       error: formatError(thrown),
     });

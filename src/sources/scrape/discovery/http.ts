@@ -29,7 +29,7 @@ export function httpDiscovery(config: HttpDiscovery, log: Log, version: string):
       return groups;
     } catch (thrown) {
       if (!signal.aborted)
-        log.warn("targets could not be listed; the last ones stay", {
+        log.warn("HTTP discovery failed, keeping the last targets", {
           url: place,
           error: formatError(thrown),
         });

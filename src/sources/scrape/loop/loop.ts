@@ -119,7 +119,7 @@ export class ScrapeLoop {
       try {
         await this.#scrape(timeMs);
       } catch (thrown) {
-        log.error("a scrape could not be kept", { url, error: formatError(thrown) });
+        log.error("scrape could not be stored", { url, error: formatError(thrown) });
       }
     }
     if (this.stoppedMs !== undefined) return;
@@ -177,12 +177,12 @@ export class ScrapeLoop {
     const { log } = this.#around;
     const { url } = this.target;
     if (duplicates > 0 || outOfBounds > 0)
-      log.warn("samples of a target are left out", {
+      log.warn("samples dropped", {
         url,
         twiceOnThePage: duplicates,
         inTheFuture: outOfBounds,
       });
-    else log.info("no samples of a target are left out any more", { url });
+    else log.info("samples no longer dropped", { url });
   }
 
   #fetch(): Promise<FetchedPage> {

@@ -46,7 +46,7 @@ export class StaleSeriesQueue {
       const ended = [...loop.book.live()].filter((series) => !takenUp.has(series));
       if (ended.length === 0) continue;
       await this.#around.write(loop.book.endings(ended, staleMs)).catch((thrown: unknown) =>
-        this.#around.log.warn("the end of a target's series could not be kept", {
+        this.#around.log.warn("staleness markers could not be stored", {
           url: loop.target.url,
           error: formatError(thrown),
         }),

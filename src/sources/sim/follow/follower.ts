@@ -77,7 +77,7 @@ export class Follower {
   #hear(said: ReadonlyMap<number, ReportedLoad>): void {
     this.#said = said;
     this.#heardMs = this.#options.nowMs();
-    if (this.#isAway) this.#options.log.info("The service that the simulator follows is back.");
+    if (this.#isAway) this.#options.log.info("followed service is reachable again");
     this.#isAway = false;
   }
 

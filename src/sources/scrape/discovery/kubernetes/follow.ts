@@ -47,12 +47,12 @@ export async function follow(options: FollowOptions): Promise<void> {
       if (signal.aborted) return;
       if (thrown instanceof VersionExpiredError) {
         version = undefined;
-        // A server that says so at once, again and again, is not to be asked without pause.
+        // A server that rejects every watch at once must not be polled without a pause.
         failures = Math.max(failures, 1);
       } else {
         if (failures === 0) options.failed();
         failures++;
-        log.warn("the cluster cannot be followed; what was known stays", {
+        log.warn("Kubernetes watch failed, keeping the last targets", {
           url: options.url,
           error: formatError(thrown),
         });

@@ -56,7 +56,7 @@ export function kubernetesDiscovery(
       client = new HttpClient(connection.http, maxSockets);
       followAll(client, connection, emit);
     } catch (thrown) {
-      options.log.warn("the cluster cannot be reached", { error: formatError(thrown) });
+      options.log.warn("Kubernetes API unreachable", { error: formatError(thrown) });
       if (closing.signal.aborted) return;
       emit([]);
       timer = setTimeout(() => void start(emit), retryMs);
