@@ -8,7 +8,7 @@ import { buildProgram } from "./program.ts";
 
 // Before a command is loaded: what has grown once stays large.
 limitYoungGeneration();
-// A reader that has seen enough, such as head, is no trouble; what else is to be done goes on.
+// A reader that closes the pipe early, such as head, is no error; other work continues.
 process.stdout.on("error", (error) => {
   if (systemCode(error) !== "EPIPE") throw error;
 });

@@ -87,7 +87,7 @@ Examples:
   gpulse top                     the same in this terminal
   gpulse query 'gpu_power_watts' ask the running hub in PromQL
   gpulse stats --json            what GPUs are here, for a program
-  gpulse doctor                  what can be read here, and what is in the way`,
+  gpulse doctor                  what can be read here, and what prevents it`,
     );
   for (const declare of declarations) declare(program, io, finish);
   return { program, exitCode: () => code };

@@ -101,7 +101,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.timeline !== undefined) {
     await addEvents(app, options.timeline, alertQuota);
     options.timeline.subscribe((event) =>
-      feed.streams.tell("event", () => JSON.stringify(eventJson(event))),
+      feed.streams.sendEvent("event", () => JSON.stringify(eventJson(event))),
     );
   }
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);

@@ -1,4 +1,4 @@
-/** The running screen: takes what feeds tell and what is typed, draws when one of them changed. Knows no terminal and no source. */
+/** The running screen: draws when a feed or a key changed something. Independent of terminal and source. */
 import type { Painter } from "./colour/paint.ts";
 import type { Picture } from "./model/picture.ts";
 import { drawScreen, type Screen, type ScreenSize } from "./screen/screen.ts";
@@ -57,7 +57,7 @@ export class App {
   }
 
   /** Something to say, or to ask, that no key brought about. */
-  tell(notice: string | undefined, question?: SignalPrompt): void {
+  notify(notice: string | undefined, question?: SignalPrompt): void {
     this.#view = { ...this.#view, notice, ...(question === undefined ? {} : { question }) };
     this.draw();
   }

@@ -29,9 +29,9 @@ test("uncorrectable ECC errors are a warning", () => {
   expect(badges({ readings: { eccUncorrected: 3 } })).toEqual(["ECC 3:warn"]);
 });
 
-test("an temperatureMargin: 3 } }))).toBeID is shown for an hour", () => {
+test("an XID is shown for an hour", () => {
   const seen = (lastMs: number) => badges({ row: { xids: [{ xid: "79", count: 1, lastMs }] } });
-  expect(seen(NOW - 60_000)).toEqual(["temperatureMargin: 3 } }))).toBeID 79:bad"]);
+  expect(seen(NOW - 60_000)).toEqual(["XID 79:bad"]);
   expect(seen(NOW - 3_600_001)).toEqual([]);
 });
 

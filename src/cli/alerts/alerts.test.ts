@@ -71,7 +71,7 @@ test("alerts are shown by group, with what keeps them quiet, and a script can as
     '  inhibited  gpu="0" host="a"  for 1h1m  GPU 0 is hot  by alert FP',
     '  active     gpu="1" host="b"  for 1h1m  GPU 1 is hot',
     "",
-    "not for long enough to be told",
+    "pending: not yet long enough to fire",
     '  pending  Soon  host="z"  for 1m30s  value 95  almost',
     "",
   ]);
@@ -114,13 +114,13 @@ test("a silence is made with a word for the alert's name, listed, and ended by t
   );
 });
 
-test("what became of notifications is shown, and a test that is not taken ends with 1", async () => {
+test("delivered and failed notifications are shown, and a failed test exits with 1", async () => {
   await expect
     .poll(async () => (await run((flags, io) => listHistory(flags, io))).out, { timeout: 8_000 })
     .toMatch(/failed +team\/webhook +firing +1 +1 +alertname="Down" +.*127\.0\.0\.1/);
   const tested = await run((flags, io) => testAlert("team", flags, io));
   expect(tested.code).toBe(1);
-  expect(tested.out).toMatch(/^team\/webhook\[0\] {2}not taken {2}\d+ ms/);
+  expect(tested.out).toMatch(/^team\/webhook\[0\] {2}failed {2}\d+ ms/);
   await expect(run((flags, io) => testAlert("nobody", flags, io))).rejects.toThrow(
     /There is no receiver/,
   );

@@ -8,7 +8,7 @@ import type { Finish } from "../program.ts";
 export function declareAlerts(program: Command, io: CommandIo, finish: Finish): void {
   const alerts = program
     .command("alerts")
-    .summary("show what fires, and who was told")
+    .summary("show firing alerts and their notifications")
     .description(
       "Shows the alerts of a running hub by group: state, since when, what it is about, and what keeps it quiet.",
     )

@@ -100,7 +100,7 @@ export async function fetchGroups(
   return status === 404 ? undefined : parseResponse(groups, status, body);
 }
 
-/** Those that rules have found, told or not. */
+/** The alerts of the rules, pending or firing. */
 export async function fetchRuleAlerts(client: HubClient): Promise<readonly HubRuleAlert[]> {
   const { status, body } = await client.call("GET", "/api/v1/alerts");
   return parseResponse(ruleAlerts, status, body).data.alerts;

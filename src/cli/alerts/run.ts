@@ -66,7 +66,7 @@ function formatAlerts(
     formatGroups(groups, nowMs),
     pending.length === 0
       ? ""
-      : `not for long enough to be told\n${formatRuleAlerts(pending, nowMs)}`,
+      : `pending: not yet long enough to fire\n${formatRuleAlerts(pending, nowMs)}`,
   ].filter((part) => part !== "");
   return parts.length === 0 ? "No alert is active.\n" : parts.join("\n");
 }

@@ -94,7 +94,7 @@ export function formatTestResult({ receiver, ways }: HubTestResult): string {
   return alignColumns(
     ways.map(({ channel, index, ok, tookMs, why }) => [
       `${receiver}/${channel}[${index}]`,
-      ok ? "taken" : "not taken",
+      ok ? "delivered" : "failed",
       `${tookMs} ms`,
       why ?? "",
     ]),

@@ -31,7 +31,10 @@ export function declareAnalyze(program: Command, io: CommandIo, finish: Finish):
       "table, json, csv, parquet or html (default: by the output's name, else table)",
     )
     .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option("--vendor <vendor>", `of a GPU-Z log: ${vendorChoice}, where its columns do not tell`)
+    .option(
+      "--vendor <vendor>",
+      `of a GPU-Z log: ${vendorChoice}, where its columns do not show it`,
+    )
     .option("--engine <engine>", "duckdb or spark (default: duckdb)")
     .option(
       "--memory <bytes>",

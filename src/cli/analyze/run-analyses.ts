@@ -19,7 +19,7 @@ export interface RunAnalysesOptions {
   readonly settings: AnalysisSettings;
   readonly engine: "duckdb" | "spark";
   readonly lake: string;
-  /** For what does not fit into memory; removed by whoever made it. */
+  /** For what does not fit into memory; the caller removes it. */
   readonly dir: string;
   readonly flags: AnalyzeFlags;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,12 +1,12 @@
 /**
  * What a hub knows beside its samples: who may do what, silences, events, pipes, runs. All of it is logs of checksummed
- * records, which a reader takes up to their last whole one, so they may be copied while the hub writes.
+ * records, which a reader reads up to their last whole one, so they may be copied while the hub writes.
  */
 import { cpSync, existsSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 
-/** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
+/** Left out: pending notifications (they would be sent again, days later), sessions, spools and the lake. */
 const smallStateFiles = [
   "access/audit.jsonl",
   "access/audit-unprivileged.jsonl",

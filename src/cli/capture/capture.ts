@@ -14,7 +14,7 @@ import { type CommandOutput, runForCapture } from "./commands.ts";
 import { Mask } from "./mask.ts";
 import { FileRecorder } from "./recorder.ts";
 
-/** Sources as they were examined: also one that finds nothing tells something by what it looked at. */
+/** Sources as they were examined: what a source without GPUs looked at is useful too. */
 export async function writeCapture(
   file: string,
   settings: Settings,

@@ -1,5 +1,5 @@
 /**
- * Takes out of a capture what tells one machine or person from another: serial numbers, UUIDs, host and user names, addresses.
+ * Removes from a capture what identifies a machine or person: serial numbers, UUIDs, host and user names, addresses.
  * The same secret gets the same stand-in everywhere, so that what belonged together still does.
  */
 

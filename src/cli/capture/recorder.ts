@@ -1,4 +1,4 @@
-/** A door that keeps what went through it, so that a machine's /sys can be looked at elsewhere. Never keeps a process's own files. */
+/** Records the files that are read, so that a machine's /sys can be examined elsewhere. Never records a process's own files. */
 import { systemCode } from "../../base/error.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 

@@ -94,7 +94,7 @@ export const alertingKeys = {
   ),
   external_url: optionalKey(
     webUrl(),
-    "The address under which people reach this hub: for links, and taken for its own where a proxy in front asks for another.",
+    "The address under which people reach this hub: for links, and accepted as its own host name behind a proxy.",
   ),
 };
 

@@ -3,7 +3,7 @@
  * may be a request with its credentials.
  */
 
-/** Whoever has a terminal to put right first, as top does, adds a listener and ends by itself. */
+/** A command that has to restore the terminal first, as top does, adds a listener and exits by itself. */
 export function printCrashesBriefly(): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.on(event, (thrown: unknown) => {

@@ -9,7 +9,7 @@ export interface CommandIo {
   readonly version: string;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<string>;
-  /** Called when a program without a terminal is told to read its files again (SIGHUP); on a terminal that means stop. */
+  /** Called when a program without a terminal gets SIGHUP and shall reload its files; on a terminal SIGHUP means stop. */
   onReload?(reload: () => void): void;
 }
 

@@ -44,13 +44,19 @@ export const limitKeys = {
   ),
 };
 
-const names: Readonly<Record<string, keyof LimitSettings>> = {
-  queries_per_second: "queriesPerSecond",
-  heavy_per_second: "heavyPerSecond",
-  alerts_per_second: "alertsPerSecond",
-  connections_per_address: "connectionsPerAddress",
-};
+const names = [
+  ["queries_per_second", "queriesPerSecond"],
+  ["heavy_per_second", "heavyPerSecond"],
+  ["alerts_per_second", "alertsPerSecond"],
+  ["connections_per_address", "connectionsPerAddress"],
+] as const;
 
 /** Only the limits that the file sets. */
-export const limitSettings = (hub: ConfigFile["hub"]): LimitSettings =>
-  Object.fromEntries(Object.entries(hub?.limits ?? {}).map(([key, value]) => [names[key], value]));
+export function limitSettings(hub: ConfigFile["hub"]): LimitSettings {
+  const limits: { -readonly [Name in keyof LimitSettings]: LimitSettings[Name] } = {};
+  for (const [key, name] of names) {
+    const value = hub?.limits?.[key];
+    if (value !== undefined) limits[name] = value;
+  }
+  return limits;
+}

@@ -34,7 +34,7 @@ export const oidcKey = optionalKey(
     scopes: optionalKey(text("scopes"), "Asked for. Default: `openid profile email`."),
     role_claim: optionalKey(
       text("a claim"),
-      "The claim, or path to it, that tells the role. Default: `groups`.",
+      "The claim, or path to it, that holds the role. Default: `groups`.",
     ),
     admin: optionalKey(values(), "Values of it that make an administrator. Default: none."),
     viewer: optionalKey(values(), "Values of it that make a viewer. Default: none."),

@@ -1,4 +1,4 @@
-/** `hub.on_alert`: what is started or told when an alert comes in by POST /alert. Nothing unless it is written down. */
+/** `hub.on_alert`: the commands to run and the URLs to notify when an alert is posted to /alert. Nothing by default. */
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { Secret } from "../../net/http/secret.ts";

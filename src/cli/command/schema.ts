@@ -81,7 +81,7 @@ export const configSchema = v.strictObject({
       ),
       prometheus_config: optionalKey(
         text("a file"),
-        "A prometheus.yml that tells what is scraped and where samples are sent.",
+        "A prometheus.yml with what to scrape and where to send samples.",
       ),
       open: optionalKey(flag(), "Open the browser when started from a desktop terminal."),
       insecure: optionalKey(

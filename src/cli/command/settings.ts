@@ -64,9 +64,9 @@ export interface Settings {
   readonly alerting: AlertingSettings;
   /** What is done when an alert comes in. */
   readonly onAlert: readonly AlertActionSettings[];
-  /** The prometheus.yml that tells what is scraped. */
+  /** The prometheus.yml with the scrape configuration. */
   readonly prometheusConfig: string | undefined;
-  /** The gpulse.yaml that was read; it may tell what is scraped as well. */
+  /** The gpulse.yaml that was read; it may hold a scrape configuration too. */
   readonly configFile: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The flags and keys that open a server's door: TLS, Prometheus's web configuration file, and whom the hub asks for a token. */
+/** The flags and keys of a server's listener: TLS, Prometheus's web configuration file, and which clients of the hub need a token. */
 import { type Command, Option } from "commander";
 import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
@@ -38,7 +38,7 @@ export function addWebFlags(command: Command): Command {
   return command
     .option(
       "--tls-cert <file>",
-      "serve HTTPS with this certificate chain, taken up anew when it changes",
+      "serve HTTPS with this certificate chain; reloaded when it changes",
     )
     .option("--tls-key <file>", "the certificate's key")
     .option("--tls-client-ca <file>", "let in only clients with a certificate of this CA")
@@ -75,7 +75,7 @@ export const webKeys = {
       key: v.pipe(text("a file"), v.description("Its key, PEM.")),
       client_ca: optionalKey(text("a file"), "Let in only clients with a certificate of this CA."),
     }),
-    "Serve HTTPS. Files are taken up anew when they change.",
+    "Serve HTTPS. Files are reloaded when they change.",
   ),
   web_config_file: optionalKey(
     text("a file"),

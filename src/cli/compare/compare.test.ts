@@ -152,7 +152,7 @@ test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said fol
     expect(said("power")).toContain(ratio(power.means) > 1 ? "W more" : "W less");
     const utilization = metric("utilization").means;
     if (where === "fixed") {
-      // The same work: who draws more is worse per watt, whoever it is.
+      // The same work: more power is worse per watt.
       expect(metric("throughput").difference?.verdict).not.toBe("real");
       expect(better).toBe(ratio(power.means) < 1);
       expect(ratio(utilization)).toBeLessThan(1);

@@ -9,7 +9,7 @@ export function declareConfig(program: Command, io: CommandIo, finish: Finish): 
     .command("config")
     .summary("check a configuration file")
     .description(
-      "Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (told by their names).",
+      "Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (recognised by their names).",
     );
   config
     .command("check")

@@ -1,4 +1,4 @@
-/** `gpulse doctor`: what can be read here, and what is in the way. */
+/** `gpulse doctor`: what can be read here, and what prevents it. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -8,7 +8,7 @@ import type { Finish } from "../program.ts";
 export function declareDoctor(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("doctor")
-    .summary("say what can be read here, what is in the way, and how to mend it")
+    .summary("show which GPUs can be read here, what prevents it, and how to fix it")
     .description(
       "Looks at every source without waking or changing anything, and at the ports gpulse uses.",
     );

@@ -22,7 +22,7 @@ function view(index: number, readings: readonly Partial<DeviceReading>[]): Devic
   return { device, host: "h", readings: full };
 }
 
-test("one row a metric: the first value, how many tell it, and why others do not", () => {
+test("one row per metric: the first value, how many GPUs report it, and why others do not", () => {
   const views = [
     view(0, [{ absent: "asleep" }]),
     view(1, [{ value: 80 }]),
@@ -40,7 +40,7 @@ test("one row a metric: the first value, how many tell it, and why others do not
   ]);
 });
 
-test("series of one GPU are told apart by their own labels, never by whose they are", () => {
+test("series of one GPU are distinguished by their own labels, never by the owner's", () => {
   const device: Device = {
     uuid: "GPU-0",
     index: 0,
@@ -61,7 +61,7 @@ test("series of one GPU are told apart by their own labels, never by whose they 
   ]);
 });
 
-test("nothing read is nothing told, and no value is made up", () => {
+test("nothing read gives no row, and no value is made up", () => {
   expect(metricFindings([])).toEqual([]);
   expect(metricFindings([view(0, [{ absent: "failed" }])])[0]).not.toHaveProperty("example");
 });

@@ -1,14 +1,14 @@
-/** What each metric says on this machine: a value, or how many GPUs do not tell it and why. Pure. */
+/** The value of each metric on this machine, or how many GPUs do not report it and why. Pure. */
 import { labelValue } from "../../model/labels.ts";
 import type { DeviceView, DeviceReading } from "../../sinks/latest/devices.ts";
 
 export interface MetricFinding {
-  /** With the labels that tell its series apart on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
+  /** With the labels that distinguish its series on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
   readonly metric: string;
   readonly unit: string;
-  /** GPUs that tell it. */
+  /** GPUs that report it. */
   readonly told: number;
-  /** The value of the first GPU that tells it. */
+  /** The value of the first GPU that reports it. */
   readonly example?: number;
   /** GPUs that do not, by reason. */
   readonly absent: Readonly<Record<string, number>>;
@@ -25,16 +25,16 @@ export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
     }
   }
   return [...byName].map(([metric, { unit, readings }]) => {
-    const told = readings.filter(({ value }) => value !== undefined);
+    const reported = readings.filter(({ value }) => value !== undefined);
     const absent: Record<string, number> = {};
     for (const { absent: reason } of readings) {
       if (reason !== undefined) absent[reason] = (absent[reason] ?? 0) + 1;
     }
-    const example = told[0]?.value;
+    const example = reported[0]?.value;
     return {
       metric,
       unit,
-      told: told.length,
+      told: reported.length,
       ...(example === undefined ? {} : { example }),
       absent,
     };
@@ -43,7 +43,7 @@ export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
 
 const identity = new Set(["uuid", "gpu", "host"]);
 
-/** Info metrics are told by their labels, which would fill the screen: only their presence matters here. */
+/** The content of info metrics is their labels, which would fill the screen: only their presence matters here. */
 function formatSeriesName({ metric, labels }: DeviceReading): string {
   if (metric.kind === "info" || labelValue(labels, "peer") !== undefined) return metric.name;
   const own = labels.filter(([name]) => !identity.has(name));

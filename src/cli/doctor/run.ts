@@ -30,7 +30,7 @@ export interface DoctorReport {
   readonly version: string;
   readonly node: string;
   readonly sources: readonly SourceFinding[];
-  /** What the sources that were found tell, metric by metric. */
+  /** The values of the sources that were found, by metric. */
   readonly metrics: readonly MetricFinding[];
   /** Whether `gpulse agent --kernel-log` would find something to read. */
   readonly kernelLog: KernelLogAccess;
@@ -138,7 +138,7 @@ function metricLines(metrics: readonly MetricFinding[]): string[] {
     const reasons = Object.entries(absent).map(([reason, count]) => `${reason} on ${count}`);
     const value =
       example === undefined ? "absent" : `${example}${unit === "none" ? "" : ` ${unit}`}`;
-    return [metric, value, told === 0 ? "" : `told by ${told}`, reasons.join(", ")];
+    return [metric, value, told === 0 ? "" : `reported by ${told}`, reasons.join(", ")];
   });
   return alignColumns([["METRIC", "FIRST VALUE", "GPUS", "NOT TOLD"], ...rows])
     .trimEnd()

@@ -38,7 +38,7 @@ async function* read(
   let builder = new BatchBuilder();
   let series = new Map<string, number>();
   let last = 0;
-  const taken = (): ImportBatch => {
+  const takeBatch = (): ImportBatch => {
     const batch = builder.finish();
     builder = new BatchBuilder();
     series = new Map();
@@ -62,11 +62,11 @@ async function* read(
       builder.add(index, sample.timeMs, sample.value);
     }
     if (builder.sampleCount < samplesPerImportBatch) continue;
-    const piece = taken();
+    const piece = takeBatch();
     if (piece.position > after) yield piece;
   }
   if (columns === undefined) throw new GpulseError("FILE_FORMAT", `${file} is empty.`);
-  if (builder.sampleCount > 0 && last > after) yield taken();
+  if (builder.sampleCount > 0 && last > after) yield takeBatch();
 }
 
 function header(

@@ -59,7 +59,7 @@ async function* read(
   const size = Math.max(1, statSync(options.file).size);
   let block: FileLine[] = [];
   let bytes = 0;
-  const taken = (): ImportBatch | undefined => {
+  const takeBatch = (): ImportBatch | undefined => {
     const position = block.at(-1)?.end ?? 0;
     const batch = position > after ? readBlock(block, options) : undefined;
     block = [];
@@ -73,10 +73,10 @@ async function* read(
       bytes += line.bytes.length;
     }
     if (block.length < blockLines && bytes < blockBytes) continue;
-    const piece = taken();
+    const piece = takeBatch();
     if (piece !== undefined) yield piece;
   }
-  const piece = block.length === 0 ? undefined : taken();
+  const piece = block.length === 0 ? undefined : takeBatch();
   if (piece !== undefined) yield piece;
 }
 

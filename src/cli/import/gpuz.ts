@@ -1,4 +1,4 @@
-/** A finished GPU-Z log for import: a frame a row, with the ends of series told where a sensor vanishes. */
+/** A finished GPU-Z log for import: one frame per row, with a staleness marker where a sensor vanishes. */
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";
 import { gpuzDevice, type GpuzIdentity } from "../../formats/gpuz/device.ts";
@@ -26,7 +26,7 @@ const reasons: Partial<Record<keyof RowCounts, string>> = {
 const notes: Partial<Record<TimeNote, string>> = {
   never: "rows of an hour that does not exist in the time zone were kept: check --timezone",
   back: "rows where the clock went back were kept",
-  twice: "rows of an hour that comes twice were taken as the one nearer to the row before",
+  twice: "rows of an hour that occurs twice were read as the one nearer to the previous row",
 };
 
 export interface GpuzImport extends GpuzIdentity {
@@ -55,7 +55,7 @@ async function* read(
   const samples = new FrameSamples();
   let waiting: SampleBatch[] = [];
   let waitingSamples = 0;
-  const taken = (): SampleBatch => {
+  const takeBatch = (): SampleBatch => {
     const batch = setLabels(joinBatches(waiting), set);
     waiting = [];
     waitingSamples = 0;
@@ -85,7 +85,7 @@ async function* read(
       if (parser.counts[kind] > before[kind]) skipped.add(reason, line.number);
     position = line.end;
     if (waitingSamples < samplesPerImportBatch) continue;
-    const batch = taken();
+    const batch = takeBatch();
     if (position > after) yield { batch, position, fraction: position / size };
   }
   keep(parser.end());
@@ -98,6 +98,6 @@ async function* read(
     );
   if (parser.counts.cut > 0)
     note(`rows that are cut short were used as far as they are whole: ${parser.counts.cut}`);
-  // The rest ends beyond every place a piece was taken at, even where the last line was one.
-  if (waitingSamples > 0) yield { batch: taken(), position: position + 1, fraction: 1 };
+  // The rest ends beyond every position that was handed on, even where the last line was one.
+  if (waitingSamples > 0) yield { batch: takeBatch(), position: position + 1, fraction: 1 };
 }

@@ -181,7 +181,7 @@ test("importing twice keeps each sample once; another value is refused and ends 
   expect(await kept()).toEqual({ "__name__=c": [[1_700_000_000_000, 1]] });
 });
 
-test("a dry run writes nothing, and --json tells a program what is there", async () => {
+test("a dry run writes nothing, and --json prints what is there", async () => {
   const file = at("dry.prom");
   writeFileSync(file, "d 1 1700000000000\nd 2 1700000060000\n");
   const { code, out } = await run([file], { dryRun: true, json: true });
@@ -268,7 +268,7 @@ test.each([
   ["csv", '"a",time,value\n'],
   ["text", "# HELP x y\n"],
   ["text", 'x{a="b"} 1 2\n'],
-])("%s is told by its first lines: %j", (format, text) => {
+])("%s is detected by its first lines: %j", (format, text) => {
   const file = at("detect");
   writeFileSync(file, text);
   expect(detectFormat(file)).toBe(format);

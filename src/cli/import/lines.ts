@@ -1,4 +1,4 @@
-/** A file's lines as bytes, with their number and where they end. Holds no more than one line, however large the file; a line that is too long is told as such. */
+/** A file's lines as bytes, with their number and where they end. Holds no more than one line, however large the file; a line that is too long is marked as such. */
 import { createReadStream } from "node:fs";
 
 export interface FileLine {

@@ -40,7 +40,7 @@ async function* read(
   const connection = new EngineConnection(address);
   try {
     const engine = await findReader(connection, address);
-    // Windows stand on the clock, so that one that is gone on with begins where it would have.
+    // Windows are aligned to the clock, so that a resumed import uses the same windows.
     for (let start = Math.max(fromMs, after + 1); start <= toMs;) {
       const end = Math.min(toMs, Math.floor(start / windowMs) * windowMs + windowMs - 1);
       const range = { matchers, fromMs: start, toMs: end, signal };

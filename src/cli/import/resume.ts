@@ -36,7 +36,7 @@ export class ResumeFile {
     this.#write();
   }
 
-  /** It is done: the next time it begins anew, which does no harm. */
+  /** It is complete: the next import starts over, which does no harm. */
   finish(key: string): void {
     if (!this.#imports.delete(key)) return;
     if (this.#imports.size === 0) rmSync(this.#file, { force: true });
@@ -57,7 +57,7 @@ function readState(file: string): v.InferOutput<typeof schema>["imports"] {
   } catch (thrown) {
     throw new GpulseError(
       "FILE_FORMAT",
-      `${file} is not what gpulse import left there: delete it to begin anew.`,
+      `${file} is not what gpulse import left there: delete it to start over.`,
       { cause: thrown },
     );
   }

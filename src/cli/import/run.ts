@@ -1,4 +1,4 @@
-/** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; what was left out is told. */
+/** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; skipped data is reported. */
 import { clientAccess } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings, type Settings } from "../command/settings.ts";
@@ -18,7 +18,7 @@ interface ImportSummary {
   samples: number;
   kept: number;
   refused: number;
-  /** Why, in the words of whoever refused. */
+  /** The reason the receiver gave. */
   refusals: string[];
   fromTime: string | null;
   toTime: string | null;
@@ -107,7 +107,7 @@ async function importOne(reading: ImportSource, work: Work): Promise<void> {
   try {
     for await (const { batch, position, fraction } of reading.pieces(after, signal)) {
       if (batch.sampleCount > 0) {
-        const { kept, refused, told: why } = await target.write(batch, signal);
+        const { kept, refused, reason: why } = await target.write(batch, signal);
         summary.samples += batch.sampleCount;
         summary.kept += kept;
         summary.refused += refused;
@@ -187,7 +187,7 @@ function formatImportSummary(
   const what = dry
     ? `${formatCount(samples)} samples would be imported`
     : `${formatCount(kept)} samples are in ${place}`;
-  const lines = [`${file} (${format}): ${what}${resumed ? ", gone on with" : ""}${range}`];
+  const lines = [`${file} (${format}): ${what}${resumed ? ", resumed" : ""}${range}`];
   if (refused > 0) lines.push(`  ${formatCount(refused)} refused: ${refusals.join("; ")}`);
   for (const { reason, count: times, lines: where } of skipped)
     lines.push(

@@ -11,8 +11,8 @@ import { HttpAgent, HttpRequestError, request } from "../../net/http/request.ts"
 export interface ImportWriteResult {
   readonly kept: number;
   readonly refused: number;
-  /** Why, in the words of whoever refused. */
-  readonly told?: string;
+  /** The reason the receiver gave. */
+  readonly reason?: string;
 }
 
 export interface ImportTarget {
@@ -100,8 +100,8 @@ function partly(words: string, samples: number): ImportWriteResult {
   const found = /^(\d+) samples (?:stored|are kept), (\d+) (?:rejected|refused): (.*)$/s.exec(
     words,
   );
-  if (found === null) return { kept: 0, refused: samples, told: words };
-  return { kept: Number(found[1]), refused: Number(found[2]), told: found[3] ?? words };
+  if (found === null) return { kept: 0, refused: samples, reason: words };
+  return { kept: Number(found[1]), refused: Number(found[2]), reason: found[3] ?? words };
 }
 
 const failed = (sentence: string): GpulseError => new GpulseError("IMPORT_FAILED", sentence);
@@ -122,11 +122,11 @@ export async function writeBatch(
     [result.refusedTooOld, "are older than the retention: name a longer one with --retention"],
     [result.refusedByLimit, "exceed the limit of series"],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+  const reasons = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
   return {
     kept: result.stored + result.duplicates,
     refused: parts.reduce((sum, [count]) => sum + count, 0),
-    ...(told.length === 0 ? {} : { told: told.join(", ") }),
+    ...(reasons.length === 0 ? {} : { reason: reasons.join(", ") }),
   };
 }
 

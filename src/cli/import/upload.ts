@@ -29,7 +29,7 @@ export function uploadImporter(settings: Settings, writer: SampleWriter): Import
       samples += batch.sampleCount;
       kept += written.kept;
       refused += written.refused;
-      if (written.told !== undefined) notes.add(written.told);
+      if (written.reason !== undefined) notes.add(written.reason);
       for (const timeMs of batch.times) {
         fromMs = Math.min(fromMs, timeMs);
         toMs = Math.max(toMs, timeMs);

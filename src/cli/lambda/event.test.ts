@@ -18,7 +18,7 @@ test("a notification's key is decoded: a plus is a space, %2B a plus", () => {
   ]);
 });
 
-test("EventBridge tells the key as it is", () => {
+test("EventBridge sends the key unencoded", () => {
   const detail = { bucket: { name: "b" }, object: { key: "a+b c.txt", size: 3, etag: "x" } };
   expect(objectsOf({ source: "aws.s3", "detail-type": "Object Created", detail })).toEqual([
     { bucket: "b", key: "a+b c.txt", bytes: 3, eTag: "x" },
@@ -46,7 +46,7 @@ test.each([
   [{ GPULSE_OUTPUT: "s3://b/p", GPULSE_STREAM: "{" }, "GPULSE_STREAM takes JSON"],
   [{ GPULSE_OUTPUT: "s3://b/p", GPULSE_STREAM: '{"thresholds":{"x":1}}' }, "GPULSE_STREAM"],
   [{ GPULSE_OUTPUT: "s3://b/p", GPULSE_HUB: "hub" }, "GPULSE_HUB"],
-])("%j is told of", (env, words) => {
+])("%j is reported", (env, words) => {
   expect(() => readSettings(env)).toThrow(words);
   expect(() => readSettings(env)).toThrow(expect.objectContaining({ code: "CONFIG_WRONG_VALUE" }));
 });

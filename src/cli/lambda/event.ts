@@ -1,5 +1,5 @@
 /**
- * Which objects an event tells of: S3's own notification, or the same by EventBridge.
+ * The objects that an event names: S3's own notification, or the same by EventBridge.
  *
  *   {"Records":[{"eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":…},"object":{"key":…,"size":…,"eTag":…}}}]}
  *   {"source":"aws.s3","detail-type":"Object Created","detail":{"bucket":{"name":…},"object":{"key":…,"size":…,"etag":…}}}
@@ -41,9 +41,9 @@ const trial = v.object({ Event: v.literal("s3:TestEvent") });
 
 /** Those that were made; an object that was removed is none. */
 export function objectsOf(event: unknown): readonly UploadedObject[] {
-  const told = v.safeParse(notification, event);
-  if (told.success)
-    return told.output.Records.filter(({ eventName }) =>
+  const parsed = v.safeParse(notification, event);
+  if (parsed.success)
+    return parsed.output.Records.filter(({ eventName }) =>
       /^(s3:)?ObjectCreated:/.test(eventName),
     ).map(({ s3: { bucket: of, object } }) => ({
       bucket: of.name,

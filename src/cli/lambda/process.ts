@@ -87,16 +87,16 @@ export async function processObject(
     await writer.flush(signal);
     await forward?.flush(signal);
     const { device, unusable } = reader;
-    const told = summary.finish({
+    const report = summary.finish({
       source: object,
       host,
       unusable,
       ...(device !== undefined && { device }),
     });
-    const text = Buffer.from(`${JSON.stringify(told, undefined, 2)}\n`);
+    const text = Buffer.from(`${JSON.stringify(report, undefined, 2)}\n`);
     // Last: where it is, everything else is.
     await output.write(`summaries/${name}.json`, text, signal);
-    return told;
+    return report;
   } finally {
     input.close();
     output.close();

@@ -1,4 +1,4 @@
-/** What the function is told by its environment. Secrets are named by variables and never printed. */
+/** The function's settings, from its environment. Secrets are named by variables and never printed. */
 import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";

@@ -16,7 +16,10 @@ export function addStreamFlags(command: Command): Command {
   command
     .option("--to <url>", "a sink; repeatable (default: stdout:)", collect)
     .option("--for <duration>", "stop after this long")
-    .option("--checkpoint <duration>", "how often sources hear what is stored (default: 5s)")
+    .option(
+      "--checkpoint <duration>",
+      "how often sources get an acknowledgement of what is stored (default: 5s)",
+    )
     .option("--checkpoint-frames <number>", "or after so many frames (default: 10000)")
     .option("--grace <duration>", "how long the last checkpoint may take (default: 10s)")
     .option("--processing <file>", "limits, tags, columns and windows in YAML")
@@ -37,8 +40,8 @@ export function declarePipe(program: Command, io: CommandIo, finish: Finish): vo
     .command("pipe")
     .summary("carry frames from any source to any sinks, at least once")
     .description(
-      "Runs sources into sinks until their data ends, the time is over, or it is stopped. A source hears that a frame is\n" +
-        "done only when every sink holds it, so a kill loses nothing. With --port its own metrics are served on loopback.",
+      "Runs sources into sinks until their data ends, the time is over, or it is stopped. A frame is acknowledged to its source\n" +
+        "only when every sink has stored it, so a kill loses nothing. With --port its own metrics are served on loopback.",
     )
     .option("--from <url>", "a source; repeatable", collect)
     .option("--until-idle <duration>", "end when nothing came for this long")

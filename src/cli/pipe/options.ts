@@ -1,4 +1,4 @@
-/** What a pipe is told beside its sources and sinks: checkpoints, an end, tags. From flags, or from a stage of a pipeline file. */
+/** The options of a pipe beside its sources and sinks: checkpoints, an end, tags. From flags, or from a stage of a pipeline file. */
 import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";

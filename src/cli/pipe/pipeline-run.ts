@@ -73,7 +73,7 @@ class PipelineRun {
 
   async run(): Promise<number> {
     if (this.#board.rows.every(({ standing }) => standing === "done before")) {
-      this.#io.stderr.write("Every stage is done. Run with --again to begin anew.\n");
+      this.#io.stderr.write("Every stage is done. Run with --again to start over.\n");
       return 0;
     }
     void this.#untilAsked();

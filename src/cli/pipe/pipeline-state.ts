@@ -64,7 +64,7 @@ export class PipelineState {
   #unusable(why: string): GpulseError {
     return new GpulseError(
       "PIPELINE_STAGE",
-      `${this.#file} does not tell which stages are done (${why}): run with --again to begin anew, or name another with --state.`,
+      `${this.#file} does not say which stages are done (${why}): run with --again to start over, or name another with --state.`,
     );
   }
 }

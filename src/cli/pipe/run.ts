@@ -54,7 +54,7 @@ export async function runPipe(
   });
 }
 
-/** On loopback unless told otherwise, and only where a port is given. */
+/** On loopback by default, and only if a port is given. */
 export function resolveListenAddress(flags: Pick<FlagValues, "port" | "host">) {
   if (flags.port === undefined) return {};
   const checked = checkValue(portField(), flags.port);

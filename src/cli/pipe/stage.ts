@@ -9,7 +9,7 @@ import type { StageHooks } from "./hooks.ts";
 import type { Stage } from "./pipeline-file.ts";
 import type { PipeFlags } from "./run.ts";
 
-/** What the whole pipeline was told on the command line. */
+/** The options of the whole pipeline on the command line. */
 export type SharedFlags = Pick<
   PipeFlags,
   "hostName" | "data" | "config" | "logLevel" | "grace" | "allowOutbound" | "privateOutbound"
@@ -92,7 +92,7 @@ async function pipe(run: StageRun): Promise<number> {
   );
 }
 
-/** By the command line's own door, so that a stage and the command cannot differ. */
+/** Parsed by the command line's own code, so that a stage and the command cannot differ. */
 async function analyze({ stage, io }: StageRun): Promise<number> {
   const { buildProgram } = await import("../program.ts");
   const { analyze: analyses = [], input, output, flags = {} } = stage.given;

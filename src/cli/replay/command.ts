@@ -26,7 +26,7 @@ export function declareReplay(program: Command, io: CommandIo, finish: Finish): 
     .option("--end <time>", "up to here")
     .option("--now", "frames get the time at which they are given, not the recorded one")
     .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option("--vendor <name>", `of a GPU-Z log: ${vendorChoice}, where nothing tells`)
+    .option("--vendor <name>", `of a GPU-Z log: ${vendorChoice}, where it is not known`)
     .option("--gpu <number>", "of a GPU-Z log: the GPU's number on that machine (default: 0)")
     .option("--uuid <text>", "of a GPU-Z log: the GPU's identity")
     .option(

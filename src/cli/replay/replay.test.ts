@@ -25,7 +25,7 @@ async function replay(file: string, flags: ReplayFlags = {}) {
 }
 const gpuz: ReplayFlags = { vendor: "nvidia", timezone: "UTC" };
 
-test("a log is given with its own times, within bounds, and a row that cannot be read is told of", async () => {
+test("a log is replayed with its own times, within bounds, and an unreadable row is reported", async () => {
   writeFileSync(
     at("log.txt"),
     gpuzLog(30, { 12: "2024-01-14 18:00:12 , 1 , 2 , 3 , 4 , 5 , 6 , 7 ,\r\n" }),
@@ -40,7 +40,7 @@ test("a log is given with its own times, within bounds, and a row that cannot be
   expect(err).toContain("more cells than its header");
 });
 
-test("bounds that nothing lies between are told of", async () => {
+test("bounds without data between them are reported", async () => {
   writeFileSync(at("log.txt"), gpuzLog(3));
   const { code, times, err } = await replay(at("log.txt"), { ...gpuz, speed: "max", start: "1h" });
   expect([code, times]).toEqual([0, []]);

@@ -80,7 +80,7 @@ export async function runReplay(
   }
 }
 
-/** What cannot be read of it is told in the first round alone. */
+/** Unreadable rows are reported in the first round only. */
 async function openRecording(
   spec: Parameters<typeof parseSource>[0],
   { reject, ...context }: SourceContext,

@@ -46,7 +46,7 @@ function file(name: string, text: string): string {
 const rules =
   "groups: [{ name: g, rules: [{ alert: Hot, expr: temp > 80, for: 1m, annotations: { text: 'GPU {{ $labels.gpu }}' } }, { record: r, expr: temp }] }]";
 
-test("check counts what a good file has, tells every mistake of a bad one, and exits with 0 or 2", async () => {
+test("check counts the rules of a good file, reports every mistake of a bad one, and exits with 0 or 2", async () => {
   const good = file("good.yml", rules);
   expect(await runRulesCheck([good], {}, io())).toBe(0);
   expect(output).toBe(`${good} is valid: 1 group, 1 alert, 1 recording rule.\n`);
@@ -102,7 +102,7 @@ test("a test that fails says what differs, line by line, and exits with 0, 1 or 
   );
 });
 
-test("backtest asks a hub for the past, tells when the rule would have fired, and refuses what it cannot do", async () => {
+test("backtest queries a hub's history, reports when the rule would have fired, and refuses what it cannot do", async () => {
   const nowMs = Math.floor(Date.now() / 60_000) * 60_000;
   const storage = await openStorage({
     dir: path.join(dir, "data"),

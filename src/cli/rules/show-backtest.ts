@@ -31,7 +31,7 @@ function formatBacktest({ rule, group, result }: RuleBacktest): string {
   return (
     head +
     alignColumns([["  START", "END", "LASTED", "PEAK", "LABELS"], ...rows]) +
-    (more > 0 ? `  … and ${more} more (--json tells the first 10,000)\n` : "") +
+    (more > 0 ? `  … and ${more} more (--json prints the first 10,000)\n` : "") +
     `  ${totals.firings} ${totals.firings === 1 ? "firing" : "firings"} of ${totals.labelSets} label ${totals.labelSets === 1 ? "set" : "sets"}, ${formatDuration(totals.firingMs)} in all, the longest ${formatDuration(totals.longestMs)}${pending(totals.pendingOnly)}.\n`
   );
 }

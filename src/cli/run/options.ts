@@ -40,10 +40,10 @@ export interface RunCommandOptions {
 export function parseRunOptions(flags: RunFlags, command: readonly string[]): RunCommandOptions {
   if (command.length === 0)
     throw usage("gpulse run needs a command: gpulse run --label a -- ./benchmark.");
-  const told = [flags.work, flags.workPattern, flags.workMetric].filter(
+  const workOptions = [flags.work, flags.workPattern, flags.workMetric].filter(
     (given) => given !== undefined,
   );
-  if (told.length > 1)
+  if (workOptions.length > 1)
     throw usage("Work comes from one place: --work, --work-pattern or --work-metric.");
   if (flags.capture === false && (flags.workPattern ?? flags.phasePattern) !== undefined)
     throw usage("--no-capture leaves the output to the command: a pattern has nothing to read.");

@@ -55,7 +55,7 @@ export async function readOtherHosts(
   const notes: string[] = [];
   for (const host of hosts) {
     const agent = agents.find((one) => one.host === host);
-    // The hub tells its own clock less the agent's; ours lies `ahead` behind the hub's.
+    // The hub reports its own clock minus the agent's; ours is `ahead` behind the hub's.
     const difference =
       agent?.clockDifferenceSeconds === undefined
         ? undefined

@@ -69,7 +69,7 @@ export function formatOverhead({ cpuSeconds, shareOfCore, cores, measured }: Run
     return `${share}; its slow-down was not measured (--measure-overhead)`;
   const { slowdownRatio, noiseRatio } = measured;
   if (Math.abs(slowdownRatio) <= noiseRatio)
-    return `${share}; processor work beside it was slowed by less than can be told here (±${percent(noiseRatio)})`;
+    return `${share}; processor work beside it was slowed by less than can be measured here (±${percent(noiseRatio)})`;
   return `${share}; processor work beside it took ${percent(slowdownRatio)} longer (±${percent(noiseRatio)})`;
 }
 

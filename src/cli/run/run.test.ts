@@ -77,7 +77,7 @@ test("a run keeps the command's words and code, its work and phases, and the GPU
   expect(readdirSync(folder)).toEqual(["a.gpulserun"]);
 });
 
-test("only what the command can see is recorded, and what hid the rest is told", async () => {
+test("only the GPUs the command can see are recorded, and what hid the rest is noted", async () => {
   const { out } = await run({}, [node, "-e", ""], { HIP_VISIBLE_DEVICES: "1" });
   const { run: kept, trace } = await readRunFile(out);
   expect(kept.devices.map(({ index }) => index)).toEqual([1]);
@@ -112,7 +112,7 @@ test.each([
   ["sim:8", "sim:8"],
 ])("%s becomes %s", (given, want) => expect(withRunMetrics(given)).toBe(want));
 
-test("a slow-down is told against the noise of what ran alone", () => {
+test("a slow-down is compared with the noise of runs without gpulse", () => {
   const { slowdownRatio, noiseRatio } = slowdown(
     [100, 100, 102, 98, 100],
     [105, 105, 105, 104, 106],

@@ -1,6 +1,6 @@
 /**
  * Runs `gpulse run`: snapshot, idle baseline, the command with GPUs recorded beside it, idle baseline, snapshot, one file.
- * The command's exit code is this command's; trouble with the recording is told on standard error and never changes it.
+ * The command's exit code is this command's; a problem with the recording is logged to standard error and never changes it.
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";

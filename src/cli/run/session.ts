@@ -175,7 +175,7 @@ export class RunSession {
     const used = process.cpuUsage(this.#cpu);
     this.#lines.end();
     const afterFromMs = Date.now();
-    // Whoever broke it off does not want to wait.
+    // A user who interrupts the run does not want to wait.
     const waits = end.signal === undefined && options.baselineMs > 0;
     if (waits) await pause(options.baselineMs);
     // The reading behind the end carries power and energy up to it.
@@ -246,7 +246,7 @@ export class RunSession {
         Date.now(),
       );
     } catch (thrown) {
-      log.warn("no snapshot could be taken: the run will prove nothing of the system", {
+      log.warn("no snapshot could be made: the run will hold no evidence of the system", {
         error: formatError(thrown),
       });
       return undefined;
@@ -304,10 +304,10 @@ export class RunSession {
     const notes = [...this.#visible.notes, ...this.#recorder.troubles()];
     const asked = (options.workPattern ?? options.workMetric) !== undefined;
     if (asked && work === undefined)
-      notes.push("The work that was asked for was never told: throughput is not known.");
+      notes.push("The requested work was never reported: throughput is not known.");
     if (!this.#processes.told && this.#visible.devices.length > 0)
       notes.push(
-        "No source tells the processes on these GPUs: another one would not have been seen.",
+        "No source reports the processes on these GPUs: another process would not have been noticed.",
       );
     if (this.#output.cutBytes > 0)
       notes.push(
@@ -320,7 +320,7 @@ export class RunSession {
     );
     if (averaged && end.durationSeconds < 60)
       notes.push(
-        "Power is told as an average that lags about a second: the integrated energy of a run this short is off by up to a second's worth.",
+        "Power is reported as an average that lags about a second: the integrated energy of a run this short is off by up to a second's worth.",
       );
     return notes;
   }

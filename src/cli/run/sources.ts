@@ -1,4 +1,4 @@
-/** The sources of a run: live ones alone, with what a run needs switched on where the vendor's source can tell it. */
+/** The sources of a run: live ones only, with the options that a run needs switched on where the vendor's source has them. */
 import { sourceContext } from "../../agent/run.ts";
 import type { Settings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";

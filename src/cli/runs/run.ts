@@ -126,7 +126,7 @@ export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Pr
   return 0;
 }
 
-/** Proves every entry; with --seal also that it is the file of which somebody told the seal. */
+/** Verifies every entry; with --seal also that the file has this seal. */
 export async function verifyRuns(
   files: readonly string[],
   flags: RunsFlags,

@@ -1,4 +1,4 @@
-/** `gpulse share`: links that show a view to whoever has them, until they end. */
+/** `gpulse share`: read-only links to a view, with an expiry. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -49,7 +49,7 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
     share
       .command("revoke")
       .summary("end a link, for good")
-      .description("Whoever looks at it is shown nothing more within a second.")
+      .description("Open pages stop showing data within a second.")
       .argument("<name>", "its name or its id"),
     ["data", "config"],
   )

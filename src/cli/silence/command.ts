@@ -15,7 +15,7 @@ export function declareSilence(program: Command, io: CommandIo, finish: Finish):
       .command("add")
       .summary("make a silence and print its id")
       .description(
-        "Alerts that match all of it are told to nobody until it ends. A word without a comparison is an alert's name.",
+        "Alerts that match all of it are not notified until it ends. A word without a comparison is an alert's name.",
       )
       .argument("<matchers...>", 'such as GpuHot host=gpu-1, or severity=~"info|warning"')
       .option("--for <duration>", "how long (default: 1h)")
@@ -55,7 +55,7 @@ Examples:
     silence
       .command("expire")
       .summary("end silences now")
-      .description("Alerts they kept quiet are told with the next notification of their group.")
+      .description("Alerts they silenced are sent with the next notification of their group.")
       .argument("<ids...>", "their ids, or the beginnings of them")
       .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
       .option("--json", "print what was ended for a program")

@@ -33,12 +33,12 @@ export interface DiffFlags extends ShowFlags {
 }
 
 export async function saveSnapshot(file: string, flags: SaveFlags, io: CommandIo): Promise<number> {
-  const taken =
+  const unlabelled =
     flags.url === undefined
       ? await takeLocalSnapshot(flags, io)
       : await fetchSnapshot(flags.url, flags, io);
   const snapshot: Snapshot =
-    flags.label === undefined ? taken : { ...taken, label: flags.label.slice(0, 200) };
+    flags.label === undefined ? unlabelled : { ...unlabelled, label: flags.label.slice(0, 200) };
   const text = `${JSON.stringify(snapshot, null, 2)}\n`;
   if (file === "-") io.stdout.write(text);
   else {

@@ -42,7 +42,7 @@ async function changed(snapshot: Snapshot, change: (copy: Snapshot) => void): Pr
   return file;
 }
 
-test("what was saved is shown, is the same as itself, and tells MLPerf what is missing", async () => {
+test("a saved snapshot is shown, equals itself, and lists what MLPerf misses", async () => {
   const { file } = await saved();
   const shown = await gpulse("show", file);
   expect(shown.out).toMatch(/simulated GPUs[^]*GPU {2}MODEL[^]*Processor[^]*Memory/);

@@ -84,7 +84,7 @@ async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<S
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}): start one with gpulse agent, or mend the --url.`,
+      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}): start one with gpulse agent, or correct --url.`,
       { cause: thrown },
     );
   } finally {

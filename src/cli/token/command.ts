@@ -51,7 +51,9 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
     token
       .command("revoke")
       .summary("end a token, for good")
-      .description("Whoever holds it is refused within a second, and its sessions and streams end.")
+      .description(
+        "Requests with it are refused within a second, and its sessions and streams end.",
+      )
       .argument("<name>", "its name or its id"),
     ["data", "config"],
   )

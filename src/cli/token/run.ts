@@ -105,7 +105,7 @@ export async function revokeToken(name: string, flags: TokenFlags, io: CommandIo
     const token = tokens.revoke(name, nowMs);
     recordChange(settings.dataDir, io, "token revoke", token.name);
     if (flags.json === true) print(io, tokenOutput(token, nowMs, tokens.lastUsedMs(token.id)));
-    else io.stdout.write(`${token.name} (${token.id}) is revoked: whoever holds it is refused.\n`);
+    else io.stdout.write(`${token.name} (${token.id}) is revoked.\n`);
   } finally {
     tokens.close();
   }

@@ -64,7 +64,7 @@ function asText(picture: Picture, io: CommandIo, glyphs: Glyphs): string {
   const rows = picture.gpus.length + picture.tasks.length + 6;
   const screen = drawScreen(picture, firstView, { columns, rows }, glyphs);
   const theme = findTheme("mono");
-  if (theme === undefined) throw new Error("BUG: the theme mono is gone");
+  if (theme === undefined) throw new Error("BUG: there is no theme mono");
   const painter = new Painter(theme, "none", glyphs.ascii);
   return screen.rows
     .slice(0, -1)

@@ -33,8 +33,8 @@ export async function openFeed(
   const settings = await resolveSettings("agent", { ...flags }, io.env);
   const { intervalMs } = settings;
   const eventsFor = (board: FeedState): FeedEvents => ({
-    hear: (heard) => {
-      board.hear(heard, nowMs());
+    update: (update) => {
+      board.update(update, nowMs());
       changed();
     },
     recall: (fleet) => board.recall(fleet),

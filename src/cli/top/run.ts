@@ -191,15 +191,15 @@ class TopSession {
     const procfs = this.#procfs;
     if (procfs === undefined) return;
     const sent = sendSignal(question, procfs);
-    setImmediate(() => this.#app?.tell(formatSignalResult(question, sent)));
+    setImmediate(() => this.#app?.notify(formatSignalResult(question, sent)));
     if (sent !== "sent") return;
     setTimeout(() => {
       const { target, signal } = question;
       if (!isAlive(target, procfs))
-        this.#app?.tell(`${target.name} (pid ${target.pid}) has ended.`);
-      else if (signal === "SIGTERM") this.#app?.tell(undefined, { signal: "SIGKILL", target });
+        this.#app?.notify(`${target.name} (pid ${target.pid}) has ended.`);
+      else if (signal === "SIGTERM") this.#app?.notify(undefined, { signal: "SIGKILL", target });
       else
-        this.#app?.tell(
+        this.#app?.notify(
           `${target.name} (pid ${target.pid}) has not ended yet: the kernel holds it.`,
         );
     }, GRACE_MS).unref();

@@ -21,7 +21,7 @@ async function type(at: ReturnType<typeof terminal>, question: string, keys: str
   at.stdin.write(keys);
 }
 
-test("on a terminal it is asked for twice, nothing of it is shown, and a typo can be taken back", async () => {
+test("on a terminal the password is asked for twice without echo, and a typo can be corrected", async () => {
   const raw: boolean[] = [];
   const at = terminal(true, raw);
   const read = readPassword(undefined, "ada", at);

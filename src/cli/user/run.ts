@@ -88,13 +88,7 @@ export async function changePassword(
     const password = await readPassword(given, name, { ...io, stdin: process.stdin });
     const user = await users.setPassword(name, password, Date.now());
     recordChange(dataDir, io, "user password", user.name);
-    printUser(
-      io,
-      flags,
-      users,
-      user,
-      `${user.name} has a new password: whoever was logged in is out.`,
-    );
+    printUser(io, flags, users, user, `${user.name} has a new password. Its sessions were ended.`);
   });
 }
 

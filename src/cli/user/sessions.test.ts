@@ -22,7 +22,7 @@ async function gpulse(...args: string[]): Promise<{ code: number; said: string }
   return { code: exitCode(), said: said(stdout) + said(stderr) };
 }
 
-test("sessions of a running hub are shown and ended, whoever let them in", async () => {
+test("sessions of a running hub are listed and ended, however the user logged in", async () => {
   const letIn = (id: string, name: string): string => {
     const { sessions } = lab.state;
     const session = { holder: { kind: "oidc", id }, name, scope: "read" } as const;

@@ -1,4 +1,4 @@
-/** The themes: which colour a role has. Each is told apart by people who see red and green alike; none uses colour alone. */
+/** The themes: which colour a role has. Each is readable with red-green colour blindness; none uses colour alone. */
 import type { TextRole } from "../text/row.ts";
 
 export type Rgb = readonly [red: number, green: number, blue: number];

@@ -96,7 +96,7 @@ export class AgentFeed implements Feed {
       devices: this.#known,
     };
     if (fleet.update([delivery], [], timeMs).changed) this.#devices = fleet.describe().devices;
-    this.#events.hear({
+    this.#events.update({
       devices: this.#devices,
       rows: fleet.frame.rows,
       timeMs,
@@ -105,7 +105,7 @@ export class AgentFeed implements Feed {
     });
   }
 
-  /** A GPU nobody has told of yet: ask who it is the next time. */
+  /** An unknown GPU: fetch its identity the next time. */
   #meet(layout: Layout): void {
     this.#layout = layout;
     const known = new Set(this.#known.map(({ uuid }) => uuid));

@@ -3,7 +3,7 @@ import type { WireFleet } from "../../view/live/protocol.ts";
 import type { FeedUpdate, Link } from "../model/picture.ts";
 
 export interface FeedEvents {
-  hear(heard: FeedUpdate): void;
+  update(next: FeedUpdate): void;
   /** Curves from before. */
   recall(fleet: WireFleet): void;
   link(link: Link): void;

@@ -97,16 +97,16 @@ export class HubFeed implements Feed {
       this.#fleet = fleet.fleet;
       this.#devices = fleet.devices;
       this.#events.recall(fleet);
-      this.#hear(fleet.frame);
+      this.#update(fleet.frame);
     } else if (event === "frame") {
       const frame = JSON.parse(json) as LiveFrame;
-      if (frame.fleet === this.#fleet) this.#hear(frame);
+      if (frame.fleet === this.#fleet) this.#update(frame);
     } else if (event === "closed") throw new Error((JSON.parse(json) as WireClosed).reason);
   }
 
-  #hear({ rows, timeMs, problems }: LiveFrame): void {
+  #update({ rows, timeMs, problems }: LiveFrame): void {
     this.#failures = 0;
-    this.#events.hear({
+    this.#events.update({
       devices: this.#devices,
       rows,
       timeMs,
@@ -133,7 +133,7 @@ export class HubFeed implements Feed {
       this.#taskTrouble = undefined;
     } catch (thrown) {
       if (signal.aborted) return;
-      // The stream says itself when the hub is gone.
+      // The stream itself reports a lost hub.
       this.#taskTrouble = formatError(thrown);
     }
     this.#isTold = this.#devices.length > 0;

@@ -82,7 +82,7 @@ export class LocalFeed implements Feed {
             );
     if (this.#fleet.update(deliveries, problems, nowMs).changed)
       this.#devices = this.#fleet.describe().devices;
-    this.#events.hear({
+    this.#events.update({
       devices: this.#devices,
       rows: this.#fleet.frame.rows,
       timeMs: nowMs,

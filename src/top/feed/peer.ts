@@ -64,7 +64,7 @@ export class Peer {
   }
 }
 
-/** Asked once, before the screen is taken: a wrong address is an error and not an empty screen. */
+/** Checked once, before the screen opens: a wrong address is an error and not an empty screen. */
 export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
   let answer: HttpResponse;
   try {
@@ -72,7 +72,7 @@ export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
   } catch (thrown) {
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${formatUrl(peer.base)} (${formatError(thrown)}): start one with gpulse agent or gpulse up, or mend the --url.`,
+      `No gpulse answers at ${formatUrl(peer.base)} (${formatError(thrown)}): start one with gpulse agent or gpulse up, or correct --url.`,
       { cause: thrown },
     );
   }

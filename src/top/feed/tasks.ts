@@ -1,4 +1,4 @@
-/** Processes and owners out of frames or out of a hub's answer. A GPU whose processes are told shows those, else its owners. */
+/** Processes and owners out of frames or out of a hub's answer. A GPU shows its processes where they are reported, else its owners. */
 import type { WireDevice, WireValue } from "../../view/live/protocol.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -115,8 +115,11 @@ export function tasksOf(
   }
   const gpuOf = ({ labels }: TaskBuilder): string =>
     gpuId({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });
-  const told = new Set([...processes.values()].map(gpuOf));
-  const drafts = [...processes, ...[...owners].filter(([, draft]) => !told.has(gpuOf(draft)))];
+  const withProcesses = new Set([...processes.values()].map(gpuOf));
+  const drafts = [
+    ...processes,
+    ...[...owners].filter(([, draft]) => !withProcesses.has(gpuOf(draft))),
+  ];
   return drafts.map(([key, draft]) => taskOf(key, draft, deviceOf(draft.labels)));
 }
 

@@ -17,7 +17,7 @@ export class FeedState {
   readonly #stepSeconds: number;
   readonly #history: GpuHistory;
   #link: Link = { kind: "connecting" };
-  #heardMs: number | undefined;
+  #updatedMs: number | undefined;
   #timeMs = 0;
   #gpus: readonly Gpu[] = [];
   #problems: readonly string[] = [];
@@ -30,11 +30,11 @@ export class FeedState {
     this.#history = new GpuHistory(HISTORY_SECONDS * this.#stepSeconds);
   }
 
-  hear(heard: FeedUpdate, nowMs: number): void {
-    const { devices, rows, timeMs, problems, tasks } = heard;
-    this.#areTasksPending = heard.areTasksPending ?? false;
+  update(next: FeedUpdate, nowMs: number): void {
+    const { devices, rows, timeMs, problems, tasks } = next;
+    this.#areTasksPending = next.areTasksPending ?? false;
     this.#link = { kind: "live" };
-    this.#heardMs = nowMs;
+    this.#updatedMs = nowMs;
     this.#timeMs = timeMs;
     this.#problems = problems;
     this.#tasks = tasks;
@@ -61,7 +61,7 @@ export class FeedState {
       from,
       origin,
       link: this.#link,
-      silentMs: this.#heardMs === undefined ? 0 : Math.max(0, nowMs - this.#heardMs),
+      silentMs: this.#updatedMs === undefined ? 0 : Math.max(0, nowMs - this.#updatedMs),
       nowMs,
       timeMs: this.#timeMs,
       gpus: this.#gpus,

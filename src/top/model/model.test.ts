@@ -110,8 +110,8 @@ test("a tree hangs processes on their parents, and elsewhere on host and pod", (
 test("curves have a point a reading, bridge one missed second and show a longer gap", () => {
   const board = feedStateOf({ gpus: 1 });
   const { gpus } = board.picture(NOW_MS);
-  const hear = (afterMs: number): void =>
-    board.hear(
+  const update = (afterMs: number): void =>
+    board.update(
       {
         devices: gpus.map(({ device }) => device),
         rows: [rowOf({ up: 1, utilization: 1 })],
@@ -121,8 +121,8 @@ test("curves have a point a reading, bridge one missed second and show a longer 
       },
       NOW_MS + afterMs,
     );
-  hear(2_000);
-  hear(6_000);
+  update(2_000);
+  update(6_000);
   const [gpu] = gpus;
   if (gpu === undefined) throw new Error("BUG: the fixture has no GPU");
   const points = board.picture(NOW_MS + 6_000).history(gpu.device, "utilization", 7);
@@ -142,7 +142,7 @@ test("GPUs of two hosts with one uuid keep curves, processes and the choice apar
   const devices = gpus.map(({ device }, at) => ({ ...device, uuid: "A", host: `ws-${at}` }));
   const board = feedStateOf({ gpus: 0 });
   const rows = [1, 0.1].map((utilization) => rowOf({ up: 1, utilization }));
-  board.hear({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
+  board.update({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
   const picture = board.picture(NOW_MS);
   expect(devices.map((device) => picture.history(device, "utilization", 1))).toEqual([[1], [0.1]]);
   const readings = ["ws-0", "ws-1"].map((host) => ({

@@ -1,4 +1,4 @@
-/** Everything the screen is drawn from, as one value: what was heard, when, and whether the line still stands. */
+/** Everything the screen is drawn from, as one value: the latest update, its time, and the state of the connection. */
 import type { HistoryKey, WireDevice, WireRow } from "../../view/live/protocol.ts";
 import type { Gpu } from "../../view/gpu.ts";
 import type { GpuTask } from "./process.ts";
@@ -11,12 +11,12 @@ export type Link =
 export interface FeedUpdate {
   readonly devices: readonly WireDevice[];
   readonly rows: readonly WireRow[];
-  /** By the clock of whoever told it. */
+  /** By the sender's clock. */
   readonly timeMs: number;
   /** One sentence for each source that does not deliver. */
   readonly problems: readonly string[];
   readonly tasks: readonly GpuTask[];
-  /** Processes are asked for apart, and have not been told yet. */
+  /** Processes are requested separately and have not arrived yet. */
   readonly areTasksPending?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Picture {
   readonly from: string;
   readonly origin: "local" | "agent" | "hub";
   readonly link: Link;
-  /** How long ago something was last heard. */
+  /** Time since the last update. */
   readonly silentMs: number;
   readonly nowMs: number;
   readonly timeMs: number;
@@ -43,7 +43,7 @@ export const STALE_AFTER_MS = 4_000;
 export const isStale = ({ link, silentMs }: Pick<Picture, "link" | "silentMs">): boolean =>
   link.kind === "lost" || silentMs > STALE_AFTER_MS;
 
-/** How numbers of a GPU are to be taken: the simulator's are never shown as hardware's. */
+/** Simulated numbers are never shown as hardware's. */
 export function simulatedOf(gpus: readonly Gpu[]): "all" | "some" | "none" {
   const count = gpus.filter(({ device }) => device.simulated).length;
   return count === 0 ? "none" : count === gpus.length ? "all" : "some";

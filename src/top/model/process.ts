@@ -1,4 +1,4 @@
-/** Who is on a GPU: a process where the source tells them, else the owner alone. Pure. */
+/** The processes on a GPU where the source reports them, else its owner. Pure. */
 import type { WireValue } from "../../view/live/protocol.ts";
 
 export interface Ancestor {

@@ -17,7 +17,7 @@ import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../tex
 import { clean, cut, fit } from "../text/width.ts";
 import { temperatureLevel } from "../../view/gpu-status.ts";
 
-/** Lower than this a curve tells no more than the sparkline in the table. */
+/** Lower than this a curve shows no more than the sparkline in the table. */
 const LEAST_HEIGHT = 3;
 const LEAST_WIDTH = 36;
 /** Two points a column: about as much of the past as is kept. */

@@ -92,7 +92,7 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
     typeof row.throttle === "string"
       ? `n/a (${row.throttle})`
       : row.throttle.map((reason) => throttleBadge(reason).text).join(", ") || "none";
-  const unheard = isStale(picture) ? picture.silentMs : 0;
+  const feedAgeMs = isStale(picture) ? picture.silentMs : 0;
   const readings = wireColumns
     .filter(({ key }) => !["up", "utilization", "memoryUsedRatio", "power"].includes(key))
     .map((column): Fact => [
@@ -121,7 +121,7 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
   return [
     ...limits,
     ...readings,
-    ["age", row.ageMs.fast === undefined ? "n/a" : age(row.ageMs.fast + unheard)],
+    ["age", row.ageMs.fast === undefined ? "n/a" : age(row.ageMs.fast + feedAgeMs)],
     ...(row.xids ?? []).map(({ xid, count }): Fact => [`XID ${xid}`, `${count} times`]),
     ...identity.map(([name, value]): Fact => [name, value ?? "n/a"]),
   ];

@@ -128,7 +128,7 @@ function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] 
         "temperature",
       ),
     ],
-    ...(held > lost ? [[span(`${held - lost} in trouble`, "warn")]] : []),
+    ...(held > lost ? [[span(`${held - lost} unhealthy`, "warn")]] : []),
     [span(`${state("active")} active`, "dim")],
   ];
 }

@@ -70,7 +70,7 @@ export function gpuColumns(
     const barWide = width - textWide - 1;
     const shown = number(ratio, role);
     const text = isLong ? long : short;
-    // Hue is for the bar; a number is coloured only where it means trouble.
+    // Hue is for the bar; a number is coloured only for a problem.
     const numberRole =
       isOld || text === NOT_AVAILABLE ? "dim" : role === "warn" || role === "bad" ? role : "text";
     return [

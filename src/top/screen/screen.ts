@@ -175,7 +175,7 @@ class PageDraft {
     if (chosen !== undefined) this.rows.push(tableRow(placed, chosen, this.#size.columns, false));
   }
 
-  /** Draws so many lines of the table, its head included, and tells which GPU is the first of them. */
+  /** Draws so many lines of the table, its head included, and returns which GPU is the first of them. */
   #gpus(height: number): number {
     const { columns: width } = this.#size;
     const { gpus } = this.#arranged;

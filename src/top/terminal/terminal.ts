@@ -21,13 +21,13 @@ export interface Keyboard {
 export class Terminal {
   readonly #fd: number;
   readonly #keyboard: Keyboard;
-  readonly #hear: (text: string) => void;
+  readonly #update: (text: string) => void;
   #isOurs = false;
 
-  constructor(fd: number, keyboard: Keyboard, hear: (text: string) => void) {
+  constructor(fd: number, keyboard: Keyboard, onInput: (text: string) => void) {
     this.#fd = fd;
     this.#keyboard = keyboard;
-    this.#hear = hear;
+    this.#update = onInput;
   }
 
   enter(): void {
@@ -37,7 +37,7 @@ export class Terminal {
     if (this.#keyboard.isTTY !== true) return;
     this.#keyboard.setRawMode?.(true);
     this.#keyboard.setEncoding("utf8");
-    this.#keyboard.on("data", this.#hear);
+    this.#keyboard.on("data", this.#update);
     this.#keyboard.resume();
   }
 
@@ -47,7 +47,7 @@ export class Terminal {
     this.#isOurs = false;
     this.#write(LEAVE);
     if (this.#keyboard.isTTY !== true) return;
-    this.#keyboard.removeListener("data", this.#hear);
+    this.#keyboard.removeListener("data", this.#update);
     this.#keyboard.setRawMode?.(false);
     this.#keyboard.pause();
   }
@@ -58,7 +58,7 @@ export class Terminal {
       try {
         at += writeSync(this.#fd, bytes, at);
       } catch (thrown) {
-        // A terminal that is full takes more in a moment; one that is gone needs nothing back.
+        // A full terminal accepts more in a moment; a closed one needs no restore.
         if ((thrown as NodeJS.ErrnoException).code !== "EAGAIN") return;
       }
     }

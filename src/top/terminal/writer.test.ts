@@ -25,7 +25,7 @@ test("only lines that changed are written, as one synchronised update", () => {
   ]);
 });
 
-test("a terminal that has not taken the last picture gets no more until it has", () => {
+test("a terminal that still has output pending gets no further picture", () => {
   const { writer, written, output } = recorder();
   output.writableLength = 9;
   expect(writer.show(["a"])).toBe(false);
@@ -67,7 +67,7 @@ test.each<["true" | "256" | "16", string]>([
   ["16", "\u001b[0;94mx\u001b[0m"],
 ])("the hue of utilisation in %s", (depth, text) => {
   const theme = findTheme("okabe");
-  if (theme === undefined) throw new Error("BUG: the theme is gone");
+  if (theme === undefined) throw new Error("BUG: there is no such theme");
   expect(new Painter(theme, depth, false).line([span("x", "util")])).toBe(text);
 });
 

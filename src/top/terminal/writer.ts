@@ -16,7 +16,7 @@ export class ScreenWriter {
     this.#output = output;
   }
 
-  /** Says whether it was written: a terminal that has not taken the last picture misses this one. */
+  /** Returns whether it was written: a terminal that still has output pending skips this picture. */
   show(lines: readonly string[]): boolean {
     if ((this.#output.writableLength ?? 0) > 0) return false;
     let text = "";

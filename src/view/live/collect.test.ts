@@ -74,7 +74,7 @@ test("readings go to the GPU whose uuid they carry", () => {
   ]).toEqual([100, 200]);
 });
 
-test("sensors are told apart by their label", () => {
+test("sensors are distinguished by their label", () => {
   const row = rowOf([
     delivery("fast", 10_000, [
       [first, gpu.temperature, 70, { sensor: "hotspot" }],
@@ -130,7 +130,7 @@ test("an XID keeps its number, count and last time", () => {
   expect(row.xids).toEqual([{ xid: "79", count: 2, lastMs: 8_000 }]);
 });
 
-test("ages are told by tier", () => {
+test("ages are reported by tier", () => {
   const row = rowOf([
     delivery("fast", 9_500, [[first, gpu.power, 100]]),
     delivery("slow", 4_000, [[first, gpu.powerLimit, 700]]),

@@ -13,7 +13,7 @@ import { LiveStreams } from "./streams.ts";
 const GATHER_MS = 25;
 /** Fast frames may come ten times a second; pages get one a second. */
 const LEAST_GAP_MS = 800;
-/** Without frames the page still hears how old its numbers grow. */
+/** Without frames the page still has to learn how old its numbers are. */
 const MOST_GAP_MS = 1_300;
 const HEARTBEAT_MS = 15_000;
 /** For every millisecond spent on pages, so many are left to others; more while nobody looks. 10,000 GPUs take 250 ms a beat. */
@@ -102,7 +102,7 @@ export class LiveFeed {
   }
 
   #send(devicesChanged: boolean): void {
-    // Rows of another fleet than a page was told of are thrown away there.
+    // A page drops rows of another fleet than the one it has.
     if (devicesChanged) this.#description = undefined;
     const messages = {
       fleet: () => JSON.stringify(this.#fleet.describe()),

@@ -33,7 +33,7 @@ test("a limit that arrives later is a change", () => {
   expect(seen.describe().devices[0]?.facts.memoryTotal).toBe(1e9);
 });
 
-test("a device whose source falls silent stays, with stale readings and the limits it told", () => {
+test("a device whose source falls silent stays, with stale readings and its last limits", () => {
   const seen = fleet();
   const limits = delivery("static", 1_000, [[first, gpu.memoryTotal, 1e9]], [first]);
   seen.update([powered(1_000, 1), limits], [], 1_000);

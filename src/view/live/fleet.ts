@@ -103,7 +103,7 @@ export class LiveFleet {
     };
   }
 
-  /** A limit once told stays true while its frame is too old to be served: a hung source does not unmake a card's limits. */
+  /** A reported limit stays while its frame is too old to be served: a hung source does not change a card's limits. */
   #describe(
     { device, source, host }: SeenDevice,
     collected: DeviceRow | undefined,

@@ -48,7 +48,7 @@ test("a slow page does not hold up the others", async () => {
   const [slow, quick] = [await openPage(), await openPage()];
   streams.add(slow.response, huge, viewer);
   streams.add(quick.response, '"fleet"', viewer);
-  const heard = new Promise<string>((resolve) => {
+  const received = new Promise<string>((resolve) => {
     let text = "";
     quick.socket.on("data", (chunk: Buffer) => {
       text += chunk.toString();
@@ -58,7 +58,7 @@ test("a slow page does not hold up the others", async () => {
   quick.socket.resume();
   await new Promise((resolve) => quick.response.write("", resolve));
   streams.send(messages('"now"'), false, 0);
-  expect(await heard).toContain('event: frame\ndata: "now"\n\n');
+  expect(await received).toContain('event: frame\ndata: "now"\n\n');
 });
 
 test("a page that catches up after devices changed gets the fleet first", async () => {

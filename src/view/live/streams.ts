@@ -1,5 +1,5 @@
 /**
- * Server-Sent Events to the open pages. What a slow page has not taken yet is never piled up: it misses frames until its
+ * Server-Sent Events to the open pages. Data for a slow page is never queued: it misses frames until its
  * socket is empty again, then gets the newest, and one that takes nothing for long is let go.
  */
 import type { ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ const closedForOthers: WireClosed = {
 interface Page {
   readonly response: ServerResponse;
   readonly client: ClientKey;
-  /** Since when something written to it has not been taken. */
+  /** Since when its socket has been full. */
   behindSinceMs: number | undefined;
   needsFleet: boolean;
 }
@@ -88,8 +88,8 @@ export class LiveStreams {
     }
   }
 
-  /** Something that happened; a page that is behind asks for what it missed when it comes back. */
-  tell(name: string, json: () => string): void {
+  /** Sends one event; a page that is behind fetches what it missed when it catches up. */
+  sendEvent(name: string, json: () => string): void {
     const text = once(() => sse(name, json()));
     for (const { response } of this.#pages)
       if (response.writableLength === 0) response.write(text());
@@ -120,7 +120,7 @@ export class LiveStreams {
   }
 }
 
-/** JSON holds no line breaks, so one data line is enough. As bytes: a string would be encoded anew for every page. */
+/** JSON holds no line breaks, so one data line is enough. As bytes: a string would be encoded again for every page. */
 const sse = (event: string, json: string): Buffer =>
   Buffer.from(`event: ${event}\ndata: ${json}\n\n`);
 
