@@ -1,6 +1,6 @@
 /**
- * A source that others send to, over HTTP. A sender hears that its request is taken only when every sink holds all of it; one
- * that comes while there is no room is told to come again. Holds no more than its bound.
+ * A source that receives data over HTTP. A request is acknowledged only when every sink has stored all of it; above the
+ * limit of pending bytes it is rejected with 503 and Retry-After.
  */
 import { timingSafeEqual } from "node:crypto";
 import http from "node:http";
@@ -25,11 +25,11 @@ export interface HttpReply {
 /** What a way of sending makes of a request. */
 export interface ReceivedBatch {
   readonly batch: SampleBatch;
-  /** What the sender hears once it is kept. */
+  /** The response once the data is stored. */
   readonly answer: HttpReply;
 }
 
-/** A request that will never be taken, with what to tell its sender. */
+/** A request that is rejected, with the status and message for its sender. */
 export class RequestRejectedError extends Error {
   readonly status: number;
 
@@ -78,7 +78,7 @@ export class ListeningSource implements StreamingSource {
   readonly #server: http.Server;
   readonly #samples = new SampleFrames();
   readonly #waiting: HeldRequest[] = [];
-  /** Handed on, and not yet said to be kept. */
+  /** Emitted but not yet acknowledged. */
   readonly #emitted: HeldRequest[] = [];
   #heldBytes = 0;
   #isOpen = true;
@@ -97,7 +97,7 @@ export class ListeningSource implements StreamingSource {
     this.#server.maxConnections = maxConnections;
   }
 
-  /** Listens at once: a port that is taken is told before anything runs. */
+  /** Listens at once, so that a port in use is an error at startup. */
   static async open(options: ListeningOptions): Promise<ListeningSource> {
     const source = new ListeningSource(options);
     const { host, port, log, name } = options;
@@ -135,7 +135,7 @@ export class ListeningSource implements StreamingSource {
         if (signal.aborted) return;
         await emit(frame, { devices: this.devices() });
       }
-      // Only whole requests: half of one is not to be said taken.
+      // Only whole requests: a part of one must not be acknowledged.
       this.#waiting.shift();
       this.#emitted.push(next);
     }
@@ -160,7 +160,7 @@ export class ListeningSource implements StreamingSource {
   }
 
   async #serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const tell = (reply: HttpReply): void => {
+    const respond = (reply: HttpReply): void => {
       if (response.writableEnded || response.destroyed) return;
       const body = Buffer.from(reply.body ?? "");
       response.writeHead(reply.status, {
@@ -177,23 +177,23 @@ export class ListeningSource implements StreamingSource {
       const { frames, badSeries } = this.#samples.frames(batch);
       if (badSeries > 0)
         this.#options.log.warn("series without a name dropped", { series: badSeries });
-      if (frames.length === 0) return tell(answer);
+      if (frames.length === 0) return respond(answer);
       this.#hold(
         frames,
-        () => tell(answer),
-        () => tell(this.#comeAgain(request)),
+        () => respond(answer),
+        () => respond(this.#retryLater(request)),
       );
     } catch (thrown) {
       if (!(thrown instanceof RequestRejectedError)) {
-        // The sender has gone in the middle of it, or we are wrong: it may come again either way.
+        // The sender disconnected, or this is a bug: it may retry in both cases.
         if (!request.destroyed) this.#options.log.error(`BUG: ${String(thrown)}`);
-        return tell({ status: 500 });
+        return respond({ status: 500 });
       }
       const { status, message } = thrown;
-      if (status === 503) return tell(this.#comeAgain(request));
+      if (status === 503) return respond(this.#retryLater(request));
       if (status === 400) this.#options.log.warn("request rejected", { why: message });
-      tell({
-        ...this.#say(status, message, request),
+      respond({
+        ...this.#errorReply(status, message, request),
         ...(status === 413 && { headers: { connection: "close" } }),
       });
     }
@@ -240,16 +240,16 @@ export class ListeningSource implements StreamingSource {
       return gunzipSync(body, { maxOutputLength: maxBodyBytes });
     } catch (thrown) {
       if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
-      throw new RequestRejectedError(400, "the body says it is gzip and is not");
+      throw new RequestRejectedError(400, "the body is not gzip although its header says so");
     }
   }
 
-  #comeAgain(request: http.IncomingMessage): HttpReply {
-    const reply = this.#say(503, "there is no room now, send it again", request);
+  #retryLater(request: http.IncomingMessage): HttpReply {
+    const reply = this.#errorReply(503, "too much pending data, retry later", request);
     return { ...reply, headers: { "retry-after": retryAfterSeconds } };
   }
 
-  #say(status: number, sentence: string, { headers }: http.IncomingMessage): HttpReply {
+  #errorReply(status: number, sentence: string, { headers }: http.IncomingMessage): HttpReply {
     const plain = { status, type: "text/plain; charset=utf-8", body: `${sentence}\n` };
     return this.#options.refusal?.(status, sentence, headers) ?? plain;
   }

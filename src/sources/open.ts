@@ -15,7 +15,7 @@ export interface OpenSource {
   readonly source: Source;
 }
 
-/** Opens each; a second source of the same kind is told apart by a number: sim, sim-2. */
+/** Opens each; a second source of one kind gets a number: sim, sim-2. */
 export async function openSources(
   specs: readonly SourceSpec[],
   context: SourceContext,

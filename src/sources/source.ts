@@ -19,7 +19,7 @@ export interface SourceContext {
   readonly procfs: string;
   /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
   readonly fileAccess?: FileAccess;
-  /** Takes what can never become a frame; resolves when it is kept. Where absent it is counted and logged alone. */
+  /** Stores a dead letter; resolves when it is stored. If absent, dead letters are only counted and logged. */
   readonly reject?: (letter: DeadLetter) => Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export interface StreamingSource {
   lettersKept?(): number;
   /** How many rows of its input it could not use since it was opened. */
   rejectedRows?(): number;
-  /** What is still to be read of each log, as last heard. */
+  /** The last known lag of each partition. */
   lag?(): readonly SourceLag[];
   close(): void | Promise<void>;
 }
@@ -91,7 +91,7 @@ export interface DoctorFinding {
   readonly state: "found" | "not-found" | "denied" | "failed";
   /** One sentence: what was seen. */
   readonly says: string;
-  /** The exact command or container flag that mends it. */
+  /** The exact command or container flag that fixes it. */
   readonly fix?: string;
   readonly devices?: readonly Device[];
 }

@@ -111,7 +111,7 @@ test("Xid and amdgpu lines reach Loki through an outage, and what waits at the e
         ],
       },
     ]);
-    expect(agent.output()).toMatch(/wrote over records.*lost=2/);
+    expect(agent.output()).toMatch(/were overwritten before.*lost=2/);
     expect(agent.output()).not.toContain("n0t-to-be-seen");
   } finally {
     await agent.stop();

@@ -193,6 +193,6 @@ test("users follow the file while the agent runs, and a broken file changes noth
     (await get("/metrics", basic("other", "second"))).status === 200 ? true : undefined,
   );
   await writeFile(file, `${server}basic_auth_user: {}\n`);
-  await guarded.waitForOutput(/old ones go on.*basic_auth_user/, 10_000);
+  await guarded.waitForOutput(/keeping the previous ones.*basic_auth_user/, 10_000);
   expect((await get("/metrics", basic("other", "second"))).status).toBe(200);
 });

@@ -147,7 +147,7 @@ test(
         timeoutMs,
       });
       expect(pipe.code, pipe.stderr).toBe(0);
-      expect(pipe.stderr.match(/went to the dead letters/g)).toHaveLength(unusable.length);
+      expect(pipe.stderr.match(/sent to the dead-letter topic/g)).toHaveLength(unusable.length);
 
       const kept = await rowsOf(lake);
       expect(kept).toHaveLength(800);

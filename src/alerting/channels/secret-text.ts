@@ -11,7 +11,7 @@ export class SecretText {
   readonly #what: string;
   readonly #hidden: SecretRedactor;
 
-  /** `what` is said where it cannot be read: "the password". */
+  /** `what` names the content in errors: "the password". */
   constructor(from: Secret | { readonly file: string }, what: string, hidden: SecretRedactor) {
     this.#value = "file" in from ? undefined : from;
     this.#file = "file" in from ? new ReloadingFile(from.file, what) : undefined;

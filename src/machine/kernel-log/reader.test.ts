@@ -88,7 +88,7 @@ test("records that were written over are counted by their sequence, and told of"
   appendFileSync(file, "6,11,1,-;b\n6,20,1,-;c\n6,22,1,-;d\n");
   await expect.poll(texts, patient).toEqual(["b", "c", "d"]);
   expect(reader.lost).toBe(9);
-  expect(said).toMatch(/wrote over records before they were read.*lost=9/);
+  expect(said).toMatch(/were overwritten before they were read.*lost=9/);
 });
 
 test("a pipe is followed from one writer to the next", async () => {

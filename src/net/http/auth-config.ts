@@ -1,4 +1,4 @@
-/** How a request shows who it is from, as a Prometheus configuration file says it. Paths are absolute; secrets stay hidden. */
+/** HTTP client settings of a Prometheus configuration file: authentication, TLS, headers. Paths are absolute; secrets stay hidden. */
 import type { Secret } from "./secret.ts";
 import type { OAuth2Config } from "./oauth2.ts";
 import type { ProxyConfig } from "./proxy.ts";

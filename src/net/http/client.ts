@@ -9,10 +9,10 @@ import { type ProxyFor, proxyRoutes } from "./proxy.ts";
 import { HttpAgent, HttpRequestError, type TlsOptions } from "./request.ts";
 import type { Secret } from "./secret.ts";
 
-/** As many as Go follows. */
+/** Go's limit. */
 const maxRedirects = 10;
 
-/** A text that is known, or one that stands in a file. */
+/** A literal text, or one read from a file. */
 type TextProvider = (() => Promise<string>) | undefined;
 
 export class HttpClient {
@@ -27,7 +27,7 @@ export class HttpClient {
   readonly #cert: TextProvider;
   readonly #key: TextProvider;
   readonly #tokens: TokenSource | undefined;
-  /** For the requests for tokens, which have TLS options and a proxy of their own. */
+  /** For token requests, which have their own TLS options and proxy. */
   readonly #tokenClient: HttpClient | undefined;
   #agent: HttpAgent | undefined;
   /** Its connections may still be in use. */
@@ -76,7 +76,7 @@ export class HttpClient {
     this.#key = wanted("the key", tls.key, tls.keyFile, false);
   }
 
-  /** What to give `request` beside the deadline: headers, agent and how many redirects to follow. */
+  /** Headers, agent and redirect limit for `request`. */
   async options(): Promise<{
     headers: Record<string, string>;
     agent: HttpAgent;
@@ -112,7 +112,7 @@ export class HttpClient {
     return headers;
   }
 
-  /** The same agent as long as what it was made of is the same. */
+  /** Reuses the agent until a TLS file changes. */
   async #readAgent(): Promise<HttpAgent> {
     const { tls } = this.config;
     const [ca, cert, key] = await Promise.all([this.#ca?.(), this.#cert?.(), this.#key?.()]);
@@ -128,7 +128,7 @@ export class HttpClient {
       ...(tls.minVersion === undefined ? {} : { minVersion: tls.minVersion }),
       ...(tls.maxVersion === undefined ? {} : { maxVersion: tls.maxVersion }),
     };
-    // Closing an agent ends its requests; the one before has had all the time between two changes of a file.
+    // Closing an agent aborts its requests, so the previous agent is closed only at the next change.
     this.#agentBefore?.close();
     this.#agentBefore = this.#agent;
     this.#agent = new HttpAgent(options, this.#maxSockets, this.#proxyFor);
@@ -152,7 +152,7 @@ function wanted(
   return async () => (isTrimmed ? (await file.text()).trim() : file.text());
 }
 
-/** Node names a bad header but not its value; we say the same before it is sent. */
+/** Like Node, the error names the invalid header and not its value. */
 function sendable(name: string, text: string): string {
   if (/[^\t -~\u0080-\u00ff]/.test(text))
     throw new HttpRequestError("connection", `the header ${name} holds what no header may`);

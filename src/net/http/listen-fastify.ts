@@ -1,4 +1,4 @@
-/** Opens the hub's port; refusals are told as the agent tells them. */
+/** Opens the hub's port, with the same errors as the agent. */
 import type { FastifyInstance } from "fastify";
 import { isSecure, listenError, localUrl } from "./listen.ts";
 

@@ -1,4 +1,4 @@
-/** A file whose text is wanted as it is now: read again only when it has changed. Never tells of what stands in it. */
+/** A file's current text, re-read only after a change. Errors never quote the content. */
 import { readFile, stat } from "node:fs/promises";
 import { systemCode } from "../../base/error.ts";
 import { HttpRequestError } from "./request.ts";
@@ -11,7 +11,7 @@ export class ReloadingFile {
   #version = "";
   #text = "";
 
-  /** `what` is said where it cannot be read: "the password". */
+  /** `what` names the content in errors: "the password". */
   constructor(path: string, what: string) {
     this.path = path;
     this.#what = what;

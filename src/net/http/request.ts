@@ -20,7 +20,7 @@ export interface RequestOptions {
   /** Of the answer, after decompression. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Keeps connections open between requests, and carries TLS options; one per peer, closed by whoever made it. */
+  /** Keeps connections open between requests, and carries TLS options; one per peer, closed by its creator. */
   readonly agent?: HttpAgent;
   readonly maxRedirects?: number;
   /** A content encoding that is handed over as it came. */
@@ -178,7 +178,7 @@ function once(
     });
     const fail = (thrown: unknown): void => {
       sent.destroy();
-      reject(troubleOf(thrown, url, options, outer));
+      reject(toRequestError(thrown, url, options, outer));
     };
     sent.on("error", fail);
     sent.on("response", (answer) => {
@@ -230,7 +230,7 @@ async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> 
       : await gunzip(packed, { maxOutputLength });
   } catch (thrown) {
     if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxOutputLength);
-    throw new HttpRequestError("encoding", "the answer says it is gzip and is not", {
+    throw new HttpRequestError("encoding", "the response is not gzip although its header says so", {
       cause: thrown,
     });
   }
@@ -239,7 +239,7 @@ async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> 
 const tooLarge = (maxBytes: number): HttpRequestError =>
   new HttpRequestError("too-large", `the answer is larger than ${maxBytes} bytes`);
 
-function troubleOf(
+function toRequestError(
   thrown: unknown,
   url: URL,
   { signal, timeoutMs }: RequestOptions,
@@ -270,7 +270,7 @@ export const formatUrl = (url: URL): string => `${url.origin}${url.pathname}`;
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
-/** To another host go only headers that say what is wanted: any other may be a secret. */
+/** Headers safe to send to another host on a redirect; any other may be a secret. */
 function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => /^(accept(-encoding)?|user-agent)$/i.test(name)),

@@ -1,4 +1,4 @@
-/** TLS of our own servers: the certificate, its key, and whose certificates are let in. Never tells more of a key than its file's name. */
+/** TLS of our own servers: certificate, key and client authentication. Errors name a key's file, never its content. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
@@ -29,7 +29,7 @@ export interface ServerTls {
   readonly curves?: string;
 }
 
-/** Everything the server needs of the files, read and checked now. */
+/** The files' content, validated. */
 export interface LoadedTls {
   readonly context: SecureContextOptions;
   readonly requestCert: boolean;
@@ -61,7 +61,7 @@ export function loadServerTls(tls: ServerTls): LoadedTls {
   return {
     context,
     requestCert: tls.clientAuth !== "NoClientCert",
-    // The others let a certificate through that nobody signed, and are judged when the connection stands.
+    // The other types accept an untrusted certificate in the handshake; guardClients checks it afterwards.
     rejectUnauthorized: tls.clientAuth === "RequireAndVerifyClientCert",
     expiresMs: Date.parse(certificate.validTo),
   };
@@ -93,7 +93,7 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
   try {
     belongs = certificate.checkPrivateKey(createPrivateKey(key));
   } catch (thrown) {
-    // OpenSSL's own words could quote the file; a key is never told about beyond its name.
+    // OpenSSL's message could quote the key, so it is not part of ours.
     throw new GpulseError("TLS_FILES", `${tls.keyFile} holds no private key without a password.`, {
       cause: thrown,
     });
@@ -106,17 +106,17 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
   return certificate;
 }
 
-/** Ends connections whose certificate the handshake let through but the settings do not. */
+/** Closes connections whose certificate passed the handshake but not the settings. */
 export function guardClients(
   server: Server,
   tls: () => ServerTls | undefined,
-  told: (address: string | undefined, refusal: string) => void,
+  onRejected: (address: string | undefined, refusal: string) => void,
 ): void {
   server.on("secureConnection", (socket: TLSSocket) => {
     const now = tls();
     const refusal = now === undefined ? undefined : refusalOf(socket, now);
     if (refusal === undefined) return;
-    told(socket.remoteAddress, refusal);
+    onRejected(socket.remoteAddress, refusal);
     socket.destroy(new Error(refusal));
   });
 }

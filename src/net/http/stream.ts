@@ -1,6 +1,6 @@
 /**
- * An answer that goes on: its lines as they come, for as long as the peer sends them. Bounded per line and by silence,
- * since there is no end to put a deadline on.
+ * A streaming response, line by line. Bounded by line length and idle time,
+ * since a stream has no overall deadline.
  */
 import type http from "node:http";
 import { formatUrl, type HttpAgent, HttpRequestError } from "./request.ts";
@@ -8,7 +8,7 @@ import { formatUrl, type HttpAgent, HttpRequestError } from "./request.ts";
 export interface StreamOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly agent: HttpAgent;
-  /** Ended when nothing came for so long. */
+  /** Idle timeout. */
   readonly silenceMs: number;
   readonly maxLineBytes: number;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ export function streamLines(address: string, options: StreamOptions): Promise<Li
         new HttpRequestError("timeout", `${formatUrl(url)} was silent for ${silenceMs / 1_000} s`),
       ),
     );
-    sent.on("error", (thrown) => reject(troubleOf(thrown, url, signal)));
+    sent.on("error", (thrown) => reject(toStreamError(thrown, url, signal)));
     sent.on("response", (answer) =>
       resolve({ status: answer.statusCode ?? 0, lines: linesOf(answer, url, options) }),
     );
@@ -64,13 +64,13 @@ async function* linesOf(
     }
     if (restBytes > 0) yield Buffer.concat(rest).toString("utf8");
   } catch (thrown) {
-    throw troubleOf(thrown, url, signal);
+    throw toStreamError(thrown, url, signal);
   } finally {
     answer.destroy();
   }
 }
 
-function troubleOf(thrown: unknown, url: URL, signal: AbortSignal): HttpRequestError {
+function toStreamError(thrown: unknown, url: URL, signal: AbortSignal): HttpRequestError {
   if (thrown instanceof HttpRequestError) return thrown;
   if (signal.aborted)
     return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);

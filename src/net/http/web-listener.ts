@@ -1,6 +1,6 @@
 /**
- * The door of our servers: plain or TLS, with the users and headers of a web configuration file, all of it taken up anew
- * when a file changes. What does not work is told and the old goes on; TLS never falls back to plain HTTP.
+ * The listener of our HTTP servers: plain or TLS, with the users and headers of a web configuration file, reloaded
+ * when a file changes. An invalid file is logged and the previous one stays; TLS never falls back to plain HTTP.
  */
 import { statSync } from "node:fs";
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
@@ -29,8 +29,8 @@ export class WebListener {
   #loaded: LoadedTls | undefined;
   #server: SecureServer | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Of the files as they were taken up, and as they were last seen. */
-  #taken = "";
+  /** File signatures: as loaded, and as last seen. */
+  #loadedSignature = "";
   #seen = "";
 
   private constructor(
@@ -45,10 +45,10 @@ export class WebListener {
     this.#config = config;
     this.#users = new BasicUsers(config.users);
     this.#loaded = config.tls === undefined ? undefined : loadServerTls(config.tls);
-    this.#taken = this.#seen = this.#signature();
+    this.#loadedSignature = this.#seen = this.#signature();
   }
 
-  /** Throws where the files do not work: nothing starts half guarded. */
+  /** Throws if a file is invalid: no server starts without its access control. */
   static async open(
     settings: WebListenOptions,
     env: Readonly<Record<string, string | undefined>>,
@@ -70,7 +70,7 @@ export class WebListener {
     return this.#users;
   }
 
-  /** What every answer carries beside its own headers. */
+  /** Headers added to every response. */
   get headers(): Readonly<Record<string, string>> {
     return this.#config.headers;
   }
@@ -86,13 +86,13 @@ export class WebListener {
     );
     const lines = new LogThrottle();
     const refused = (address: string | undefined, problem: string): void => {
-      const line = lines.take(address ?? "gone", Date.now());
+      const line = lines.take(address ?? "missing", Date.now());
       if (line !== undefined)
         this.#log.warn("TLS connection refused", { address, error: problem, ...line });
     };
     guardClients(server, () => this.#config.tls, refused);
     server.on("tlsClientError", (problem, socket) => {
-      // A certificate that nobody we trust has signed ends the connection like one who leaves in the middle.
+      // An untrusted certificate ends the connection with the same code as a client that disconnects.
       const untrusted = socket.authorizationError as unknown;
       if (typeof untrusted === "string") refused(socket.remoteAddress, untrusted);
       else if (systemCode(problem) !== "ECONNRESET")
@@ -102,9 +102,9 @@ export class WebListener {
     return server;
   }
 
-  /** Reads every file now; false where they do not work and the old ones go on. */
+  /** Reads every file now; false if one is invalid and the previous ones stay. */
   async reload(): Promise<boolean> {
-    const taken = this.#signature();
+    const signature = this.#signature();
     try {
       const config = await configOf(this.#settings, this.#env);
       const loaded = config.tls === undefined ? undefined : loadServerTls(config.tls);
@@ -119,7 +119,7 @@ export class WebListener {
       });
       return false;
     } finally {
-      this.#taken = this.#seen = taken;
+      this.#loadedSignature = this.#seen = signature;
     }
     const ms = this.certificateExpiresMs;
     const expires = ms === undefined ? undefined : new Date(ms).toISOString();
@@ -141,14 +141,14 @@ export class WebListener {
       throw new Error("another client_auth_type needs a restart");
   }
 
-  /** Looks once a second: files are replaced by rename or symlink, which no file watch sees everywhere. */
+  /** Polls once a second: files are replaced by rename or symlink, which file watches miss on some systems. */
   #watch(): void {
     this.#timer = setInterval(() => {
       const now = this.#signature();
       const settled = now === this.#seen;
       this.#seen = now;
-      // A certificate and its key are two files: they are read when neither has changed for a second.
-      if (settled && now !== this.#taken) void this.reload();
+      // A certificate and its key are two files: loaded once neither has changed for a second.
+      if (settled && now !== this.#loadedSignature) void this.reload();
     }, checkEveryMs);
     this.#timer.unref();
   }
@@ -176,6 +176,6 @@ function stampOf(file: string): string {
     const { ino, size, mtimeMs, ctimeMs } = statSync(file);
     return `${ino}/${size}/${mtimeMs}/${ctimeMs}`;
   } catch {
-    return "gone";
+    return "missing";
   }
 }

@@ -1,4 +1,4 @@
-/** Loads the Kafka client where one is asked for, and gives it what every part of it needs. */
+/** Loads the Kafka client on first use, and its base options. */
 import { isIP } from "node:net";
 import { within } from "../../base/retry.ts";
 import type * as Client from "@platformatic/kafka";
@@ -51,7 +51,7 @@ export interface KafkaTimeouts {
 
 const usual: KafkaTimeouts = { connectMs: 5_000, requestMs: 30_000 };
 
-/** Retrying is ours: the client's would go on for a fixed number of times and hide why. */
+/** Retries are ours: the client's own count is fixed and hides the cause. */
 export function baseOptions(
   { brokers, clientId, tls, sasl }: KafkaTarget,
   { connectMs, requestMs }: KafkaTimeouts = usual,
@@ -65,7 +65,7 @@ export function baseOptions(
     retries: 0,
     retryDelay: 200,
     autocreateTopics: false,
-    // A server's name is told to it, which an address of digits must not be.
+    // SNI must not contain an IP address.
     ...(tls !== undefined && { tls, tlsServerName: brokers.every((broker) => !isIp(broker)) }),
     ...(sasl !== undefined && {
       sasl: {

@@ -1,9 +1,9 @@
-/** What can never become a frame, as a message of the topic beside: its bytes as they came, and why in its headers. */
+/** Dead letters: the original bytes of an invalid message on the dead-letter topic, with the error in the headers. */
 import type { DeadLetter } from "../../model/origin.ts";
 import { deadLetterTopic, type KafkaTarget } from "./options.ts";
 import type { KafkaProducer, OutgoingMessage } from "./producer.ts";
 
-/** Below what a topic takes by default, headers and all; the rest of a larger one is cut off, and said. */
+/** Below a topic's default message limit, headers included; larger content is truncated and marked. */
 const keptBytes = 1_000_000;
 
 export function letterMessage(
@@ -28,7 +28,7 @@ export function letterMessage(
   };
 }
 
-/** Keeps letters in their topic, which is made with the first of them. */
+/** Sends dead letters to their topic, which is created with the first one. */
 export class DeadLetterProducer {
   readonly #target: KafkaTarget;
   readonly #producer: KafkaProducer;
@@ -50,7 +50,7 @@ export class DeadLetterProducer {
     return this.#kept;
   }
 
-  /** Resolves when the cluster has it. */
+  /** Resolves when the cluster has acknowledged it. */
   async keep(letter: DeadLetter, key?: string): Promise<void> {
     this.#prepared ??= this.#prepare(deadLetterTopic(this.#target.topic));
     try {

@@ -1,8 +1,8 @@
-/** What an error of the Kafka client means for us: wait and try again, or tell a person what to do. */
+/** Classifies errors of the Kafka client: retryable, or permanent with advice for the user. */
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { KafkaTarget } from "./options.ts";
 
-/** The protocol's names of errors anywhere within; the client nests them. */
+/** Kafka error names anywhere in the client's nested errors. */
 export function protocolNames(thrown: unknown): readonly string[] {
   const names: string[] = [];
   const look = (one: unknown, depth: number): void => {
@@ -16,7 +16,7 @@ export function protocolNames(thrown: unknown): readonly string[] {
   return names;
 }
 
-/** The innermost sentence, which says what happened; the outer ones say what was tried. */
+/** The innermost message, which is the cause; the outer ones name the attempted operation. */
 export function formatKafkaError(thrown: unknown): string {
   let one = thrown;
   for (let depth = 0; depth < 8; depth++) {
@@ -49,7 +49,7 @@ const wrongGroup = new Set([
   "FENCED_INSTANCE_ID",
 ]);
 const tooLarge = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
-const gone = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
+const unknownTopic = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
 const otherProducer = new Set([
   "OUT_OF_ORDER_SEQUENCE_NUMBER",
   "UNKNOWN_PRODUCER_ID",
@@ -62,33 +62,33 @@ const some = (thrown: unknown, names: ReadonlySet<string>): boolean =>
   protocolNames(thrown).some((name) => names.has(name));
 
 export const isTooLarge = (thrown: unknown): boolean => some(thrown, tooLarge);
-/** The broker has forgotten who we are: what we resend is new to it. */
+/** The broker no longer knows this producer id and would not deduplicate a resend. */
 export const isUnknownProducer = (thrown: unknown): boolean => some(thrown, otherProducer);
 export const isUnknownTopic = (thrown: unknown): boolean =>
-  some(thrown, gone) || formatError(thrown).startsWith("Unknown topic ");
+  some(thrown, unknownTopic) || formatError(thrown).startsWith("Unknown topic ");
 
-/** An error that no waiting mends, as a person should read it; undefined where trying again may help. */
+/** The error to show if retrying cannot help; undefined for a retryable error. */
 export function toPermanentError(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
   if (thrown instanceof GpulseError) return thrown;
-  const says = formatKafkaError(thrown);
+  const reason = formatKafkaError(thrown);
   const refuse = (why: string): GpulseError =>
     new GpulseError("KAFKA_REFUSED", `${target.shown}: ${why}`, { cause: thrown });
   if (some(thrown, wrongLogin) || hasCode(thrown, "PLT_KFK_AUTHENTICATION"))
-    return refuse(`the login was refused (${says}): check sasl=, username= and password=.`);
+    return refuse(`the login was refused (${reason}): check sasl=, username= and password=.`);
   if (some(thrown, denied))
     return refuse(
-      `this user may not do that (${says}): ask for the rights to read or write the topic, and to use the group.`,
+      `this user may not do that (${reason}): ask for the rights to read or write the topic, and to use the group.`,
     );
   if (some(thrown, wrongGroup))
-    return refuse(`the group cannot be joined (${says}): choose another with group=.`);
+    return refuse(`the group cannot be joined (${reason}): choose another with group=.`);
   if (isTls(thrown))
     return refuse(
-      `TLS failed (${says}): check ca_file=, cert_file= and key_file=, and that the port speaks TLS.`,
+      `TLS failed (${reason}): check ca_file=, cert_file= and key_file=, and that the port speaks TLS.`,
     );
   return undefined;
 }
 
-/** What to say where nothing answers within the time given. */
+/** The error if no broker responds in time. */
 export function toUnreachableError(thrown: unknown, target: KafkaTarget): GpulseError {
   return (
     toPermanentError(thrown, target) ??
@@ -108,7 +108,7 @@ function hasCode(thrown: unknown, code: string): boolean {
   return "cause" in thrown && hasCode(thrown.cause, code);
 }
 
-/** Node's names of certificate troubles; a broken connection is none of them. */
+/** Node's certificate error codes; a broken connection is not one of them. */
 function isTls(thrown: unknown): boolean {
   return (
     /^(?:ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_SSL_|ERR_OSSL_)/.test(

@@ -1,6 +1,6 @@
 /**
- * One stay in a consumer group: joins, keeps alive, learns of every new share of the partitions, commits. It says when it is over
- * and never mends itself: whoever uses it begins another.
+ * One consumer group membership: joins, sends heartbeats, follows partition assignments, commits. It signals its end
+ * and never rejoins: the caller creates another one.
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
@@ -12,9 +12,9 @@ import { protocolNames, toPermanentError, formatKafkaError } from "./errors.ts";
 export interface MembershipOptions {
   readonly target: KafkaTarget;
   readonly group: string;
-  /** Where a group that has committed nothing yet begins. */
+  /** The start position of a group without committed offsets. */
   readonly from: "earliest" | "latest";
-  /** A member that is silent for so long has its partitions given to others. */
+  /** Kafka's session timeout. */
   readonly sessionMs: number;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -57,7 +57,7 @@ export class Membership {
     consumer.on("consumer:heartbeat:end", () => (this.#lastHeardMs = nowMs()));
     consumer.on("consumer:heartbeat:error", ({ error }) => this.#doubt(error));
     consumer.on("error", (error) => this.#end(error));
-    // The client can lose an answer with a broken connection, and then neither joins nor says so.
+    // The client can lose a response with a broken connection, and then neither joins nor reports an error.
     const silentMs = rebalanceMs + 5_000;
     this.#watch = setInterval(() => {
       if (nowMs() - this.#lastHeardMs > silentMs)
@@ -65,12 +65,12 @@ export class Membership {
     }, 1_000).unref();
   }
 
-  /** Aborts when this stay is over, with why as its reason. */
+  /** Aborts when this membership ends, with the cause as its reason. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Another number with every new share of the partitions. */
+  /** Changes with every partition assignment. */
   get generation(): number {
     return this.#generation;
   }
@@ -153,7 +153,7 @@ export class Membership {
     this.#assigning = this.#begin(generation).catch((thrown: unknown) => this.#end(thrown));
   }
 
-  /** Where to begin each partition: where the group stands, or as `from` says. */
+  /** The start offset of each partition: the committed one, or `from`. */
   async #begin(generation: number): Promise<void> {
     const { target, from, log, group } = this.#options;
     const { topic } = target;

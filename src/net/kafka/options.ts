@@ -1,4 +1,4 @@
-/** How a Kafka cluster and a topic are named (`kafka://broker1:9092,broker2/topic?…`), and what is needed to reach them. */
+/** The address of a Kafka cluster and topic (`kafka://broker1:9092,broker2/topic?…`) and its connection options. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";

@@ -10,7 +10,7 @@ export interface Position {
   next: bigint;
   /** What the group would begin with. */
   committed: bigint;
-  /** The end of the partition as last told; undefined before the first answer. */
+  /** The last known end of the partition; undefined before the first response. */
   end?: bigint;
 }
 

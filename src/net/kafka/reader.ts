@@ -1,6 +1,6 @@
 /**
- * Reads a topic as a member of a consumer group, message by message, each partition in its order. Survives brokers that go and
- * come back and partitions that are taken away: what was not committed is read again, by us or by another member.
+ * Reads a topic as a member of a consumer group, message by message, each partition in order. Survives broker restarts
+ * and rebalances: uncommitted messages are read again, by us or by another member.
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
@@ -15,7 +15,7 @@ export interface TopicReaderOptions {
   readonly target: KafkaTarget;
   readonly group: string;
   readonly from: "earliest" | "latest";
-  /** Ends when what was there at the start has been handed on. */
+  /** Stop at the offsets that were the partitions' ends at the start. */
   readonly untilEnd: boolean;
   readonly sessionMs: number;
   readonly log: Log;
@@ -55,7 +55,7 @@ export class TopicReader {
     return this.#positions.lag();
   }
 
-  /** Resolves at the end of what was asked for, or when the signal aborts; `commit` still works then. */
+  /** Resolves at the requested end or when the signal aborts; `commit` still works then. */
   async run(take: (message: IncomingMessage) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { target, log, random } = this.#options;
     for (let attempt = 0; !signal.aborted; attempt++) {
@@ -69,7 +69,7 @@ export class TopicReader {
         const refused = toPermanentError(thrown, target);
         if (refused !== undefined) throw refused;
         if (this.#options.nowMs() - began > 60_000) attempt = 0;
-        // A cluster that has just started has no place for groups yet, for a moment.
+        // A cluster that has just started has no group coordinator for a moment.
         if (attempt === 2)
           log.warn("reading failed, retrying", {
             of: target.shown,
@@ -81,12 +81,12 @@ export class TopicReader {
     }
   }
 
-  /** How far everything has been handed on by now, for a commit that comes later. */
+  /** The current offsets, for a later commit. */
   mark(): OffsetSnapshot {
     return this.#positions.mark();
   }
 
-  /** Tells the group how far everything was handed on. Tries for as long as it takes: the sinks have it, and must not get it twice. */
+  /** Commits the offsets of delivered messages, with retries: the sinks would get them twice otherwise. */
   async commit(upTo?: OffsetSnapshot, signal?: AbortSignal): Promise<void> {
     const { target, log, random } = this.#options;
     const never = new AbortController().signal;
@@ -102,7 +102,7 @@ export class TopicReader {
             of: target.shown,
             error: formatKafkaError(thrown),
           });
-        // A stay that is over takes no commit; what it read is read again by the next.
+        // An ended membership cannot commit; the next one reads those messages again.
         if (this.#membership?.over.aborted === true || signal?.aborted === true) return;
         if (attempt >= 30) return;
         await pause(backoffMs(Math.min(attempt, 4), random), signal ?? never);
@@ -130,7 +130,7 @@ export class TopicReader {
     signal: AbortSignal,
   ): Promise<void> {
     const { target, group } = this.#options;
-    // Waiting for messages must not hold up the signs of life: they have connections of their own.
+    // A separate connection, so that waiting for messages does not delay heartbeats.
     const fetcher = new this.#client.Consumer({ ...baseOptions(target), groupId: group });
     this.#fetcher = fetcher;
     fetcher.topics.track(target.topic);
@@ -206,7 +206,7 @@ export class TopicReader {
     }
   }
 
-  /** The broker has deleted what we had not read: that is lost, and has to be said. */
+  /** Skips messages that retention deleted before they were read, and logs the loss. */
   async #catchUp(fetcher: Consumer, partitions: readonly number[]): Promise<void> {
     const earliest = await this.#list(fetcher, "EARLIEST");
     const latest = await this.#list(fetcher, "LATEST");
@@ -263,7 +263,7 @@ export class TopicReader {
   }
 }
 
-/** What came from whom the messages are for, and not from Kafka. */
+/** An error of the message handler, not of Kafka. */
 class HandlerError extends Error {
   constructor(cause: unknown) {
     super("a message could not be handed on", { cause });

@@ -1,4 +1,4 @@
-/** Looks at a topic before anything is sent to it or read from it, and makes it where that was asked for. */
+/** Checks that a topic exists before it is used, and creates it on request. */
 import { GpulseError } from "../../base/error.ts";
 import { baseOptions, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
@@ -7,7 +7,7 @@ import { backoffMs, pause } from "../../base/retry.ts";
 
 export interface TopicShape {
   readonly partitions: number;
-  /** Copies of each message; -1 leaves it to the cluster. */
+  /** Replication factor; -1 for the cluster's default. */
   readonly replication: number;
 }
 
@@ -15,7 +15,7 @@ export interface PrepareTopicsOptions {
   readonly target: KafkaTarget;
   /** Also these beside the target's own. */
   readonly topics: readonly string[];
-  /** Undefined where a topic that is not there is an error. */
+  /** Undefined: a missing topic is an error. */
   readonly create: TopicShape | undefined;
   readonly withinMs: number;
   readonly nowMs: () => number;
@@ -71,7 +71,7 @@ async function ensure(
       replicas: create.replication,
     });
   } catch (thrown) {
-    // Two that start at the same moment both make it.
+    // Another process may have created it at the same moment.
     if (!protocolNames(thrown).includes("TOPIC_ALREADY_EXISTS")) throw thrown;
   }
 }

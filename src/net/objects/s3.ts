@@ -30,7 +30,7 @@ export async function openS3(address: string, env: Env): Promise<FileStore> {
   const accessKeyId = env["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
   const sessionToken = env["AWS_SESSION_TOKEN"];
-  // Of future versions of the SDK, and nothing whoever runs gpulse can act on: its versions are gpulse's matter.
+  // Hides the SDK's deprecation warnings, which a gpulse user cannot act on.
   process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
   // A bundle gives a CommonJS package as its default alone.
   const { default: sdk } = await import("@aws-sdk/client-s3");

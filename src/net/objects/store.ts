@@ -1,5 +1,5 @@
 /**
- * Where files are kept: a folder, a bucket or HDFS, all with the same few operations. A reader sees a file whole or not at
+ * File storage: a folder, a bucket or HDFS behind the same few operations. A reader sees a file whole or not at
  * all, whatever happens to the writer.
  */
 import type { ErrorCode } from "../../base/codes.ts";
@@ -34,7 +34,7 @@ export interface FileStore {
 /** Where files lie until they are whole. Lists leave it out, and it is outside every table. */
 export const temporaryFolder = "_temporary";
 
-/** Trouble with a place. What is retryable may be gone by itself: a full disk, a server that is away. */
+/** A file store failed. Retryable errors may pass without intervention: a full disk, an unreachable server. */
 export class FileStoreError extends GpulseError {
   readonly retryable: boolean;
 

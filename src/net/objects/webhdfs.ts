@@ -1,6 +1,6 @@
 /**
  * HDFS by its REST interface (WebHDFS). A file is created in a folder aside and renamed when it is whole. Creating and
- * reading go in two steps: the name node says which data node to talk to.
+ * reading take two steps: the name node returns which data node to use.
  */
 import {
   HttpAgent,
@@ -76,11 +76,11 @@ class WebHdfsFiles implements FileStore {
       range === undefined
         ? {}
         : { offset: String(range.start), length: String(range.end - range.start) };
-    const told = await this.#ask("GET", "OPEN", path, { ...part, noredirect: "true" }, signal);
-    this.#expect(told, file, 200);
-    const place = locationOf(told);
+    const located = await this.#ask("GET", "OPEN", path, { ...part, noredirect: "true" }, signal);
+    this.#expect(located, file, 200);
+    const place = locationOf(located);
     // Older name nodes know no noredirect and answer with the data itself after a redirect.
-    if (place === undefined) return told.body;
+    if (place === undefined) return located.body;
     const answer = await this.#send(place, { method: "GET" }, signal);
     this.#expect(answer, file, 200);
     return answer.body;
@@ -90,17 +90,17 @@ class WebHdfsFiles implements FileStore {
     const path = this.#at(file);
     const aside = `${this.#root}/${temporaryFolder}/${process.pid}-${Date.now()}-${written++}`;
     try {
-      const told = await this.#ask(
+      const located = await this.#ask(
         "PUT",
         "CREATE",
         aside,
         { overwrite: "true", noredirect: "true" },
         signal,
       );
-      this.#expect(told, file, 200, 201, 307);
-      const place = told.headers["location"] ?? locationOf(told);
+      this.#expect(located, file, 200, 201, 307);
+      const place = located.headers["location"] ?? locationOf(located);
       if (place === undefined)
-        throw new FileStoreError("FILES_FAILED", `${this.name} did not say where to write to.`);
+        throw new FileStoreError("FILES_FAILED", `${this.name} did not return a write location.`);
       const made = await this.#send(
         place,
         { method: "PUT", body: bytes, headers: { "content-type": "application/octet-stream" } },
@@ -218,32 +218,32 @@ class WebHdfsFiles implements FileStore {
     const { exception = "", message = answer.body.toString("utf8", 0, 200) } =
       remoteException(answer);
     const place = `${this.name}/${file}`;
-    const says = message.split("\n", 1)[0] ?? "";
+    const reason = message.split("\n", 1)[0] ?? "";
     if (answer.status === 404)
       throw new FileStoreError("FILES_MISSING", `There is no file ${place}.`);
     if (
       /DSQuotaExceeded|NSQuotaExceeded|DiskOutOfSpace|could only be (?:written|replicated)/i.test(
-        exception + says,
+        exception + reason,
       )
     )
-      throw new FileStoreError("FILES_FULL", `There is no space left for ${place}: ${says}`);
-    // HDFS answers 403 to every I/O trouble of its own: a name node that starts, data nodes that are away, a broken connection.
-    if (passing.test(exception) || /find datanode/.test(says))
-      throw new FileStoreError("FILES_UNREACHABLE", `${this.name} takes no writes now: ${says}`);
+      throw new FileStoreError("FILES_FULL", `There is no space left for ${place}: ${reason}`);
+    // HDFS returns 403 for all of its I/O errors: a starting name node, unreachable data nodes, a broken connection.
+    if (passing.test(exception) || /find datanode/.test(reason))
+      throw new FileStoreError("FILES_UNREACHABLE", `${this.name} is not writable now: ${reason}`);
     const isDenied = exception === "" && (answer.status === 401 || answer.status === 403);
     if (isDenied || /AccessControl|Security|Authori[sz]ation|Authentication/.test(exception))
       throw new FileStoreError(
         "FILES_DENIED",
-        `${place}: ${says} Give a user that may write there: webhdfs://…?user=NAME.`,
+        `${place}: ${reason} Give a user that may write there: webhdfs://…?user=NAME.`,
       );
     throw new FileStoreError(
       answer.status >= 500 ? "FILES_UNREACHABLE" : "FILES_FAILED",
-      `${place}: ${exception} ${says}`.trim(),
+      `${place}: ${exception} ${reason}`.trim(),
     );
   }
 }
 
-/** What HDFS calls trouble that passes by itself. */
+/** HDFS exceptions that are temporary. */
 const passing =
   /^(?:IOException|EOFException|RemoteException|\w*(?:Connect|Timeout|Socket|NoRoute|SafeMode|Standby|Retriable|Retry|LeaseExpired)\w*)$/;
 

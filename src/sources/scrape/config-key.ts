@@ -23,7 +23,7 @@ export function seriesKey(config: ScrapeConfig): string {
   ]);
 }
 
-/** Compiled things are told by the text they were compiled from, which stands beside them. */
+/** Compiled objects are compared by their source text. */
 function open(part: unknown): unknown {
   if (part instanceof Secret) return { secret: part.reveal() };
   if (Array.isArray(part)) return part.map(open);

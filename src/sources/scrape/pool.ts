@@ -1,4 +1,4 @@
-/** The targets of one scrape configuration, kept in step with what is discovered and with the configuration as it changes. */
+/** The targets of one scrape configuration, in sync with discovery and configuration reloads. */
 import { HttpClient } from "../../net/http/client.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { configKey, seriesKey } from "./config-key.ts";
@@ -18,7 +18,7 @@ const maxSockets = 4_096;
 
 export class ScrapePool {
   readonly #around: ScrapeContext;
-  /** Told of every loop that ends because its target is gone, after its last scrape. */
+  /** Called for every loop whose target was removed, after its last scrape. */
   readonly #ended: (loop: ScrapeLoop) => void;
   #config: ScrapeConfig;
   #client: HttpClient;
@@ -78,7 +78,7 @@ export class ScrapePool {
       if (!this.#loops.has(identity)) this.#begin(identity, target);
   }
 
-  /** Targets that stay the same go on; their series are worked out anew only where the change concerns them. */
+  /** Unchanged targets continue; their labels are recomputed only if the change affects them. */
   reload(config: ScrapeConfig): void {
     const before = this.#config;
     if (configKey(before) === configKey(config)) return;
@@ -93,7 +93,7 @@ export class ScrapePool {
     this.sync(this.#groups);
   }
 
-  /** Ends every loop as if its targets were gone. */
+  /** Stops every loop as if its target had been removed. */
   end(): void {
     for (const [identity, loop] of this.#loops) this.#end(identity, loop);
   }

@@ -21,7 +21,7 @@ interface Job {
   syncedMs: number;
 }
 
-/** Changes of what is discovered are taken together. */
+/** Discovery updates are batched for this long. */
 const betweenSyncsMs = 1_000;
 /** A discovery that does not answer is not waited for any longer; the job's other targets are scraped. */
 const patienceMs = 5_000;

@@ -1,4 +1,4 @@
-/** `global`: what jobs have where they say nothing, and the labels of all that leaves. */
+/** `global`: the defaults of jobs, and the external labels. */
 import * as v from "valibot";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import { labelSet } from "../../../model/labels.ts";
@@ -66,7 +66,7 @@ export function readLimits(
   };
 }
 
-/** Undefined where the section does not say. */
+/** Undefined if the section does not set it. */
 export function isLegacy(raw: object): boolean | undefined {
   const { metric_name_validation_scheme: scheme } = raw as Readonly<Record<string, unknown>>;
   return scheme === undefined || scheme === "" ? undefined : scheme === "legacy";

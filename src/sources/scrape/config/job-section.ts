@@ -1,4 +1,4 @@
-/** One of `scrape_configs`: which targets, how they are asked, what is done with the answer. */
+/** One of `scrape_configs`: targets, request options, relabeling and limits. */
 import * as v from "valibot";
 import { populateTarget } from "../targets/populate.ts";
 import { discoversNothing, discoveryEntries, readDiscovery } from "./discovery-section.ts";

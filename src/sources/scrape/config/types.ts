@@ -28,9 +28,9 @@ export interface ScrapeConfig {
   readonly enableCompression: boolean;
   /** What is asked for, the most wanted first. */
   readonly formats: readonly ExpositionFormat[];
-  /** What a page without a known Content-Type is taken to be. */
+  /** The format of a page without a known Content-Type. */
   readonly fallbackFormat: ExpositionFormat;
-  /** Also tell the timeout, the sample limit and the size of the page. */
+  /** Also report the timeout, the sample limit and the page size. */
   readonly extraMetrics: boolean;
   readonly limits: ScrapeLimits;
   /** Before the scrape, on a target's labels. */

@@ -12,7 +12,7 @@ interface Lack {
 
 type UnsupportedKeys = Readonly<Record<string, Lack>>;
 
-const histograms = "native histograms are not kept here; classic ones are.";
+const histograms = "native histograms are not stored; classic ones are.";
 const off = ["false", "no", "off"];
 const noDiscovery: Lack = {
   why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
@@ -20,10 +20,10 @@ const noDiscovery: Lack = {
 
 export const unsupportedTopKeys: UnsupportedKeys = {
   runtime: { why: "it tunes Prometheus's own process." },
-  storage: { why: "how long history is kept is set by --retention." },
+  storage: { why: "retention is set by --retention." },
   tracing: { why: "no traces are sent." },
   remote_read: { why: "nothing is read from elsewhere; --store puts the whole history elsewhere." },
-  otlp: { why: "what comes by OTLP is taken with Prometheus's default settings." },
+  otlp: { why: "OTLP is received with Prometheus's default settings." },
 };
 
 const nameLacks: UnsupportedKeys = {
@@ -123,9 +123,9 @@ export const unsupportedRemoteWriteKeys: UnsupportedKeys = {
   sigv4: noCloud,
   azuread: noCloud,
   google_iam: noCloud,
-  send_exemplars: { why: "exemplars are not kept here.", fine: off },
+  send_exemplars: { why: "exemplars are not stored.", fine: off },
   send_native_histograms: { why: histograms, fine: off },
-  round_robin_dns: { why: "connections go where the system's resolver says.", fine: off },
+  round_robin_dns: { why: "connections use the system's resolver.", fine: off },
 };
 
 /** Schema entries for the keys of a table: any value of this form is accepted, and reported by `reportUnsupported`. */

@@ -12,7 +12,7 @@ import { populateTarget } from "../targets/populate.ts";
 import { type DiscoveredGroup, type Discovery, readGroups } from "./group.ts";
 
 const maxBytes = 64 * 1024 * 1024;
-/** A file that is being written tells of itself many times. */
+/** Debounce: a file that is being written sends many events. */
 const settleMs = 50;
 
 interface ParsedFile {

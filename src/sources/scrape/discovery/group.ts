@@ -9,7 +9,7 @@ export interface DiscoveredGroup {
   readonly source: string;
   /** Each with its `__address__`. */
   readonly targets: readonly TargetLabels[];
-  /** Of every target that does not say otherwise itself. */
+  /** Labels of every target in the group; a target's own override them. */
   readonly labels: TargetLabels;
 }
 

@@ -70,7 +70,7 @@ export async function fetchPage(
   return { body: answer.body, contentType: answer.headers["content-type"] };
 }
 
-/** A kept connection that the target closed at this very moment is no trouble of the target's: asked again, once. */
+/** Retries once if the target closed an idle connection at this moment. */
 async function once(url: string, options: RequestOptions): Promise<HttpResponse> {
   const startMs = performance.now();
   try {

@@ -33,7 +33,7 @@ export function momentAfter(
 }
 
 export interface ScrapeContext {
-  /** Resolves when the batch is kept; a batch is kept whole or not at all. */
+  /** Resolves when the batch is stored; a batch is stored whole or not at all. */
   readonly write: (batch: SampleBatch) => Promise<void>;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -59,7 +59,7 @@ export class ScrapeLoop {
   readonly startedMs: number;
   /** The time of its last scrape; undefined before the first. */
   lastMs: number | undefined;
-  /** When it was told to stop. */
+  /** When it was stopped. */
   stoppedMs: number | undefined;
   readonly #settings: () => LoopSettings;
   readonly #around: ScrapeContext;
@@ -169,7 +169,7 @@ export class ScrapeLoop {
     await write(book.finish());
   }
 
-  /** A page is the same every few seconds: told when it begins or changes. */
+  /** Logged when it begins or changes, since most pages repeat. */
   #tellLeftOut({ duplicates, outOfBounds }: PageOutcome): void {
     const leftOut = `${duplicates} ${outOfBounds}`;
     if (leftOut === this.#leftOut) return;
@@ -214,6 +214,6 @@ export class ScrapeLoop {
   }
 }
 
-/** -1 says that it was too large to know. */
+/** -1 if the page was too large to count. */
 const bodyBytes = (page: FetchedPage | undefined, problem: unknown): number =>
   problem instanceof BodyTooLargeError ? -1 : (page?.body.length ?? 0);

@@ -1,4 +1,4 @@
-/** Type, help and unit of a target's metrics as its pages tell them; what is new is handed on once. Bounded. */
+/** Type, help and unit of a target's metrics; each change is emitted once. Bounded. */
 import type { Metadata } from "../../../formats/samples/batch.ts";
 
 const maxFamilies = 20_000;
@@ -7,7 +7,7 @@ export class MetadataPage {
   readonly #families = new Map<string, Metadata>();
   readonly #news = new Set<string>();
 
-  tell(kind: "type" | "help" | "unit", family: string, text: string): void {
+  set(kind: "type" | "help" | "unit", family: string, text: string): void {
     const before = this.#families.get(family);
     if (before === undefined && this.#families.size >= maxFamilies) return;
     if (before?.[kind] === text) return;
@@ -23,8 +23,8 @@ export class MetadataPage {
   /** What has changed since the last call. */
   news(): readonly Metadata[] {
     if (this.#news.size === 0) return [];
-    const told = [...this.#news].flatMap((family) => this.#families.get(family) ?? []);
+    const changed = [...this.#news].flatMap((family) => this.#families.get(family) ?? []);
     this.#news.clear();
-    return told;
+    return changed;
   }
 }

@@ -1,4 +1,4 @@
-/** What a scrape says about itself, beside what it scraped. */
+/** The report samples that a scrape adds about itself. */
 
 export const usualReports = [
   "up",

@@ -46,7 +46,7 @@ function exported(exposed: LabelSet, target: LabelSet): LabelSet {
 
 /* Limits that fail a whole scrape, with Prometheus's words for it. Pure. */
 
-/** What the page is refused for; nothing of it is kept. */
+/** A limit that rejects the whole page. */
 export class ScrapeRejectedError extends Error {}
 
 const short = (text: string): string => text.slice(0, 50);

@@ -29,12 +29,12 @@ export interface CachedSeries {
 }
 
 export interface PageOutcome {
-  /** Why nothing of the page is kept. */
+  /** Why the whole page is rejected. */
   readonly error: Error | undefined;
   readonly scraped: number;
   readonly kept: number;
   readonly seriesAdded: number;
-  /** The same series twice on the page; the first is kept. */
+  /** Duplicate series on the page; the first one counts. */
   readonly duplicates: number;
   /** Too far in the future. */
   readonly outOfBounds: number;
@@ -114,7 +114,7 @@ export class ScrapeCache {
           series.page = page;
         }
       },
-      metadata: (kind, family, text) => this.metadata.tell(kind, family, text),
+      metadata: (kind, family, text) => this.metadata.set(kind, family, text),
     };
     let error = this.#read(body, contentType, config, visitor);
     if (error === undefined && limit > 0 && appended > limit)
@@ -152,7 +152,7 @@ export class ScrapeCache {
     return bytes.subarray(labelStarts[slot], labelEnds[slot]);
   }
 
-  /** A batch in which these series end: for a target that is gone. */
+  /** Staleness markers for the series of a removed target. */
   endings(series: Iterable<CachedSeries>, timeMs: number): SampleBatch {
     this.#begin();
     for (const one of series) this.#end(one, timeMs);
@@ -270,7 +270,7 @@ export class ScrapeCache {
   }
 }
 
-/** Stands for every series that relabelling drops: nothing is kept of them but their text. */
+/** Marks every series that relabeling drops: only its text is stored. */
 const droppedSeries: CachedSeries = {
   slot: -1,
   hash: 0,
@@ -280,7 +280,7 @@ const droppedSeries: CachedSeries = {
   isNew: false,
 };
 
-/** FNV-1a over names and values: tells series apart before their bytes are compared. */
+/** FNV-1a over names and values, to compare series before their bytes. */
 function hashOf(labels: LabelSet): number {
   let hash = 0x811c9dc5;
   for (const pair of labels)

@@ -1,6 +1,6 @@
 /**
  * Follows one kind of object at an API server: lists it, then watches from there, again and again. After a broken
- * connection it resumes; where the server has forgotten the place (410) it lists anew. What it knew stays meanwhile.
+ * connection it resumes; if the server no longer has the version (410) it lists again. The last objects stay meanwhile.
  */
 import { backoffMs, pause } from "../../../../base/retry.ts";
 import { formatError } from "../../../../base/error.ts";
@@ -17,7 +17,7 @@ export interface FollowOptions {
   readonly log: Log;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** The objects there are now; what is not among them is gone. */
+  /** All current objects; any other was deleted. */
   readonly listed: (objects: readonly KubeObject[]) => void;
   readonly changed: (object: KubeObject) => void;
   readonly deleted: (object: KubeObject) => void;

@@ -76,7 +76,7 @@ export function kubernetesDiscovery(
       addresses(kind, config, connection).map((url) => ({ kind, url })),
     );
     const waiting = new Set(urls.map(({ url }) => url));
-    const told = (url: string): void => {
+    const listed = (url: string): void => {
       waiting.delete(url);
       if (waiting.size > 0 || timer !== undefined) return;
       timer = setTimeout(() => {
@@ -94,17 +94,17 @@ export function kubernetesDiscovery(
         signal: closing.signal,
         listed(objects) {
           book.list(kind, url, objects);
-          told(url);
+          listed(url);
         },
         changed(object) {
           book.put(kind, url, object);
-          told(url);
+          listed(url);
         },
         deleted(object) {
           book.remove(kind, url, object);
-          told(url);
+          listed(url);
         },
-        failed: () => told(url),
+        failed: () => listed(url),
       });
   };
 

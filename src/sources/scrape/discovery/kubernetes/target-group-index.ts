@@ -17,7 +17,7 @@ export class TargetGroupIndex {
   /** By `kind key` of what was looked at: the objects whose groups looked at it. */
   readonly #lookers = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
-  #told = false;
+  #hasEmitted = false;
 
   constructor(role: unknown, attachNodes: boolean) {
     this.#role = role as DiscoveryRole<Resource>;
@@ -45,10 +45,10 @@ export class TargetGroupIndex {
 
   /** All groups there are, or undefined where they are what they were the last time. */
   groups(): readonly DiscoveredGroup[] | undefined {
-    if (this.#dirty.size === 0 && this.#told) return undefined;
+    if (this.#dirty.size === 0 && this.#hasEmitted) return undefined;
     for (const key of this.#dirty) this.#build(key);
     this.#dirty.clear();
-    this.#told = true;
+    this.#hasEmitted = true;
     return [...this.#groups.values()];
   }
 
