@@ -1,4 +1,4 @@
-/** The agent's HTTP door, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
+/** The agent's HTTP server, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
 import {
   createServer,
   type IncomingMessage,
@@ -28,12 +28,12 @@ interface AgentResponse {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the log has it already that this is a refusal. */
-  readonly told?: boolean;
+  readonly isLogged?: boolean;
 }
 
 type Route = (request: IncomingMessage) => AgentResponse | Promise<AgentResponse>;
 
-/** What tells no more than that the agent lives, and is asked by what knows no password. */
+/** Liveness paths: no password needed. */
 const open = new Set(["/healthz", "/readyz"]);
 
 export function createAgentServer(
@@ -69,7 +69,7 @@ export function createAgentServer(
   };
   const refusal = listener === undefined ? undefined : userGuard(listener, log);
   const caps = new ClientCaps();
-  const tell = createRefusalLog(log);
+  const logRefusal = createRefusalLog(log);
   const answer = async (request: IncomingMessage): Promise<AgentResponse> => {
     const waitSeconds = caps.waitSeconds(request.socket.remoteAddress, Date.now());
     if (waitSeconds > 0)
@@ -97,12 +97,13 @@ export function createAgentServer(
   };
   const handle: RequestListener = (request, response) => {
     request.resume();
-    const told = async (asked: IncomingMessage): Promise<AgentResponse> => {
-      const given = await answer(asked);
-      if (given.told !== true) tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
-      return given;
+    const answerLogged = async (incoming: IncomingMessage): Promise<AgentResponse> => {
+      const result = await answer(incoming);
+      if (result.isLogged !== true)
+        logRefusal(incoming.socket.remoteAddress, incoming.method ?? "", result.status);
+      return result;
     };
-    respond(request, response, told, listener?.headers ?? {}).catch((thrown: unknown) => {
+    respond(request, response, answerLogged, listener?.headers ?? {}).catch((thrown: unknown) => {
       log.error("request failed", {
         path: request.url?.slice(0, 200),
         error: formatError(thrown),
@@ -117,7 +118,7 @@ export function createAgentServer(
   server.on("clientError", (thrown: Error & { code?: string }, socket) => {
     const status = brokenStatus[thrown.code ?? ""] ?? 400;
     if (thrown.code !== undefined && !/^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(thrown.code))
-      tell(
+      logRefusal(
         "remoteAddress" in socket ? String(socket.remoteAddress) : undefined,
         thrown.code,
         status,
@@ -141,14 +142,14 @@ const brokenStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Says in the log that somebody was refused: never what they asked for, and a flood of it in a few lines. */
+/** Logs refused requests, without their content and throttled. */
 function createRefusalLog(
   log: Log,
 ): (address: string | undefined, what: string, status: number) => void {
   const lines = new LogThrottle();
   return (address, what, status) => {
     if (status < 400 || status >= 500 || status === 404) return;
-    const line = lines.take(`${address ?? "gone"} ${what} ${status}`, Date.now());
+    const line = lines.take(`${address ?? "closed"} ${what} ${status}`, Date.now());
     if (line !== undefined) log.warn("request refused", { address, what, status, ...line });
   };
 }

@@ -1,4 +1,4 @@
-/** The agent's way to hubs: a sink for each, and what the agent says about itself beside its GPUs. Loaded only where a hub is named. */
+/** Pushes to hubs: a sink for each, and the agent's self-metrics. Loaded only where a hub is named. */
 import type { CommandIo } from "../cli/command/io.ts";
 import { sinkContext } from "../cli/command/sink-context.ts";
 import type { Settings } from "../cli/command/settings.ts";
@@ -9,7 +9,7 @@ import type { Collector } from "./collector.ts";
 
 export interface Push {
   readonly sinks: readonly Sink[];
-  /** From now on the agent's own numbers go along. */
+  /** Starts pushing the agent's self-metrics. */
   start(collector: Collector): void;
   stop(): void;
 }
@@ -42,7 +42,7 @@ export function openPush(settings: Settings, io: CommandIo, log: Log): Push {
   return {
     sinks,
     start: (collector) => {
-      const tell = (): void => {
+      const pushOwn = (): void => {
         const own: Delivery = {
           frame: collector.selfFrame(),
           source: "self",
@@ -52,7 +52,7 @@ export function openPush(settings: Settings, io: CommandIo, log: Log): Push {
         };
         for (const sink of sinks) void sink.write(own);
       };
-      timer = setInterval(tell, everyMs);
+      timer = setInterval(pushOwn, everyMs);
     },
     stop: () => clearInterval(timer),
   };

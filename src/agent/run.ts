@@ -134,7 +134,7 @@ export async function openConfiguredSources(
   return openSources(specs, context);
 }
 
-/** Said once at the start; the page, `/stats` and `gpu_info` say it too. */
+/** Logged once at the start; the page, `/stats` and `gpu_info` mark it too. */
 export function warnSimulated(sources: readonly OpenSource[], log: Log): boolean {
   const gpus = sources
     .flatMap(({ source }) => source.devices())

@@ -10,7 +10,7 @@ export interface AuthFailureResponse {
   readonly body: { readonly error: string };
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the log has it already. */
-  readonly told?: boolean;
+  readonly isLogged?: boolean;
 }
 
 export function userGuard(
@@ -35,11 +35,11 @@ export function userGuard(
         headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
       };
     if (await users.check(given.user, password)) return undefined;
-    // People type their password into the wrong field, so a name is told only where it is one.
+    // People type their password into the wrong field, so only an existing name is logged.
     const user = users.names.find((name) => name === given.user) ?? "an unknown name";
     if (failures.add(address, nowMs()) <= freeAttempts)
       log.warn("access refused", { address, user, why: "password" });
-    return { ...unauthorized("the user name or password is wrong"), told: true };
+    return { ...unauthorized("the user name or password is wrong"), isLogged: true };
   };
 }
 

@@ -65,7 +65,7 @@ export const errorCodes = {
   },
   RULE_FILE: {
     means: "A rule file, or a test of one, cannot be read or is not valid.",
-    next: "The message names the file, the group and the rule; gpulse rules check tells every mistake.",
+    next: "The message names the file, the group and the rule; gpulse rules check lists every mistake.",
     exit: 2,
   },
   SCENARIO_INVALID: {
@@ -74,13 +74,13 @@ export const errorCodes = {
     exit: 2,
   },
   FILE_UNREADABLE: {
-    means: "A file that a source was told to read is not there, or this user may not read it.",
+    means: "A file that a source has to read does not exist, or this user may not read it.",
     next: "Check the path and its permissions; the message names both.",
     exit: 2,
   },
   FILE_FORMAT: {
-    means: "A file that a source was told to read is not of the kind that source reads.",
-    next: "The message says what is missing in it and how to mend it.",
+    means: "A file that a source has to read is not of the format that source reads.",
+    next: "The message says what is missing in it and how to fix it.",
     exit: 2,
   },
   FILES_ADDRESS: {
@@ -104,7 +104,7 @@ export const errorCodes = {
     exit: 1,
   },
   FILES_FULL: {
-    means: "There is no space left where the files are kept.",
+    means: "There is no space left where the files are stored.",
     next: "Free space or give another place; nothing was acknowledged that is not stored.",
     exit: 1,
   },
@@ -170,7 +170,7 @@ export const errorCodes = {
   },
   STATE_DAMAGED: {
     means:
-      "A file that says who has access is damaged, so that a revoked token or a removed user might come back.",
+      "A file that lists who has access is damaged, so that a revoked token or a removed user might come back.",
     next: "Restore the access folder from a backup, or run gpulse token recover: it revokes every token and link and disables every user.",
     exit: 2,
   },
@@ -182,28 +182,28 @@ export const errorCodes = {
   },
   STORE_ADDRESS: {
     means: "What --store names is no store the hub can use, or refuses to be one.",
-    next: "The message says what is in the way: the address, credentials, or an engine that takes no samples.",
+    next: "The message names the obstacle: the address, credentials, or an engine that accepts no samples.",
     exit: 2,
   },
   IMPORT_FAILED: {
     means: "What was to be imported could not be read on, or the hub takes nothing now.",
-    next: "Mend what the message names and run the same command again: it goes on where it stopped.",
+    next: "Fix what the message names and run the same command again: it goes on where it stopped.",
     exit: 1,
   },
   SINK_FAILED: {
     means:
       "A sink can never keep what it was given: its disk is full, it is denied, or it refuses the data.",
-    next: "Mend what the message names and start the pipe again: what was not kept is read again.",
+    next: "Fix what the message names and start the pipe again: what was not stored is read again.",
     exit: 1,
   },
   PIPELINE_STAGE: {
     means: "A stage of a pipeline file failed or is not there.",
-    next: "Mend what the message names and run the same command again: stages that are done are not repeated.",
+    next: "Fix what the message names and run the same command again: stages that are done are not repeated.",
     exit: 1,
   },
   EXPRESSION: {
     means: "A tag rule, a column or a window of a stream cannot be understood.",
-    next: "The message marks the place; docs/guides/streams.md tells the language.",
+    next: "The message marks the place; docs/guides/streams.md describes the language.",
     exit: 2,
   },
   ANALYSIS_ENGINE: {
@@ -213,7 +213,7 @@ export const errorCodes = {
   },
   ANALYSIS_FAILED: {
     means: "An analysis was started and did not come to its end.",
-    next: "The message is the engine's own: mend the file or the setting it names.",
+    next: "The message is the engine's own: fix the file or the setting it names.",
     exit: 1,
   },
   ANALYSIS_TOO_LARGE: {
@@ -252,8 +252,8 @@ export const errorCodes = {
     exit: 1,
   },
   RUN_FAILED: {
-    means: "A benchmark run cannot be recorded or kept as asked.",
-    next: "The message says what is in the way; the wrapped command is not started where it is known before.",
+    means: "A benchmark run cannot be recorded or stored as requested.",
+    next: "The message names the obstacle; if it is known beforehand, the wrapped command is not started.",
     exit: 1,
   },
   KAFKA_UNREACHABLE: {
@@ -268,8 +268,8 @@ export const errorCodes = {
     exit: 1,
   },
   PAGE_INVALID: {
-    means: "A page of metrics does not follow the format it says it has.",
-    next: "Mend the exporter: the message names the line and what is wrong there.",
+    means: "A page of metrics does not follow the format it declares.",
+    next: "Fix the exporter: the message names the line and what is wrong there.",
     exit: 1,
   },
 } as const satisfies Record<string, ErrorMeaning>;

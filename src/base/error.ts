@@ -1,4 +1,4 @@
-/** An error a person caused or can mend. It carries a code and one sentence, and is shown without a stack trace. */
+/** An error the user caused or can fix: a code and one sentence, shown without a stack trace. */
 import type { ErrorCode } from "./codes.ts";
 
 export class GpulseError extends Error {
@@ -11,7 +11,7 @@ export class GpulseError extends Error {
   }
 }
 
-/** What a thrown value says, whatever was thrown. */
+/** The message of any thrown value. */
 export function formatError(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -5,7 +5,7 @@
 import v8 from "node:v8";
 import vm from "node:vm";
 
-/** By how much the young generation grows when much of it is kept: 1 is not at all. */
+/** By how much the young generation grows when much of it survives: 1 is not at all. */
 let growth: 1 | 2 = 1;
 /** A heap this large is looked through at every small collection in part, and 16 MiB more do not matter to it. */
 const largeHeapBytes = 256 * 2 ** 20;

@@ -1,4 +1,4 @@
-/** A few lines a minute of each kind: a flood of refusals neither fills the disk nor hides the rest. Memory is bounded too. */
+/** Limits log lines to a few per kind and minute, in bounded memory. */
 const linesOfKind = 5;
 const maxKinds = 1_000;
 
@@ -6,7 +6,7 @@ export class LogThrottle {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
-  /** What a line of this kind says beside its own; undefined where there is no line any more. */
+  /** Fields to add to the line; undefined where the line is suppressed. */
   take(kind: string, nowMs: number): { readonly more?: string } | undefined {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#minute) this.#counts.clear();

@@ -10,7 +10,7 @@ const othersBits = 0o077;
 export function makePrivateFolder(folder: string): void {
   makeFolderSync(folder, { mode: 0o700 });
   const owner = process.getuid?.();
-  // On Windows the folder's access list says who may read.
+  // On Windows the folder's ACL controls access.
   if (owner !== undefined) closeToOthers(folder, owner);
 }
 
@@ -18,7 +18,7 @@ function closeToOthers(file: string, owner: number): void {
   try {
     closeOne(file, owner);
   } catch (thrown) {
-    // A file system without modes, or a file that is gone: a hub starts all the same.
+    // A file system without modes, or a removed file: the hub starts all the same.
     if (systemCode(thrown) === undefined) throw thrown;
   }
 }

@@ -1,4 +1,4 @@
-/** Checks a value against a schema and says in one sentence each what is wrong: where, what was expected, what was likely meant. */
+/** Checks a value against a schema; each problem is one sentence: where, what was expected, what was likely meant. */
 import * as v from "valibot";
 import { didYouMean } from "./closest.ts";
 

@@ -89,7 +89,7 @@ function withoutSecrets(url: string): string {
   return (
     url
       .replace(/\/\/[^/?@]*@/, "//…@")
-      // A name ends at the next mark: one that went on past it would be looked for from each mark anew.
+      // A name ends at the next mark: otherwise it would be searched again from each mark.
       .replace(/([?&][^=&?]*(?:password|token|secret|headers)=)[^&]*/g, "$1…")
   );
 }

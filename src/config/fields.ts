@@ -1,4 +1,4 @@
-/** The kinds of value that options and gpulse.yaml are made of. Each says in its message what it takes. */
+/** The kinds of value that options and gpulse.yaml are made of. The message of each names what it accepts. */
 import * as v from "valibot";
 import { logLevels, parseLogLevel } from "../base/log.ts";
 import { formatDuration, parseDurationMs } from "./duration.ts";
@@ -6,13 +6,13 @@ import { formatDuration, parseDurationMs } from "./duration.ts";
 /** A duration as text (`1s`, `500ms`) or a bare number of seconds; comes out in milliseconds. */
 export function durationMs(minMs: number, maxMs: number) {
   const inMs = (value: string | number) => parseDurationMs(String(value)) ?? Number.NaN;
-  const taken = (value: string | number) => inMs(value) >= minMs && inMs(value) <= maxMs;
-  const examples = ["1s", "500ms", "10m", "2h", "30d"].filter(taken).slice(0, 2);
+  const isInRange = (value: string | number) => inMs(value) >= minMs && inMs(value) <= maxMs;
+  const examples = ["1s", "500ms", "10m", "2h", "30d"].filter(isInRange).slice(0, 2);
   const takes = `a duration such as ${examples.join(" or ")}, from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   return v.pipe(
     v.union([v.string(takes), v.number(takes)], takes),
     // Checked before it is turned into a number, so that the message can show what was written.
-    v.check(taken, takes),
+    v.check(isInRange, takes),
     v.transform(inMs),
     v.metadata({ takes: "duration" }),
   );

@@ -27,7 +27,7 @@ export async function checkFile<Schema extends v.GenericSchema>(
   return checkText(readText(path), path, schema, env);
 }
 
-/** Without variables the text is taken literally: another tool's file has its own meaning of `$`. */
+/** Without variables the text is literal: another tool's file has its own meaning of `$`. */
 export async function checkText<Schema extends v.GenericSchema>(
   text: string,
   path: string,

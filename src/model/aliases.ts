@@ -1,4 +1,4 @@
-/** The names under which GPU-Z logs are usually kept, in the units they have there: `gpu_load` in percent, clocks in MHz. */
+/** The usual column names of GPU-Z logs, in their units: `gpu_load` in percent, clocks in MHz. */
 import { seriesOf } from "./columns.ts";
 
 export interface Alias {

@@ -15,7 +15,7 @@ import type { Series } from "./layout.ts";
 export interface LakeColumn {
   readonly name: string;
   readonly metric: MetricEntry;
-  /** What tells it from the metric's other columns; who and where (uuid, gpu, host) are columns of their own. */
+  /** The labels that distinguish it from the metric's other columns; identity (uuid, gpu, host) has columns of its own. */
   readonly labels: LabelSet;
   readonly unit: Unit;
 }
@@ -41,7 +41,7 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a log of one GPU tells of the machine around it. Everything else of a host is told once, not once a GPU. */
+/** Host metrics that a log of one GPU contains. All others are stored once per host, not once per GPU. */
 const ofTheHost: readonly (readonly [metric: string, labels: Readonly<Record<string, string>>])[] =
   [
     ["host_cpu_temperature_celsius", { sensor: "package" }],
@@ -77,7 +77,7 @@ export const identityColumns = [
 const byName = new Map(columns.map((one) => [one.name, one]));
 const bySeries = new Map(columns.map(({ name, metric, labels }) => [key(metric, labels), name]));
 
-/** The column a series is kept in; undefined: the long table. A label that the metric does not have must not be lost. */
+/** The column a series is stored in; undefined: the long table. A label that the metric does not have must not be lost. */
 export function columnOf({ metric, suffix, labels }: Series): string | undefined {
   if (suffix !== "") return undefined;
   return bySeries.get(

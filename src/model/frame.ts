@@ -1,4 +1,4 @@
-/** The unit that flows: one instant, one layout, one column of values, one column that says which are there and why not. */
+/** The unit that flows: one instant, one layout, one column of values, and one of presence: which values are there, and why not. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import type { Layout } from "./layout.ts";
 import { type AbsenceReason, presence } from "./presence.ts";

@@ -8,7 +8,7 @@ export interface Origin {
   readonly offset: number;
 }
 
-/** Input that can never become a frame: kept aside with its reason, so that the rest goes on and nothing is lost. */
+/** Input that can never become a frame, stored with the reason so that the stream continues and nothing is lost. */
 export interface DeadLetter {
   readonly content: Uint8Array;
   /** One sentence. */

@@ -25,7 +25,7 @@ export interface SelectedSeries {
   readonly labels: LabelSet;
   /** In memory of its own. May be decoded each time it is asked for: ask once. */
   readonly column: SampleColumn;
-  /** The same for a moment: the values are gone with the next peek at any series, or when you wait for anything. */
+  /** Without a copy: the values are valid until the next peek at any series, or the next await. */
   peek?(): SampleColumn;
 }
 

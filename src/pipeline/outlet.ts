@@ -1,7 +1,4 @@
-/**
- * The way to one sink: a bounded queue, one write at a time. Hardware does not wait, so a full queue loses its oldest
- * frame, counted; a stream can wait, and is asked to.
- */
+/** A bounded queue before one sink, one write at a time. Polled sources drop the oldest frame when it is full, counted; streams wait. */
 import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Delivery, Sink } from "./sink.ts";
@@ -39,14 +36,14 @@ export class Outlet {
     void this.#drain();
   }
 
-  /** Takes it when there is room. */
+  /** Resolves when it is queued. */
   async offer(delivery: Delivery): Promise<void> {
     while (this.#queue.length >= this.#capacity) await this.#nextWrite();
     this.#queue.push(delivery);
     void this.#drain();
   }
 
-  /** Resolves when everything taken so far is written. */
+  /** Resolves when everything queued so far is written. */
   async flush(): Promise<void> {
     while (this.#writing || this.#queue.length > 0) await this.#nextWrite();
   }
@@ -78,13 +75,13 @@ export class Outlet {
         if (written instanceof Promise) await written;
         this.counts.frames++;
         if (this.#log.isDebug === true) this.#logWrite(delivery, startMs);
-        if (this.#failing) this.#log.info("sink takes frames again", { sink: this.name });
+        if (this.#failing) this.#log.info("sink recovered", { sink: this.name });
         this.#failing = false;
       } catch (thrown) {
         this.counts.failures++;
         if (this.#log.isDebug === true) this.#logWrite(delivery, startMs, formatError(thrown));
         if (!this.#failing)
-          this.#log.error("sink refused a frame", {
+          this.#log.error("sink write failed", {
             sink: this.name,
             error: formatError(thrown),
           });

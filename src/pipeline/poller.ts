@@ -81,7 +81,7 @@ export class Poller {
   readonly #pausedUntilMs = new Map<Tier, number>();
   /** Monotonic: a wall clock that is set, or a suspended process, is no outage. */
   readonly #succeededMs = new Map<Tier, number>();
-  /** The last instant of the fastest schedule that was told as silent. */
+  /** The last instant of the fastest schedule that was reported as down. */
   #downMs: number | undefined;
   readonly #refreshes = new Set<Refresh>();
   readonly #stops: (() => void)[] = [];

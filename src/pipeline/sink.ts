@@ -1,4 +1,4 @@
-/** What a sink is: somewhere frames go, and how one is declared. Defined here because the pipeline drives it. */
+/** The interface of a sink, and its declaration. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
@@ -31,16 +31,16 @@ export interface Delivery {
 
 export interface Sink {
   readonly name: string;
-  /** Resolves when the sink has taken it. A rejection loses this frame, counted; the sink is called again with the next. */
+  /** Resolves when the sink has accepted it. A rejection loses this frame, counted; the next is written all the same. */
   write(delivery: Delivery): void | Promise<void>;
   /**
    * Resolves when everything written so far outlives a kill: it is where it goes, or in the sink's spool. Tries as long as that
-   * takes; rejects only where it never will. Absent where a resolved write says so already.
+   * takes; rejects only where it never will. Absent where a resolved write guarantees that already.
    */
   flush?(signal: AbortSignal): Promise<void>;
   /** Writes may go on while it flushes, and do not make the flush longer: it is about what was written before. */
   readonly takesWhileFlushing?: boolean;
-  /** Keeps what can never become a frame; resolves when it is kept. */
+  /** Stores a dead letter; resolves when it is stored. */
   reject?(letter: DeadLetter): Promise<void>;
   /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */
   samples?(batch: SampleBatch): void;
@@ -80,7 +80,7 @@ export interface SinkContext {
   readonly identity: LabelSet;
   /** A hub opens it, to hand on what others sent. */
   readonly isHub?: boolean;
-  /** A pipe opens it: whoever writes can wait, so a sink that has no room makes it wait instead of losing its oldest. */
+  /** A pipe opens it, and its writers can wait: a full sink blocks instead of dropping the oldest. */
   readonly waits?: boolean;
   /** A sink that sends keeps what waits in a folder of its own in here. */
   readonly spoolDir: string;

@@ -1,4 +1,4 @@
-/** What is said of a source's GPUs when the source no longer answers: gpu_up 0, and who they are. Silence would look like no GPU. */
+/** Frames for the GPUs of an unreachable source: gpu_up 0 and gpu_info. Without them the GPUs would seem removed. */
 import { gpu } from "../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../model/device.ts";
 import { type Frame, FrameWriter } from "../model/frame.ts";

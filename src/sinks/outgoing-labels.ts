@@ -5,7 +5,7 @@ import type { LabelSet } from "../model/labels.ts";
 import { relabel } from "../formats/relabel/relabel.ts";
 import type { RelabelRule } from "../formats/relabel/rule.ts";
 
-/** Blocks that are remembered; beyond it everything is worked out anew. */
+/** Cached blocks; beyond it each is computed again. */
 const maxKnown = 200_000;
 
 export class OutgoingLabels {

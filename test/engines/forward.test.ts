@@ -147,7 +147,7 @@ test(
       await sleep(500);
     }
     await settle(load, hub);
-    expect(hub.process.output()).not.toContain("does not take remote-write 2.0");
+    expect(hub.process.output()).not.toContain("does not support remote-write 2.0");
     expect(sorted(await heldByApi(above.url))).toEqual(sorted(load.acknowledged));
   },
 );

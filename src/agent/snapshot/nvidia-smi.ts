@@ -1,4 +1,4 @@
-/** What NVML's readings leave out and `nvidia-smi -q -x` tells: CUDA version, firmware, clocks asked for, processes. Pure. */
+/** Readings of `nvidia-smi -q -x` that NVML's leave out: CUDA version, firmware, requested clocks, processes. Pure. */
 import { type Element, find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import { optionalFact } from "../../machine/machine.ts";
 import type { GpuExtra } from "../../machine/snapshot-gpu.ts";

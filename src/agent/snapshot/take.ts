@@ -27,7 +27,7 @@ export type TakeSnapshot = () => Promise<Snapshot>;
 /** A tool that a driver holds must not hold a snapshot as well. */
 const smiDeadlineMs = 10_000;
 
-/** `views` is asked when a snapshot is taken. Whoever asks while one is being taken gets that one. */
+/** `views` is read when a snapshot is taken. Concurrent callers share one snapshot. */
 export function createSnapshotTaker(
   views: () => readonly GpuView[],
   settings: SnapshotSettings,

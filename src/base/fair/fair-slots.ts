@@ -12,7 +12,7 @@ export interface FairSlotsOptions {
   readonly maxWaiting: number;
 }
 
-/** `share`: the client already waits with as many as it may; `timeout`: no slot in time; `aborted`: the client has gone. */
+/** `share`: the client already waits with as many as it may; `timeout`: no slot in time; `aborted`: the client disconnected. */
 export class NoSlotError extends Error {
   readonly reason: "share" | "timeout" | "aborted";
 

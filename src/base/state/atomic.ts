@@ -44,6 +44,6 @@ export function removeLeftover(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // Whoever reads the folder ignores it.
+    // Readers of the folder ignore it.
   }
 }

@@ -86,7 +86,7 @@ export function parseHolder(text: string): LockHolder | undefined {
   };
 }
 
-/** The holder if it is alive. May wait `patienceMs` where only the heartbeat can tell. */
+/** The holder if it is alive. May wait `patienceMs` where only the heartbeat can decide. */
 export function liveHolder(file: string, lock: LockFile): LockHolder | undefined {
   const holder = parseHolder(lock.text);
   const own = thisProcess("", "brief");

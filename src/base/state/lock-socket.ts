@@ -1,6 +1,6 @@
 /**
  * The unix socket beside a lock file. It listens as long as its process lives: the kernel answers for it even while the
- * process is busy, and refuses connections once the process is gone, whichever PID or network namespace asks.
+ * process is busy, and refuses connections once the process has ended, whichever PID or network namespace asks.
  */
 import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";

@@ -1,6 +1,6 @@
 /**
  * One process per data folder, also across containers that share a volume. The file `lock` names the holder
- * (lock-holder.ts); a lock whose holder is dead is taken over. A holder that was taken over, for instance after it was
+ * (lock-holder.ts); a lock whose holder is dead is replaced. A holder that was taken over, for instance after it was
  * suspended for minutes, finds that out before it writes again: `isHeld` is false from then on.
  */
 import { randomBytes } from "node:crypto";
@@ -30,7 +30,7 @@ import {
 } from "./lock-holder.ts";
 import { listenOnSocket, removeSocket } from "./lock-socket.ts";
 
-/** Somebody else holds the folder; the message says who, and what to do. */
+/** Another process holds the folder; the message names it and the remedy. */
 export class FolderLockedError extends Error {}
 
 export interface FolderLock {
@@ -175,7 +175,7 @@ class HeldLock implements FolderLock {
     try {
       const fd = openSync(this.#file, "r+");
       try {
-        // Whoever takes over puts another file in this one's place, so this descriptor can only be of ours.
+        // A process that takes over replaces this file, so this descriptor can only be ours.
         if (readFileSync(fd, "latin1") === this.#text) writeSync(fd, this.#text, 0);
       } finally {
         closeSync(fd);

@@ -1,9 +1,9 @@
 /**
- * Records in a file, each with its checksum, so that what a crash or a bad disk did to one is found and the others are kept.
+ * Records in a file, each with its checksum, so that a record damaged by a crash or a bad disk is found and the others stay readable.
  *
  *   u32 magic "gRec", u32 payload bytes, u32 CRC-32 of (sequence, payload), u32 sequence; payload; zeros to a multiple of 8
  *
- * Sequence numbers count up by one through all files of a log; a gap says how many records are lost. Zeros end a file.
+ * Sequence numbers count up by one through all files of a log; a gap is the number of lost records. Zeros end a file.
  */
 import zlib from "node:zlib";
 

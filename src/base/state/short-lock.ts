@@ -1,4 +1,4 @@
-/** The folder's lock for the moment of one write: waits for whoever holds it, and never keeps it over an await. */
+/** The folder's lock for one write: waits for the holder, and is never held over an await. */
 import { FolderLockedError, lockFolder } from "./lock.ts";
 
 const waitMs = 5;

@@ -1,7 +1,7 @@
 /**
  * A file of small state: framed records (record.ts) whose payloads are JSON, replayed when opened. What `append` returned
  * for is in the kernel's hands and outlives `kill -9`. A torn or damaged record is logged and skipped, never guessed at; a
- * `strict` file, where a lost record would give back what was taken away, is refused as a whole instead.
+ * `strict` file, where a lost record would restore a revoked right, is refused as a whole instead.
  *
  *   record 0:  {"gpulse":"state","version":1,"generation":0}
  *   record n:  any JSON value
@@ -103,7 +103,7 @@ export class StateLog {
     return this.#isRefused;
   }
 
-  /** Writes one record; `reader` is not called for it. Throws, with nothing kept, where the disk does not take it. */
+  /** Writes one record; `reader` is not called for it. Throws, with nothing stored, where the disk refuses it. */
   append(payload: unknown): void {
     const bytes = framed(payload, 0);
     this.#exclusively(() => {
@@ -279,7 +279,7 @@ export class StateLog {
       // The last stretch may be a record that is being written right now.
       if (at >= scan.end) continue;
       if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end + at}`);
-      this.#tell(this.#end + at, lost);
+      this.#logDamage(this.#end + at, lost);
     }
     this.#end += scan.end;
     this.#modifiedMs = mtimeMs;
@@ -292,7 +292,7 @@ export class StateLog {
     if (size === this.#end) return;
     // A bad sector in the last record looks the same as a crash within its write.
     if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end}`);
-    this.#tell(this.#end, size - this.#end);
+    this.#logDamage(this.#end, size - this.#end);
     if (this.#end > 0) return ftruncateSync(this.#fd, this.#end);
     // Nothing in it is ours: a person may know better than to lose it.
     renameSync(this.file, `${this.file}.damaged`);
@@ -307,7 +307,7 @@ export class StateLog {
       if (this.#options.sync === true) fdatasyncSync(this.#fd);
       this.#writeMark(this.#sequence + 1);
     } catch (thrown) {
-      // Half a record would be told as damage at the next start, and a whole one would come to life though it was refused.
+      // Half a record would be reported as damage at the next start, and a whole one would take effect although it was refused.
       ftruncateSync(this.#fd, this.#end);
       throw thrown;
     }
@@ -322,7 +322,7 @@ export class StateLog {
     this.#inode = -1;
   }
 
-  #tell(at: number, bytes: number): void {
+  #logDamage(at: number, bytes: number): void {
     this.#damaged++;
     this.#options.log.error("a record of the state is damaged and was skipped", {
       file: this.file,

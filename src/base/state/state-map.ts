@@ -5,7 +5,7 @@ import { StateLog, type StateLogOptions } from "./state-log.ts";
 const smallBytes = 64 * 1024;
 
 export interface StateMapOptions<Value> extends StateLogOptions {
-  /** Checks a value read from the file, undefined where it is not one; such a value is told and left out. */
+  /** Validates a value read from the file; undefined drops it, logged. */
   readonly parse: (value: unknown) => Value | undefined;
   /** More entries than this are refused. */
   readonly maxEntries?: number;
@@ -55,10 +55,12 @@ export class StateMap<Value> {
     return this.#entries.values();
   }
 
-  /** Kept when this returns. `value` must be what JSON gives back as it was. */
+  /** Stored when this returns. `value` must survive a JSON round trip. */
   put(key: string, value: Value): void {
     if (!this.#entries.has(key) && this.#entries.size >= this.#maxEntries)
-      throw new RangeError(`No more than ${this.#maxEntries} entries are kept: remove some first.`);
+      throw new RangeError(
+        `No more than ${this.#maxEntries} entries are allowed: remove some first.`,
+      );
     this.#log.append(["put", key, value]);
     this.#entries.set(key, value);
     this.#compact();

@@ -44,12 +44,12 @@ export class ConfigDiagnostics {
     this.mistakes.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }
 
-  /** It is read past, and said. */
+  /** Ignored, with a diagnostic. */
   lacks(path: ConfigPath, why: string): void {
     this.unsupported.push({ path, sentence: `${formatConfigPath(path)} is not supported: ${why}` });
   }
 
-  /** It does less than it says, for a reason that is not ours. */
+  /** Has less effect than written, for an external reason. */
   remark(path: ConfigPath, sentence: string): void {
     this.unsupported.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }

@@ -13,7 +13,7 @@ export interface ConfigDocument {
   readonly at: (path: ConfigPath) => string;
   /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
   typed(path: ConfigPath): unknown;
-  /** Said where further documents follow: Prometheus and Alertmanager ignore them, right or wrong, and so do we. */
+  /** Reported where further documents follow: Prometheus and Alertmanager ignore them, and so do we. */
   readonly ignored: string | undefined;
 }
 

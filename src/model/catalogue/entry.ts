@@ -43,7 +43,7 @@ export interface MetricEntry {
   /** Readings outside are a broken sensor or a sentinel, and become `failed`. */
   readonly plausible: readonly [min: number, max: number];
   readonly labels: readonly LabelSpec[];
-  /** Which call, file or column gives it, per source; absent where the vendor does not tell. */
+  /** Which call, file or column gives it, per source; absent where the vendor does not report it. */
   readonly given: Readonly<Partial<Record<VendorSource, string>>>;
   /** Upper bounds of a histogram's buckets, without +Inf. */
   readonly buckets?: readonly number[];

@@ -1,4 +1,4 @@
-/** What a GPU tells about itself. A table: what must not be added up over its labels has a name of its own. */
+/** Metrics of a GPU. Metrics that must not be summed over their labels have separate names. */
 import { activity } from "./activity.ts";
 import { device, errorType, yesNo } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";

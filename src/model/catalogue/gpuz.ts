@@ -1,4 +1,4 @@
-/** What only GPU-Z logs tell. A column nobody has given a name is kept here under the name GPU-Z gives it, never dropped. */
+/** Metrics that only GPU-Z logs contain. An unknown column keeps the name GPU-Z gives it and is never dropped. */
 import { device } from "./device.ts";
 
 export const gpuz = {

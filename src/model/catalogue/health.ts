@@ -1,4 +1,4 @@
-/** What tells of a GPU that is wearing out or set up otherwise than one thinks. */
+/** Metrics of wear and misconfiguration. */
 import { device, errorType, yesNo } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 

@@ -1,4 +1,4 @@
-/** What gpulse tells about itself: each source's cost and success, each sink's losses, and the process. */
+/** Self-metrics: each source's cost and success, each sink's losses, and the process. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 import { vendors } from "../vendor.ts";

@@ -27,7 +27,7 @@ export class SpoolCursor {
     this.#writes = found?.writes ?? 0;
   }
 
-  /** Throws where the disk does not take it; then what is acknowledged may come again after a restart. */
+  /** Throws where the disk refuses it; acknowledged records may then be sent again after a restart. */
   save(): void {
     this.#fd ??= openForWriting(this.#file);
     const slot = Buffer.alloc(slotBytes);

@@ -1,4 +1,4 @@
-/** What a spool lost and why: counted always, told once per time of trouble. */
+/** Records a spool dropped, by reason: always counted, logged once per outage. */
 import type { Log } from "../../base/log.ts";
 
 /** full: the bound in bytes. old: the bound in age. disk: the disk took no more. damaged: it could not be read back. */
@@ -17,7 +17,7 @@ export class Drops {
   readonly #spool: string;
   readonly #log: Log;
   readonly #monotonicMs: () => number;
-  readonly #told = new Set<DropReason>();
+  readonly #logged = new Set<DropReason>();
   #lastMs = -Infinity;
 
   constructor(spool: string, log: Log, monotonicMs: () => number) {
@@ -30,19 +30,19 @@ export class Drops {
     this.counts[reason].records += records;
     this.counts[reason].samples += samples;
     this.#lastMs = this.#monotonicMs();
-    if (this.#told.has(reason)) return;
-    this.#told.add(reason);
+    if (this.#logged.has(reason)) return;
+    this.#logged.add(reason);
     this.#log.error("the spool loses records", {
       spool: this.#spool,
       reason,
-      ...(problem !== undefined && { trouble: problem }),
+      ...(problem !== undefined && { error: problem }),
     });
   }
 
-  /** Records fit; said a while after the last loss, since at the bound the two take turns. */
+  /** Records fit again; logged a while after the last drop, since at the bound the two alternate. */
   over(): void {
-    if (this.#told.size === 0 || this.#monotonicMs() - this.#lastMs < quietMs) return;
-    this.#told.clear();
+    if (this.#logged.size === 0 || this.#monotonicMs() - this.#lastMs < quietMs) return;
+    this.#logged.clear();
     this.#log.info("the spool keeps records again", { spool: this.#spool });
   }
 }

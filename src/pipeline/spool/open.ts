@@ -1,4 +1,4 @@
-/** Opening a spool's folder: its lock, its cursor, and what still waits in its files. Damage is told and never stops it. */
+/** Opening a spool's folder: its lock, its cursor, and what still waits in its files. Damage is logged and never fatal. */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ export interface SpoolOptions {
   readonly maxAgeMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told in log lines; the folder's name where absent. */
+  /** In log lines; the folder's name where absent. */
   readonly name?: string;
   readonly segmentBytes?: number;
   readonly newId?: () => string;
@@ -33,7 +33,7 @@ export interface SpoolOptions {
 
 /**
  * Positions leap at every start: records that a power cut took after they were sent must not lend their positions to others.
- * Within this a gap between files says how many records are lost.
+ * Within this a gap between files is the number of lost records.
  */
 const restartLeap = 2 ** 20;
 
@@ -83,7 +83,7 @@ function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): OpenedSpool
     return undefined;
   });
   if (damagedRecords > 0 || damagedBytes > 0)
-    log.error("the spool is damaged: what can be read of it is kept", {
+    log.error("spool is damaged, unreadable records are dropped", {
       dir,
       lostRecords: damagedRecords,
       damagedBytes,

@@ -86,7 +86,7 @@ export interface SegmentContents {
   readonly damagedBytes: number;
   /** Records after the acknowledged ones that are known to be missing before or between good ones. */
   readonly missing: number;
-  /** The position after the last good record; -1 where nothing tells. */
+  /** The position after the last good record; -1 where unknown. */
   readonly next: number;
 }
 

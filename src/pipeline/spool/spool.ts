@@ -106,7 +106,7 @@ export class Spool {
     return this.#nextPosition;
   }
 
-  /** Its position, or undefined where it was not kept: it is larger than the bound, or the disk is full. Counted. */
+  /** Its position, or undefined where it was dropped, counted: larger than the bound, or the disk is full. */
   append(bytes: Uint8Array, samples: number): number | undefined {
     if (this.#closed) throw new Error("BUG: a closed spool is appended to");
     const record: SpoolRecord = {
@@ -306,7 +306,7 @@ export class Spool {
     return segment;
   }
 
-  /** A record that was not taken whole leaves nothing behind; where that cannot be, the file is not written to again. */
+  /** Removes a partly written record; where that fails, the file is not written to again. */
   #undo(): void {
     const active = this.#segments.at(-1);
     if (this.#fd === undefined || active === undefined) return;

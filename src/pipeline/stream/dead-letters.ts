@@ -1,4 +1,4 @@
-/** Input that can never become a frame: handed to every sink that keeps such things, counted always, told now and then. */
+/** Dead letters: passed to every sink that stores them, always counted, the first few logged. */
 import type { Log } from "../../base/log.ts";
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Sink } from "../sink.ts";
@@ -8,11 +8,11 @@ export interface LetterCounts {
   counted: number;
 }
 
-/** Of each source: a log full of them must not fill the log of the pipe. */
+/** Per source. */
 const maxLoggedLetters = 10;
 
 export class DeadLetters {
-  /** Told of each one. */
+  /** Called for each. */
   onLetter: () => void = () => {};
   readonly #keepers: readonly Sink[];
   readonly #log: Log;
@@ -27,7 +27,7 @@ export class DeadLetters {
     return this.#counts;
   }
 
-  /** Resolves when every sink that keeps letters has it. */
+  /** Resolves when every sink that stores dead letters has it. */
   readonly reject = async (letter: DeadLetter): Promise<void> => {
     await Promise.all(this.#keepers.map(async (sink) => sink.reject?.(letter)));
     const counts = this.#counts.get(letter.source) ?? { kept: 0, counted: 0 };
@@ -39,15 +39,15 @@ export class DeadLetters {
     if (count > maxLoggedLetters) return;
     this.#log.warn(
       this.#keepers.length > 0
-        ? "input that cannot be used was put aside"
-        : "input that cannot be used was left out: no sink keeps dead letters",
+        ? "unusable input was stored as a dead letter"
+        : "unusable input was dropped: no sink stores dead letters",
       {
         source: letter.source,
         reason: letter.reason,
         ...(letter.origin !== undefined && {
           at: `${letter.origin.log}/${letter.origin.partition}@${letter.origin.offset}`,
         }),
-        ...(count === maxLoggedLetters && { more: "not told any more, only counted" }),
+        ...(count === maxLoggedLetters && { more: "further ones are only counted" }),
       },
     );
   };

@@ -1,6 +1,6 @@
 /**
- * Any sources to any sinks, at least once: now and then everything is held back until every sink says that it has what it
- * was given, and only then are the sources told. Nothing is committed that is not stored; a sink that can never store ends it.
+ * Any sources to any sinks, at least once. At each checkpoint frames wait until every sink has stored what it was given; only
+ * then do the sources commit. A sink that can never store ends the pipe.
  */
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -137,7 +137,7 @@ export class Pipe {
 
   /**
    * Runs until the data of every stream has ended, or `stop` aborts. Rejects where a sink can never keep something, with
-   * nothing of it committed, or with a stream's own error, once what it gave before is kept. Closes everything.
+   * nothing of it committed, or with a stream's own error, once its earlier frames are stored. Closes everything.
    */
   async run(stop: AbortSignal): Promise<PipeEnd> {
     const failed = new Promise<"failed">((resolve) => {
@@ -267,7 +267,7 @@ export class Pipe {
     throw failure;
   }
 
-  /** Dead letters alone are a reason too: they are kept, and need not be read again either. */
+  /** Dead letters alone are a reason too: they are stored and need not be read again. */
   #tick(): void {
     this.#cancelTimer = this.#options.clock.after(this.#options.checkpointMs, () => {
       if (this.#uncommitted > 0 || this.deadLetters > this.#lettersCommitted)
@@ -330,7 +330,7 @@ export class Pipe {
         }
       }),
     );
-    // What one process of a group commits no other reads: it must not wait on the disk of the one that may be gone.
+    // No other process of the group reads what was committed: it must not wait on the disk of a process that may have died.
     if (streams.some(({ sharesWork }) => sharesWork === true)) {
       await this.#drain(sinks, this.#giveUp.signal);
       if (this.#giveUp.signal.aborted) throw new Error("given up before everything was sent");
@@ -371,7 +371,7 @@ export class Pipe {
     return { why: isWhole ? "ended" : "stopped", checkpointed };
   }
 
-  /** What waits in a spool is held, but nobody would send it once we are gone. */
+  /** Waits until the spools are empty: nobody would send the rest after the exit. */
   async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
     const waiting = (): number =>
       sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.records ?? 0), 0);

@@ -267,8 +267,8 @@ class Parser {
     );
   }
 
-  #wrong(says: string): Error {
-    return expressionError(this.#text, this.#now.at, says);
+  #wrong(problem: string): Error {
+    return expressionError(this.#text, this.#now.at, problem);
   }
 }
 

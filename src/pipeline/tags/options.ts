@@ -1,4 +1,4 @@
-/** What may be said of a stream's processing, in YAML: limits, tag rules, columns, windows. The one schema, wherever it is read. */
+/** The one schema of a stream's processing in YAML: limits, tag rules, columns, windows. */
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";

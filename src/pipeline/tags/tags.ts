@@ -1,4 +1,4 @@
-/** Says of every GPU in a frame what is remarkable about it: thresholds, rules, and values unlike those before. Changes no value. */
+/** Tags the GPUs of a frame: thresholds, rules and outliers. Changes no value. */
 import type { Delivery } from "../sink.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { type Condition, parseCondition } from "./expression.ts";

@@ -1,4 +1,4 @@
-/** The thresholds every stream is held against unless told otherwise. The Spark job's file is made of the same list. */
+/** The default thresholds of every stream. The Spark job's file is made of the same list. */
 import { findColumn } from "../../model/aliases.ts";
 
 export interface Threshold {

@@ -37,9 +37,9 @@ export function tokenize(text: string): readonly ExpressionToken[] {
 }
 
 /** The expression again, with a mark below the place. */
-export function expressionError(text: string, at: number, says: string): GpulseError {
+export function expressionError(text: string, at: number, problem: string): GpulseError {
   return new GpulseError(
     "EXPRESSION",
-    `${says} (character ${at + 1}):\n  ${text}\n  ${" ".repeat(at)}^`,
+    `${problem} (character ${at + 1}):\n  ${text}\n  ${" ".repeat(at)}^`,
   );
 }

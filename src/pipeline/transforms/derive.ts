@@ -1,6 +1,6 @@
 /**
  * Adds what follows from a GPU's readings in the same way for every vendor: memory used ratio, margin to the slowdown
- * temperature, and energy integrated from power. A vendor that tells one of them itself keeps its own, and a message of a log
+ * temperature, and energy integrated from power. A vendor that reports one of them itself keeps its own, and a message of a log
  * stays as it was put there: what was added at reading would depend on where the reader began.
  */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
@@ -19,7 +19,7 @@ interface DevicePlan {
   readonly key: string;
   readonly memoryUsed: number;
   readonly power: number;
-  /** The sensors that count against the slowdown limit: the hotspot where told, else the edge. */
+  /** The sensors that count against the slowdown limit: the hotspot where reported, else the edge. */
   readonly hottest: number;
   readonly ratioSlot: number;
   readonly marginSlot: number;
@@ -31,7 +31,7 @@ interface Plan {
   readonly devices: readonly DevicePlan[];
 }
 
-/** What a slower schedule told and a faster one needs. */
+/** Readings of a slower tier that a faster one needs. */
 interface SlowerReadings {
   memoryTotalBytes?: number;
   slowdownCelsius?: number;

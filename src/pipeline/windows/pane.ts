@@ -35,7 +35,7 @@ export function joinPanes(panes: Iterable<Pane | undefined>): Pane {
   return whole;
 }
 
-/** Undefined where there was no value; a count is then 0, and told. */
+/** Undefined where there was no value; a count is then 0, and reported. */
 export function aggregateOf(pane: Pane, aggregate: WindowAggregate): number | undefined {
   if (aggregate === "count") return pane.count;
   if (pane.count === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Aggregates over windows of a stream's own time, tumbling or sliding, one frame a GPU and window, given as soon as a later
- * frame of that GPU shows that the window is over. Kept in memory alone: a restart begins its windows anew.
+ * frame of that GPU shows that the window is over. In memory only: a restart starts new windows.
  */
 import { formatDuration } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** One request to a hub and what its answer means. Never sends a frame without what the hub needs to read it. */
+/** One request to a hub and its outcome. Never sends a frame without the definitions the hub needs to read it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import {
@@ -49,8 +49,8 @@ export class PushClient {
   readonly #options: PushClientOptions;
   #roundTripMs: number | undefined;
   #clockAheadMs: number | undefined;
-  #told = "";
-  #tooNewTold = false;
+  #logged = "";
+  #tooNewLogged = false;
 
   constructor(options: PushClientOptions) {
     this.#options = options;
@@ -68,13 +68,14 @@ export class PushClient {
     let needs: PushResponse["needs"];
     for (let asked = 0; asked < mostAsked; asked++) {
       const answer = await this.#send(await this.#body(frames, needs, goodbye), signal);
-      const said = parsePushResponse(answer.body);
+      const response = parsePushResponse(answer.body);
       // Half the round trip is the best guess of how old the answer is.
-      if (said?.clock !== undefined)
+      if (response?.clock !== undefined)
         this.#clockAheadMs =
-          this.#options.clock.nowMs() - (this.#roundTripMs ?? 0) / 2 - said.clock.nowMs;
-      if (answer.status === 428 && said?.needs !== undefined) needs = merged(needs, said.needs);
-      else return this.#judge(answer, said);
+          this.#options.clock.nowMs() - (this.#roundTripMs ?? 0) / 2 - response.clock.nowMs;
+      if (answer.status === 428 && response?.needs !== undefined)
+        needs = merged(needs, response.needs);
+      else return this.#judge(answer, response);
     }
     return { outcome: "retry", problem: "the hub asks for the same layouts again and again" };
   }
@@ -132,15 +133,15 @@ export class PushClient {
     return answer;
   }
 
-  #judge({ status, headers, body }: HttpResponse, said: PushResponse | undefined): PushResult {
-    const words = said?.error ?? `status ${status}: ${body.toString("utf8", 0, 200).trim()}`;
-    if ((status === 200 || status === 409) && said?.acknowledged !== undefined) {
-      this.#tellLacks(said);
-      this.#tellTooNew(said.tooNew ?? 0);
-      return { outcome: "acknowledged", sequence: said.acknowledged };
+  #judge({ status, headers, body }: HttpResponse, response: PushResponse | undefined): PushResult {
+    const words = response?.error ?? `status ${status}: ${body.toString("utf8", 0, 200).trim()}`;
+    if ((status === 200 || status === 409) && response?.acknowledged !== undefined) {
+      this.#logLacks(response);
+      this.#logTooNew(response.tooNew ?? 0);
+      return { outcome: "acknowledged", sequence: response.acknowledged };
     }
-    if (status === 425 && said?.clock !== undefined)
-      return { outcome: "outside", clock: said.clock };
+    if (status === 425 && response?.clock !== undefined)
+      return { outcome: "outside", clock: response.clock };
     if (status === 401 || status === 403)
       return this.#loudly(
         status === 401
@@ -151,9 +152,9 @@ export class PushClient {
       return this.#loudly("there is no hub of gpulse at this address, or it is older than pushing");
     if (status === 415)
       return this.#loudly(
-        `the hub reads other versions of the format (${said?.formats?.join(", ") ?? "unknown"}) than this agent: give both the same gpulse`,
+        `the hub reads other versions of the format (${response?.formats?.join(", ") ?? "unknown"}) than this agent: give both the same gpulse`,
       );
-    if ((status === 400 && said?.error !== undefined) || status === 413)
+    if ((status === 400 && response?.error !== undefined) || status === 413)
       return { outcome: "refused", problem: words };
     const afterMs = Number(headers["retry-after"]) * 1_000;
     return {
@@ -163,36 +164,39 @@ export class PushClient {
     };
   }
 
-  /** A person is needed: told as an error, once for each reason. */
+  /** The user has to act: logged as an error, once per reason. */
   #loudly(problem: string): PushResult {
-    if (this.#told !== problem)
-      this.#options.log.error("the hub does not take what is pushed: it is kept", {
+    if (this.#logged !== problem)
+      this.#options.log.error("hub refuses frames, they wait in the spool", {
         error: problem,
       });
-    this.#told = problem;
+    this.#logged = problem;
     return { outcome: "retry", problem, afterMs: slowRetryMs };
   }
 
   /** A hub from before clock/1 has lost them, and only this machine's owner can do something about it. */
-  #tellTooNew(count: number): void {
-    if (count > 0 && !this.#tooNewTold)
+  #logTooNew(count: number): void {
+    if (count > 0 && !this.#tooNewLogged)
       this.#options.log.error(
         "the hub refuses readings from the future: set this machine's clock, or the hub's",
         { readings: count },
       );
-    this.#tooNewTold = count > 0;
+    this.#tooNewLogged = count > 0;
   }
 
-  #tellLacks(said: PushResponse): void {
-    const lacks = capabilities.filter((one) => said.capabilities?.includes(one) === false);
-    const told = [...lacks, ...(said.unknownKinds ?? []).map((kind) => `record kind ${kind}`)];
-    const text = told.join(", ");
-    if (text !== "" && this.#told !== text)
+  #logLacks(response: PushResponse): void {
+    const lacks = capabilities.filter((one) => response.capabilities?.includes(one) === false);
+    const missing = [
+      ...lacks,
+      ...(response.unknownKinds ?? []).map((kind) => `record kind ${kind}`),
+    ];
+    const text = missing.join(", ");
+    if (text !== "" && this.#logged !== text)
       this.#options.log.warn("the hub is older than this agent: both go on with what both have", {
-        hub: said.version,
+        hub: response.version,
         lacks: text,
       });
-    this.#told = text;
+    this.#logged = text;
   }
 }
 

@@ -13,7 +13,7 @@ import { replaceFile } from "../../base/state/atomic.ts";
 export interface ClockStepsOptions {
   readonly file: string;
   readonly clock: Clock;
-  /** Uptimes of two boots cannot be compared; undefined where the system does not tell them apart. */
+  /** Uptimes of two boots cannot be compared; undefined where the system has no boot id. */
   readonly bootId: string | undefined;
   readonly log: Log;
 }

@@ -34,7 +34,7 @@ export class DefinitionFolder {
   readonly #devices = new WeakMap<readonly Device[], string>();
   readonly #metrics = new Map<string, MetricEntry>();
   readonly #files = new Set<string>();
-  #told = false;
+  #isLogged = false;
 
   constructor(dir: string, log: Log) {
     this.#dir = dir;
@@ -131,13 +131,13 @@ export class DefinitionFolder {
       writeFileSync(`${file}.new`, content);
       renameSync(`${file}.new`, file);
       this.#files.add(name);
-      this.#told = false;
+      this.#isLogged = false;
     } catch (thrown) {
-      if (!this.#told)
+      if (!this.#isLogged)
         this.#log.warn("a layout cannot be written down: after a restart its frames are lost", {
           error: formatError(thrown),
         });
-      this.#told = true;
+      this.#isLogged = true;
     }
   }
 

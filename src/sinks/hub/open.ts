@@ -100,7 +100,7 @@ export function pushUrl(text: string): URL {
   return url;
 }
 
-/** One folder for each pair of sender and hub: a person can tell which, and no two are the same. */
+/** One readable, unique folder for each pair of sender and hub. */
 function folderOf(instance: string, url: URL): string {
   const readable = `${instance}-to-${url.host}`.replaceAll(/[^\w.-]/g, "_").slice(0, 100);
   const hash = createHash("sha256").update(`${instance}\n${url.href}`).digest("hex").slice(0, 8);

@@ -1,6 +1,6 @@
 /**
- * Pushes frames to a hub through a spool on disk: what `write` has taken outlives a kill and an outage, goes out in order, and
- * is let go only when the hub says that its log holds it. One request a tick, never more than one at a time.
+ * Pushes frames to a hub through a spool on disk: written frames survive a kill and an outage, are sent in order, and are
+ * removed only when the hub acknowledges them. One request a tick, never more than one at a time.
  */
 import path from "node:path";
 import { FrameDecoder, FrameEncoder, type PushFrame } from "../../formats/frames/frame.ts";
@@ -29,10 +29,10 @@ export interface HubSinkOptions {
   readonly url: string;
   readonly http: HttpClient;
   readonly identity: Pick<Hello, "agent" | "version" | "host" | "job" | "instance">;
-  /** How often frames come; the hub hears of us at least so often, and every five seconds is enough. */
+  /** How often frames come; also the heartbeat, but not below five seconds. */
   readonly intervalMs: number;
   readonly spool: { readonly dir: string; readonly maxBytes: number; readonly maxAgeMs: number };
-  /** Whoever writes can wait: nothing is pushed out of the spool. */
+  /** Writers can wait: nothing is dropped from the spool. */
   readonly waits?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -89,7 +89,7 @@ export class HubSink implements Sink {
         session: this.#spool.id,
         intervalMs: this.#heartbeatMs,
       },
-      spool: () => this.#told(),
+      spool: () => this.#spoolState(),
       clock,
       log,
     });
@@ -250,7 +250,7 @@ export class HubSink implements Sink {
     await pause(Math.max(lingerMs, gapMs - sinceMs), undefined, this.#options.clock);
   }
 
-  /** Says that we live where no frame has for long, at the start too: the hub then knows us before the first tick. */
+  /** A heartbeat while no frame is sent, and at the start: the hub then knows the agent before the first tick. */
   #beat(): void {
     const { clock } = this.#options;
     const idleMs = clock.monotonicMs() - this.#lastSentMs;
@@ -266,7 +266,7 @@ export class HubSink implements Sink {
     this.#cancelHeartbeat = clock.after(this.#heartbeatMs / 2, () => this.#beat());
   }
 
-  #told(): Hello["spool"] {
+  #spoolState(): Hello["spool"] {
     const { records, bytes, dropped } = this.#spool.stats();
     const lost = Object.values(dropped).reduce((sum, { records: count }) => sum + count, 0);
     return { records, bytes, lost };

@@ -1,5 +1,5 @@
 /**
- * Deliveries as lines: one for each GPU and instant, and more where labels tell series of it apart. The same readings always
+ * Deliveries as lines: one for each GPU and instant, and more where labels distinguish series of it. The same readings always
  * give the same measurement, tags and time, so that a line written twice is one point. A reading that is not there has no field.
  */
 import { fieldHead, floatText, lineHead, quotedText } from "../../formats/influx/encode.ts";
@@ -22,7 +22,7 @@ interface Group {
   readonly labels: LabelSet;
   /** The GPU it is of, whose model stands in it. */
   readonly uuid: string | undefined;
-  /** Nothing but the GPU tells it apart: anomalies stand in it, once an instant. */
+  /** Only the GPU distinguishes it: carries the anomalies, once an instant. */
   readonly isRow: boolean;
   readonly fields: Field[];
 }
@@ -117,7 +117,7 @@ function groupsOf(layout: Layout, host: string, naming: InfluxNaming): Group[] {
       groups.set(key, group);
     }
     const head = fieldHead(place.field);
-    // Two readings under one name cannot both be told; the first is the one that is meant.
+    // Two readings cannot share a field: the first wins.
     if (!group.fields.some((field) => field.head === head))
       group.fields.push({ slot, head, scale: place.scale });
   };
@@ -125,7 +125,7 @@ function groupsOf(layout: Layout, host: string, naming: InfluxNaming): Group[] {
     const place = resolveInfluxField(series, naming);
     if (place === undefined) return;
     const uuid = labelValue(series.labels, "uuid");
-    // What a log tells of the machine around a GPU stands in that GPU's line.
+    // Host readings of a GPU's log go into that GPU's line.
     if (uuid === undefined && naming.preset === "gpuz")
       for (const [of, who] of gpus) put(slot, place, who, of);
     else if (place.isColumn) put(slot, place, whoOf(series.labels, host), uuid);

@@ -1,4 +1,4 @@
-/** Under which measurement and field a series is kept: our own names, or those the GPU-Z project's dashboards ask for. */
+/** The measurement and field of a series: our own names, or those of the GPU-Z project's dashboards. */
 import { aliases } from "../../model/aliases.ts";
 import { columnOf } from "../../model/columns.ts";
 import { gpu, gpuz } from "../../model/catalogue/index.ts";

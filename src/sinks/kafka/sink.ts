@@ -1,4 +1,4 @@
-/** Frames to a topic, a message for each GPU in them. Holds what the cluster has not answered for, and sends it until it has. */
+/** Frames to a topic, a message for each GPU in them. Unacknowledged messages are held and retried. */
 import { BinaryEncoder } from "../../formats/message/binary.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
 import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
@@ -53,15 +53,12 @@ export class KafkaSink implements Sink {
   #messages({ frame, devices, host, tags, source }: Delivery): OutgoingMessage[] {
     const { target, format, hostName } = this.#parts;
     const { topic } = target;
-    const told = {
-      frame,
-      devices,
-      host: host ?? hostName,
-      ...(tags !== undefined && { tags }),
-    };
+    const input = { frame, devices, host: host ?? hostName, tags };
     return format === "json"
-      ? this.#json.encode(told).map(({ key, value }) => ({ topic, key, value: Buffer.from(value) }))
-      : this.#binary.encode(told, source).map(({ key, value, tags: found }) => ({
+      ? this.#json
+          .encode(input)
+          .map(({ key, value }) => ({ topic, key, value: Buffer.from(value) }))
+      : this.#binary.encode(input, source).map(({ key, value, tags: found }) => ({
           topic,
           key,
           value,

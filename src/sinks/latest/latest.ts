@@ -1,4 +1,4 @@
-/** The newest frame of every source and tier, for whoever asks what is true now. A frame past its freshness is never given out. */
+/** The newest frame of every source and tier. A frame past its freshness is never returned. */
 import type { Layout } from "../../model/layout.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
@@ -6,7 +6,7 @@ export type Listener = (delivery: Delivery) => void;
 
 export class LatestFrames implements Sink {
   readonly name = "latest";
-  /** A polled source is kept by tier. A stream mixes its tiers, and each has a layout of its own: kept by that. */
+  /** A polled source is keyed by tier. A stream mixes its tiers, and each has its own layout: keyed by that. */
   readonly #newest = new Map<string | Layout, Delivery>();
   readonly #listeners = new Set<Listener>();
 
@@ -21,7 +21,7 @@ export class LatestFrames implements Sink {
     for (const listener of this.#listeners) listener(delivery);
   }
 
-  /** What is fresh at the instant, in the order sources were first heard. */
+  /** What is fresh at the instant, in the order sources were first seen. */
   at(nowMs: number): readonly Delivery[] {
     return [...this.#newest.values()].filter((delivery) => isFresh(delivery, nowMs));
   }
@@ -37,7 +37,7 @@ export class LatestFrames implements Sink {
     this.#newest.clear();
   }
 
-  /** A stream whose layouts change for ever must not be kept for ever. */
+  /** Bounds a stream whose layouts keep changing. */
   #forget(source: string, nowMs: number): void {
     for (const [key, delivery] of this.#newest) {
       if (delivery.source === source && !isFresh(delivery, nowMs)) this.#newest.delete(key);

@@ -1,4 +1,4 @@
-/** What Home Assistant is told of a GPU's sensors, by its MQTT discovery: one kept message each. Pure. */
+/** MQTT discovery messages for Home Assistant: one retained message per sensor of a GPU. Pure. */
 import { seriesOf } from "../../model/columns.ts";
 import type { Unit } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";

@@ -35,13 +35,13 @@ export class HardwareNames {
 
   #metrics(metrics: readonly ExportMetric[]): readonly ExportMetric[] {
     const found = new Map<string, HardwareMetric>();
-    const kept: ExportMetric[] = [];
+    const others: ExportMetric[] = [];
     for (const metric of metrics) {
       const entry = findMetric(metric.name);
       const left = metric.points.filter((point) => !this.#point(entry, metric.help, point, found));
-      if (left.length > 0) kept.push({ ...metric, points: left });
+      if (left.length > 0) others.push({ ...metric, points: left });
     }
-    return [...[...found.values()].map(({ metric }) => metric), ...kept];
+    return [...[...found.values()].map(({ metric }) => metric), ...others];
   }
 
   /** Whether there is a word for it. */
@@ -56,7 +56,7 @@ export class HardwareNames {
     const known = this.#gpus.get(keyOf(uuid, attributes));
     const device = known ?? unidentifiedDevice(uuid, labelValue(attributes, "gpu"));
     const names = otelSeries({ metric: entry, suffix: "", labels: attributes }, device);
-    for (const { name, instrument, unit, attributes: told, convert } of names) {
+    for (const { name, instrument, unit, attributes: all, convert } of names) {
       let renamed = found.get(name);
       if (renamed === undefined) {
         const points: ExportPoint[] = [];
@@ -65,7 +65,7 @@ export class HardwareNames {
         renamed = { metric: { name, help, unit, kind, ...falls, points }, points };
         found.set(name, renamed);
       }
-      const { "hw.vendor": vendor, "hw.model": model, ...rest } = told;
+      const { "hw.vendor": vendor, "hw.model": model, ...rest } = all;
       renamed.points.push({
         attributes: labelSet(
           known === undefined ? rest : { ...rest, "hw.vendor": vendor, "hw.model": model },

@@ -1,4 +1,4 @@
-/** Batches as OTLP requests under gzip; a receiver that takes only part of one says so in its answer. */
+/** Batches as OTLP requests under gzip; a partial success counts the rejected samples. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { encodeOtlpJson, readPartialSuccess } from "../../formats/otlp/encode/json.ts";

@@ -28,7 +28,7 @@ export async function openLakeSink(
     ...(retention === undefined ? {} : { retentionMs: retention }),
     ...(mirror === undefined ? {} : { mirror: await openFiles(mirror, process.env) }),
   });
-  // A place that can never be written says so now, not after the first minute.
+  // Fails at once where the target can never be written, not after the first minute.
   await files.list("_merges/");
   return new LakeSink(name, lake, context);
 }

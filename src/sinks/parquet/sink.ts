@@ -1,4 +1,4 @@
-/** The lake as a sink. A write is taken into memory; flush() says when it is in files. */
+/** The lake as a sink. `write` buffers in memory; `flush` resolves when it is in files. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Lake } from "../../lake/lake.ts";
 import type { Log } from "../../base/log.ts";

@@ -1,4 +1,4 @@
-/** Batches as requests of remote-write 1.0 or 2.0. A receiver that does not know 2.0 gets 1.0 from then on. */
+/** Batches as remote-write 1.0 or 2.0 requests. Falls back to 1.0 for a receiver that does not support 2.0. */
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import { encodeWriteRequestV2 } from "../../formats/remote-write/encode-v2.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
@@ -57,30 +57,30 @@ export class RemoteWriteSender implements Sender {
     signal: AbortSignal,
   ): Promise<SendResult | "unknown version"> {
     const version = this.#version;
-    const told = version === "1" ? families.due(this.#options.nowMs()) : [];
+    const metadata = version === "1" ? families.due(this.#options.nowMs()) : [];
     const body =
       version === "1"
-        ? encodeWriteRequest({ ...batch, metadata: told })
+        ? encodeWriteRequest({ ...batch, metadata })
         : encodeWriteRequestV2(batch, (name) => families.find(name));
     const answer = await this.#poster.post(compressSnappy(body), headersOf[version], signal);
     if ("outcome" in answer) {
-      families.untold(told);
+      families.unsent(metadata);
       return answer;
     }
     if (version === "2" && answer.status === 415) {
-      this.#log.warn("the receiver does not take remote-write 2.0: sending 1.0", {
+      this.#log.warn("receiver does not support remote-write 2.0, sending 1.0", {
         to: answer.url,
       });
       this.#version = "1";
       return "unknown version";
     }
     const result = this.#poster.meaning(answer);
-    if (result.outcome !== "sent") families.untold(told);
+    if (result.outcome !== "sent") families.unsent(metadata);
     return version === "2" ? counted(result, answer, batch.sampleCount) : result;
   }
 }
 
-/** A receiver of 2.0 says how many it took: where it took some of a request, the rest is refused and nothing is sent again. */
+/** A 2.0 receiver reports how many samples it wrote: where it wrote some of a request, the rest is refused and not retried. */
 function counted(result: SendResult, answer: HttpResponse, samples: number): SendResult {
   const header = answer.headers["x-prometheus-remote-write-samples-written"];
   const written = header === undefined ? NaN : Number(header);
