@@ -36,7 +36,7 @@ function section(definition: ComponentDefinition): string[] {
     fallback,
     description,
   ]);
-  const examples = definition.examples.map(({ url, says }) => `- \`${url}\`: ${says}`);
+  const examples = definition.examples.map(({ url, description: says }) => `- \`${url}\`: ${says}`);
   return [
     "",
     `### \`${definition.name}:\``,

@@ -12,7 +12,7 @@ const list: readonly ComponentDefinition[] = [
       gpus: v.optional(wholeNumber(1, 100), 8),
       seed: v.optional(wholeNumber(0, 9), 1),
     }),
-    examples: [{ url: "sim:8", says: "" }],
+    examples: [{ url: "sim:8", description: "" }],
   },
   { name: "nvidia", summary: "", options: v.strictObject({}), examples: [] },
   {

@@ -10,7 +10,7 @@ import { didYouMean } from "./closest.ts";
 
 export interface Example {
   readonly url: string;
-  readonly says: string;
+  readonly description: string;
 }
 
 export interface ComponentDefinition<Schema extends v.GenericSchema = v.GenericSchema> {

@@ -43,10 +43,10 @@ const define = (scheme: "http" | "https"): SinkDefinition<typeof options> =>
     mainOption: "url",
     options,
     examples: [
-      { url: `hub+${scheme}://hub:9410`, says: "to a hub" },
+      { url: `hub+${scheme}://hub:9410`, description: "to a hub" },
       {
         url: `hub+${scheme}://hub:9410?token=file:/etc/gpulse/token`,
-        says: "with a token from a file",
+        description: "with a token from a file",
       },
     ],
     create: async (given, context) => {

@@ -84,11 +84,11 @@ const define = (scheme: "influxdb" | "influxdbs"): SinkDefinition =>
     examples: [
       {
         url: `${scheme}://influx:8086/gpu?create=true&preset=gpuz`,
-        says: "to a database, under the names GPU-Z logs are usually kept by",
+        description: "to a database, under the names GPU-Z logs are usually kept by",
       },
       {
         url: `${scheme}://influx:8086/gpu?org=lab&token=\${INFLUX_TOKEN}`,
-        says: "to a bucket, by the second API",
+        description: "to a bucket, by the second API",
       },
     ],
     create: async (given, context) => {

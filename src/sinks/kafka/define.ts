@@ -75,10 +75,10 @@ export const kafkaSink = defineSink({
     ),
   }),
   examples: [
-    { url: "kafka://localhost:9092/gpu-metrics", says: "to a topic that is there" },
+    { url: "kafka://localhost:9092/gpu-metrics", description: "to a topic that is there" },
     {
       url: "kafka://a:9093,b:9093/gpu-metrics?create=true&partitions=12&compression=lz4&tls=true&username=gpulse&password=${KAFKA_PASSWORD}",
-      says: "over TLS with a login, making the topic",
+      description: "over TLS with a login, making the topic",
     },
   ],
   create: async (options, context) => {

@@ -110,10 +110,10 @@ const loki = (scheme: "http" | "https"): KernelLogDefinition =>
     mainOption: "url",
     options: lokiOptions,
     examples: [
-      { url: `loki+${scheme}://loki:3100`, says: "to a Loki without tenants" },
+      { url: `loki+${scheme}://loki:3100`, description: "to a Loki without tenants" },
       {
         url: `loki+${scheme}://loki:3100?tenant=lab&username=gpu&password=\${LOKI_PASSWORD}`,
-        says: "as a tenant, with a password from a variable",
+        description: "as a tenant, with a password from a variable",
       },
     ],
     open: async (options, context) => {
@@ -129,7 +129,7 @@ export const kernelLogTargets: readonly KernelLogDefinition[] = [
     name: "stdout",
     summary: "Prints each line as a JSON object.",
     options: readingSchema,
-    examples: [{ url: "stdout:?since=boot", says: "with all that the kernel still holds" }],
+    examples: [{ url: "stdout:?since=boot", description: "with all that the kernel still holds" }],
     open: async (_, { stdout }) => {
       const { StdoutLines } = await import("./json-lines.ts");
       return new StdoutLines(stdout);
@@ -143,7 +143,9 @@ export const kernelLogTargets: readonly KernelLogDefinition[] = [
       path: v.pipe(text("a file"), v.description("The file; rotate it by copy and truncate.")),
       ...reading,
     }),
-    examples: [{ url: "jsonl:/var/log/gpulse/kernel.jsonl", says: "for a shipper of its own" }],
+    examples: [
+      { url: "jsonl:/var/log/gpulse/kernel.jsonl", description: "for a shipper of its own" },
+    ],
     open: async ({ path }, _context) => {
       const { FileLines } = await import("./json-lines.ts");
       return new FileLines(path);

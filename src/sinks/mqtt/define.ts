@@ -38,7 +38,7 @@ const define = (scheme: "mqtt" | "mqtts"): SinkDefinition =>
     examples: [
       {
         url: `${scheme}://broker:${scheme === "mqtt" ? 1883 : 8883}/gpulse?discovery=homeassistant`,
-        says: "for Home Assistant, which lists every sensor by itself",
+        description: "for Home Assistant, which lists every sensor by itself",
       },
     ],
     create: async (options, context) => {

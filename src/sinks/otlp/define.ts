@@ -27,15 +27,15 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
     examples: [
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics`,
-        says: "to an OpenTelemetry collector",
+        description: "to an OpenTelemetry collector",
       },
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics?encoding=json`,
-        says: "as JSON, to look at it on the way",
+        description: "as JSON, to look at it on the way",
       },
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics?names=hw`,
-        says: "under OpenTelemetry's names for hardware",
+        description: "under OpenTelemetry's names for hardware",
       },
     ],
     create: async (options, context) => {

@@ -15,10 +15,10 @@ export const parquet = defineSink({
     ...lakeOptions,
   }),
   examples: [
-    { url: "parquet:lake", says: "into the folder lake" },
+    { url: "parquet:lake", description: "into the folder lake" },
     {
       url: "parquet:lake?mirror=s3://backup/lake&retention=30d",
-      says: "a month, and a copy in S3",
+      description: "a month, and a copy in S3",
     },
   ],
   create: async ({ folder, ...options }, context) => {
@@ -40,8 +40,8 @@ export const s3 = defineSink({
     ...lakeOptions,
   }),
   examples: [
-    { url: "s3://metrics/lake?region=eu-central-1", says: "to Amazon S3" },
-    { url: "s3://metrics/lake?endpoint=http://minio:9000", says: "to a compatible server" },
+    { url: "s3://metrics/lake?region=eu-central-1", description: "to Amazon S3" },
+    { url: "s3://metrics/lake?endpoint=http://minio:9000", description: "to a compatible server" },
   ],
   create: async ({ bucket, endpoint, region, "path-style": pathStyle, ...options }, context) => {
     const { openLakeSink } = await import("./open.ts");
@@ -64,7 +64,7 @@ export const webhdfs = defineSink({
     ),
     ...lakeOptions,
   }),
-  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", says: "to HDFS" }],
+  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", description: "to HDFS" }],
   create: async ({ path, user, ...options }, context) => {
     const { openLakeSink } = await import("./open.ts");
     return openLakeSink("webhdfs", addressOf("webhdfs", path, { user }), options, context);

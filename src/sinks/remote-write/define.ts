@@ -15,11 +15,11 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
     examples: [
       {
         url: `remote-write+${scheme}://prometheus:9090/api/v1/write`,
-        says: "to a Prometheus that runs with --web.enable-remote-write-receiver",
+        description: "to a Prometheus that runs with --web.enable-remote-write-receiver",
       },
       {
         url: `remote-write+${scheme}://victoria-metrics:8428/api/v1/write?labels=site=berlin&shards=4`,
-        says: "with a label more on every series, in four lanes",
+        description: "with a label more on every series, in four lanes",
       },
     ],
     create: async (options, context) => {

@@ -10,8 +10,8 @@ export const stdout = defineSink({
     format: v.optional(v.picklist(["json", "prometheus"], "json or prometheus"), "json"),
   }),
   examples: [
-    { url: "stdout:", says: "one JSON object a line and frame" },
-    { url: "stdout:prometheus", says: "text format with timestamps" },
+    { url: "stdout:", description: "one JSON object a line and frame" },
+    { url: "stdout:prometheus", description: "text format with timestamps" },
   ],
   create: async ({ format }, { stdout: stream }) => {
     const { StdoutSink } = await import("./sink.ts");

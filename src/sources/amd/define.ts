@@ -27,9 +27,9 @@ export const amd = defineSource({
     "AMD GPUs and APUs by the amdgpu driver's files under /sys; needs neither root nor ROCm.",
   options: amdOptions,
   examples: [
-    { url: "amd:", says: "every AMD GPU of this machine" },
-    { url: "amd:?processes=true", says: "with the largest processes of each GPU" },
-    { url: "amd:?pcie=true", says: "with PCIe traffic, which takes a second a read" },
+    { url: "amd:", description: "every AMD GPU of this machine" },
+    { url: "amd:?processes=true", description: "with the largest processes of each GPU" },
+    { url: "amd:?pcie=true", description: "with PCIe traffic, which takes a second a read" },
   ],
   auto: true,
   captureCommands: [

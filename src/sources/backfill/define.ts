@@ -49,7 +49,7 @@ const prometheus = (scheme: "http" | "https"): SourceDefinition =>
     examples: [
       {
         url: `prometheus+${scheme}://prometheus:9090?start=2026-01-01&end=2026-02-01&step=30s`,
-        says: "January, every half minute",
+        description: "January, every half minute",
       },
     ],
     auto: false,
@@ -81,7 +81,7 @@ const influxDb = (scheme: "http" | "https"): SourceDefinition =>
     examples: [
       {
         url: `influxdb+${scheme}://influxdb:8086/metrics?start=2026-01-01`,
-        says: "from New Year on",
+        description: "from New Year on",
       },
     ],
     auto: false,

@@ -13,7 +13,7 @@ export const csv = defineSource({
   options: v.strictObject({
     file: v.optional(v.pipe(text("the path of a CSV"), v.description("The file."))),
   }),
-  examples: [{ url: "csv:power.csv", says: "what a query gave" }],
+  examples: [{ url: "csv:power.csv", description: "what a query gave" }],
   auto: false,
   doctor: async ({ file }) => {
     if (file === undefined) return { state: "not-found", says: "No file named. Write csv:FILE." };

@@ -16,9 +16,9 @@ export const fault = defineSource({
     ),
   }),
   examples: [
-    { url: "fault:throw", says: "every read fails" },
-    { url: "fault:hang", says: "a read never ends" },
-    { url: "fault:garbage", says: "a read gives something that is no frame" },
+    { url: "fault:throw", description: "every read fails" },
+    { url: "fault:hang", description: "a read never ends" },
+    { url: "fault:garbage", description: "a read gives something that is no frame" },
   ],
   auto: false,
   doctor: async ({ kind }) => ({

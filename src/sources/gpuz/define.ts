@@ -58,10 +58,10 @@ export const gpuz = defineSource({
     ),
   }),
   examples: [
-    { url: "gpuz:sensors.txt?gpu-name=GeForce RTX 4090", says: "a finished log" },
+    { url: "gpuz:sensors.txt?gpu-name=GeForce RTX 4090", description: "a finished log" },
     {
       url: "gpuz:sensors.txt?gpu-name=Radeon RX 7900 XT&timezone=Europe/Berlin&follow=true",
-      says: "a log that still grows, from a machine in Berlin",
+      description: "a log that still grows, from a machine in Berlin",
     },
   ],
   auto: false,

@@ -18,8 +18,8 @@ export const host = defineSource({
     ),
   }),
   examples: [
-    { url: "host:", says: "everything, with up to 100 containers" },
-    { url: "host:?containers=0", says: "without containers" },
+    { url: "host:", description: "everything, with up to 100 containers" },
+    { url: "host:?containers=0", description: "without containers" },
   ],
   auto: false,
   doctor: async (_, context) => {

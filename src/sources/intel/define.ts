@@ -15,8 +15,8 @@ export const intel = defineSource({
     ),
   }),
   examples: [
-    { url: "intel:", says: "every Intel GPU of this machine" },
-    { url: "intel:?processes=true", says: "with the largest processes of each GPU" },
+    { url: "intel:", description: "every Intel GPU of this machine" },
+    { url: "intel:?processes=true", description: "with the largest processes of each GPU" },
   ],
   auto: true,
   doctor: async (_options, context) => {

@@ -56,11 +56,11 @@ export const kafkaSource = defineSource({
   examples: [
     {
       url: "kafka://localhost:9092/gpu-metrics?group=lake",
-      says: "as one of the group lake, from the topic's start",
+      description: "as one of the group lake, from the topic's start",
     },
     {
       url: "kafka://localhost:9092/gpu-metrics?group=backfill&until=end",
-      says: "what is there now, then the end",
+      description: "what is there now, then the end",
     },
   ],
   auto: false,

@@ -58,9 +58,12 @@ export const nvidia = defineSource({
     "NVIDIA GPUs through NVML, in a process of its own; through nvidia-smi where NVML cannot be used.",
   options,
   examples: [
-    { url: "nvidia:", says: "every NVIDIA GPU of this machine" },
-    { url: "nvidia:?processes=true", says: "also who is on them, the 20 largest of each" },
-    { url: "nvidia:?library=/opt/driver/libnvidia-ml.so.1", says: "with a library elsewhere" },
+    { url: "nvidia:", description: "every NVIDIA GPU of this machine" },
+    { url: "nvidia:?processes=true", description: "also who is on them, the 20 largest of each" },
+    {
+      url: "nvidia:?library=/opt/driver/libnvidia-ml.so.1",
+      description: "with a library elsewhere",
+    },
   ],
   auto: true,
   captureCommands: [

@@ -11,8 +11,11 @@ export const otlpListener = defineSource({
   mainOption: "address",
   options: v.strictObject(listeningOptions),
   examples: [
-    { url: "otlp+http://127.0.0.1:4318", says: "from this machine, to /v1/metrics" },
-    { url: "otlp+http://0.0.0.0:4318?token=${OTLP_TOKEN}", says: "from anywhere, with a token" },
+    { url: "otlp+http://127.0.0.1:4318", description: "from this machine, to /v1/metrics" },
+    {
+      url: "otlp+http://0.0.0.0:4318?token=${OTLP_TOKEN}",
+      description: "from anywhere, with a token",
+    },
   ],
   auto: false,
   doctor: () =>

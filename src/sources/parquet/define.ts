@@ -37,12 +37,12 @@ export const parquet = defineSource({
     ...readOptions,
   }),
   examples: [
-    { url: "parquet:lake", says: "a whole lake" },
+    { url: "parquet:lake", description: "a whole lake" },
     {
       url: "parquet:lake?start=2026-01-01&end=2026-01-31&tags=false",
-      says: "January, to be tagged anew",
+      description: "January, to be tagged anew",
     },
-    { url: "parquet:day.parquet", says: "one file" },
+    { url: "parquet:day.parquet", description: "one file" },
   ],
   auto: false,
   doctor: async ({ path }) => {
@@ -92,8 +92,8 @@ export const s3 = defineSource({
     ...logOptions,
   }),
   examples: [
-    { url: "s3://uploads/logs?gpu-name=GeForce RTX 4090", says: "every log under logs" },
-    { url: "s3://metrics/lake?start=2026-01-01", says: "a lake from a day on" },
+    { url: "s3://uploads/logs?gpu-name=GeForce RTX 4090", description: "every log under logs" },
+    { url: "s3://metrics/lake?start=2026-01-01", description: "a lake from a day on" },
   ],
   auto: false,
   doctor: async () => ({ state: "not-found", says: "Name a bucket: s3://BUCKET/PREFIX." }),
@@ -124,7 +124,7 @@ export const webhdfs = defineSource({
     ...readOptions,
     ...logOptions,
   }),
-  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", says: "a lake in HDFS" }],
+  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", description: "a lake in HDFS" }],
   auto: false,
   doctor: async () => ({ state: "not-found", says: "Name a path: webhdfs://HOST:PORT/PATH." }),
   create: async ({ path, user, ...options }, context) => {

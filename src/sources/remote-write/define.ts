@@ -12,10 +12,13 @@ export const remoteWriteListener = defineSource({
   mainOption: "address",
   options: v.strictObject(listeningOptions),
   examples: [
-    { url: "remote-write+http://127.0.0.1:9201", says: "from this machine, to /api/v1/write" },
+    {
+      url: "remote-write+http://127.0.0.1:9201",
+      description: "from this machine, to /api/v1/write",
+    },
     {
       url: "remote-write+http://0.0.0.0:9201?token=${WRITE_TOKEN}",
-      says: "from anywhere, with a token",
+      description: "from anywhere, with a token",
     },
   ],
   auto: false,

@@ -13,7 +13,7 @@ export const run = defineSource({
       v.pipe(text("the path of a run"), v.description("The file that gpulse run or stress kept.")),
     ),
   }),
-  examples: [{ url: "run:gpulse-runs/a.gpulserun", says: "every reading of a run" }],
+  examples: [{ url: "run:gpulse-runs/a.gpulserun", description: "every reading of a run" }],
   auto: false,
   doctor: async ({ file }) => {
     if (file === undefined) return { state: "not-found", says: "No run file is named." };

@@ -102,23 +102,23 @@ export const sim = defineSource({
     ),
   }),
   examples: [
-    { url: "sim:8", says: "eight GPUs of a shared machine" },
-    { url: "sim:8?seed=7&speed=60", says: "another eight, an hour a minute" },
+    { url: "sim:8", description: "eight GPUs of a shared machine" },
+    { url: "sim:8?seed=7&speed=60", description: "another eight, an hour a minute" },
     {
       url: "sim:?scenario=stress",
-      says: "RX 7800 XT beside RX 7700 XT under the same stress test",
+      description: "RX 7800 XT beside RX 7700 XT under the same stress test",
     },
     {
       url: "sim:4?model=RTX4090&scenario=./my-lab.yaml",
-      says: "four cards of one model in a scenario of your own",
+      description: "four cards of one model in a scenario of your own",
     },
     {
       url: "sim:8?follow=http://127.0.0.1:8000/load",
-      says: "eight GPUs that do what a service says they do",
+      description: "eight GPUs that do what a service says they do",
     },
     {
       url: "sim:8?speed=max&start=2026-01-01T00:00:00Z&duration=1h",
-      says: "an hour of frames, as fast as they are taken",
+      description: "an hour of frames, as fast as they are taken",
     },
   ],
   auto: false,

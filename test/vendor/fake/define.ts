@@ -36,7 +36,7 @@ export const fake = defineSource({
   name: "fake",
   summary: "GPUs of a vendor that exists only in this test.",
   options: v.strictObject({}),
-  examples: [{ url: "fake:", says: "its one GPU" }],
+  examples: [{ url: "fake:", description: "its one GPU" }],
   auto: false,
   doctor: async () => ({ state: "found", says: "One.", devices: [fakeDevice] }),
   create: async (_options, { host, nowMs }) =>
