@@ -222,7 +222,7 @@ export const errorCodes = {
     exit: 1,
   },
   LAKE_EMPTY: {
-    means: "The lake has no files of the GPU table for the time asked for.",
+    means: "The lake has no files of the GPU table for the requested time.",
     next: "Check the address and the time; gpulse pipe --to parquet:FOLDER makes a lake.",
     exit: 1,
   },

@@ -34,7 +34,7 @@ export class Coverage {
     this.#ranges.set(`${table}/${date}`, ranges);
   }
 
-  /** What is about to be written need not be taken again. */
+  /** Offsets about to be written need not be written again. */
   add(table: TableName, date: string, range: OffsetRange): void {
     const key = `${table}/${date}`;
     const known = this.#ranges.get(key);
@@ -61,8 +61,8 @@ export class Coverage {
       const { metadata } = await openFile(this.#files, path, bytes, signal);
       return readOrigins(metadata);
     } catch (thrown) {
-      // Rows come twice rather than not at all: whoever reads takes each once.
-      this.#log.warn("a merged file of the lake does not say what it holds", {
+      // Duplicate rows rather than missing ones: readers deduplicate.
+      this.#log.warn("offsets of a merged lake file are unreadable", {
         file: path,
         error: formatError(thrown),
       });

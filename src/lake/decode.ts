@@ -60,7 +60,7 @@ async function openBuffer(file: AsyncBuffer, name: string): Promise<ParquetFile>
     throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
   });
   const damaged = (thrown: unknown): never => {
-    // A place that does not answer, or a reader that gave up, says nothing of the file.
+    // An unreachable store or an aborted read is no damage of the file.
     if (thrown instanceof LakeFileError || thrown instanceof GpulseError) throw thrown;
     if (thrown instanceof Error && thrown.name === "AbortError") throw thrown;
     throw new LakeFileError(`${name} is a damaged Parquet file.`, { cause: thrown });
@@ -184,7 +184,7 @@ function chunksOf(
   );
 }
 
-/** Bytes of the file, once every column in them is what it says. Columns are asked for whole. */
+/** Bytes of the file, once the pages of every column in them were checked. Columns are read whole. */
 async function checked(
   file: AsyncBuffer,
   start: number,

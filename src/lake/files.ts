@@ -1,6 +1,6 @@
 /**
- * The files of a lake as they count now. Files are merged under a note that says what the merged one stands for; while the
- * note is there and the merged file too, the ones it was made of are passed over.
+ * The current files of a lake. Files are merged under a note that lists what the merged one replaces; while the
+ * note and the merged file exist, the replaced files are skipped.
  */
 import * as v from "valibot";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";

@@ -14,13 +14,13 @@ import { isStale } from "../model/stale.ts";
 import { columnOf } from "../model/columns.ts";
 import type { GrowingRows, TableName } from "./table.ts";
 
-/** The rows of a table for an instant: the day decides which. Undefined: what is there already and not taken again. */
+/** The rows of a table for an instant: the day decides which. Undefined: already written and skipped. */
 export type RowsAt = (table: TableName, timeMs: number) => GrowingRows | undefined;
 
 export interface FrameRows {
   readonly frame: Frame;
   readonly devices: readonly Device[];
-  /** Where the series do not say it. */
+  /** Where the series do not carry it. */
   readonly host: string;
   readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }

@@ -1,4 +1,4 @@
-/** A lake that is written to: rows in, files out, small ones merged and old ones forgotten on the way, a copy kept elsewhere. */
+/** Writes a lake: rows to Parquet files, with merging of small files, retention and an optional mirror. */
 import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
@@ -44,7 +44,7 @@ export class Lake {
   readonly #own = new Set<string>();
   #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
-  #keptAt = 0;
+  #upkeepFiles = 0;
   #keeping: Promise<void> | undefined;
 
   constructor(options: LakeOptions) {
@@ -86,13 +86,13 @@ export class Lake {
     return this.#writer.dropOldest();
   }
 
-  /** When it resolves, everything taken can be read by anyone. */
+  /** When it resolves, all accepted rows are in files. */
   async flush(signal: AbortSignal): Promise<void> {
     await this.#writer.flush(signal);
-    if (this.counts.files - this.#keptAt >= filesBetweenUpkeep) this.#keepSoon();
+    if (this.counts.files - this.#upkeepFiles >= filesBetweenUpkeep) this.#keepSoon();
   }
 
-  /** Merges, forgets and mirrors; trouble is told and tried again the next time, since no row depends on it. */
+  /** Merges, applies retention and mirrors; failures are logged and retried the next time, since no row depends on it. */
   async keep(signal: AbortSignal = this.#closing.signal): Promise<void> {
     await this.#keeping;
     this.#keepSoon(signal);
@@ -123,7 +123,7 @@ export class Lake {
   }
 
   #keepSoon(signal = this.#closing.signal): void {
-    this.#keptAt = this.counts.files;
+    this.#upkeepFiles = this.counts.files;
     this.#keeping ??= this.#keep(signal).finally(() => (this.#keeping = undefined));
   }
 
@@ -134,7 +134,7 @@ export class Lake {
       if (mirror !== undefined) await mirrorLake(this.files, mirror, signal);
     } catch (thrown) {
       if (!signal.aborted)
-        log.warn("the lake could not be kept in shape", {
+        log.warn("lake maintenance failed", {
           place: this.files.name,
           error: formatError(thrown),
         });

@@ -27,26 +27,26 @@ export async function mirrorLake(
     for (const date of new Set(ours.map((file) => file.date))) {
       const now = ours.filter((file) => file.date === date);
       const names = new Set(now.map(({ path }) => path));
-      const gone = [...there.keys()].filter(
+      const outdated = [...there.keys()].filter(
         (path) => parsePath(path)?.date === date && !names.has(path),
       );
       const missing = now.filter((file) => there.get(file.path) !== file.bytes);
-      // The merged one may stand for any of those that are gone: readers of the copy pass over them from its first byte on.
+      // The merged file may replace any of the outdated ones: readers of the mirror skip those from its first byte on.
       const into = missing.find(({ merged }) => merged)?.path;
       const note = `${notesFolder}mirror-${table}-${date}.json`;
-      if (into !== undefined && gone.length > 0)
-        await to.write(note, Buffer.from(JSON.stringify({ into, replaces: gone })), signal);
+      if (into !== undefined && outdated.length > 0)
+        await to.write(note, Buffer.from(JSON.stringify({ into, replaces: outdated })), signal);
       for (const file of missing) {
         signal.throwIfAborted();
         await to.write(file.path, await from.read(file.path, undefined, signal), signal);
         copied++;
         bytes += file.bytes;
       }
-      for (const path of gone) {
+      for (const path of outdated) {
         await to.remove(path, signal);
         removed++;
       }
-      if (into !== undefined && gone.length > 0) await to.remove(note, signal);
+      if (into !== undefined && outdated.length > 0) await to.remove(note, signal);
     }
   }
   return { copied, bytes, removed };

@@ -1,6 +1,6 @@
 /**
  * Names of the lake's files. `TABLE/date=YYYY-MM-DD/NAME.parquet`, where NAME is `ID-STARTMS-SEQUENCE`, or, for rows out of
- * a log that can be read again, `TOPIC.pPARTITION.oFIRST-LAST`: then the name alone says what need not be read again.
+ * a log that can be read again, `TOPIC.pPARTITION.oFIRST-LAST`: then the name alone shows which offsets the file has.
  */
 import type { TableName } from "./table.ts";
 
@@ -26,7 +26,7 @@ const dayMs = 86_400_000;
 /** Rows mostly come a day at a time, and writing a date takes longer than all else that is done to find a row's place. */
 let lastDate = { day: 0, text: "1970-01-01" };
 
-/** The day in UTC: what is late goes to its own day, never to today. */
+/** The day in UTC: late rows go to their own day, never to today. */
 export function dateOf(timeMs: number): string {
   const day = Math.floor(timeMs / dayMs);
   if (day !== lastDate.day)
@@ -52,7 +52,7 @@ export const rangeName = ({ log, partition, first, last }: OffsetRange): string 
 const pathPattern = /^(gpu|series)\/date=(\d{4}-\d{2}-\d{2})\/([^/]+\.parquet)$/;
 const rangePattern = /^(.+)\.p(\d+)\.o(\d+)-(\d+)\.parquet$/;
 
-/** Undefined for what is no file of a table: a reader passes over it. */
+/** Undefined for files that belong to no table: readers skip them. */
 export function parsePath(path: string): LakeFileName | undefined {
   const [, table, date, name] = pathPattern.exec(path) ?? [];
   if (table === undefined || date === undefined || name === undefined) return undefined;

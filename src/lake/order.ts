@@ -1,8 +1,8 @@
-/** The order of rows in a file: by GPU (or series), then by time. Of rows that are the same one, one is left with all they told. */
+/** The order of rows in a file: by GPU (or series), then by time. Duplicate rows become one with all their values. */
 import { sortedBy } from "./schema.ts";
 import type { NumberColumn, Rows, TextColumn } from "./table.ts";
 
-/** Rows sorted, each once. What a later row tells wins; what it does not tell is kept from the earlier one. */
+/** Rows sorted, each once. A later row's values win; those it lacks come from the earlier one. */
 export function sortRows(rows: Rows): Rows {
   const keys = sortedBy[rows.table].map((name) => rankOf(rows.texts.find((t) => t.name === name)));
   const { times, count } = rows;

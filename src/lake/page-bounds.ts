@@ -1,6 +1,6 @@
 /**
- * Looks through the pages of a column before they are decoded: fifty bytes can say that they hold two thousand million values,
- * and the decoder would believe it. Takes what any writer makes, and nothing that says more than its bytes can hold.
+ * Checks the pages of a column before they are decoded: fifty bytes can claim to hold two thousand million values,
+ * and the decoder would believe it. Accepts the output of any writer, and refuses counts that the bytes cannot hold.
  */
 import type { ColumnMetaData, Compressors, PageHeader } from "hyparquet";
 import {
@@ -21,7 +21,7 @@ const fill = 511;
 
 export interface ChunkFacts {
   readonly rows: number;
-  /** Whether it has values that are absent, and so says of each whether it is there. */
+  /** Whether values may be absent, so that definition levels precede them. */
   readonly isOptional: boolean;
   readonly compressors: Compressors;
 }

@@ -1,6 +1,6 @@
 /**
  * Gathers rows by table and day, and writes each lot as a file. Nothing is held for longer than its bound in memory allows,
- * and flush() resolves only when everything taken is in files. Rows out of a log are written once, however often it is read.
+ * and flush() resolves only when all accepted rows are in files. Rows out of a log are written once, however often it is read.
  */
 import { retryUntilDone } from "../net/objects/retry.ts";
 import type { FileStore } from "../net/objects/store.ts";
@@ -28,7 +28,7 @@ export interface LakeWriterOptions {
   readonly maxRows?: number;
   /** Held in memory before a write is waited for. */
   readonly maxBytes?: number;
-  /** Whether what has no column is kept too. */
+  /** Whether series without a column are written to the long table. */
   readonly series?: boolean;
   readonly onWritten?: (path: string) => void;
 }
@@ -94,11 +94,11 @@ export class LakeWriter {
     else await this.#takeFromLog(frame, origin, signal);
     if (this.heldBytes > this.#maxBytes) await this.flush(signal);
     else if (this.#sealed.length > 0 && this.#writing === undefined)
-      // Not waited for, there is room: what goes wrong is told to whoever comes next.
+      // Not awaited, there is room: the next caller gets the failure.
       this.#write(signal).catch((thrown: unknown) => (this.#problem = thrown));
   }
 
-  /** Takes a frame that stands in no log, without waiting: whoever calls flushes in time. */
+  /** Accepts a frame that is in no log, without waiting: the caller flushes in time. */
   put(frame: FrameRows): void {
     this.#gatherer.frame(frame, this.#rowsAt(undefined));
     this.#sealFull();
@@ -117,13 +117,13 @@ export class LakeWriter {
     return bytes;
   }
 
-  /** Everything taken so far is in files. Waits for a place that is full or away; rejects where it will never be written. */
+  /** Resolves when all accepted rows are in files. Waits for a store that is full or unavailable; rejects where a write can never succeed. */
   async flush(signal: AbortSignal): Promise<void> {
     for (const key of this.#lots.keys()) this.#seal(key);
     await this.#write(signal);
   }
 
-  /** The oldest is given up, for a place that has been away for too long. Returns how many rows. */
+  /** Drops the oldest rows, for a store that has been unavailable for too long. Returns how many. */
   dropOldest(): number {
     const [oldest] =
       this.#writing === undefined ? this.#sealed.splice(0, 1) : this.#sealed.splice(1, 1);
@@ -134,7 +134,7 @@ export class LakeWriter {
     const key = `${origin.log}\u0000${origin.partition}`;
     const date = dateOf(frame.frame.timeMs);
     let reading = this.#readings.get(key);
-    // A leap means that another process had the partition meanwhile: a name must not say that we have what it read.
+    // A leap means that another process had the partition meanwhile: a name must not claim the offsets that it read.
     if (reading === undefined || origin.offset < reading.last || origin.offset > reading.last + 1) {
       this.#sealLog(key);
       reading = { last: origin.offset, dates: new Set() };

@@ -86,7 +86,7 @@ function counted(
 ): number | undefined {
   const [start, end] = span.map((timeMs) => counterAt(counter, power, timeMs));
   if (start === undefined || end === undefined) return undefined;
-  // A counter that went back was reset, by a driver that was loaded anew.
+  // A counter that went back was reset, by a reload of the driver.
   return end >= start ? end - start : undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a benchmark run is: plain data, as it stands in a `.gpulserun` file. No I/O, and nothing in here is worked out. */
+/** A benchmark run as plain data, as stored in a `.gpulserun` file. No I/O and no derived values. */
 import type { RunTrace } from "../formats/run/trace.ts";
 import type { Device } from "../model/device.ts";
 
@@ -10,7 +10,7 @@ export const runVersion = 1;
 export interface Run {
   readonly format: "gpulse-run";
   readonly version: 1;
-  /** Made anew for every run: two runs with one id are copies of each other. */
+  /** Unique per run: two runs with one id are copies of each other. */
   readonly id: string;
   /** What runs are grouped by: repeats of one configuration carry the same label. */
   readonly label: string;
@@ -60,7 +60,7 @@ export interface RunPhase {
 
 export interface RunDevice extends Device {
   readonly host: string;
-  /** What `gpu_power_watts` of it means: `none` where nothing tells its power. */
+  /** What `gpu_power_watts` of it means: `none` where nothing reports its power. */
   readonly power: PowerKind;
   /** From the first to the last instant of the command. */
   readonly energy: RunEnergy;
@@ -142,6 +142,6 @@ export interface RunFile {
   /** As they stand in the file; undefined where it has none. */
   readonly before: unknown;
   readonly after: unknown;
-  /** What the command said, cut at a bound. */
+  /** The command's output, cut at a limit. */
   readonly output: Uint8Array;
 }

@@ -57,7 +57,7 @@ export function createSnapshotTaker(
       host,
       version,
       nowMs: nowMs(),
-      ...(told === undefined ? {} : { told }),
+      ...(told === undefined ? {} : { driverFacts: told }),
     });
   };
   let running: Promise<Snapshot> | undefined;

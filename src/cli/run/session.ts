@@ -301,11 +301,11 @@ export class RunSession {
 
   #notes(trace: RunTrace, end: CommandResult, work: RunWork | undefined): string[] {
     const { options } = this.#given;
-    const notes = [...this.#visible.notes, ...this.#recorder.troubles()];
+    const notes = [...this.#visible.notes, ...this.#recorder.problems()];
     const asked = (options.workPattern ?? options.workMetric) !== undefined;
     if (asked && work === undefined)
       notes.push("The requested work was never reported: throughput is not known.");
-    if (!this.#processes.told && this.#visible.devices.length > 0)
+    if (!this.#processes.hasReports && this.#visible.devices.length > 0)
       notes.push(
         "No source reports the processes on these GPUs: another process would not have been noticed.",
       );

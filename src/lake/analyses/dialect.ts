@@ -48,7 +48,7 @@ const macrosOf = (dialect: Dialect): Record<string, Macro> => ({
   varies: (value = "") => `stddev_pop(${value}) > 1e-9 * greatest(abs(avg(${value})), 1e-300)`,
 });
 
-/** Innermost first, until none is left. `values` are the statement's own macros, told before the dialect's. */
+/** Innermost first, until none is left. `values` are the statement's own macros, expanded before the dialect's. */
 export function expand(
   sql: string,
   dialect: Dialect,

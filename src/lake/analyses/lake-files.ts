@@ -1,4 +1,4 @@
-/** Which files of a lake an analysis needs, and copies of them where they are far away. Never changes the lake. */
+/** Selects the files of a lake that an analysis needs, and caches copies of remote ones. Never changes the lake. */
 import { createHash } from "node:crypto";
 import { open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
@@ -19,7 +19,7 @@ export interface LakeFiles {
   readonly version: string;
 }
 
-/** The files of the dates asked for; today's are those that are whole by now. */
+/** The files of the requested dates; for today the complete ones so far. */
 export async function listLake(
   store: FileStore,
   { sinceMs, untilMs }: Pick<AnalysisSettings, "sinceMs" | "untilMs">,
@@ -51,7 +51,7 @@ export async function listLake(
 export function emptyLake(where: string): GpulseError {
   return new GpulseError(
     "LAKE_EMPTY",
-    `${where} has no files of the GPU table (gpu/date=…/*.parquet) for the time asked for: ` +
+    `${where} has no files of the GPU table (gpu/date=…/*.parquet) for the requested time: ` +
       "check the address and --since; gpulse pipe --from … --to parquet:FOLDER makes a lake.",
   );
 }
@@ -102,7 +102,7 @@ function keyOf(store: FileStore, { path: name, bytes, modifiedMs }: FileInfo): s
   return `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.parquet`;
 }
 
-/** A file that is there is used again, and told to have been used now. */
+/** A cached file is used again, and its access time updated. */
 async function isWhole(place: string, bytes: number): Promise<boolean> {
   const found = await stat(place).catch(() => undefined);
   if (found?.size !== bytes) return false;
@@ -134,7 +134,7 @@ async function copy(
   }
 }
 
-/** Removes what was not used for longest until what is not needed now fits. */
+/** Evicts the least recently used files until the rest fits. */
 async function makeRoom(dir: string, keep: ReadonlySet<string>, bytes: number): Promise<void> {
   const others: { place: string; size: number; usedMs: number }[] = [];
   for (const name of await readdir(dir)) {
@@ -144,10 +144,10 @@ async function makeRoom(dir: string, keep: ReadonlySet<string>, bytes: number): 
     if (found !== undefined) others.push({ place, size: found.size, usedMs: found.mtimeMs });
   }
   others.sort((a, b) => b.usedMs - a.usedMs);
-  let kept = 0;
+  let cachedBytes = 0;
   for (const { place, size } of others) {
-    kept += size;
-    if (kept > bytes) await rm(place, { force: true });
+    cachedBytes += size;
+    if (cachedBytes > bytes) await rm(place, { force: true });
   }
 }
 

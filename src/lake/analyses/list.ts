@@ -8,7 +8,7 @@ const who = [
   text("uuid", "Its identity."),
   text("model", "Its name."),
 ];
-const day = text("day", "The day in the time zone asked for.");
+const day = text("day", "The day in the requested time zone.");
 const samples = number("samples", "", "Rows that were read, duplicates left out.");
 const covered = number(
   "covered_hours",
@@ -89,7 +89,7 @@ export const analyses: readonly Analysis[] = [
     parameters: [...always, "idle-below"],
     columns: [
       ...who,
-      number("hour", "", "0 to 23, in the time zone asked for."),
+      number("hour", "", "0 to 23, in the requested time zone."),
       samples,
       number("days", "", "Days that have readings of this hour."),
       number("utilization_mean", "ratio", "Mean utilization."),

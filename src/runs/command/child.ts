@@ -142,7 +142,7 @@ function pass(
   if (from === null) return;
   from.on("data", (chunk: Buffer) => onChunk(chunk, name));
   from.pipe(to, { end: false });
-  // Whoever read us is gone: the command's next write fails, as it would without us.
+  // The reader of our output has exited: the command's next write fails, as it would without us.
   to.once("error", () => from.destroy());
 }
 

@@ -1,4 +1,4 @@
-/** What a command's output tells: lines, the phases it marks, the work it says it did, and a bounded copy of it all. */
+/** Reads a command's output: lines, phase marks, the amount of work, and a bounded copy. */
 import { StringDecoder } from "node:string_decoder";
 import type { RunPhase } from "../run.ts";
 import type { StreamName } from "./child.ts";
@@ -49,7 +49,7 @@ export class PhaseReader {
     const match = ownMark.exec(text) ?? this.#pattern?.exec(text);
     const name = (match?.[1] ?? match?.[0])?.trim().slice(0, 100);
     if (name === undefined || name === "" || this.#marks.length >= 1_000) return;
-    // A line said again and again is one phase.
+    // A repeated line is one phase.
     if (this.#marks.at(-1)?.name !== name) this.#marks.push({ name, startMs: timeMs });
   }
 

@@ -5,7 +5,7 @@ import type { Metric } from "./metrics.ts";
 import type { RunSeries, ComparisonSubject } from "./series.ts";
 
 export interface Caveat {
-  /** `refused`: figures stand beside each other, and no difference is told. */
+  /** `refused`: the figures are listed, but no difference is reported. */
   readonly level: "refused" | "warning" | "note";
   readonly code: string;
   readonly sentence: string;
@@ -44,7 +44,7 @@ export function caveatsOf(
 const needing = (metrics: readonly Metric[], what: "power" | "work"): readonly string[] =>
   metrics.filter(({ needs }) => needs.includes(what)).map(({ key }) => key);
 
-/** What every run of the subject says, in the order first heard. */
+/** The distinct doubts of the subject's runs, in the order of first appearance. */
 const distinctValues = (
   subject: ComparisonSubject,
   of: (run: RunSeries) => readonly string[],
@@ -184,7 +184,7 @@ function* amounts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
     };
 }
 
-/** Of all runs of a subject together: a counter that is told every few seconds is off at the ends of each, and made up for by the next. */
+/** Of all runs of a subject together: a counter read every few seconds errs at the ends of each run, which evens out over all. */
 function* energies(all: readonly SubjectWithFigures[]): Generator<Caveat> {
   for (const { subject, figures } of all) {
     let [counted, added] = [0, 0];

@@ -114,9 +114,9 @@ export function compare(
       ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
     ),
   ];
-  const told = all.filter(({ key }) => isMetricReported(key, basis, judged));
+  const reported = all.filter(({ key }) => isMetricReported(key, basis, judged));
   const headline = headlineOf(wholes ?? judged.flatMap(({ figures }) => figures));
-  const metrics = told.map((metric): ComparedMetric => {
+  const metrics = reported.map((metric): ComparedMetric => {
     const { key, title, unit, better, as } = metric;
     const values = judged.map(({ figures }) =>
       figures.map((one): FigureValue => one.get(key)?.value ?? noReading),
@@ -202,7 +202,7 @@ function addPerJoule(judged: readonly SubjectFiguresBuilder[]): void {
     });
 }
 
-/** What no subject tells is left out, but not that nobody counted work: that is worth knowing. */
+/** A metric that no subject reports is left out, except for missing work: that is worth knowing. */
 function isMetricReported(
   key: string,
   basis: Comparison["basis"],

@@ -26,7 +26,7 @@ export interface Figure {
 
 export type Figures = ReadonlyMap<string, Figure>;
 
-/** Energy is told where power readings stand for at least this share of the run. */
+/** Energy is reported where power readings cover at least this share of the run. */
 const ENOUGH_COVERAGE = 0.95;
 
 /** Every metric that any of the runs can have. */

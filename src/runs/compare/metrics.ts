@@ -10,7 +10,7 @@ export interface Metric {
   readonly unit: CompareUnit;
   /** Undefined where neither is: a cooler card is not better when it did less. */
   readonly better?: "higher" | "lower";
-  /** Differences are tested and told as a ratio, or as they are. A percent of a degree or of a percent means nothing. */
+  /** Differences are tested and reported as a ratio, or as they are. A percent of a degree or of a percent means nothing. */
   readonly as: "ratio" | "difference";
   /** What it stands on: where that is not alike, it is not compared. */
   readonly needs: readonly ("power" | "work")[];

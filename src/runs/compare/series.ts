@@ -12,7 +12,7 @@ export interface GpuSeries {
   readonly columns: ReadonlyMap<string, Float64Array>;
   /** By the same names: how many samples each row is the mean of; absent where every row is one sample. */
   readonly counts?: ReadonlyMap<string, Float64Array>;
-  /** By whoever recorded; absent: worked out of the columns. */
+  /** From the recorder; absent: computed from the columns. */
   readonly energy?: { readonly counterJoules?: number; readonly integratedJoules?: number };
 }
 

@@ -19,7 +19,7 @@ export const WINDOWS = 8;
 /** Windows of eight times the integrated autocorrelation time have means that hardly know of each other. */
 const TIMES_PER_WINDOW = 8;
 const FEWEST_READINGS = 5;
-/** A gap may take windows away, but not more than leave a spread to be estimated. */
+/** A gap may remove windows, as long as enough remain to estimate a spread. */
 const FEWEST_WINDOWS = 4;
 /** Past this many times the readings there are, an estimate of how many more are needed means nothing. */
 const MOST_TIMES_MORE = 100;
@@ -238,8 +238,8 @@ function withoutVerdict({
 }
 
 /**
- * Over how many readings one of them still tells about the next (integrated autocorrelation time): 1 where each is
- * news, more where they follow each other. Summed in pairs until a pair is no longer positive (Geyer 1992).
+ * Over how many readings one still predicts the next (integrated autocorrelation time): 1 where they are
+ * independent, more where they follow each other. Summed in pairs until a pair is no longer positive (Geyer 1992).
  */
 function autocorrelationTime(values: Float64Array): number {
   const known = values.filter((value) => !Number.isNaN(value));

@@ -60,7 +60,7 @@ const phrases: Readonly<Record<string, Phrase>> = {
 /** Surer than this share of itself, a difference is exact to every reader. */
 const EXACT = 1e-4;
 
-/** Said of the subject itself; everything else is said of its noun. */
+/** Sentences about these name the subject itself; all others name the metric. */
 const ofItself = new Set(["perWatt", "throughput"]);
 
 export function statementsOf(

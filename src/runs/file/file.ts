@@ -25,7 +25,7 @@ export const unpackLimits: UnpackLimits = { ...traceLimits, bytes: maxArchiveByt
 
 export interface PackedRun {
   readonly bytes: Uint8Array;
-  /** A word for the whole file: told to others, it shows that theirs is the same. */
+  /** A checksum of the whole file, to prove that two copies are the same. */
   readonly seal: string;
 }
 

@@ -64,7 +64,7 @@ export function checkRun(value: unknown, shown: string): Run {
       `${shown} is of run format ${version}, and this gpulse knows up to ${runVersion}: update gpulse.`,
     );
   const checked = v.safeParse(schema, value);
-  // Every part that is used was checked; the rest is told, never worked with.
+  // Every part that is used was checked; the rest is only displayed.
   if (checked.success) return checked.output as unknown as Run;
   const [issue] = checked.issues;
   const at = v.getDotPath(issue);

@@ -19,8 +19,8 @@ export class ProcessWatch {
   readonly #isOwn: (pid: number) => boolean;
   readonly #uuids: ReadonlySet<string>;
   readonly #seen = new Map<string, SeenProcess>();
-  /** Whether any source tells processes at all: silence is then a finding. */
-  told = false;
+  /** Whether any source reports processes at all: only then does an empty list prove that there were none. */
+  hasReports = false;
 
   constructor(uuids: Iterable<string>, isOwn: (pid: number) => boolean) {
     this.#uuids = new Set(uuids);
@@ -29,12 +29,13 @@ export class ProcessWatch {
 
   see(frame: Frame): void {
     frame.layout.series.forEach(({ metric, labels }, slot) => {
-      if (metric === gpu.processes && frame.presence[slot] === presence.present) this.told = true;
+      if (metric === gpu.processes && frame.presence[slot] === presence.present)
+        this.hasReports = true;
       if (metric !== gpu.processMemory || frame.presence[slot] === presence.ended) return;
       const uuid = labelValue(labels, "uuid") ?? "";
       const pid = Number(labelValue(labels, "pid"));
       if (!this.#uuids.has(uuid) || !Number.isInteger(pid)) return;
-      this.told = true;
+      this.hasReports = true;
       const known = frame.presence[slot] === presence.present;
       const memoryBytes = known ? frame.values[slot] : undefined;
       this.#note(uuid, pid, labelValue(labels, "process"), frame.timeMs, memoryBytes);

@@ -114,7 +114,7 @@ export class Recorder {
   }
 
   /** Sentences on sources that could not be read. */
-  troubles(): string[] {
+  problems(): string[] {
     return this.#states.flatMap((state) => [
       ...(state.hungSinceMs === undefined ? [] : [`The source ${state.name} stopped answering.`]),
       ...[...state.tiers.values()].flatMap(({ problem, tier }) =>

@@ -1,4 +1,4 @@
-/** Work as a metric that the sources themselves tell: how far its counters went from the first to the last instant. */
+/** Work counted by a metric of the sources: the increase of its counters from the first to the last instant. */
 import type { Frame } from "../../model/frame.ts";
 import { seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
@@ -29,7 +29,7 @@ export class WorkCounter {
     });
   }
 
-  /** Summed over its series; undefined where nothing told it on both sides. */
+  /** Summed over its series; undefined where it was not reported at both ends. */
   amount([fromMs, toMs]: RunSpan): number | undefined {
     let sum: number | undefined;
     for (const counted of this.#series.values()) {

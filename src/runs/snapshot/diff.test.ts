@@ -26,7 +26,7 @@ beforeAll(async () => {
     host: "n",
     nowMs: 1e12,
     version: "1",
-    told,
+    driverFacts: told,
   });
 });
 afterAll(() => rm(root, { recursive: true }));

@@ -240,7 +240,7 @@ test("processes the source names come with their owners; the driver's list stand
       { uuid: "GPU-elsewhere", pid: 9 },
     ],
   };
-  const { readings, facts } = await taken({}, { gpus, told });
+  const { readings, facts } = await taken({}, { gpus, driverFacts: told });
   expect(readings.processes).toEqual([
     { uuid: "GPU-a", pid: 42, name: "python3", memoryBytes: 5, pod: "train-0" },
     { uuid: "GPU-b", pid: 7, name: "vllm" },

@@ -26,7 +26,7 @@ import {
   snapshotVersion,
 } from "../../machine/snapshot.ts";
 
-/** What a driver's own tool or library told beside the readings. */
+/** Facts from a driver's own tool or library, beside the readings. */
 export interface DriverFacts {
   readonly versions: Readonly<Record<string, string>>;
   readonly gpus: ReadonlyMap<string, GpuExtra>;
@@ -42,16 +42,16 @@ export interface SnapshotInput {
   /** gpulse's own. */
   readonly version: string;
   readonly label?: string;
-  readonly told?: DriverFacts;
+  readonly driverFacts?: DriverFacts;
 }
 
 export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
-  const { machine, gpus, told } = input;
+  const { machine, gpus, driverFacts } = input;
   const missing = new MissingFacts();
   const described = await Promise.all(
     gpus.map(async (view) => {
       const files = await driverFiles(machine, view.device, missing);
-      return gpuFacts(view, { ...files, ...told?.gpus.get(view.device.uuid) }, missing);
+      return gpuFacts(view, { ...files, ...driverFacts?.gpus.get(view.device.uuid) }, missing);
     }),
   );
   const peers = gpus.map((view) => [view.device.uuid, peersOf(view, missing)] as const);
@@ -71,8 +71,8 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
   };
   const real = gpus.filter(({ device }) => !device.simulated);
   const vendors = new Set(real.map(({ device }) => device.vendor));
-  if (told === undefined && vendors.has("nvidia")) noteUntold(real, missing);
-  const software = await readSoftware(machine, vendors, told?.versions ?? {}, missing);
+  if (driverFacts === undefined && vendors.has("nvidia")) noteUnreported(real, missing);
+  const software = await readSoftware(machine, vendors, driverFacts?.versions ?? {}, missing);
   return {
     format: snapshotFormat,
     version: snapshotVersion,
@@ -87,7 +87,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
         ...gpuReadings(view),
         ...optionalFact("errors", errorCounts(view)),
       })),
-      processes: processesNow(gpus, told?.processes ?? []),
+      processes: processesNow(gpus, driverFacts?.processes ?? []),
       host: await hostReadings(machine),
     },
     hidden: await readHidden(machine, facts),
@@ -96,7 +96,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
 }
 
 /** Facts that only the driver's own tool reports, in a snapshot taken without it. */
-function noteUntold(real: readonly GpuView[], missing: MissingFacts): void {
+function noteUnreported(real: readonly GpuView[], missing: MissingFacts): void {
   for (const { device } of real) {
     if (device.vendor !== "nvidia") continue;
     missing.note(`gpus.${device.uuid}.firmware`, "not-read");
@@ -107,14 +107,15 @@ function noteUntold(real: readonly GpuView[], missing: MissingFacts): void {
 
 function processesNow(
   gpus: readonly GpuView[],
-  told: readonly GpuProcessReading[],
+  driverFacts: readonly GpuProcessReading[],
 ): GpuProcessReading[] {
   const bySource = gpus.flatMap(processesOf);
   const named = new Set(bySource.map(({ uuid }) => uuid));
   const here = new Set(gpus.map(({ device }) => device.uuid));
-  return [...bySource, ...told.filter(({ uuid }) => here.has(uuid) && !named.has(uuid))].toSorted(
-    (a, b) => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : a.pid - b.pid),
-  );
+  return [
+    ...bySource,
+    ...driverFacts.filter(({ uuid }) => here.has(uuid) && !named.has(uuid)),
+  ].toSorted((a, b) => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : a.pid - b.pid));
 }
 
 async function hostReadings({

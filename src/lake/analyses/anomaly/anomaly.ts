@@ -1,4 +1,4 @@
-/** What an anomaly is: a departure of one GPU from what its own past and its peers let expect, told in words. No I/O in this folder. */
+/** An anomaly: a departure of one GPU from the behaviour expected from its own past and its peers, with a description. No I/O in this folder. */
 
 export const anomalyKinds = [
   "temperature_spike",
@@ -16,7 +16,7 @@ export type AnomalySeverity = "warning" | "info";
 
 export interface KindFacts {
   readonly severity: AnomalySeverity;
-  /** Of a family one at a time is told: a fan that stands and the heat that follows are one fault. */
+  /** Of a family only one is reported at a time: a stopped fan and the heat that follows are one fault. */
   readonly family: "cooling" | "power" | "speed" | "memory" | "link";
   /** What it explains better, and takes the place of. */
   readonly outranks?: AnomalyKind;
@@ -84,7 +84,7 @@ export interface Anomaly extends Evidence {
   readonly kind: AnomalyKind;
   readonly severity: AnomalySeverity;
   readonly device: AnomalyDevice;
-  /** When the departure began, which is before it was told. */
+  /** When the departure began, which is before it was reported. */
   readonly sinceMs: number;
   readonly toldMs: number;
   readonly endedMs: number | undefined;

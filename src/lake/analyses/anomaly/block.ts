@@ -18,7 +18,7 @@ export interface ReadingBlock {
   readonly utilization: number | undefined;
   readonly peakUtilization: number;
   readonly memoryUtilization: number | undefined;
-  /** The hottest spot where told, else the edge. */
+  /** The hotspot where reported, else the edge. */
   readonly celsius: number | undefined;
   readonly fanRatio: number | undefined;
   /** Highest clock of the samples that no limit held down. */
@@ -145,7 +145,7 @@ export class ReadingBlocks {
       memoryUtilization: this.#memoryUtilization.take(),
       celsius: this.#celsius.take(),
       fanRatio: this.#fan.take(),
-      // A cap that is told far below the limit is not what holds the clock down.
+      // A power cap reported far below the limit does not hold the clock down.
       freeHertz: this.#atCap ? this.#freeHertz : this.#topHertz,
       busyHertz: this.#busyClock.take(),
       heldByHeat: (this.#heat.take() ?? 0) > 0,

@@ -1,4 +1,4 @@
-/** One GPU under watch: its readings, its blocks, its detectors and what they have told. Holds a few kilobytes, whatever it has seen. */
+/** One watched GPU: its readings, blocks, detectors and reported anomalies. Holds a few kilobytes, however long it runs. */
 import {
   type Anomaly,
   type AnomalyChange,
@@ -21,7 +21,7 @@ import { Episode } from "./episode.ts";
 import type { Peers } from "./peers.ts";
 import { type PlannedDevice, Readings } from "./readings.ts";
 
-/** Cards that tell no limit are measured by this, until they draw more. */
+/** Assumed for cards that report no limit, until they draw more. */
 const usualLimitWatts = 300;
 
 interface WatchedDetector<Kind> {
@@ -50,14 +50,14 @@ export class AnomalyDeviceWatch {
   #around: DetectorContext | undefined;
   /** When its power was last read. */
   lastMs = Number.NEGATIVE_INFINITY;
-  /** When it was last heard of at all. */
+  /** When it was last seen. */
   heardMs = Number.NEGATIVE_INFINITY;
 
   constructor(plan: PlannedDevice, peers: Peers) {
     this.#plan = plan;
     this.#peers = peers;
     const cooling = watched<Detector>(this.#cooling);
-    // The fan before the heat it causes: of a family the first that is told holds.
+    // The fan before the heat it causes: of a family the first to be reported wins.
     this.#watched = [
       watched<Detector>(new FanDetector()),
       cooling,
@@ -74,38 +74,38 @@ export class AnomalyDeviceWatch {
     return { uuid, gpu, host, job, instance, model: this.readings.model };
   }
 
-  /** The temperature at 70 % of its power limit, as its last hours say. */
+  /** The temperature at 70 % of its power limit, by its last hours. */
   atLoadCelsius(): number | undefined {
     return this.#cooling.atLoad();
   }
 
   /** An instant at which power was read; readings are in already. */
-  beat(timeMs: number, tell: (change: AnomalyChange) => void): void {
+  beat(timeMs: number, report: (change: AnomalyChange) => void): void {
     if (timeMs <= this.lastMs) return;
     const spanMs = Math.min(30_000, timeMs - this.lastMs);
     this.lastMs = timeMs;
     const around = this.#surroundings();
     const spike = this.#spike;
     const finding = spike.detector.see(timeMs, this.readings, around, spike.episode.suspected);
-    // A card that comes back from being slow draws more at once: that is the end of something told already.
+    // A card that comes back from being slow draws more at once: that is the end of an anomaly already reported.
     if (!this.#watched.some(({ episode }) => episode.suspected))
-      this.#look(spike, spike.detector.kind, timeMs, spanMs, finding, tell);
+      this.#look(spike, spike.detector.kind, timeMs, spanMs, finding, report);
     const block = this.#blocks.add(timeMs, this.readings);
     if (block === undefined) return;
     for (const one of this.#watched) {
       const held = this.#heldBy(one);
       const seen = one.detector.see(block, around, one.episode.suspected || held);
-      // Something else of its family is told already: it learns nothing and says nothing.
+      // Another of its family is active: it neither learns nor reports.
       if (held) continue;
-      this.#look(one, one.detector.kind, block.endMs, block.spanMs, seen, tell);
-      if (one.episode.active) this.#endOutranked(one.detector.kind, block.endMs, tell);
+      this.#look(one, one.detector.kind, block.endMs, block.spanMs, seen, report);
+      if (one.episode.active) this.#endOutranked(one.detector.kind, block.endMs, report);
     }
   }
 
   /** Nothing has come of it for long: what was claimed is claimed no more. */
-  end(timeMs: number, tell: (change: AnomalyChange) => void): void {
-    for (const one of this.#watched) this.#end(one, one.detector.kind, timeMs, tell);
-    this.#end(this.#spike, this.#spike.detector.kind, timeMs, tell);
+  end(timeMs: number, report: (change: AnomalyChange) => void): void {
+    for (const one of this.#watched) this.#end(one, one.detector.kind, timeMs, report);
+    this.#end(this.#spike, this.#spike.detector.kind, timeMs, report);
   }
 
   active(): Anomaly[] {
@@ -136,10 +136,10 @@ export class AnomalyDeviceWatch {
     );
   }
 
-  #endOutranked(kind: AnomalyKind, timeMs: number, tell: (change: AnomalyChange) => void): void {
+  #endOutranked(kind: AnomalyKind, timeMs: number, report: (change: AnomalyChange) => void): void {
     const { outranks } = kindFacts[kind];
     for (const one of this.#watched)
-      if (one.detector.kind === outranks) this.#end(one, one.detector.kind, timeMs, tell);
+      if (one.detector.kind === outranks) this.#end(one, one.detector.kind, timeMs, report);
   }
 
   #look(
@@ -148,9 +148,9 @@ export class AnomalyDeviceWatch {
     timeMs: number,
     spanMs: number,
     { verdict, evidence }: Detection,
-    tell: (change: AnomalyChange) => void,
+    report: (change: AnomalyChange) => void,
   ): void {
-    // What is told is how it was at its worst, so that the words do not fade with the fault.
+    // The worst evidence is reported, so that the description does not fade with the fault.
     if (evidence !== undefined && (verdict === true || one.episode.active)) {
       const now = evidence();
       if (!one.episode.active || now.sigmas > (one.evidence?.sigmas ?? 0)) one.evidence = now;
@@ -158,7 +158,7 @@ export class AnomalyDeviceWatch {
     const change = one.episode.look(timeMs, spanMs, verdict);
     if (change === undefined || one.evidence === undefined) return;
     const endedMs = change === "ended" ? timeMs : undefined;
-    tell({ change, anomaly: this.#anomaly(kind, one.episode, one.evidence, endedMs) });
+    report({ change, anomaly: this.#anomaly(kind, one.episode, one.evidence, endedMs) });
     if (change === "ended") one.evidence = undefined;
   }
 
@@ -166,11 +166,11 @@ export class AnomalyDeviceWatch {
     one: WatchedDetector<{ restart?(): void }>,
     kind: AnomalyKind,
     timeMs: number,
-    tell: (change: AnomalyChange) => void,
+    report: (change: AnomalyChange) => void,
   ): void {
     const { episode, evidence } = one;
     if (episode.end() !== undefined && evidence !== undefined)
-      tell({ change: "ended", anomaly: this.#anomaly(kind, episode, evidence, timeMs) });
+      report({ change: "ended", anomaly: this.#anomaly(kind, episode, evidence, timeMs) });
     one.evidence = undefined;
     one.detector.restart?.();
   }

@@ -1,6 +1,6 @@
 /** From single looks to one story: an episode begins once the departure has held, and ends once its absence has. One fault, one anomaly. */
 
-/** True: it departs. False: it does not, and would show if it did. Undefined: nothing can be said now (idle, no reading). */
+/** True: it departs. False: it does not, and would show if it did. Undefined: undecidable now (idle, no reading). */
 export type DepartureVerdict = boolean | undefined;
 
 export interface EpisodeTimes {
@@ -10,7 +10,7 @@ export interface EpisodeTimes {
 
 /** What cannot be looked at for so long is no longer claimed. */
 const silentMs = 2 * 3_600_000;
-/** What has been so for a day is how it is now: told as ended, and learned. */
+/** A departure that lasts a day is the new usual: reported as ended, and learned. */
 const acceptMs = 24 * 3_600_000;
 
 export class Episode {
@@ -30,7 +30,7 @@ export class Episode {
     return this.#sinceMs;
   }
 
-  /** Whether something departs now, told or not yet. */
+  /** Whether it departs now, reported or not yet. */
   get suspected(): boolean {
     return this.active || this.#badMs > 0;
   }
@@ -62,7 +62,7 @@ export class Episode {
     return this.#goodMs >= this.#times.endAfterMs ? this.end() : undefined;
   }
 
-  /** Ends it, whatever it saw: the GPU is gone, or its job. */
+  /** Ends it unconditionally: the GPU or its job has disappeared. */
   end(): "ended" | undefined {
     const was = this.active;
     this.active = false;

@@ -14,7 +14,7 @@ interface PeerValue {
 }
 
 interface Side {
-  readonly told: Map<string, PeerValue>;
+  readonly reports: Map<string, PeerValue>;
   slot: number;
   common: number;
 }
@@ -37,20 +37,20 @@ export class Peers {
   offBy(group: string, device: string, timeMs: number, value: number, slotMs: number): number {
     let side = this.#sides.get(group);
     if (side === undefined)
-      this.#sides.set(group, (side = { told: new Map(), slot: -1, common: 0 }));
-    const told = side.told.get(device);
-    if (told === undefined) side.told.set(device, { value, timeMs });
+      this.#sides.set(group, (side = { reports: new Map(), slot: -1, common: 0 }));
+    const report = side.reports.get(device);
+    if (report === undefined) side.reports.set(device, { value, timeMs });
     else {
-      told.value = value;
-      told.timeMs = timeMs;
+      report.value = value;
+      report.timeMs = timeMs;
     }
     const slot = Math.floor(timeMs / slotMs);
     if (slot !== side.slot) {
       side.slot = slot;
       const fresh: number[] = [];
-      for (const [name, one] of side.told) {
+      for (const [name, one] of side.reports) {
         if (timeMs - one.timeMs <= rememberMs) fresh.push(one.value);
-        else side.told.delete(name);
+        else side.reports.delete(name);
       }
       side.common = fresh.length >= leastPeers ? commonOf(fresh) : 0;
     }
@@ -98,9 +98,9 @@ export class Peers {
       fits.delete(device);
       if (fits.size === 0) this.#fits.delete(group);
     }
-    for (const [group, { told }] of this.#sides) {
-      told.delete(device);
-      if (told.size === 0) this.#sides.delete(group);
+    for (const [group, { reports }] of this.#sides) {
+      reports.delete(device);
+      if (reports.size === 0) this.#sides.delete(group);
     }
   }
 }

@@ -33,7 +33,7 @@ const fieldAt = Object.fromEntries(fields.map((field, at) => [field, at])) as Re
 export class Readings {
   readonly #values = new Float64Array(fields.length);
   readonly #there = new Uint8Array(fields.length);
-  /** Job, pod or user that holds the GPU; undefined while nobody does or nobody tells. */
+  /** Job, pod or user that holds the GPU; undefined while there is none or none is reported. */
   owner: string | undefined;
   model = "";
 
@@ -70,14 +70,14 @@ export interface PlannedDevice {
   readonly uuid: string;
   readonly gpu: string;
   readonly host: string;
-  /** Of what another machine sent; what is read here carries none. */
+  /** The host of another machine's readings; local ones carry none. */
   readonly job: string | undefined;
   readonly instance: string | undefined;
   /** Pairs of field and slot. */
   readonly slots: Int32Array;
   /** By name; the layout may hold those of before and after too. */
   readonly owners: readonly Owner[];
-  /** Whether this schedule would tell an owner if there were one. */
+  /** Whether this schedule would report an owner if there were one. */
   readonly tellsOwner: boolean;
   readonly model: string | undefined;
   /** Whether a frame of this layout is an instant at which detectors look. */

@@ -1,6 +1,6 @@
 /**
  * Frames out of the history, in the order of their time: for a watch that starts and wants to know what was, and for asking
- * what it would have told. Only reads; holds a few minutes of samples at a time.
+ * what it would have reported. Only reads; holds a few minutes of samples at a time.
  */
 import { findMetric, type Tier } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";

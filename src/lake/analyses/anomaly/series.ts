@@ -1,4 +1,4 @@
-/** Anomalies as series: 1 while one is told, ended when it is over, so that rules can alert on them. */
+/** Anomalies as series: 1 while one is active, stale when it is over, so that rules can alert on them. */
 import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";
 import { labelKey, type LabelSet, labelSet } from "../../../model/labels.ts";
@@ -22,7 +22,7 @@ export class AnomalySeries {
   readonly #hosts = new Map<string, Shape>();
   readonly #all = new Shape();
 
-  /** A frame of every machine that has something to tell, and an empty one of those that had, so that their series end. */
+  /** A frame for every machine with an anomaly, and an empty one for those that had one, so that their series end. */
   byHost(timeMs: number, watch: AnomalyWatch): readonly HostFrame[] {
     const hosts = new Map<string, Sample[]>();
     for (const host of this.#hosts.keys()) hosts.set(host, []);

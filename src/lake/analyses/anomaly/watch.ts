@@ -15,7 +15,7 @@ export class AnomalyWatch {
   readonly #plans = new AnomalyLayoutPlans();
   readonly #peers = new Peers();
   readonly #listeners = new Set<AnomalyListener>();
-  readonly #tell = (change: AnomalyChange): void => {
+  readonly #report = (change: AnomalyChange): void => {
     for (const listener of this.#listeners) listener(change);
   };
   #sweptMs = Number.NEGATIVE_INFINITY;
@@ -30,7 +30,7 @@ export class AnomalyWatch {
     return this.#devices.values();
   }
 
-  /** What is told now, by GPU. */
+  /** Active anomalies, by GPU. */
   active(): readonly Anomaly[] {
     return [...this.#devices.values()].flatMap((device) => device.active());
   }
@@ -47,7 +47,7 @@ export class AnomalyWatch {
       device.readings.take(frame, plan);
       device.heardMs = timeMs;
       if (plan.beats && device.readings.get("powerWatts") !== undefined)
-        device.beat(timeMs, this.#tell);
+        device.beat(timeMs, this.#report);
     }
     if (timeMs - this.#sweptMs >= sweepMs) this.#sweep(timeMs);
   }
@@ -55,7 +55,7 @@ export class AnomalyWatch {
   #sweep(timeMs: number): void {
     this.#sweptMs = timeMs;
     for (const [key, device] of this.#devices) {
-      if (timeMs - device.lastMs > claimMs) device.end(timeMs, this.#tell);
+      if (timeMs - device.lastMs > claimMs) device.end(timeMs, this.#report);
       if (timeMs - device.heardMs > forgetMs) {
         this.#devices.delete(key);
         this.#peers.leave(key);

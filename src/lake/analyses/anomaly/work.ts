@@ -14,7 +14,7 @@ export interface RunLimit {
   readonly sigma: number;
 }
 
-/** One way to tell how much less than usual is done: as a share, 0 is as usual. */
+/** One measure of how much less work than usual is done: as a share, 0 is as usual. */
 export class Measure {
   /** Window to window within one run. */
   readonly within = new Spread(leastSigma);

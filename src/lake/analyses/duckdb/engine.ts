@@ -1,6 +1,6 @@
 /**
- * Analyses on DuckDB, inside this process: its own threads do the work, so whoever waits is not held up. It reads the
- * files it is told and nothing else: no extension is fetched, nothing is written but its own temporary folder.
+ * Analyses on DuckDB, inside this process: its own threads do the work, so the event loop stays free. It reads the
+ * given files and nothing else: no extension is fetched, nothing is written but its own temporary folder.
  */
 import { totalmem } from "node:os";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
@@ -141,20 +141,20 @@ function cellOf(value: unknown): ResultCell {
 
 function explain(thrown: unknown): Error {
   if (thrown instanceof GpulseError) return thrown;
-  const says = formatError(thrown);
-  if (/out of memory/i.test(says))
+  const message = formatError(thrown);
+  if (/out of memory/i.test(message))
     return new GpulseError(
       "ANALYSIS_TOO_LARGE",
-      `DuckDB's memory does not suffice: allow more with --memory, or ask for fewer days with --since. (${firstLine(says)})`,
+      `DuckDB's memory does not suffice: allow more with --memory, or ask for fewer days with --since. (${firstLine(message)})`,
       { cause: thrown },
     );
-  if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(says))
+  if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(message))
     return new GpulseError(
       "ANALYSIS_FAILED",
-      `A file of the lake cannot be read: ${firstLine(says)} Remove or restore it and try again.`,
+      `A file of the lake cannot be read: ${firstLine(message)} Remove or restore it and try again.`,
       { cause: thrown },
     );
-  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(says)}`, {
+  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(message)}`, {
     cause: thrown,
   });
 }

@@ -15,7 +15,7 @@ export interface Chart {
 
 const [width, height] = [480, 190] as const;
 const edge = { left: 56, right: 12, top: 12, bottom: 28 } as const;
-/** More lines than this are no longer told apart. */
+/** More lines than this cannot be distinguished. */
 export const mostSeries = 8;
 
 export function chartSvg(chart: Chart): string {
@@ -135,5 +135,5 @@ export const escapeHtml = (text: string): string =>
     .replaceAll('"', "&quot;")
     .replaceAll("'", "&#39;");
 
-/** For reports that are opened from a disk, where no server says it: they run nothing and fetch nothing, whatever got into them. */
+/** The content security policy of reports opened from a disk, where no server sends one: no scripts, no requests. */
 export const contentSecurityMeta = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`;

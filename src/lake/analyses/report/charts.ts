@@ -1,4 +1,4 @@
-/** Which charts an answer is shown with. Pure. */
+/** Chooses the charts of a result. Pure. */
 import type { AnalysisResult, ResultCell } from "../analysis.ts";
 import type { Chart } from "./chart.ts";
 

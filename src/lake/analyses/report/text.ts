@@ -1,7 +1,7 @@
-/** Answers for terminals and programs: columns of text, JSON and CSV. Pure; what is absent is shown as absent, never as 0. */
+/** Results for terminals and programs: columns of text, JSON, CSV and Parquet. Absent values stay absent, never 0. */
 import type { AnalysisResult, ResultCell, ResultColumn } from "../analysis.ts";
 
-/** JSON keeps every digit and says the unit of every column. */
+/** JSON has every digit, and the unit of every column. */
 export function jsonOf(results: readonly AnalysisResult[]): string {
   return `${JSON.stringify({ version: 1, analyses: results.map(objectOf) }, undefined, 2)}\n`;
 }
@@ -73,7 +73,7 @@ const fixed = (value: number, digits: number): string => {
   return /^-0\.?0*$/.test(text) ? text.slice(1) : text;
 };
 
-/** Answers as Parquet, for whoever goes on with them: a column each, absent ones null. */
+/** A result as Parquet: absent values are null. */
 export async function parquetOf({ columns, rows }: AnalysisResult): Promise<Uint8Array> {
   const { parquetWriteBuffer } = await import("hyparquet-writer");
   return new Uint8Array(

@@ -1,6 +1,6 @@
 /**
  * The script that Spark SQL runs for analyses: the same SQL, over the Parquet where it lies. Answers come out as lines of
- * JSON behind a mark, so that whatever else Spark prints is told apart. Pure.
+ * JSON behind a mark, so that Spark's other output is ignored. Pure.
  */
 import { columns } from "../../../model/columns.ts";
 import type { Analysis } from "../analysis.ts";
@@ -14,7 +14,7 @@ export interface SparkScript {
   /** The lake's folder as Spark names it: `hdfs://…`, `s3a://…`, `file:/…`. */
   readonly input: string;
   readonly span: LakeSpan;
-  /** Where Spark itself writes the answers, a folder for each, where that is asked for. */
+  /** Where Spark itself writes the answers, a folder for each, if requested. */
   readonly save?: { readonly folder: string; readonly format: "json" | "csv" | "parquet" };
 }
 

@@ -1,4 +1,4 @@
-/** A comparison as Markdown, for an issue or a pull request. Names come from whoever ran it: none is markup here. Pure. */
+/** A comparison as Markdown, for an issue or a pull request. Names are user input and are escaped. Pure. */
 import type { Comparison } from "../compare.ts";
 import { verdictHeadings } from "../words.ts";
 import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";

@@ -15,7 +15,7 @@ import {
 const leastBlocks = 30;
 const leastShare = 0.06;
 const sigmasOff = 6;
-/** Close to the limit, the power cap may be at work though it is not told. */
+/** Close to the limit, the power cap may be active though it is not reported. */
 const nearLimit = 0.93;
 
 export class ClockDetector implements Detector {

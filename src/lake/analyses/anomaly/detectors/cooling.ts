@@ -1,6 +1,6 @@
 /**
  * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, and on its memory
- * load, says what the temperature should be; paste that dries, dust and air that is missing show as degrees above
+ * load, predicts the temperature; paste that dries, dust and air that is missing show as degrees above
  * that, beyond what the other cards of the machine show.
  */
 import { gpu } from "../../../../model/catalogue/index.ts";
@@ -26,7 +26,7 @@ const leastBlocks = 180;
 const leastOwnBlocks = 45;
 const powerSteps = 13;
 const leastNear = 30;
-/** A fit this young errs by more than its residuals tell, and goes on learning whatever it sees. */
+/** A fit this young errs by more than its residuals show, and learns from every block. */
 const youngBlocks = 60;
 /** Part of a new block in the running mean: about 40 s. */
 const meanShare = 0.25;
@@ -40,7 +40,7 @@ export class CoolingDetector implements Detector {
   readonly #inputs = new Float64Array(inputCount);
   /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
   readonly #known = new Uint32Array(powerSteps);
-  /** Load at which it showed: at less it may not show, and says nothing. */
+  /** Load at which it showed: at less it may not show, and decides nothing. */
   #shownAtWatts = 0;
   #mean = 0;
   #joined = "";
@@ -87,7 +87,7 @@ export class CoolingDetector implements Detector {
         evidence: () => this.#evidence(block, around, celsius, mean, sigma),
       };
     }
-    // While it idles, bad paste does not show: no proof that it is mended.
+    // While it idles, bad paste does not show: no proof that it is fixed.
     if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return undecidedDetection;
     return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
   }

@@ -1,4 +1,4 @@
-/** What a detector is: it sees a block of one GPU, learns what is usual, and says whether this one is not. */
+/** A detector: gets a block of one GPU, learns the usual, and decides whether this block departs from it. */
 import type { AnomalyDevice, AnomalyKind, Evidence } from "../anomaly.ts";
 import type { ReadingBlock } from "../block.ts";
 import type { EpisodeTimes, DepartureVerdict } from "../episode.ts";
@@ -22,9 +22,9 @@ export interface Detection {
 export interface Detector {
   readonly kind: AnomalyKind;
   readonly times: EpisodeTimes;
-  /** `suspected`: an episode is on or may be, so what is seen must not become the usual. */
+  /** `suspected`: an episode is on or may be, so the block must not be learned as usual. */
   see(block: ReadingBlock, around: DetectorContext, suspected: boolean): Detection;
-  /** What it saw has been told as the new usual, or the GPU was away. */
+  /** The departure has become the new usual, or the GPU was unavailable. */
   restart?(): void;
 }
 

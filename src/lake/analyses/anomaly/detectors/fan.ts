@@ -36,7 +36,7 @@ export class FanDetector implements Detector {
     const slow = known !== undefined && fanRatio < known.median - limit;
     if (!slow && !suspected) (this.#curve[at] ??= new Spread(0.02)).add(fanRatio);
     if (known === undefined) return undecidedDetection;
-    // Where fans may stand still by design, nothing can be said.
+    // Fans that may stop by design prove nothing.
     if (!slow) return known.median < leastRatio ? undecidedDetection : normalDetection;
     const { median, sigma } = known;
     return {

@@ -12,7 +12,7 @@ import {
 } from "./detector.ts";
 
 const lookMs = 30_000;
-/** Eight minutes of growth at the least, an hour at the most; then every other look is let go. */
+/** Eight minutes of growth at the least, an hour at the most; then every other sample is dropped. */
 const leastLooks = 16;
 const mostLooks = 128;
 /** Of the card's memory. */
@@ -33,10 +33,11 @@ export class MemoryLeakDetector implements Detector {
     const total = readings.get("memoryTotalBytes");
     if (memoryBytes === undefined || total === undefined) return undecidedDetection;
     const last = this.#bytes.at(-1);
-    // Without an owner, memory that was given back tells that another job began.
-    const anew = owner !== this.#owner || (last !== undefined && memoryBytes < last - 0.02 * total);
+    // Without an owner, freed memory shows that another job began.
+    const isNewJob =
+      owner !== this.#owner || (last !== undefined && memoryBytes < last - 0.02 * total);
     this.#owner = owner;
-    if (anew) {
+    if (isNewJob) {
       this.restart();
       return normalDetection;
     }

@@ -17,19 +17,19 @@ import {
   undecidedDetection,
 } from "./detector.ts";
 
-/** Two minutes: utilisation is a sample of an instant, so shorter means say little. */
+/** Two minutes: utilisation is a sample of an instant, so means over less are noise. */
 const windowBlocks = 12;
 const leastUtilization = 0.25;
-/** Below this much above idle, power says nothing of work. */
+/** Below this much above idle, power does not measure work. */
 const leastLoad = 0.08;
 const leastShare = 0.06;
 const sigmasOff = 5;
-/** A slower clock explains less power; the clock detector tells of it. */
+/** A slower clock explains less power; the clock detector reports that. */
 const slowerClock = 0.97;
 const leastBlocks = 60;
 /** The other measure must show at least this much of what one shows; a power cap hides part of it. */
 const agreeShare = 0.35;
-/** Where there is no other measure, one has to say it all the more clearly. */
+/** A single measure needs a higher threshold. */
 const aloneShare = 0.6;
 
 interface ObservedWork {
@@ -58,7 +58,7 @@ class RunningMeasure {
     this.of = of;
   }
 
-  /** `times` scales what was seen: at 2 it says whether it is half way to being told. */
+  /** `times` scales what was seen: 2 tests whether it is half way to being reported. */
   compare(group: WorkGroup, times = 1): MeasureComparison | undefined {
     if (this.less === undefined) return undefined;
     const measure = this.of(group);
@@ -148,7 +148,7 @@ export class StragglerDetector implements Detector {
     };
   }
 
-  /** What one measure says, where the other does not speak against it: less work is less of both. */
+  /** The result of one measure, unless the other contradicts it: less work is less of both. */
   #agreed(one: RunningMeasure, group: WorkGroup): MeasureComparison | undefined {
     const other = one === this.#power ? this.#traffic : this.#power;
     const found = one.compare(group, other.less === undefined ? aloneShare : 1);
@@ -172,7 +172,7 @@ export class StragglerDetector implements Detector {
     this.#sound = true;
   }
 
-  /** Means over the window, as shares below what is usual for this work. */
+  /** Means over the window, as shares below the usual for this work. */
   #measure(
     block: ReadingBlock,
     { scaleWatts }: DetectorContext,

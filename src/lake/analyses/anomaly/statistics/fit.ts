@@ -12,7 +12,7 @@ export interface Prediction {
 
 /** Residuals beyond this many sigmas pull no harder than at it. */
 const huberSigmas = 2.5;
-/** Neighbours in time are alike: so many observations say as much as one that is on its own. */
+/** Neighbours in time are alike: this many observations count as one independent one. */
 const alike = 10;
 /** Solving again changes little from one block to the next. */
 const solveEvery = 6;
@@ -53,7 +53,7 @@ export class StreamFit {
     return this.#residuals.sigma;
   }
 
-  /** What peers have learned: taken until own observations say otherwise. */
+  /** A prior learned from peers: used until own observations outweigh it. */
   believe(weights: Float64Array): void {
     this.#prior = weights.slice();
     if (this.count === 0) this.#weights.set(weights);

@@ -1,4 +1,4 @@
-/** What is usual at this hour of the day, once two days have told of it: rooms are warmer in the afternoon. Constant memory. */
+/** The usual value at this hour of the day, learned from at least two days: rooms are warmer in the afternoon. Constant memory. */
 import { Spread } from "./spread.ts";
 
 const hourMs = 3_600_000;
@@ -33,7 +33,7 @@ export class Seasonal {
     hour.spread.add(value);
   }
 
-  /** The median of this hour on other days, or undefined where too few told. */
+  /** The median of this hour on other days, or undefined with too few days. */
   at(timeMs: number): number | undefined {
     const at = Math.floor(timeMs / hourMs);
     const hour = this.#hours[at % hours];
