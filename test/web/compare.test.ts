@@ -206,7 +206,7 @@ describe.skipIf("missing" in chromium)(
         .poll(() => fact(shared.page, "Mean power"))
         .toEqual(await fact(page, "Mean power"));
       await shared.page.context().close();
-      await page.getByRole("button", { name: /Take away .*earlier/ }).click();
+      await page.getByRole("button", { name: /Remove .*earlier/ }).click();
       await expect.poll(() => chips(page)).toHaveLength(2);
       await page.goBack();
       await expect.poll(() => chips(page)).toHaveLength(3);

@@ -104,8 +104,8 @@ describe.skipIf("missing" in chromium)(
       await reason.hover();
       await expect
         .poll(() => page.locator(".tip").innerText())
-        .toBe("This GPU or its driver does not tell it.");
-      expect(await page.locator(".not-told").innerText()).toContain("Fans");
+        .toBe("This GPU or its driver does not report it.");
+      expect(await page.locator(".not-reported").innerText()).toContain("Fans");
       const titles = await page.locator(".chart h3").allInnerTexts();
       expect(titles).toContain("Temperatures");
       expect(titles).not.toContain("Fans");

@@ -44,7 +44,8 @@ export function PageView() {
         <Still key={name} of={Page} />
       ) : problem === name ? (
         <p class="waiting" role="alert">
-          This page could not be loaded: gpulse is away, or was upgraded while the page was open.{" "}
+          This page could not be loaded: gpulse is unreachable, or was upgraded while the page was
+          open.{" "}
           <button type="button" class="link" onClick={() => location.reload()}>
             Load it again
           </button>

@@ -1,4 +1,4 @@
-/** What every chart can give away: a picture, a table, a file for programs. */
+/** The exports of every chart: a picture, a table, a file for programs. */
 import { Menu } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.ts";
 import { csvOf, fileName, jsonOf, save } from "./export.ts";

@@ -30,7 +30,7 @@ export interface ChartProps extends ChartStyle {
   /** More beside the title. */
   readonly children?: ComponentChildren;
   readonly legend?: boolean;
-  /** Tells the width of the plot, which decides the step of the queries. */
+  /** Reports the width of the plot, which decides the step of the queries. */
   readonly onWidth?: (widthPx: number) => void;
 }
 

@@ -1,7 +1,7 @@
 /** Colours of lines. One GPU: shades of its metric's hue. Several: a hue for each GPU, the same on every chart of every page. */
 import type { ColourFamily } from "./model.ts";
 
-/** Told apart by eyes that see fewer colours, and none of them red or amber: those mean trouble. */
+/** Distinguishable with colour blindness, and none of them red or amber: those mean a problem. */
 const GPU_HUES = [252, 165, 320, 205, 285, 130, 230, 345] as const;
 
 /** `at`: which line of the chart, from 0. */
@@ -24,7 +24,7 @@ export function gpuColour(order: number): string {
   return `light-dark(oklch(${light} 0.13 ${hue}), oklch(${dark} 0.12 ${hue}))`;
 }
 
-/** The same hue again, told apart: a GPU's second and third line in one chart. */
+/** Variants of the same hue: a GPU's second and third line in one chart. */
 export const variant = (colour: string, at: number): string =>
   at === 0 ? colour : `color-mix(in oklab, var(--text) ${Math.min(75, 15 + 20 * at)}%, ${colour})`;
 

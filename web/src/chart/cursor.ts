@@ -5,7 +5,7 @@ export interface ChartCursor {
   readonly ms: number;
   /** Which chart it comes from; only that one shows a tooltip. */
   readonly from: object;
-  /** Moved by keys: the plot has no pointer over it and must be told. */
+  /** Moved by keys: the plot has no pointer over it and must be updated. */
   readonly keys?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface ChartQuery {
   readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
   /** Another family's hue for this query's lines. */
   readonly family?: ColourFamily;
-  /** Dashed: a limit that the device tells over time. */
+  /** Dashed: a limit that the device reports over time. */
   readonly dashed?: boolean;
 }
 

@@ -2,7 +2,7 @@
 import type { WireAbsence } from "../../../src/view/live/protocol.ts";
 
 const sentences: Readonly<Record<WireAbsence, string>> = {
-  unsupported: "This GPU or its driver does not tell it.",
+  unsupported: "This GPU or its driver does not report it.",
   denied: "gpulse may not read it: run gpulse doctor to see which permission is missing.",
   asleep: "The GPU is asleep; gpulse does not wake it to read this.",
   failed: "Reading it failed, or the GPU gave a value that cannot be.",

@@ -1,4 +1,4 @@
-/** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
+/** The hub's live feed as signals: the fleet, its newest frame, and whether that is current. */
 import { computed, signal } from "@preact/signals";
 import { GpuHistory } from "../../../src/view/gpu-history.ts";
 import { HISTORY_SECONDS } from "../../../src/view/live/history.ts";
@@ -22,7 +22,7 @@ const tickMs = signal(0);
 
 export type Liveness = "connecting" | "live" | "stale" | "lost";
 
-/** How long ago the hub was last heard. */
+/** Time since the last frame of the hub. */
 export const silentMs = computed(() => Math.max(0, tickMs.value - lastFrameAtMs.value));
 
 /** The same in whole seconds, 0 as long as frames come: what adds it to an age is not drawn again between two frames. */
@@ -36,7 +36,7 @@ export const liveness = computed<Liveness>(() => {
   return silentMs.value > STALE_AFTER_MS ? "stale" : "live";
 });
 
-/** Why the hub closed the stream, where it said so. */
+/** Why the hub closed the stream, if it gave a reason. */
 export const closedReason = computed(() =>
   link.value.kind === "lost" ? link.value.reason : undefined,
 );
@@ -77,7 +77,7 @@ export function startLive(url: string): void {
   };
   const live = new LiveLink(url, {
     state: (state) => {
-      // An event stream does not tell why it was refused: a session may have ended, also since the try before.
+      // An event stream does not report why it was refused: the session may have ended since the last try.
       if (state.kind === "lost") askWhoWeAre();
       link.value = state;
       tick();

@@ -1,4 +1,4 @@
-/** An alert that is on, as Prometheus tells it: how loud it is, and what it says. Pure. */
+/** An active alert in Prometheus's shape: its severity and its text. Pure. */
 import type { Labels } from "./columns.ts";
 
 export interface ActiveAlert {

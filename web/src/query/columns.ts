@@ -71,7 +71,7 @@ export function appendMatrix(known: Matrix, newer: Matrix, grid: TimeGrid): Matr
   const lay = (from: Matrix, cover: boolean): void => {
     const offset = Math.round((from.startMs - grid.startMs) / grid.stepMs);
     const [first, last] = [Math.max(0, offset), Math.min(length, offset + lengthOf(from))];
-    // An instant the newer answer covers is its to say, also where it says nothing.
+    // The newer response decides about every instant it covers, also where it has no value.
     if (cover) for (const { values } of byKey.values()) values.fill(Number.NaN, first, last);
     for (const { labels, values } of from.series) {
       const key = keyOf(labels);

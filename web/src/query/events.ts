@@ -66,14 +66,14 @@ function readEvent(one: unknown): HubEvent[] {
   const timeMs = instant(one["timeMs"] ?? one["time"] ?? one["start"]);
   const endMs = instant(one["endMs"] ?? one["end"]);
   if (timeMs === undefined) return [];
-  const said = one["title"] ?? one["text"] ?? one["kind"];
+  const text = one["title"] ?? one["text"] ?? one["kind"];
   const labels = isRecord(one["labels"]) ? one["labels"] : {};
   return [
     {
       timeMs,
       ...(endMs === undefined ? {} : { endMs }),
       kind: typeof one["kind"] === "string" ? one["kind"] : "event",
-      text: typeof said === "string" ? said : "event",
+      text: typeof text === "string" ? text : "event",
       level: levelOf(one["level"] ?? one["severity"]),
       labels: Object.fromEntries(
         Object.entries(labels).filter(

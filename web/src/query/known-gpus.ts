@@ -37,9 +37,9 @@ export const gpuLabels = computed<ReadonlyMap<string, Labels>>(
 );
 
 export function useKnownGpus(): void {
-  const away = liveness.value === "lost" || liveness.value === "connecting";
+  const isOffline = liveness.value === "lost" || liveness.value === "connecting";
   useEffect(() => {
-    if (away) return undefined;
+    if (isOffline) return undefined;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let inventoryAtMs = Number.NEGATIVE_INFINITY;
@@ -66,7 +66,7 @@ export function useKnownGpus(): void {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [away]);
+  }, [isOffline]);
 }
 
 async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly Labels[]> {
@@ -79,7 +79,7 @@ async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly
     getJson(`api/v1/series?${query.toString()}`, signalOf) as Promise<{ data: readonly Labels[] }>,
     queryInstant("gpu_info", nowMs, signalOf),
   ]);
-  // A new driver makes a new series of the same GPU: what is told now is who it is.
+  // A new driver makes a new series of the same GPU: the current labels win.
   const all = [...past.data, ...present.samples.map(({ labels }) => labels)];
   const named = all.filter((labels) => (labels["uuid"] ?? "") !== "");
   const latest = new Map(named.map((labels) => [idOfLabels(labels), labels]));

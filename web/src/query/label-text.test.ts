@@ -13,7 +13,7 @@ test("series are named by what differs, and a uuid is left out where index and h
   ]);
 });
 
-test("a uuid that alone tells two apart is named", () => {
+test("a uuid is named if it alone distinguishes two series", () => {
   const twins = two.map((one) => ({ ...one, gpu: "0" }));
   expect(differingLabelNames(twins)).toEqual(["uuid"]);
 });

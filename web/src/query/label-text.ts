@@ -1,4 +1,4 @@
-/** Series by what tells them apart: labels that all of them share are left out. Pure. */
+/** Series named by the labels that distinguish them: labels that all of them share are left out. Pure. */
 import type { Labels } from "./columns.ts";
 
 /** Said first, since people look for them first. */
@@ -25,7 +25,7 @@ export function differingLabelNames(all: readonly Labels[]): readonly string[] {
   return needed.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
 }
 
-/** Whether the other labels tell all series apart already. */
+/** Whether the other labels distinguish all series already. */
 function areDistinguished(
   all: readonly Labels[],
   names: readonly string[],

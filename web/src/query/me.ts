@@ -17,7 +17,7 @@ export interface Me {
   readonly asked: boolean;
 }
 
-/** Undefined until the hub has told, and on one that asks nobody. */
+/** Undefined until the hub has responded, and on a hub without access control. */
 export const me = signal<Me | undefined>(undefined);
 
 export const mayChange = computed(() => me.value?.mayChange !== false);
@@ -27,7 +27,7 @@ export async function loadMe(): Promise<void> {
   try {
     me.value = (await getJson("api/me")) as Me;
   } catch {
-    // An older hub, or one that is away: what cannot be done is then said when it is tried.
+    // An older or unreachable hub: a forbidden action then fails when it is tried.
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a query's numbers are: unit and family, as far as the metric catalogue and the functions around it tell. Pure. */
+/** What a query's numbers are: unit and family, as far as the metric catalogue and the functions around it show. Pure. */
 import { findMetric, type MetricEntry, type Unit } from "../../../src/model/catalogue/index.ts";
 import type { ColourFamily } from "../chart/model.ts";
 
@@ -14,7 +14,7 @@ export function metricsIn(query: string): readonly MetricEntry[] {
   return [...names].flatMap((name) => findMetric(name) ?? []);
 }
 
-/** `none` where nobody can tell: a wrong unit is worse than no unit. */
+/** `none` where it is not known: a wrong unit is worse than no unit. */
 export function unitOf(query: string): Unit {
   const units = new Set(metricsIn(query).map(({ unit }) => unit));
   const [unit] = units;

@@ -26,7 +26,7 @@ const sample = (name: string, value: number, labels = {}) => ({
 });
 const infos = [{ uuid: "GPU-1", gpu: "3", host: "far", vendor: "amd", model: "MI300X" }];
 
-test("a GPU that is only stored has the readings of its series, its age, and what it does not tell is absent", () => {
+test("a GPU that is only stored has the readings of its series, its age, and values that are not reported are absent", () => {
   const [gpu] = storedGpus({
     columns,
     infos,

@@ -47,7 +47,7 @@ export function uuidMatcher(uuids: readonly string[]): string {
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|"]/g, String.raw`\\$&`);
 
-/** What was written without a host is told apart by who collected it. */
+/** Series without a host label are distinguished by their instance. */
 const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] ?? "";
 
 /** The id of the GPU that a series is of. */

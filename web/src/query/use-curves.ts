@@ -32,7 +32,7 @@ interface CachedCurves {
   readonly matrices: ReadonlyMap<string, Matrix>;
 }
 
-/** Samples may come later than the overlap: now and then everything is asked anew. */
+/** Samples may come later than the overlap: now and then everything is fetched again. */
 const REFETCH_AFTER_MS = 60_000;
 
 /** `turn` changes where the same grid shall be asked again: its last instant may not be over. */
@@ -70,7 +70,7 @@ export function useCurves(asks: readonly CurveQuery[], grid: TimeGrid, turn = 0)
       );
       const failed = settled.find((one) => one.status === "rejected");
       const error = failed === undefined ? undefined : toApiError(failed.reason);
-      // No answer at all is the connection's trouble: what was seen stays in sight.
+      // No response at all is a connection problem: the last data stays on screen.
       if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
       known.current = {
         asked,

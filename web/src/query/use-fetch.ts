@@ -28,12 +28,12 @@ export function useFetch<Value>(
     loading: true,
   });
   const [turn, setTurn] = useState(0);
-  const away = liveness.value === "lost";
+  const isOffline = liveness.value === "lost";
   useEffect(() => {
-    if (away) return undefined;
+    if (isOffline) return undefined;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const told = (value: Value | undefined, error: ApiError | undefined): void => {
+    const settle = (value: Value | undefined, error: ApiError | undefined): void => {
       if (abort.signal.aborted) return;
       setState((before) => ({
         key,
@@ -45,8 +45,8 @@ export function useFetch<Value>(
     };
     const round = (): void => {
       ask(abort.signal).then(
-        (value) => told(value, undefined),
-        (thrown: unknown) => told(undefined, toApiError(thrown)),
+        (value) => settle(value, undefined),
+        (thrown: unknown) => settle(undefined, toApiError(thrown)),
       );
     };
     round();
@@ -54,7 +54,7 @@ export function useFetch<Value>(
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key, everyMs, turn, away]);
+  }, [key, everyMs, turn, isOffline]);
   const again = useCallback(() => setTurn((before) => before + 1), []);
   return state.key === key
     ? { ...state, again }

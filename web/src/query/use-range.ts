@@ -7,7 +7,7 @@ import { continueRange } from "./client.ts";
 import { gridOf, type Matrix, type TimeGrid } from "./columns.ts";
 import { ApiError, isAbort } from "./http.ts";
 
-/** Samples may come later than the overlap: now and then everything is asked anew. */
+/** Samples may come later than the overlap: now and then everything is fetched again. */
 const ANEW_AFTER_MS = 60_000;
 
 export interface RangeResult {
@@ -66,7 +66,7 @@ export function useRange(queries: readonly string[], options: RangeOptions): Ran
       const matrices = settled.map((one) => (one.status === "fulfilled" ? one.value : undefined));
       const failed = settled.find((one) => one.status === "rejected");
       const error = failed === undefined ? undefined : toApiError(failed.reason);
-      // No answer at all is the connection's trouble: what was seen stays in sight.
+      // No response at all is a connection problem: the last data stays on screen.
       if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
       memory.current = {
         key,

@@ -1,4 +1,4 @@
-/** Does what a click asks for; what goes wrong is said in the hub's words. */
+/** Runs the action of a click; an error is shown with the hub's message. */
 import { toast } from "./toast.ts";
 
 export async function attempt(work: () => Promise<unknown>, done: () => void): Promise<void> {

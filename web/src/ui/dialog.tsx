@@ -23,7 +23,7 @@ export function Dialog({ label, open, onClose, class: own = "", children }: Dial
       class={`dialog ${own}`}
       aria-label={label}
       onClose={() => {
-        // The browser tells of a close a moment later; by then it may be open again, or have been closed by us.
+        // The browser reports a close a moment later; by then it may be open again, or have been closed by us.
         if (open && dialog.current?.open === false) onClose();
       }}
       onClick={(event) => {

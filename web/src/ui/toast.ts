@@ -1,4 +1,4 @@
-/** Short words about what just happened, gone after a while. The shell shows them. */
+/** Short messages about what just happened, removed after a while. The shell shows them. */
 import { signal } from "@preact/signals";
 
 export interface Toast {

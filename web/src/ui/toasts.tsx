@@ -1,4 +1,4 @@
-/** Shows what `toast` was told. */
+/** Shows the toasts. */
 import { forget, toasts } from "./toast.ts";
 
 export function Toasts() {

@@ -1,4 +1,4 @@
-/** Whether something has lasted: a spinner that flashes up tells nothing and costs calm. */
+/** Whether something has lasted: a spinner that flashes up is only noise. */
 import { useEffect, useState } from "preact/hooks";
 
 const PATIENCE_MS = 300;

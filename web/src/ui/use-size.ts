@@ -1,4 +1,4 @@
-/** The width an element really has, told again when it changes. */
+/** The measured width of an element; updates when it changes. */
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /** 0 until it is known. */

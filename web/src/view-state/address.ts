@@ -1,6 +1,6 @@
 /**
  * The address bar is the view: which page, and everything chosen on it. Links, reloads and the back button then show
- * what was seen, and nothing of a view is kept anywhere else.
+ * what was seen, and nothing of a view is stored anywhere else.
  */
 import { computed, signal } from "@preact/signals";
 import { type PageName, pageNames } from "../../../src/hub/page-names.ts";
@@ -41,7 +41,7 @@ export function goTo(to: PageName, params: UrlParams = {}): void {
   write({ page: to, query: search }, "push");
 }
 
-/** Changes some parameters of the present page; undefined takes one away. */
+/** Changes some parameters of the current page; undefined removes one. */
 export function setParams(changes: UrlParams, entry: HistoryMode): void {
   const now = address.peek();
   const next = searchOf(withParams(new URLSearchParams(now.query), changes));

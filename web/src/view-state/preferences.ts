@@ -1,4 +1,4 @@
-/** What is a taste and not a view: theme and density, kept in the browser and never in a link. */
+/** Personal preferences: theme and density, stored in the browser and never in a link. */
 import { effect, signal } from "@preact/signals";
 
 export type ThemePreference = "auto" | "light" | "dark";

@@ -29,7 +29,7 @@ export const range = computed<Range>(() => {
 
 export const refresh = new Param("refresh", oneOf(refreshes));
 
-/** The right edge of a live range; moves with every refresh and stands still while the hub is away. */
+/** The right edge of a live range; moves with every refresh and stands still while the hub is unreachable. */
 export const nowMs = signal(hubTimeMs());
 
 /** Whether the right edge is the present and moves. */

@@ -1,4 +1,4 @@
-/** What the hub tells of alerts: Alertmanager's shapes, Prometheus's, and its own. */
+/** The hub's alerts as its API returns them: Alertmanager's shapes, Prometheus's, and its own. */
 
 export type LabelMap = Readonly<Record<string, string>>;
 

@@ -20,7 +20,7 @@ export function History() {
   const [only, setOnly] = useState<(typeof outcomes)[number]>("all");
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="Deliveries are kept elsewhere.">
+      <Banner level="note" title="Deliveries are recorded elsewhere.">
         {answer.error.message}
       </Banner>
     );
@@ -30,7 +30,7 @@ export function History() {
     <>
       <ReceiverTests />
       <div class="bar-line">
-        <h2 class="section">What was told</h2>
+        <h2 class="section">Notifications</h2>
         <span class="spacer" />
         <div class="choice" role="group" aria-label="Outcome">
           {outcomes.map((outcome) => (
@@ -58,7 +58,7 @@ export function History() {
           answer.value === undefined ? (
             "Loading…"
           ) : (
-            <Empty title="Nothing was told yet.">
+            <Empty title="No notification was sent yet.">
               When an alert fires and a receiver is set up, each message stands here with its
               outcome.
             </Empty>

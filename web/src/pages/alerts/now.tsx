@@ -1,4 +1,4 @@
-/** What fires now, in the groups people are told of, the loudest first; what is silenced or inhibited, and by what. */
+/** Firing alerts in their notification groups, the most severe first; silenced and inhibited alerts with the reason. */
 import { webLink } from "../../format/link.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -132,7 +132,7 @@ function Group({
         <h2>{title}</h2>
         <Labels labels={group.labels} without={["alertname"]} />
         <span class="spacer" />
-        <span class="unit">tells {group.receiver.name}</span>
+        <span class="unit">notifies {group.receiver.name}</span>
         {group.alerts.length > 1 && (
           <button
             type="button"
@@ -221,7 +221,7 @@ function Row({
   );
 }
 
-/** By what it is kept quiet. */
+/** The silence or inhibition that suppresses it. */
 function Why({
   alert: { status },
   byPrint,
@@ -289,7 +289,7 @@ function Pending({ alerts }: { alerts: readonly ApiRuleAlert[] }) {
   );
 }
 
-/** Another program routes: what fires is known here, who is told is known there. */
+/** Another Alertmanager routes: firing alerts are known here, notifications only there. */
 function Elsewhere({ says, alerts }: { says: string; alerts: readonly ApiRuleAlert[] }) {
   const firing = alerts.filter(({ state }) => state === "firing");
   return (

@@ -1,4 +1,4 @@
-/** Alerts: what fires now, which rules look, what happened and who was told. */
+/** Alerts: firing alerts, rules, events and notifications. */
 import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";

@@ -1,4 +1,4 @@
-/** A real message to a receiver, marked as a test, and what each of its ways said. */
+/** Sends a test notification to a receiver and shows the result of each of its channels. */
 import { useState } from "preact/hooks";
 import { ApiError, send } from "../../query/http.ts";
 import { useJson } from "../../query/use-fetch.ts";
@@ -22,14 +22,19 @@ export function ReceiverTests() {
   );
   const names = receivers.value ?? [];
   if (names.length === 0) return null;
-  const tell = (receiver: string, outcome: ReceiverTestState | "busy"): void =>
+  const setOutcome = (receiver: string, outcome: ReceiverTestState | "busy"): void =>
     setOutcomes((before) => new Map(before).set(receiver, outcome));
   const test = async (receiver: string): Promise<void> => {
-    tell(receiver, "busy");
+    setOutcome(receiver, "busy");
     try {
-      tell(receiver, (await send("POST", "api/alerts/test", { receiver })) as ReceiverTestState);
+      setOutcome(
+        receiver,
+        (await send("POST", "api/alerts/test", { receiver })) as ReceiverTestState,
+      );
     } catch (thrown) {
-      tell(receiver, { trouble: thrown instanceof ApiError ? thrown.message : String(thrown) });
+      setOutcome(receiver, {
+        trouble: thrown instanceof ApiError ? thrown.message : String(thrown),
+      });
     }
   };
   return (
@@ -66,7 +71,7 @@ function TestResultText({ outcome }: { outcome: ReceiverTestState | "busy" }) {
   if ("trouble" in outcome) return <span class="warn">{outcome.trouble}</span>;
   return outcome.ways.map(({ channel, index, ok, tookMs, why }) => (
     <span key={`${channel}${index}`} class={ok ? "" : "warn"}>
-      {channel}: {ok ? `taken after ${tookMs} ms` : (why ?? "failed")}{" "}
+      {channel}: {ok ? `delivered after ${tookMs} ms` : (why ?? "failed")}{" "}
     </span>
   ));
 }

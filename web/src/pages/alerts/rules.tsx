@@ -58,7 +58,7 @@ export function Rules() {
       {open !== undefined && <RuleDetail rule={open} group={open.group} />}
       {chosenRule.value !== undefined && open === undefined && (
         <Banner level="note" title={`There is no rule ${chosenRule.value} here.`}>
-          It may come from another program that tells its alerts to this hub.
+          It may come from another program that sends its alerts to this hub.
         </Banner>
       )}
       <div class="bar-line">

@@ -13,7 +13,7 @@ export interface MatcherInput {
   readonly name: string;
   readonly value: string;
   readonly isRegex: boolean;
-  /** Left out of the silence, but still there to be taken in. */
+  /** Labels left out of the silence that can still be added. */
   readonly on: boolean;
 }
 

@@ -27,7 +27,7 @@ export function Silences({ silences }: { silences: FetchState<readonly GettableS
   };
   if (silences.error !== undefined && silences.error.status !== 0)
     return (
-      <Banner level="note" title="Silences are kept elsewhere.">
+      <Banner level="note" title="Silences are managed elsewhere.">
         {silences.error.message}
       </Banner>
     );

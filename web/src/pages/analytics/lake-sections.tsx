@@ -1,4 +1,4 @@
-/** What SQL over the lake says beyond PromQL: emissions, waste, what made a temperature rise, and how well heat gets away. */
+/** Analyses by SQL over the lake, beyond PromQL: emissions, waste, causes of temperature rises, and cooling. */
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";

@@ -16,7 +16,7 @@ interface AnalysisJobResponse {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Whether the hub keeps a lake; undefined until it has said so. */
+/** Whether the hub has a lake; undefined until it has responded. */
 export function useHasLake(): boolean | undefined {
   const { value, error } = useJson<{ readonly lake: boolean }>("api/analytics");
   return error === undefined ? value?.lake : false;
@@ -31,13 +31,13 @@ export function useAnalysis(
 }
 
 async function answered(path: string, signal: AbortSignal): Promise<readonly LakeResultRow[]> {
-  let told = (await getJson(path, signal)) as AnalysisResponse | AnalysisJobResponse;
-  while (!("rows" in told)) {
-    if (told.result !== undefined) return told.result.rows;
-    if (told.state === "failed" || told.state === "cancelled")
-      throw new ApiError(told.error ?? "The analysis did not end.", 500);
+  let response = (await getJson(path, signal)) as AnalysisResponse | AnalysisJobResponse;
+  while (!("rows" in response)) {
+    if (response.result !== undefined) return response.result.rows;
+    if (response.state === "failed" || response.state === "cancelled")
+      throw new ApiError(response.error ?? "The analysis did not end.", 500);
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    told = (await getJson(told.href.replace(/^\//, ""), signal)) as AnalysisJobResponse;
+    response = (await getJson(response.href.replace(/^\//, ""), signal)) as AnalysisJobResponse;
   }
-  return told.rows;
+  return response.rows;
 }

@@ -11,13 +11,13 @@ export interface MatrixProps {
 }
 
 export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
-  const told = correlated.flatMap((one) => {
+  const reported = correlated.flatMap((one) => {
     const column = values(one.key);
     return column === undefined ? [] : [{ ...one, column }];
   });
   return (
     <Section id="matrix" title="What moves together">
-      {told.length < 2 ? (
+      {reported.length < 2 ? (
         <p class="unit">Fewer than two readings in this range.</p>
       ) : (
         <>
@@ -26,7 +26,7 @@ export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
               <thead>
                 <tr>
                   <td />
-                  {told.slice(0, -1).map(({ key, label }) => (
+                  {reported.slice(0, -1).map(({ key, label }) => (
                     <th key={key} scope="col">
                       {label}
                     </th>
@@ -34,10 +34,10 @@ export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
                 </tr>
               </thead>
               <tbody>
-                {told.slice(1).map((row, at) => (
+                {reported.slice(1).map((row, at) => (
                   <tr key={row.key}>
                     <th scope="row">{row.label}</th>
-                    {told
+                    {reported
                       .slice(0, -1)
                       .map((column, place) =>
                         place > at ? (

@@ -1,4 +1,4 @@
-/** Which GPUs the page is about, kept in the address: all, one host's, or one. */
+/** The GPUs of the page, stored in the address: all, one host's, or one. */
 import { matchersOf } from "../../query/stored.ts";
 import { Param, oneOf, text } from "../../view-state/param.ts";
 

@@ -102,7 +102,7 @@ function Cells({
   const own = metric.of[at];
   const work = workUnit(comparison.subjects[at]);
   const none = <span class="unit">–</span>;
-  const told = (value: number | undefined) =>
+  const formatIfKnown = (value: number | undefined) =>
     value === undefined ? none : formatMeasurement(value, metric.unit, work);
   const [spread] = own?.distributions ?? [];
   const single = own?.distributions.length === 1 ? (spread ?? undefined) : undefined;
@@ -129,7 +129,7 @@ function Cells({
         {own?.mean === undefined ? (
           <UnavailableValue why={own?.why ?? "no reading of it"} />
         ) : (
-          told(own.mean)
+          formatIfKnown(own.mean)
         )}
       </td>
       {comparison.basis === "runs" ? (
@@ -141,7 +141,7 @@ function Cells({
       ) : (
         (["p1", "p50", "p99", "max"] as const).map((share) => (
           <td key={share} class="numeric">
-            {told(single?.[share])}
+            {formatIfKnown(single?.[share])}
           </td>
         ))
       )}

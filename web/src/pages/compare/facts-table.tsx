@@ -29,7 +29,7 @@ interface FactRow {
   readonly cell: (one: SubjectColumn) => ComponentChild;
 }
 
-const notReported = "This GPU does not tell it, or not in this range.";
+const notReported = "This GPU does not report it, or not in this range.";
 const number = (value: number | undefined, unit: "watts" | "celsius"): ComponentChild =>
   value === undefined ? <UnavailableValue why={notReported} /> : formatReadable(value, unit);
 
@@ -106,7 +106,7 @@ const rows: readonly FactRow[] = [
   },
 ];
 
-/** Said in full: that work cannot be told from utilisation is worth knowing. */
+/** Written out in full: users should know that utilisation is no measure of work. */
 const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</span>;
 
 function plain(value: number): string {

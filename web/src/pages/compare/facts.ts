@@ -1,4 +1,4 @@
-/** What one number tells of a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
+/** Single numbers over a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import type { SubjectGroup } from "./chosen-subjects.ts";
@@ -76,12 +76,12 @@ export async function fetchSubjectFacts(
           if (!isOf(member.subject, labels)) continue;
           const before = found.get(member.key);
           // A host may have GPUs with a counter of their own beside some without: their energy is one sum.
-          const told = key === "joules" ? before?.joules : undefined;
+          const earlierJoules = key === "joules" ? before?.joules : undefined;
           const from =
-            told === undefined ? counter : `${before?.counter ?? ""} and ${counter ?? ""}`;
+            earlierJoules === undefined ? counter : `${before?.counter ?? ""} and ${counter ?? ""}`;
           found.set(member.key, {
             ...before,
-            [key]: value + (told ?? 0),
+            [key]: value + (earlierJoules ?? 0),
             ...(from === undefined ? {} : { counter: from }),
           });
         }

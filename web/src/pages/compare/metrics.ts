@@ -93,7 +93,7 @@ export const compareMetricSpecs: readonly CompareMetricSpec[] = [
 /** From here on a point stands for so many samples that one of them would not do. */
 const CONDENSED_FROM_MS = 3 * 3_600_000;
 
-/** The labels that tell subjects of a kind apart. */
+/** The labels that distinguish subjects of a kind. */
 export const labelsOf = (kind: CompareSubject["kind"]): "host, uuid" | "host" =>
   kind === "gpu" ? "host, uuid" : "host";
 

@@ -79,7 +79,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
       fetchSubjectFacts(groups, rangeMs.value, toMs, signal),
     ).value,
   );
-  // A range that follows the present is compared anew every so often, one that stands still as it is.
+  // A range that follows the present is compared again every so often, a fixed one only once.
   const untilMs = range.value.kind === "last" ? factsAtMs : toMs;
   const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
   const asked = useComparison(address);
@@ -87,7 +87,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   const comparison = useLastValue(subjects + workQuery + String(rangeMs.value), asked.value);
   const meanOf = (key: string, at: number) =>
     comparison?.metrics.find((metric) => metric.key === key)?.of[at];
-  const told = compareMetricSpecs.filter(
+  const reported = compareMetricSpecs.filter(
     (metric) => curves === undefined || compared.some((one) => valuesOf(metric, one) !== undefined),
   );
   return (
@@ -107,7 +107,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
         Curves{compared.some(({ shiftMs }) => shiftMs !== 0) && ", aligned at their start"}
       </h2>
       <div class="chart-grid">
-        {told.map((metric) => (
+        {reported.map((metric) => (
           <MetricChart key={metric.key} {...{ metric, curves, compared, error, loading }} />
         ))}
       </div>
@@ -129,9 +129,9 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
 
 /** Keeps the last figures while the next are on their way. */
 function useLastValue<Value>(key: string, value: Value | undefined): Value | undefined {
-  const kept = useRef<{ key: string; value: Value } | undefined>(undefined);
-  if (value !== undefined) kept.current = { key, value };
-  return kept.current?.key === key ? kept.current.value : undefined;
+  const latest = useRef<{ key: string; value: Value } | undefined>(undefined);
+  if (value !== undefined) latest.current = { key, value };
+  return latest.current?.key === key ? latest.current.value : undefined;
 }
 
 const askKey = (what: string, one: ChosenSubject | undefined): string =>

@@ -1,4 +1,4 @@
-/** Who is compared: one small word each to take away, a field to add more, and the same once more in an earlier time. */
+/** Who is compared: a removable chip each, a field to add more, and the same once more in an earlier time. */
 import { useRef, useState } from "preact/hooks";
 import { type Gpu, nameOf, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
@@ -18,7 +18,7 @@ export interface PickerProps {
 
 export function Picker({ compared, known }: PickerProps) {
   const full = compared.length >= MOST_SUBJECTS;
-  const kept = useRuns();
+  const listed = useRuns();
   return (
     <div class="compare-picker" role="group" aria-label="What is compared">
       <ul class="compare-chips">
@@ -30,17 +30,17 @@ export function Picker({ compared, known }: PickerProps) {
             <button
               type="button"
               class="quiet"
-              aria-label={`Take away ${one.label}`}
+              aria-label={`Remove ${one.label}`}
               onClick={() => remove(one.subject)}
             >
               ×
             </button>
           </li>
         ))}
-        <ChosenRuns kept={kept} />
+        <ChosenRuns listed={listed} />
       </ul>
       {!full && <Adder known={known} />}
-      <RunAdder kept={kept} />
+      <RunAdder listed={listed} />
       {!full && compared.length > 0 && <Earlier compared={compared} />}
       <span class="spacer" />
       {range.value.kind === "last" && compared.length > 0 && (
@@ -140,16 +140,16 @@ const matching = (options: readonly Option[], text: string): readonly Option[] =
 };
 
 /** Repeats of one label are one subject: they come and go together. */
-function labelsOf(kept: readonly RunListing[]): ReadonlyMap<string, readonly string[]> {
+function labelsOf(listed: readonly RunListing[]): ReadonlyMap<string, readonly string[]> {
   const labels = new Map<string, string[]>();
-  for (const { id, label } of kept) labels.set(label, [...(labels.get(label) ?? []), id]);
+  for (const { id, label } of listed) labels.set(label, [...(labels.get(label) ?? []), id]);
   return labels;
 }
 
-function ChosenRuns({ kept }: { kept: readonly RunListing[] }) {
+function ChosenRuns({ listed }: { listed: readonly RunListing[] }) {
   const ids = runs.value;
   if (ids.length === 0) return null;
-  const known = new Map(kept.map((run) => [run.id, run]));
+  const known = new Map(listed.map((run) => [run.id, run]));
   const chosen = labelsOf(
     ids.map((id) => known.get(id) ?? { id, label: id, host: "", startedMs: 0 }),
   );
@@ -162,7 +162,7 @@ function ChosenRuns({ kept }: { kept: readonly RunListing[] }) {
           <button
             type="button"
             class="quiet"
-            aria-label={`Take away the runs ${label}`}
+            aria-label={`Remove the runs ${label}`}
             onClick={() => (runs.value = ids.filter((id) => !own.includes(id)))}
           >
             ×
@@ -173,8 +173,10 @@ function ChosenRuns({ kept }: { kept: readonly RunListing[] }) {
   );
 }
 
-function RunAdder({ kept }: { kept: readonly RunListing[] }) {
-  const left = [...labelsOf(kept)].filter(([, own]) => !own.every((id) => runs.value.includes(id)));
+function RunAdder({ listed }: { listed: readonly RunListing[] }) {
+  const left = [...labelsOf(listed)].filter(
+    ([, own]) => !own.every((id) => runs.value.includes(id)),
+  );
   if (left.length === 0) return null;
   return (
     <label>

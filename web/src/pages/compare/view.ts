@@ -1,4 +1,4 @@
-/** What is compared, kept in the address: `gpus`, `hosts`, `runs`, and a query of the work done. */
+/** The subjects of the comparison, stored in the address: `gpus`, `hosts`, `runs`, and a query of the work done. */
 import { list, Param, text } from "../../view-state/param.ts";
 import { setParams } from "../../view-state/address.ts";
 import {

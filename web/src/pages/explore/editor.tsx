@@ -26,7 +26,7 @@ export interface EditorProps {
   readonly error: string | undefined;
 }
 
-/** The hub has said something new about the query. */
+/** The hub has returned a new message about the query. */
 const queryErrorChanged = StateEffect.define();
 
 type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "ran">;
@@ -132,7 +132,7 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** What the hub said about this very text, at the place it named. */
+/** The hub's message about this very text, at the position it named. */
 function pointed(doc: Text, { error, ran }: Latest): Diagnostic[] {
   const [, line, column, says] = PLACE.exec(error ?? "") ?? [];
   if (line === undefined || doc.toString().trim() !== ran || Number(line) > doc.lines) return [];

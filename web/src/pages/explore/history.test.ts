@@ -5,7 +5,7 @@ test("a query run again moves to the front and is there once", () => {
   expect(addToHistory(["a", "b"], "b")).toEqual(["b", "a"]);
 });
 
-test("fifty are kept", () => {
+test("the last fifty queries are stored", () => {
   const many = Array.from({ length: 60 }, (_, at) => `q${at}`).reduce<readonly string[]>(
     addToHistory,
     [],

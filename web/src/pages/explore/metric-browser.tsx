@@ -20,13 +20,13 @@ export function MetricBrowser() {
   const { fromMs, toMs } = timeWindow.value;
   // By the hour, so that a live range does not ask every second.
   const [start, end] = [Math.floor(fromMs / HOUR_MS) * 3_600, Math.ceil(toMs / HOUR_MS) * 3_600];
-  const told = useJson<{ data: MetricMetadataMap }>("api/v1/metadata");
+  const metadata = useJson<{ data: MetricMetadataMap }>("api/v1/metadata");
   const names = useJson<{ data: readonly string[] }>(
     `api/v1/label/__name__/values?start=${start}&end=${end}`,
   );
   const metrics = useMemo(
-    () => metricsOf(told.value?.data ?? {}, names.value?.data),
-    [told.value, names.value],
+    () => metricsOf(metadata.value?.data ?? {}, names.value?.data),
+    [metadata.value, names.value],
   );
   const shown = searchMetrics(metrics, typed)
     .filter(({ stored }) => !onlyStored || stored !== false)

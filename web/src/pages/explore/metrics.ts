@@ -1,4 +1,4 @@
-/** The metrics there are: the catalogue's in plain words, and whatever else was told or stored. */
+/** The metrics there are: the catalogue's with their help, and all others that are scraped or stored. */
 import { catalogue, type MetricEntry } from "../../../../src/model/catalogue/index.ts";
 
 export interface MetricFacts {
@@ -27,7 +27,7 @@ export type MetricMetadataMap = Readonly<
 >;
 
 export function metricsOf(
-  told: MetricMetadataMap,
+  metadata: MetricMetadataMap,
   names: readonly string[] | undefined,
 ): readonly MetricFacts[] {
   const stored = names === undefined ? undefined : new Set(names);
@@ -41,11 +41,11 @@ export function metricsOf(
     stored: stored?.has(name),
   }));
   const known = new Set(own.map(({ name }) => name));
-  const rest = [...new Set([...Object.keys(told), ...(names ?? [])])].filter(
+  const rest = [...new Set([...Object.keys(metadata), ...(names ?? [])])].filter(
     (name) => !known.has(name),
   );
   const others = rest.sort().map((name): MetricFacts => {
-    const [first] = told[name] ?? [];
+    const [first] = metadata[name] ?? [];
     return {
       name,
       kind: first?.type ?? "unknown",

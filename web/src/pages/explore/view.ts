@@ -1,4 +1,4 @@
-/** What Explore shows, kept in the address; and the queries of before, kept in this browser. */
+/** The view of Explore, stored in the address; and earlier queries, stored in this browser. */
 import { signal } from "@preact/signals";
 import { Param, oneOf, text } from "../../view-state/param.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";

@@ -198,6 +198,6 @@ const limitOr = (limit: WireValue, otherwise: number): number =>
 /** What the metric means, in the catalogue's words. */
 export function helpOf({ metric, help }: FleetColumn): string | undefined {
   if (help !== undefined) return help;
-  const told = fleet.value?.columns.find(({ key }) => key === metric);
-  return told === undefined ? undefined : `${told.help}\n${told.metric}`;
+  const column = fleet.value?.columns.find(({ key }) => key === metric);
+  return column === undefined ? undefined : `${column.help}\n${column.metric}`;
 }

@@ -27,7 +27,7 @@ export function EnergyFigure() {
       }
       tip={
         energy === undefined
-          ? "No GPU tells its energy."
+          ? "No GPU reports its energy."
           : `Since midnight, as far as it is stored${energy.count < count ? `; of ${energy.count} of ${count} GPUs` : ""}.`
       }
     >
@@ -72,7 +72,7 @@ function PriceForm({ close }: { close: () => void }) {
         <span class={wrong ? "bad" : "unit"}>
           {wrong
             ? "A number and a currency, such as 0.30 €."
-            : "Kept in this browser; empty takes it away."}
+            : "Stored in this browser; leave it empty to remove it."}
         </span>
       </label>
       <button type="submit" class="primary" disabled={wrong}>

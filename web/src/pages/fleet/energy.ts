@@ -14,7 +14,7 @@ const JOULES_PER_KWH = 3_600_000;
 
 export interface Energy {
   readonly kilowattHours: number;
-  /** GPUs that tell it. */
+  /** GPUs that report it. */
   readonly count: number;
   /** Midnight of the person's day. */
   readonly sinceMs: number;

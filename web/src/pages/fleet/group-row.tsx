@@ -1,4 +1,4 @@
-/** The head of a group in the table: its name, and the group in figures. Folds its GPUs away. */
+/** The head of a group in the table: its name, and the group in figures. Collapses its GPUs. */
 import {
   formatFixedPoint,
   toColumnQuantity,

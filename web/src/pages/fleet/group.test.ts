@@ -25,14 +25,14 @@ test("a label of the store groups as well, and who has none is a group too", () 
   expect(found.map(({ name }) => name)).toEqual(["no rack", "r1"]);
 });
 
-test("what tells single GPUs apart is no grouping", () => {
+test("labels that distinguish single GPUs are no grouping", () => {
   const names = groupings([labels]);
   expect(names).toContain("rack");
   expect(names).not.toContain("uuid");
   expect(names.filter((name) => name === "job")).toHaveLength(1);
 });
 
-test("a group's sums leave out who does not tell, and nobody telling is not zero", () => {
+test("a group's sums leave out GPUs that do not report, and no report is not zero", () => {
   expect(summarizeGroup({ name: "", gpus })).toMatchObject({
     count: 4,
     active: 1,

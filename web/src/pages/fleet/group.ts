@@ -16,7 +16,7 @@ const own: Readonly<Record<string, (gpu: Gpu) => string | undefined>> = {
   source: ({ device }) => device.source,
 };
 
-/** Labels that tell single GPUs apart make no groups; `job` of the store is the scrape's, not the GPU's. */
+/** Labels that distinguish single GPUs make no groups; `job` of the store is the scrape's, not the GPU's. */
 const noGroups = new Set(["__name__", "uuid", "gpu", "pci_bus_id", "vbios", "parent", "job"]);
 
 /** What the GPUs may be grouped by, the usual ones first. */
@@ -28,8 +28,8 @@ export function groupings(labels: Iterable<Labels>): readonly string[] {
 }
 
 export function groupOf(gpu: Gpu, by: string, labelsOf: LabelsOf): string {
-  const told = own[by] === undefined ? labelsOf(gpu.id)?.[by] : own[by](gpu);
-  return told === undefined || told === "" ? `no ${by}` : told;
+  const value = own[by] === undefined ? labelsOf(gpu.id)?.[by] : own[by](gpu);
+  return value === undefined || value === "" ? `no ${by}` : value;
 }
 
 export interface GpuGroup {
@@ -59,7 +59,7 @@ export interface GroupSummary {
   readonly count: number;
   readonly active: number;
   readonly lost: number;
-  /** Undefined where no GPU of the group tells it. */
+  /** Undefined where no GPU of the group reports it. */
   readonly utilizationRatio: number | undefined;
   readonly powerWatts: number | undefined;
   readonly hottestCelsius: number | undefined;

@@ -45,10 +45,10 @@ export const rangeColumns: readonly FleetColumn[] = [
       class: `c-stat c-${name}`,
       help: `${label}, ${words[name]} over the range`,
       cell: (gpu) => {
-        const told = statistics.value.get(`${key}.${name}`);
+        const values = statistics.value.get(`${key}.${name}`);
         // Before the first answer nobody knows; afterwards it was not read.
-        if (told === undefined) return null;
-        return <Plain value={told.get(gpu.id) ?? "stale"} unit={unit} />;
+        if (values === undefined) return null;
+        return <Plain value={values.get(gpu.id) ?? "stale"} unit={unit} />;
       },
     })),
   ]),

@@ -31,9 +31,9 @@ export function useStatistics(wanted: boolean): void {
   const everyMs = Math.max(LEAST_EVERY_MS, Math.round(rangeMs.value / 120));
   const atMs = following.value ? Math.floor(toMs / everyMs) * everyMs : toMs;
   const seconds = Math.max(1, Math.round(rangeMs.value / 1_000));
-  const away = liveness.value === "lost";
+  const isOffline = liveness.value === "lost";
   useEffect(() => {
-    if (!wanted || away) return undefined;
+    if (!wanted || isOffline) return undefined;
     const abort = new AbortController();
     const asked = statKeys.flatMap((key) =>
       statNames.map(async (name): Promise<readonly [StatColumn, ReadonlyMap<string, number>]> => {
@@ -45,17 +45,17 @@ export function useStatistics(wanted: boolean): void {
         ];
       }),
     );
-    const told = (columns: FleetStatistics, problem: string | undefined): void => {
+    const settle = (columns: FleetStatistics, problem: string | undefined): void => {
       if (abort.signal.aborted) return;
       statistics.value = columns;
       statisticsError.value = problem;
     };
     Promise.all(asked).then(
-      (columns) => told(new Map(columns), undefined),
-      (thrown: unknown) => told(statistics.peek(), sayError(thrown)),
+      (columns) => settle(new Map(columns), undefined),
+      (thrown: unknown) => settle(statistics.peek(), sayError(thrown)),
     );
     return () => abort.abort();
-  }, [wanted, away, atMs, seconds]);
+  }, [wanted, isOffline, atMs, seconds]);
 }
 
 const sayError = (thrown: unknown): string =>

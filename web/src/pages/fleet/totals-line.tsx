@@ -31,7 +31,7 @@ function Gpus({ totals: { gpus: count, states } }: { totals: Totals }) {
   const parts = (["active", "idle", "asleep", "unknown"] as const).filter(
     (state) => states[state] > 0,
   );
-  const gone = (["silent", "lost"] as const).filter((state) => states[state] > 0);
+  const missing = (["silent", "lost"] as const).filter((state) => states[state] > 0);
   return (
     <Figure
       label="GPUs"
@@ -47,7 +47,7 @@ function Gpus({ totals: { gpus: count, states } }: { totals: Totals }) {
             {formatFixedPoint(states[state], 0)} {state}
           </span>
         ))}
-        {gone.map((state) => (
+        {missing.map((state) => (
           <span key={state} class={state === "lost" ? "bad" : "warn"}>
             {parts.length > 0 && <span class="unit"> · </span>}
             {formatFixedPoint(states[state], 0)} {state}
@@ -87,9 +87,9 @@ function Power({ totals: { power, powerOfLimit, gpus: count } }: { totals: Total
       <Bar ratio={powerOfLimit === undefined ? "stale" : powerOfLimit.sum / powerOfLimit.of} />
       <p class="aside">
         {powerOfLimit === undefined
-          ? "no limit told"
+          ? "no limit reported"
           : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))} limit`}
-        <Missing told={power?.count ?? 0} count={count} />
+        <Missing reported={power?.count ?? 0} count={count} />
       </p>
     </Figure>
   );
@@ -105,20 +105,20 @@ function Memory({ totals: { memory, gpus: count } }: { totals: Totals }) {
       <Bar ratio={memory === undefined ? "stale" : memory.sum / memory.of} />
       <p class="aside">
         {memory === undefined
-          ? "no total told"
+          ? "no total reported"
           : `of ${formatWithUnit(toTotalQuantity(memory.of, "bytes"))}`}
-        <Missing told={memory?.count ?? 0} count={count} />
+        <Missing reported={memory?.count ?? 0} count={count} />
       </p>
     </Figure>
   );
 }
 
 /** A sum over fewer GPUs than are listed says so. */
-const Missing = ({ told: tells, count }: { told: number; count: number }) =>
-  tells === count || tells === 0 ? null : <> · {formatGpuCount(tells, count)}</>;
+const Missing = ({ reported, count }: { reported: number; count: number }) =>
+  reported === count || reported === 0 ? null : <> · {formatGpuCount(reported, count)}</>;
 
-const formatGpuCount = (tells: number, count: number): string =>
-  `${formatFixedPoint(tells, 0)} of ${formatFixedPoint(count, 0)} GPUs`;
+const formatGpuCount = (reported: number, count: number): string =>
+  `${formatFixedPoint(reported, 0)} of ${formatFixedPoint(count, 0)} GPUs`;
 
 function Hottest({ totals: { hottest } }: { totals: Totals }) {
   if (hottest === undefined)

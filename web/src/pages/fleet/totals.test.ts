@@ -12,7 +12,7 @@ test("no GPU gives no sums, not zeros", () => {
   });
 });
 
-test("sums leave out who does not tell, and say of how many they are made", () => {
+test("sums leave out GPUs that do not report, and carry the number of GPUs", () => {
   const totals = totalsOf([
     sampleGpu({ readings: { utilization: 0.5, power: 100, powerLimit: 400 } }),
     sampleGpu({ readings: { utilization: 1, power: 300, powerLimit: 400 } }),
@@ -41,7 +41,7 @@ test("the hottest is the one nearest to its own limit", () => {
   expect([totals.hottest?.gpu.device.index, totals.hottest?.margin]).toEqual([1, 3]);
 });
 
-test("where none tells a limit the hottest is the highest temperature", () => {
+test("where none reports a limit the hottest is the highest temperature", () => {
   const totals = totalsOf([
     sampleGpu({ index: 0, readings: { temperatureEdge: 60 } }),
     sampleGpu({ index: 1, readings: { temperatureEdge: 61 } }),

@@ -1,4 +1,4 @@
-/** The fleet in one line. A sum says of how many GPUs it is made: one that does not tell adds nothing, and is not a zero. */
+/** The fleet in one line. A sum carries the number of its GPUs: a GPU that reports nothing adds nothing, and is not a zero. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import {
   type Gpu,
@@ -15,14 +15,14 @@ import {
 export interface SumOfTotal {
   readonly sum: number;
   readonly of: number;
-  /** GPUs that told both. */
+  /** GPUs that report both. */
   readonly count: number;
 }
 
 export interface Totals {
   readonly gpus: number;
   readonly states: Readonly<Record<GpuState, number>>;
-  /** Undefined where no GPU tells it. */
+  /** Undefined where no GPU reports it. */
   readonly utilization: { readonly mean: number; readonly count: number } | undefined;
   readonly power: { readonly watts: number; readonly count: number } | undefined;
   readonly powerOfLimit: SumOfTotal | undefined;
@@ -75,14 +75,14 @@ function share(
   };
 }
 
-/** Nearest to its own limit; among GPUs that tell none, the highest temperature. */
+/** Nearest to its own limit; among GPUs that report none, the highest temperature. */
 function hottestOf(gpus: readonly Gpu[]): Totals["hottest"] {
   let hottest: Totals["hottest"];
   for (const gpu of gpus) {
     const celsius = temperature(gpu);
     if (typeof celsius !== "number") continue;
-    const told = temperatureMargin(gpu);
-    const margin = typeof told === "number" ? told : undefined;
+    const marginValue = temperatureMargin(gpu);
+    const margin = typeof marginValue === "number" ? marginValue : undefined;
     if (hottest === undefined || isHotter({ celsius, margin }, hottest))
       hottest = { gpu, celsius, margin };
   }

@@ -1,4 +1,4 @@
-/** What the person chose to see of the fleet, kept in the address; and the order of the rows, which follows the readings. */
+/** The user's choices on the fleet page, stored in the address; and the order of the rows, which follows the readings. */
 import { computed, effect, signal } from "@preact/signals";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { fleet, hubNowMs } from "../../live/feed.ts";
@@ -27,7 +27,7 @@ export const focusWanted = signal<string | undefined>(undefined);
 export const by = new Param("by", text);
 /** Readings of this second with bars and curves, or the figures over the range. */
 export const view = new Param("view", oneOf(["now", "range"]));
-/** Names of the groups whose GPUs are folded away. */
+/** Names of the groups whose GPUs are collapsed. */
 export const closed = signal<ReadonlySet<string>>(new Set());
 
 const order = signal<readonly string[]>([]);

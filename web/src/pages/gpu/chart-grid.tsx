@@ -9,27 +9,27 @@ import { charts, isCondensed, isChartReported, queriesOf } from "./charts.ts";
 
 export function ChartGrid({
   device,
-  told,
+  reported,
 }: {
   device: Pick<WireDevice, "host" | "uuid">;
-  told: ReadonlySet<string>;
+  reported: ReadonlySet<string>;
 }) {
   const concerns = (labels: Labels): boolean =>
     (labels["host"] ?? device.host) === device.host &&
     (labels["uuid"] ?? device.uuid) === device.uuid;
-  const absent = charts.filter((spec) => !isChartReported(spec, told));
+  const absent = charts.filter((spec) => !isChartReported(spec, reported));
   return (
     <>
       <div class="chart-grid">
         {charts.map((spec) => {
-          if (!isChartReported(spec, told)) return null;
+          if (!isChartReported(spec, reported)) return null;
           const { key, lines, ...look } = spec;
           const highest = lines.some(({ over }) => over === "max");
           return (
             <QueryChart
               key={`${gpuId(device)} ${key}`}
               {...look}
-              queries={queriesOf(spec, matchersOf(device), told, rangeMs.value)}
+              queries={queriesOf(spec, matchersOf(device), reported, rangeMs.value)}
               events={concerns}
             >
               {isCondensed(rangeMs.value) && (
@@ -40,8 +40,8 @@ export function ChartGrid({
         })}
       </div>
       {absent.length > 0 && (
-        <p class="unit not-told">
-          Not told by this device: {absent.map(({ title }) => title.split(",")[0]).join(", ")}.
+        <p class="unit not-reported">
+          Not reported by this device: {absent.map(({ title }) => title.split(",")[0]).join(", ")}.
         </p>
       )}
     </>

@@ -14,26 +14,26 @@ test("every chart and every reading is of metrics the catalogue has, in their un
       expect(known.get(metric)?.unit, metric).toBe(rate === true ? "bytes" : unit);
 });
 
-test("a chart of which only the limit is told is not shown", () => {
+test("a chart with only a reported limit is not shown", () => {
   const [power] = charts.filter(({ key }) => key === "power");
   if (power === undefined) throw new Error("no power chart");
   expect(isChartReported(power, new Set(["gpu_power_limit_watts"]))).toBe(false);
-  const told = new Set(["gpu_power_limit_watts", "gpu_power_watts"]);
-  expect(isChartReported(power, told)).toBe(true);
+  const reported = new Set(["gpu_power_limit_watts", "gpu_power_watts"]);
+  expect(isChartReported(power, reported)).toBe(true);
   expect(
-    queriesOf(power, matchersOf({ uuid: 'a"b', host: "x.y" }), told, HOUR).map(
+    queriesOf(power, matchersOf({ uuid: 'a"b', host: "x.y" }), reported, HOUR).map(
       ({ query }) => query,
     ),
   ).toEqual([
     String.raw`gpu_power_watts{uuid="a\"b",host=~"x\\.y|"}`,
     String.raw`gpu_power_limit_watts{uuid="a\"b",host=~"x\\.y|"}`,
   ]);
-  expect(queriesOf(power, 'uuid="a"', told, 24 * HOUR)[0]?.query).toBe(
+  expect(queriesOf(power, 'uuid="a"', reported, 24 * HOUR)[0]?.query).toBe(
     `avg_over_time(gpu_power_watts{uuid="a"}[$step])`,
   );
 });
 
-test("all readings are asked for at once, only those that are told, and none is still a query", () => {
+test("all reported metrics are queried at once, and an empty list still gives a query", () => {
   expect(queryAll('uuid="u"', new Set(["gpu_power_watts"]), ["min", "60s"])).toBe(
     `label_replace(min(min_over_time(gpu_power_watts{uuid="u"}[60s])),"reading","power","","")`,
   );

@@ -1,4 +1,4 @@
-/** The charts of a GPU, one entry each: its lines, and from which metrics it is known whether the device tells them. */
+/** The charts of a GPU, one entry each: its lines, and the metrics that show whether the device reports them. */
 import type { ChartQuery } from "../../chart/query-chart.tsx";
 import type { ChartStyle } from "../../chart/model.ts";
 import type { Labels } from "../../query/columns.ts";
@@ -180,18 +180,18 @@ const CONDENSED_FROM_MS = 3 * 3_600_000;
 
 export const isCondensed = (rangeMs: number): boolean => rangeMs > CONDENSED_FROM_MS;
 
-export const isChartReported = ({ lines }: ChartSpec, told: ReadonlySet<string>): boolean =>
-  lines.some(({ metric, dashed }) => dashed !== true && told.has(metric));
+export const isChartReported = ({ lines }: ChartSpec, reported: ReadonlySet<string>): boolean =>
+  lines.some(({ metric, dashed }) => dashed !== true && reported.has(metric));
 
 /** `who` are the matchers of one GPU. */
 export function queriesOf(
   { lines }: ChartSpec,
   who: string,
-  told: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   rangeMs: number,
 ): ChartQuery[] {
   return lines.flatMap(({ metric, label, dashed, over = "avg", rate }) => {
-    if (!told.has(metric)) return [];
+    if (!reported.has(metric)) return [];
     const series = `${metric}{${who}}`;
     const condensed = isCondensed(rangeMs) ? `${over}_over_time(${series}[$step])` : series;
     return [

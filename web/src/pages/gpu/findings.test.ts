@@ -10,7 +10,7 @@ const alert = (severity: string, summary: string): ActiveAlert => ({
   activeAt: "",
 });
 
-test("the worst comes first, whoever says it, and an alert need not say which GPU this is", () => {
+test("the worst comes first, whatever its origin, and an alert's text omits the GPU's name", () => {
   const found = findingsOf({
     gpu: sampleGpu({ row: { throttle: ["thermal"] } }),
     alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is slowed down by heat")],

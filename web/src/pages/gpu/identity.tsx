@@ -68,7 +68,7 @@ export function Identity({ gpu }: { gpu: Gpu }) {
       <Facts
         title="Limits"
         facts={samples.flatMap(limitOf)}
-        empty={value === undefined ? "" : "This device tells no limits."}
+        empty={value === undefined ? "" : "This device reports no limits."}
       />
     </div>
   );

@@ -22,7 +22,7 @@ test("a job lasts from its first to its last sight, newest first, and runs if it
   expect(jobsIn(undefined)).toEqual([]);
 });
 
-test("memory and utilisation of a process are one row, and what is not told stays absent", () => {
+test("memory and utilisation of a process are one row, and values that are not reported stay absent", () => {
   const sample = (name: string, pid: string, value: number) => ({
     labels: { __name__: name, pid },
     timeMs: 0,

@@ -64,7 +64,7 @@ export function Page() {
 
 function GpuDetails({ gpu }: { gpu: Gpu }) {
   const who = matchersOf(gpu.device);
-  const { value: told, error } = useReportedMetrics(who);
+  const { value: reported, error } = useReportedMetrics(who);
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
@@ -74,19 +74,19 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
           {error.message}
         </p>
       )}
-      {told?.size === 0 && (
+      {reported?.size === 0 && (
         <Empty title={`No reading in this range: ${formatRange(range.value)}.`}>
           <button type="button" class="link" onClick={zoomOut}>
             Zoom out
           </button>
         </Empty>
       )}
-      {told !== undefined && told.size > 0 && (
+      {reported !== undefined && reported.size > 0 && (
         <>
-          <ReadingsTable gpu={gpu} told={told} />
+          <ReadingsTable gpu={gpu} reported={reported} />
           <Timelines who={who} />
-          <ChartGrid device={gpu.device} told={told} />
-          <Work who={who} told={told} />
+          <ChartGrid device={gpu.device} reported={reported} />
+          <Work who={who} reported={reported} />
         </>
       )}
       <Identity gpu={gpu} />

@@ -30,19 +30,19 @@ const everyMs = (lengthMs: number): number =>
   Math.max(5_000, Math.ceil(lengthMs / 240 / 1_000) * 1_000);
 const NOW_EVERY_MS = 5_000;
 
-export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<string> }) {
+export function ReadingsTable({ gpu, reported }: { gpu: Gpu; reported: ReadonlySet<string> }) {
   const who = matchersOf(gpu.device);
   const { toMs } = timeWindow.value;
   const atMs = following.value ? stepped(toMs, everyMs(rangeMs.value)) : toMs;
   const over = `${Math.max(1, Math.round(rangeMs.value / 1_000))}s`;
   const found: RangeStatistics = {
-    min: byReading(useInstant(queryAll(who, told, ["min", over]), atMs).value?.samples),
-    avg: byReading(useInstant(queryAll(who, told, ["avg", over]), atMs).value?.samples),
-    max: byReading(useInstant(queryAll(who, told, ["max", over]), atMs).value?.samples),
+    min: byReading(useInstant(queryAll(who, reported, ["min", over]), atMs).value?.samples),
+    avg: byReading(useInstant(queryAll(who, reported, ["avg", over]), atMs).value?.samples),
+    max: byReading(useInstant(queryAll(who, reported, ["max", over]), atMs).value?.samples),
   };
-  const newest = useNow(queryAll(who, told), NOW_EVERY_MS).value;
+  const newest = useNow(queryAll(who, reported), NOW_EVERY_MS).value;
   const now = byReading(newest?.samples);
-  const shown = readings.filter(({ metric, live }) => told.has(metric) || live !== undefined);
+  const shown = readings.filter(({ metric, live }) => reported.has(metric) || live !== undefined);
   const half = Math.ceil(shown.length / 2);
   return (
     <section class="gpu-now" aria-labelledby="gpu-now">
@@ -104,11 +104,11 @@ function nowOf(
   { key, live }: GpuReadingSpec,
   now: ReadonlyMap<string, number>,
 ): WireValue {
-  const told = live === undefined ? undefined : read(gpu, live);
-  // Its slow readings are still at hand for seconds after it is gone; they are not of now.
+  const reported = live === undefined ? undefined : read(gpu, live);
+  // Its slow readings stay available for seconds after it is lost; they are not current.
   if (gpu.state === "lost" || gpu.state === "silent")
-    return told === undefined || typeof told === "number" ? "stale" : told;
-  if (told !== undefined) return told;
+    return reported === undefined || typeof reported === "number" ? "stale" : reported;
+  if (reported !== undefined) return reported;
   return now.get(key) ?? "stale";
 }
 
@@ -126,7 +126,7 @@ interface RowProps {
 function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
   const { key, label, family, unit, metric, live } = spec;
   const tier = fleet.value?.columns.find((one) => one.key === live);
-  // A stored value tells when it was asked for, not when it was read: the slowest readings of the GPU say how old it may be.
+  // A stored value has the time of the query, not of the reading: the GPU's slowest tier bounds its age.
   const ageMs = fromStore
     ? Math.max(storeAgeMs, gpu.row.ageMs.slow ?? gpu.row.ageMs.fast ?? 0)
     : gpu.row.ageMs[tier?.tier ?? "fast"];

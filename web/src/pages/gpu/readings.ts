@@ -97,10 +97,10 @@ const NOTHING = "vector(0) > 0";
 /** One answer for all readings of the GPU with the matchers `who`: each carries its key as the label `reading`. Several series of one (fans) become one. */
 export function queryAll(
   who: string,
-  told: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   over?: [Statistic, string],
 ): string {
-  const asked = readings.filter(({ metric }) => told.has(metric));
+  const asked = readings.filter(({ metric }) => reported.has(metric));
   if (asked.length === 0) return NOTHING;
   return asked
     .map(({ key, metric, matcher }) => {

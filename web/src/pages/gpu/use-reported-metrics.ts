@@ -1,4 +1,4 @@
-/** Which metrics the hub has of a GPU in the range in view: what is not among them is not told by the device. */
+/** Which metrics the hub has of a GPU in the range in view: the device does not report any other. */
 import { getJson } from "../../query/http.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
@@ -9,7 +9,7 @@ export function useReportedMetrics(who: string): FetchState<ReadonlySet<string>>
   const { fromMs, toMs } = timeWindow.value;
   // Coarse on purpose: a window that moves by a second has the same metrics.
   const [from, to] = [Math.floor(fromMs / EVERY_MS), Math.ceil(toMs / EVERY_MS)];
-  const state = useFetch(`told ${who} ${from} ${to}`, async (signal) => {
+  const state = useFetch(`reported ${who} ${from} ${to}`, async (signal) => {
     const query = new URLSearchParams({
       "match[]": `{${who}}`,
       start: String((from * EVERY_MS) / 1_000),
@@ -18,11 +18,11 @@ export function useReportedMetrics(who: string): FetchState<ReadonlySet<string>>
     const body = (await getJson(`api/v1/label/__name__/values?${query.toString()}`, signal)) as {
       readonly data: readonly string[];
     };
-    last = { who, told: new Set(body.data) };
-    return last.told;
+    last = { who, reported: new Set(body.data) };
+    return last.reported;
   });
-  return { ...state, value: state.value ?? (last?.who === who ? last.told : undefined) };
+  return { ...state, value: state.value ?? (last?.who === who ? last.reported : undefined) };
 }
 
 /** Kept while the next answer is on its way: the page must not blink every minute. */
-let last: { readonly who: string; readonly told: ReadonlySet<string> } | undefined;
+let last: { readonly who: string; readonly reported: ReadonlySet<string> } | undefined;

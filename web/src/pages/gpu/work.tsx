@@ -13,27 +13,27 @@ import { type GpuJob, jobsIn, type Process, processesIn } from "./jobs.ts";
 const AS_WIDE_AS_PX = 1_200;
 const EVERY_MS = 5_000;
 
-export function Work({ who, told }: { who: string; told: ReadonlySet<string> }) {
+export function Work({ who, reported }: { who: string; reported: ReadonlySet<string> }) {
   return (
     <div class="gpu-work">
-      <Jobs who={who} told={told.has("gpu_owner_info")} />
+      <Jobs who={who} reported={reported.has("gpu_owner_info")} />
       <Processes
         who={who}
-        told={told.has("gpu_process_info") || told.has("gpu_process_memory_bytes")}
+        reported={reported.has("gpu_process_info") || reported.has("gpu_process_memory_bytes")}
       />
     </div>
   );
 }
 
-function Jobs({ who, told }: { who: string; told: boolean }) {
+function Jobs({ who, reported }: { who: string; reported: boolean }) {
   const { answer } = useRange([`gpu_owner_info{${who}}`], {
-    widthPx: told ? AS_WIDE_AS_PX : 0,
+    widthPx: reported ? AS_WIDE_AS_PX : 0,
     leastStepMs: 10_000,
   });
   return (
     <Part
       title="Jobs and pods in this range"
-      empty={told ? undefined : "No scheduler, pod or job was seen on this GPU."}
+      empty={reported ? undefined : "No scheduler, pod or job was seen on this GPU."}
     >
       <Table
         caption="Jobs and pods that had this GPU"
@@ -46,11 +46,14 @@ function Jobs({ who, told }: { who: string; told: boolean }) {
   );
 }
 
-function Processes({ who, told }: { who: string; told: boolean }) {
+function Processes({ who, reported }: { who: string; reported: boolean }) {
   const query = `{__name__=~"gpu_process_info|gpu_process_memory_bytes|gpu_process_utilization_ratio",${who}}`;
   const state = useNow(query, EVERY_MS);
   return (
-    <Part title="Processes" empty={told ? undefined : "The source of this GPU names no processes."}>
+    <Part
+      title="Processes"
+      empty={reported ? undefined : "The source of this GPU names no processes."}
+    >
       <Table
         caption="Processes on this GPU"
         columns={processColumns}

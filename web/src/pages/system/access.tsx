@@ -41,7 +41,7 @@ export function Access() {
   const users = useJson<UsersResponse>("api/users", 15_000);
   const [made, setMade] = useState<CreatedToken | undefined>(undefined);
   const [open, setOpen] = useState(false);
-  const [gone, setGone] = useState(false);
+  const [showsEnded, setShowsEnded] = useState(false);
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
       <Banner level="note" title="Users, tokens and links are an administrator's.">
@@ -52,12 +52,12 @@ export function Access() {
     void attempt(
       () => send("DELETE", `api/tokens/${token.id}`),
       () => {
-        toast(`${token.name} is revoked: whoever holds it is refused.`);
+        toast(`${token.name} is revoked.`);
         answer.again();
       },
     );
   };
-  const tokens = (answer.value?.tokens ?? []).filter(({ state }) => gone || state === "live");
+  const tokens = (answer.value?.tokens ?? []).filter(({ state }) => showsEnded || state === "live");
   return (
     <>
       {answer.value?.asked === false && (
@@ -86,8 +86,8 @@ export function Access() {
           <label class="check">
             <input
               type="checkbox"
-              checked={gone}
-              onChange={(event) => setGone(event.currentTarget.checked)}
+              checked={showsEnded}
+              onChange={(event) => setShowsEnded(event.currentTarget.checked)}
             />
             ended ones
           </label>
@@ -132,7 +132,7 @@ export function Access() {
         />
       </section>
       <Sessions />
-      <Shares ended={gone} />
+      <Shares ended={showsEnded} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** What the hub tells of itself. */
+/** The hub's own status, as its API returns it. */
 
 export interface ApiAgent {
   readonly id: string;

@@ -1,5 +1,5 @@
 /**
- * Ways to be told, as forms made from their schemas. Nothing is written to the hub's files: the page shows the lines for
+ * Notification channels, as forms made from their schemas. Nothing is written to the hub's files: the page shows the lines for
  * alertmanager.yml, reads the file again on request, and sends a test.
  */
 import { useState } from "preact/hooks";

@@ -116,7 +116,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     label: "State",
     by: ({ state }) => state,
     rowTip: ({ lastSeen, firstSeen }) =>
-      `Last heard ${formatInstant(Date.parse(lastSeen))}\nKnown since ${formatInstant(Date.parse(firstSeen))}`,
+      `Last seen ${formatInstant(Date.parse(lastSeen))}\nKnown since ${formatInstant(Date.parse(firstSeen))}`,
     cell: ({ state, lastSeen }) => (
       <>
         <span class={`word ${state === "silent" || state === "late" ? "warn" : ""}`}>{state}</span>

@@ -1,4 +1,4 @@
-/** The monitor itself: machines that report, what is kept and sent on, pipes that run with it, ways to be told, and who may do what. */
+/** The monitor itself: machines that report, storage and sinks, pipes, notification channels and access. */
 import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";

@@ -52,9 +52,9 @@ const schema = {
 export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   const [open, setOpen] = useState(false);
   const [leaving, setLeaving] = useState<ApiPipe | undefined>(undefined);
-  const change = (work: () => Promise<unknown>, said: string): void =>
+  const change = (work: () => Promise<unknown>, message: string): void =>
     void attempt(work, () => {
-      toast(said);
+      toast(message);
       answer.again();
     });
   const acts: Acts = {
@@ -221,7 +221,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
     by: ({ lagSeconds }) => lagSeconds ?? undefined,
     cell: (pipe) => lagWords(pipe) ?? <span class="absent">n/a</span>,
     rowTip: (pipe) =>
-      lagWords(pipe) === undefined ? "It does not run, or has not told yet." : undefined,
+      lagWords(pipe) === undefined ? "It does not run, or has not reported yet." : undefined,
   },
   {
     key: "frames",
@@ -241,7 +241,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
   },
   {
     key: "trouble",
-    label: "Last trouble",
+    label: "Last error",
     cell: ({ trouble: problem }) =>
       problem === null ? null : (
         <>

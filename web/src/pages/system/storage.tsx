@@ -1,4 +1,4 @@
-/** What is kept: how much, how long, of what most; what is sent on and how far behind it is; and the way in for a log. */
+/** Storage: its size, retention and largest metrics; the sinks and their lag; and the upload of a log. */
 import type { ComponentChildren } from "preact";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { formatFixedPoint } from "../../format/quantity.ts";
@@ -51,7 +51,8 @@ export function Storage() {
     15_000,
   ).value;
   const bytes = own?.find(({ name }) => name === "gpulse_store_bytes")?.value;
-  const kept = useInstant('count(gpulse_store_bytes{job="gpulse-hub"})').value?.samples.length;
+  const storeCount = useInstant('count(gpulse_store_bytes{job="gpulse-hub"})').value?.samples
+    .length;
   const elsewhere = runtime?.storageRetention === "";
   const head = tsdb?.headStats;
   return (
@@ -61,7 +62,7 @@ export function Storage() {
         <h2 class="section">History</h2>
         <dl class="facts">
           <Fact name="Kept in">
-            {elsewhere ? "an engine elsewhere, which tells its size itself" : runtime?.CWD}
+            {elsewhere ? "an external engine, which reports its own size" : runtime?.CWD}
           </Fact>
           {!elsewhere && (
             <>
@@ -82,7 +83,7 @@ export function Storage() {
           </Fact>
           <Fact name="Version">{build?.gpulse}</Fact>
         </dl>
-        {kept === 1 && <Curves />}
+        {storeCount === 1 && <Curves />}
       </section>
       <Sinks samples={own ?? []} />
       {tsdb !== undefined && !elsewhere && (
@@ -108,7 +109,7 @@ export function Storage() {
   );
 }
 
-/** Of a hub that keeps what it says of itself. */
+/** For a hub that stores its own metrics. */
 function Curves() {
   return (
     <div class="chart-grid">
@@ -119,7 +120,7 @@ function Curves() {
         min={0}
         legend={false}
         queries={[{ query: 'gpulse_store_bytes{job="gpulse-hub"}', label: "store" }]}
-        empty="The hub has not told its own size in this range."
+        empty="The hub has not reported its own size in this range."
       />
       <QueryChart
         title="Samples that come in, a second"

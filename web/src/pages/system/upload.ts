@@ -1,4 +1,4 @@
-/** Sends a file and tells how far it is: `fetch` cannot, the older way can. */
+/** Uploads a file with progress, which `fetch` does not report and XMLHttpRequest does. */
 
 /** @throws Error with the hub's words. */
 export function upload(
@@ -22,7 +22,7 @@ export function upload(
       );
     });
     request.addEventListener("error", () =>
-      reject(new Error("The connection broke: the file was not taken.")),
+      reject(new Error("The connection broke: the file was not uploaded.")),
     );
     request.send(file);
   });

@@ -19,7 +19,7 @@ const newPassword = {
   minLength: 10,
 } as const;
 
-/** The first one keeps the door: it must be able to open it. */
+/** The first user has to be an administrator, or nobody could add another. */
 const userSchema = (first: boolean) =>
   ({
     type: "object",
@@ -53,17 +53,17 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   const [open, setOpen] = useState(false);
   const [asked, setAsked] = useState<Question | undefined>(undefined);
   const close = (): void => setAsked(undefined);
-  const done = (said: string): void => {
-    toast(said);
+  const done = (message: string): void => {
+    toast(message);
     setOpen(false);
     close();
     answer.again();
     void loadMe();
   };
-  const change = ({ name }: ApiUser, wanted: object, said: string): void =>
+  const change = ({ name }: ApiUser, wanted: object, message: string): void =>
     void attempt(
       () => send("PUT", `api/users/${encodeURIComponent(name)}`, wanted),
-      () => done(said),
+      () => done(message),
     );
   const users = answer.value?.users ?? [];
   return (
@@ -143,7 +143,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   );
 }
 
-/** They are kept in a file of the person's own, and so changed there. */
+/** They are defined in a file of the administrator, and so changed there. */
 function FileUsers({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
@@ -155,7 +155,7 @@ function FileUsers({ names }: { names: readonly string[] }) {
 }
 
 const columns = (
-  change: (user: ApiUser, wanted: object, said: string) => void,
+  change: (user: ApiUser, wanted: object, message: string) => void,
   ask: (question: Question) => void,
 ): readonly TableColumn<ApiUser>[] => [
   {
@@ -209,7 +209,7 @@ const columns = (
           <Act
             says="Disable"
             of={user}
-            run={() => change(user, { disabled: true }, `${user.name} is kept out.`)}
+            run={() => change(user, { disabled: true }, `${user.name} is disabled.`)}
           />
         ) : (
           <Act
