@@ -7,10 +7,9 @@ import type { Clock } from "../base/clock.ts";
 import { within } from "../base/retry.ts";
 import { Outlet } from "./outlet.ts";
 import { freshForMs, Poller, pollerOptions, refreshAll, tierIntervals } from "./poller.ts";
-import type { Delivery, Sink } from "./sink.ts";
+import type { Delivery, Sink, Transform } from "./sink.ts";
 import { newSourceState, type SourceState, type TierName } from "./source-state.ts";
 import { keepStreaming, runStream } from "./streamer.ts";
-import type { Transform } from "./transforms/transform.ts";
 
 export interface NamedSource {
   readonly name: string;

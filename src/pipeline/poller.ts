@@ -12,13 +12,13 @@ import { within } from "../base/retry.ts";
 import { SourceDownFrames } from "./source-down.ts";
 import {
   countReadings,
+  findFrameProblem,
   type ReadOutcome,
   type SourceState,
   type TierState,
   tierState,
 } from "./source-state.ts";
 import { startTicker } from "./ticker.ts";
-import { findFrameProblem } from "./validate.ts";
 
 export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;

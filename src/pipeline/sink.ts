@@ -29,6 +29,9 @@ export interface Delivery {
   readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
+/** Changes deliveries between a read and the sinks, in order; it must be fast. */
+export type Transform = (delivery: Delivery) => Delivery;
+
 export interface Sink {
   readonly name: string;
   /** Resolves when the sink has accepted it. A rejection loses this frame, counted; the next is written all the same. */

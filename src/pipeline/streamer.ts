@@ -5,8 +5,7 @@ import { backoffMs, pause } from "../base/retry.ts";
 import type { Frame } from "../model/frame.ts";
 import type { StreamFrameInfo, StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
-import { countReadings, type SourceState, tierState } from "./source-state.ts";
-import { findFrameProblem } from "./validate.ts";
+import { countReadings, findFrameProblem, type SourceState, tierState } from "./source-state.ts";
 
 export interface StreamRunOptions {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { LabelSet } from "../model/labels.ts";
 import { BatchSender, type SendResult } from "../base/send/batch-sender.ts";
 import type { Delivery, ShippingStats, Sink, SinkContext } from "../pipeline/sink.ts";
 import { openSpool } from "../pipeline/spool/open.ts";
-import { spoolQueue } from "../pipeline/spool/queue.ts";
+import { createSpoolError, spoolQueue } from "../pipeline/spool/queue.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";
 import type { Spool } from "../pipeline/spool/spool.ts";
 import type { RelabelRule } from "../formats/relabel/rule.ts";
@@ -16,7 +16,6 @@ import { Families } from "./families.ts";
 import { shardRecords, packBatch } from "./shards.ts";
 import { OutgoingLabels } from "./outgoing-labels.ts";
 import { type Post, RequestBatch } from "./request-batch.ts";
-import { createSpoolError } from "./spool-error.ts";
 
 export interface SamplesSinkOptions {
   /** In logs and self-metrics; without secrets. */

@@ -1,4 +1,5 @@
 /** A spool as the queue of a BatchSender. */
+import { GpulseError } from "../../base/error.ts";
 import type { SendQueue } from "../../base/send/batch-sender.ts";
 import type { SpoolRecord } from "./segment.ts";
 import type { Spool } from "./spool.ts";
@@ -11,3 +12,10 @@ export const spoolQueue = (spool: Spool, batchBytes: number): SendQueue<SpoolRec
   acknowledge: (records) => spool.acknowledge(records.at(-1)?.position ?? 0),
   oldestTimeMs: () => spool.stats().oldestTimeMs,
 });
+
+/** For a writer that waits: the spool can never store its frame. */
+export const createSpoolError = (sink: string, folder: string): GpulseError =>
+  new GpulseError(
+    "SINK_FAILED",
+    `${sink} cannot store a frame in ${folder}: the disk is full or not writable, or the frame is larger than spool_bytes. Free space or raise it, and start again: nothing since the last checkpoint is committed.`,
+  );

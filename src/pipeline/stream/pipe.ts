@@ -10,11 +10,10 @@ import type { StreamFrameInfo, SourceLag, StreamingSource } from "../../sources/
 import type { Clock } from "../../base/clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
-import type { Delivery, Sink } from "../sink.ts";
+import type { Delivery, Sink, Transform } from "../sink.ts";
 import { newSourceState, type SourceState } from "../source-state.ts";
 import { freshForMs } from "../poller.ts";
 import { runStream } from "../streamer.ts";
-import type { Transform } from "../transforms/transform.ts";
 import { DeadLetters, type LetterCounts } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";

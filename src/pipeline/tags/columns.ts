@@ -6,8 +6,7 @@ import { entry } from "../../model/catalogue/define.ts";
 import { roundTo } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Delivery } from "../sink.ts";
-import type { Transform } from "../transforms/transform.ts";
+import type { Delivery, Transform } from "../sink.ts";
 import { type NumericExpression, parseQuantity } from "./expression.ts";
 import { type GpuRow, LayoutRows, readColumn } from "./rows.ts";
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Companion } from "../stream/pipe.ts";
-import type { Transform } from "../transforms/transform.ts";
+import type { Transform } from "../sink.ts";
 import { aggregates } from "../windows/pane.ts";
 import { WindowAggregator } from "../windows/windows.ts";
 import { createColumns } from "./columns.ts";

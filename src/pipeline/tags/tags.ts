@@ -1,6 +1,5 @@
 /** Tags the GPUs of a frame: thresholds, rules and outliers. Changes no value. */
-import type { Delivery } from "../sink.ts";
-import type { Transform } from "../transforms/transform.ts";
+import type { Delivery, Transform } from "../sink.ts";
 import { type Condition, parseCondition } from "./expression.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
 import type { Threshold } from "./thresholds.ts";

@@ -4,9 +4,8 @@ import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { type AbsenceReason, type PresenceName, presenceNames } from "../../model/presence.ts";
-import { createDerive } from "./derive.ts";
-import { EnergyIntegral } from "./energy.ts";
-import type { Transform } from "./transform.ts";
+import { createDerive, EnergyIntegral } from "./derive.ts";
+import type { Transform } from "../sink.ts";
 
 type Given = readonly [MetricEntry, number | AbsenceReason, Record<string, string>?];
 

@@ -9,9 +9,7 @@ import { type Frame, isPlausible, roundTo } from "../../model/frame.ts";
 import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Delivery } from "../sink.ts";
-import { EnergyIntegral } from "./energy.ts";
-import type { Transform } from "./transform.ts";
+import type { Delivery, Transform } from "../sink.ts";
 
 /** Where a device's inputs stand in a layout; -1 where they are not in it. */
 interface DevicePlan {
@@ -158,4 +156,31 @@ function extend(
     );
   }
   return { timeMs: frame.timeMs, layout: plan.layout, values, presence: states };
+}
+
+interface EnergyState {
+  timeMs: number;
+  watts: number;
+  joules: number;
+}
+
+/** Integrates power over time into joules, per device. Gaps are not bridged: unseen power is not counted. */
+export class EnergyIntegral {
+  readonly #running = new Map<string, EnergyState>();
+
+  /** The energy so far, the new reading included (trapezoids between neighbouring readings). */
+  add(device: string, timeMs: number, watts: number, longestGapMs: number): number {
+    const state = this.#running.get(device);
+    if (state === undefined) {
+      this.#running.set(device, { timeMs, watts, joules: 0 });
+      return 0;
+    }
+    const gapMs = timeMs - state.timeMs;
+    if (gapMs > 0 && gapMs <= longestGapMs)
+      state.joules += ((state.watts + watts) / 2) * (gapMs / 1_000);
+    // A clock set back starts a new stretch; the counter itself never falls.
+    state.timeMs = timeMs;
+    state.watts = watts;
+    return state.joules;
+  }
 }
