@@ -62,7 +62,7 @@ export const columns: readonly LakeColumn[] = [
   }),
 ];
 
-/** Names of the columns that say when, what and where; no metric may have one of them. */
+/** Names of the time and identity columns; no metric may have one of them. */
 export const identityColumns = [
   "time",
   "host",

@@ -16,7 +16,7 @@ export interface Device {
   readonly vbios?: string | undefined;
   /** The board's part number, such as `102-G30211-0C`; absent where the board does not report one. */
   readonly partNumber?: string | undefined;
-  /** How the GPU hangs on the host, as MLPerf asks for it: `PCIe`, `SXM`, `OAM`. */
+  /** How the GPU is attached to the host, as MLPerf reports it: `PCIe`, `SXM`, `OAM`. */
   readonly linkType?: string | undefined;
   /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
   readonly parent?: string | undefined;
@@ -52,7 +52,7 @@ export function deviceInfoLabels(device: Device, host: string): LabelSet {
 }
 
 /**
- * The device that the labels of `gpu_info` describe, whoever wrote them: the inverse of `deviceInfoLabels`. Undefined without
+ * The device that the labels of `gpu_info` describe, from any writer: the inverse of `deviceInfoLabels`. Undefined without
  * uuid and vendor. Nothing is guessed: the vendor is the label's text.
  */
 export function deviceFromLabels(
@@ -65,10 +65,10 @@ export function deviceFromLabels(
     vendor,
     model: model ?? "unknown",
     simulated: simulated === "true",
-    ...(driver !== undefined && { driver }),
-    ...(vbios !== undefined && { vbios }),
-    ...(pciBusId !== undefined && { pciBusId }),
-    ...(parent !== undefined && { parent }),
+    driver,
+    vbios,
+    pciBusId,
+    parent,
   };
 }
 

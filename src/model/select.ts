@@ -1,5 +1,5 @@
 /**
- * How samples are asked for: matchers in, columns out. The one seam between what keeps samples and what evaluates
+ * How samples are selected: matchers in, columns out. The one seam between storage and evaluation of
  * PromQL over them; nothing here knows a storage format.
  */
 import type { LabelSet } from "./labels.ts";

@@ -13,10 +13,10 @@ import type { PolledSource } from "./source.ts";
 
 export interface CardSeries {
   readonly metric: MetricEntry;
-  readonly labels?: Readonly<Record<string, string | undefined>>;
+  readonly labels?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** One reading of a card; the metric's tier says when it is made. */
+/** One reading of a card; the metric's tier decides when it is made. */
 export interface CardChannel extends CardSeries {
   readonly read: (timeMs: number) => ReadResult<number> | Promise<ReadResult<number>>;
 }
@@ -27,11 +27,11 @@ export interface Card {
   readonly key: string;
   /** Must not wake the card. */
   readonly sleepState: () => Promise<SleepState>;
-  /** Looks what can be read; asked only while the card is awake. */
+  /** Finds the readable channels; called only while the card is awake. */
   readonly findChannels: (timeMs: number) => Promise<readonly CardChannel[]>;
-  /** Who is on it: slow readings whose series come and go. Asked only while the card is awake. */
+  /** Its processes: slow readings whose series come and go. Called only while the card is awake. */
   readonly findUsers?: (timeMs: number) => Promise<readonly CardChannel[]>;
-  /** What is said to be absent while the card has slept since the start and its channels are not known. */
+  /** Series reported as absent while the card has slept since the start and its channels are unknown. */
   readonly expected: readonly CardSeries[];
 }
 
@@ -47,7 +47,7 @@ export interface CardSourceOptions {
 /** New cards and changed channels are looked for this often, and what was unsupported is tried again. */
 const discoverEveryMs = 10_000;
 const lookAgainMs = 60_000;
-/** Less than the pipeline's shortest deadline, so that one hung card is not the whole source's trouble. */
+/** Less than the pipeline's shortest deadline, so that one hung card does not fail the whole source. */
 const usualCardDeadlineMs = 800;
 
 interface Entry {
@@ -95,7 +95,7 @@ export class CardSource implements PolledSource {
     this.#cardDeadlineMs = options.cardDeadlineMs ?? usualCardDeadlineMs;
   }
 
-  /** Finds the cards before the first read, so that `devices` can tell them. */
+  /** Finds the cards before the first read, so that `devices` lists them. */
   static async open(options: CardSourceOptions): Promise<CardSource> {
     const source = new CardSource(options);
     await source.#discover(options.nowMs());
@@ -228,7 +228,7 @@ async function guarded<T>(
     clearTimeout(timer);
     entry.hung = false;
   });
-  // Once nobody waits for it any more its failure has nowhere to go; the card was told as hung already.
+  // After the deadline nobody awaits it: its failure is dropped, as the card already counts as hung.
   done.catch(() => {});
   return Promise.race([done, late]);
 }

@@ -1,4 +1,4 @@
-/** Who is on a GPU, as channels: how many processes, whose they are, and the processes themselves where asked for. */
+/** Processes of a GPU as channels: their number, their owners, and the processes themselves where configured. */
 import { within } from "../base/retry.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
@@ -21,7 +21,7 @@ export async function userChannels(
 ): Promise<readonly CardChannel[]> {
   const { uuid, processes, isWhole } = users;
   const resolved = await Promise.all(processes.map(({ pid }) => resolver.resolve(pid)));
-  // Its answer is for the next time: a slow kubelet must not hold the readings up.
+  // The result is for the next read: a slow kubelet must not delay this one.
   void resolver.refresh();
   const owners = new Map<number, Owner>(resolved.map((owner) => [owner.pid, owner]));
   const use = { processes, holders: resolver.podOfDevice(uuid) };
@@ -54,7 +54,7 @@ function constant(
   labels: CardChannel["labels"],
   reading: ReadResult<number>,
 ): CardChannel {
-  return { metric, ...(labels === undefined ? {} : { labels }), read: () => reading };
+  return { metric, labels, read: () => reading };
 }
 
 /**

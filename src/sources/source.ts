@@ -1,4 +1,4 @@
-/** What a source is: something that gives frames, asked for (polled) or by itself (streaming), and how one is declared. */
+/** What a source is: something that produces frames, polled or streaming, and how one is declared. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { Log } from "../base/log.ts";

@@ -8,8 +8,8 @@ import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 export interface GpuProcess {
   readonly pid: number;
   readonly kind?: "compute" | "graphics" | "both";
-  readonly memoryBytes?: number;
-  readonly utilizationRatio?: number;
+  readonly memoryBytes?: number | undefined;
+  readonly utilizationRatio?: number | undefined;
 }
 
 export interface GpuUse {

@@ -9,7 +9,7 @@ export const activity = {
     given: { sim: "the model's speed, times its clock over boost, times the time it was busy" },
   }),
   videoUtilization: device("gpu_video_utilization_ratio", {
-    help: "Share of time in which the video engine was busy, on devices that do not tell encoding and decoding apart.",
+    help: "Share of time in which the video engine was busy, on devices that do not separate encoding and decoding.",
     resolution: 0.01,
     given: { amd: "vcn_busy_percent, or gpu_metrics video activity" },
   }),

@@ -16,7 +16,7 @@ export const direction: LabelSpec = {
 };
 export const errorType: LabelSpec = {
   name: "type",
-  help: "Whether ECC could mend it; deferred is uncorrected and not yet used by a program.",
+  help: "Whether ECC could correct it; deferred is uncorrected and not yet used by a program.",
   values: ["corrected", "uncorrected", "deferred"],
 };
 export const link: LabelSpec = { name: "link", help: "Number of the link, from 0." };

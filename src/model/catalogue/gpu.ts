@@ -11,7 +11,7 @@ import { vendors } from "../vendor.ts";
 
 const sensor: LabelSpec = {
   name: "sensor",
-  help: "Where the temperature is taken.",
+  help: "Where the temperature is measured.",
   values: [
     "edge",
     "hotspot",
@@ -42,7 +42,7 @@ const rail: LabelSpec = {
 };
 const reason: LabelSpec = {
   name: "reason",
-  help: "Why the clocks are lower than asked for.",
+  help: "Why the clocks are lower than requested.",
   values: [
     "power_cap",
     "power_brake",
@@ -72,7 +72,7 @@ export const gpu = {
     help: "Identity of the GPU; the value is always 1.",
     labels: [
       { name: "vendor", help: "Who made it.", values: vendors },
-      { name: "model", help: "Marketing name as the device or driver tells it." },
+      { name: "model", help: "Marketing name as the device or driver reports it." },
       { name: "driver", help: "Driver version." },
       { name: "vbios", help: "Firmware version of the board." },
       { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
@@ -102,7 +102,7 @@ export const gpu = {
     given: { nvidia: "process lists joined with cgroups and the kubelet", sim: "the job queue" },
   }),
   utilization: device("gpu_utilization_ratio", {
-    help: "Share of time in which at least one kernel ran. A full bar says busy, not fast: see gpu_sm_activity_ratio.",
+    help: "Share of time in which at least one kernel ran. A full bar means busy, not fast: see gpu_sm_activity_ratio.",
     resolution: 0.01,
     given: {
       nvidia: "nvmlDeviceGetUtilizationRates.gpu",
@@ -226,7 +226,7 @@ export const gpu = {
   chipPower: device("gpu_chip_power_watts", {
     help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
     given: {
-      amd: "power1_average on cards that tell only the chip's",
+      amd: "power1_average on cards that report only the chip's",
       intel: "energy*_input of the package, by difference",
       gpuz: "GPU Chip Power Draw",
     },
@@ -312,7 +312,7 @@ export const gpu = {
     },
   }),
   clockMax: device("gpu_clock_max_hertz", {
-    help: "Highest clock the device can be asked for.",
+    help: "Highest clock that can be requested.",
     tier: "static",
     labels: [domain],
     given: {

@@ -25,7 +25,7 @@ const anomalyKind: LabelSpec = {
 
 export const health = {
   anomalyActive: yesNo("gpu_anomaly_active", {
-    help: "1 while the GPU departs from what its own past and its peers let expect; absent otherwise. Told by the hub, not by agents.",
+    help: "1 while the GPU departs from what its own past and its peers let expect; absent otherwise. Computed by the hub, not by agents.",
     labels: [
       anomalyKind,
       { name: "severity", help: "How much it matters.", values: ["warning", "info"] },
@@ -33,7 +33,7 @@ export const health = {
     given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
   }),
   temperatureAtLoad: device("gpu_temperature_at_load_celsius", {
-    help: "The temperature the GPU would have after long at 70 % of its power limit, by what its last hours show: rises over months as paste and fans wear. Told by the hub.",
+    help: "The temperature the GPU would have after long at 70 % of its power limit, by what its last hours show: rises over months as paste and fans wear. Computed by the hub.",
     tier: "slow",
     plausible: [-40, 200],
     given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
@@ -43,13 +43,13 @@ export const health = {
     given: { amd: "power/runtime_status", intel: "power/runtime_status" },
   }),
   retiredPages: device("gpu_retired_pages", {
-    help: "Memory pages taken out of use.",
+    help: "Retired memory pages.",
     tier: "slow",
     labels: [cause],
     given: { nvidia: "nvmlDeviceGetRetiredPages, before Ampere", amd: "ras/gpu_vram_bad_pages" },
   }),
   retiredPagesPending: yesNo("gpu_retired_pages_pending", {
-    help: "1 where pages will be taken out of use at the next reset.",
+    help: "1 where pages will be retired at the next reset.",
     tier: "slow",
     given: {
       nvidia: "nvmlDeviceGetRetiredPagesPendingStatus",
@@ -129,7 +129,7 @@ export const health = {
     given: { nvidia: "nvmlDeviceGetComputeMode" },
   }),
   recoveryAction: device("gpu_recovery_action", {
-    help: "What the driver asks for to recover the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
+    help: "The action the driver recommends to recover the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
     tier: "slow",
     resolution: 1,
     plausible: [0, 4],

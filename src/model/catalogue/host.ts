@@ -19,10 +19,10 @@ const containerLabels: readonly LabelSpec[] = [
     help: "What runs it.",
     values: ["docker", "containerd", "cri-o", "podman", "nspawn", "lxc", "slurm", "unknown"],
   },
-  { name: "container_name", help: "Its name in the pod, where the kubelet's log folder tells." },
-  { name: "pod", help: "Kubernetes pod, where the kubelet's log folder tells." },
+  { name: "container_name", help: "Its name in the pod, where the kubelet's log folder has it." },
+  { name: "pod", help: "Kubernetes pod, where the kubelet's log folder has it." },
   { name: "pod_uid", help: "Kubernetes pod UID, from the cgroup." },
-  { name: "namespace", help: "Kubernetes namespace, where the kubelet's log folder tells." },
+  { name: "namespace", help: "Kubernetes namespace, where the kubelet's log folder has it." },
   { name: "workload", help: "Slurm job id, from the cgroup." },
 ];
 const mode: LabelSpec = {
@@ -61,7 +61,7 @@ export const host = {
   cpuInfo: machine("host_cpu_info", {
     help: "The processors; the value is always 1.",
     labels: [
-      { name: "model", help: "Name as the processor tells it." },
+      { name: "model", help: "Name as the processor reports it." },
       { name: "vendor", help: "Who made it." },
     ],
   }),
@@ -119,7 +119,7 @@ export const host = {
     labels: [
       {
         name: "chip",
-        help: "Driver and number of the sensor chip; absent where a tool does not tell.",
+        help: "Driver and number of the sensor chip; absent where a tool does not report it.",
       },
       { name: "sensor", help: "The sensor's label, such as package, Tctl or Core 0." },
     ],

@@ -52,7 +52,7 @@ export const pcie = {
     labels: [direction],
     given: {
       nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call",
-      amd: "pcie_bw, a second a read, only when asked for",
+      amd: "pcie_bw, a second a read, only with pcie=true",
       sim: "the job's traffic",
     },
   }),

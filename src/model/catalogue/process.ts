@@ -1,4 +1,4 @@
-/** Who is on a GPU. Off the page unless asked for, and then the top ones only: processes come and go, series should not. */
+/** Processes on a GPU. Off unless configured, and then the largest only: processes come and go, series should not. */
 import { device } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 

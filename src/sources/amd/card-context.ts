@@ -23,10 +23,10 @@ export interface AmdCardContext {
   readonly files: ReadonlySet<string>;
   readonly hwmon: readonly HwmonChannel[];
   readonly metrics: MetricsFile;
-  /** What the table told when the channels were looked for; undefined where there is none. */
-  readonly told: MetricsReadings | undefined;
+  /** The metrics table as read when the channels were found; undefined where there is none. */
+  readonly initialMetrics: MetricsReadings | undefined;
   readonly isApu: boolean;
-  /** The folder that tells the link to the slot. */
+  /** The folder that reports the link to the slot. */
   readonly port: string;
 }
 
@@ -43,7 +43,7 @@ export async function openCardContext(
     metrics.read(timeMs),
     findSlotPort(card.device, fileAccess),
   ]);
-  const told = table.ok ? table.value : undefined;
+  const initialMetrics = table.ok ? table.value : undefined;
   return {
     card,
     fileAccess,
@@ -51,17 +51,18 @@ export async function openCardContext(
     files: new Set(names.ok ? names.value : []),
     hwmon,
     metrics,
-    told,
+    initialMetrics,
     // The north bridge's rail is on APUs alone, also on those too old for a metrics table.
-    isApu: told?.isApu ?? hwmon.some(({ kind, label }) => kind === "in" && label === "vddnb"),
+    isApu:
+      initialMetrics?.isApu ?? hwmon.some(({ kind, label }) => kind === "in" && label === "vddnb"),
     port,
   };
 }
 
 /** A number file of the card's folder, scaled. */
-export function fromFile(bench: AmdCardContext, file: string, factor = 1): CardChannel["read"] {
+export function fromFile(context: AmdCardContext, file: string, factor = 1): CardChannel["read"] {
   return async () =>
-    mapReadResult(await readSensor(`${bench.card.device}/${file}`, bench.fileAccess), (value) =>
+    mapReadResult(await readSensor(`${context.card.device}/${file}`, context.fileAccess), (value) =>
       scale(value, factor),
     );
 }
@@ -74,13 +75,13 @@ export function fromHwmon(
   return async () => mapReadResult(await channel.read(attribute), (value) => scale(value, factor));
 }
 
-/** A value of the metrics table. It was told once, so a table without it is a bad moment, not a lack. */
+/** A value of the metrics table. It was there once, so a table without it is a failed read, not a missing feature. */
 export function fromTable(
-  bench: AmdCardContext,
+  context: AmdCardContext,
   pick: (readings: MetricsReadings) => number | undefined,
 ): CardChannel["read"] {
   return async (timeMs) => {
-    const table = await bench.metrics.read(timeMs);
+    const table = await context.metrics.read(timeMs);
     if (!table.ok) return table;
     const value = pick(table.value);
     return value === undefined ? failed : present(value);

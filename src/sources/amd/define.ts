@@ -15,7 +15,7 @@ const amdOptions = v.strictObject({
   ),
   tools: v.pipe(
     v.optional(v.picklist(["auto", "never"], "auto or never"), "auto"),
-    v.description("Whether amd-smi and rocm-smi may be asked for what /sys does not tell."),
+    v.description("Whether amd-smi and rocm-smi may be run for what /sys lacks."),
   ),
 });
 

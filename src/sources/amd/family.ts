@@ -5,8 +5,8 @@ import { joulesPerStep } from "./gpu-metrics/energy.ts";
 export const amdVendor: DrmVendor = { vendorId: 0x1002, drivers: ["amdgpu"] };
 
 /**
- * What hwmon's power is. Until RDNA 2 a Radeon tells its chip alone (PPT), from RDNA 3 on the board; Instinct modules tell
- * the socket, which is all there is; an APU tells its package, processor included.
+ * What hwmon's power is. Until RDNA 2 a Radeon reports its chip alone (PPT), from RDNA 3 on the board; Instinct modules report
+ * the socket, which is all there is; an APU reports its package, processor included.
  */
 export type PowerScope = "board" | "chip";
 

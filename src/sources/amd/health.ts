@@ -1,4 +1,4 @@
-/** Memory errors by block (RAS), pages taken out of use, and how the card is partitioned. */
+/** Memory errors by block (RAS), pages retired, and how the card is partitioned. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
@@ -9,21 +9,23 @@ import { parseBadPages, parseErrorCounts } from "./parse.ts";
 /** The memory controller: its errors are what other vendors call ECC errors. */
 const memoryBlock = "umc";
 
-export async function rasChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
-  if (!bench.files.has("ras")) return [];
-  const folder = `${bench.card.device}/ras`;
-  const names = await listDir(folder, bench.fileAccess);
+export async function rasChannels(context: AmdCardContext): Promise<readonly CardChannel[]> {
+  if (!context.files.has("ras")) return [];
+  const folder = `${context.card.device}/ras`;
+  const names = await listDir(folder, context.fileAccess);
   if (!names.ok) return [];
   const blocks = names.value.flatMap((name) => /^(\w{1,32})_err_count$/.exec(name)?.[1] ?? []);
-  const channels = await Promise.all(blocks.toSorted().map((block) => blockChannels(bench, block)));
-  if (names.value.includes("gpu_vram_bad_pages")) channels.push(badPageChannels(bench));
+  const channels = await Promise.all(
+    blocks.toSorted().map((block) => blockChannels(context, block)),
+  );
+  if (names.value.includes("gpu_vram_bad_pages")) channels.push(badPageChannels(context));
   return channels.flat();
 }
 
-async function blockChannels(bench: AmdCardContext, block: string): Promise<CardChannel[]> {
+async function blockChannels(context: AmdCardContext, block: string): Promise<CardChannel[]> {
   const read = oncePerTick(async () => {
-    const file = `${bench.card.device}/ras/${block}_err_count`;
-    const text = await readText(file, 4_096, bench.fileAccess);
+    const file = `${context.card.device}/ras/${block}_err_count`;
+    const text = await readText(file, 4_096, context.fileAccess);
     return text.ok ? parseErrorCounts(text.value) : text;
   });
   const first = await read(Number.NaN);
@@ -42,11 +44,11 @@ async function blockChannels(bench: AmdCardContext, block: string): Promise<Card
   });
 }
 
-/** A page is taken out of use after an error that could not be mended. */
-function badPageChannels(bench: AmdCardContext): CardChannel[] {
+/** A page is retired after an uncorrectable error. */
+function badPageChannels(context: AmdCardContext): CardChannel[] {
   const read = oncePerTick(async () => {
-    const file = `${bench.card.device}/ras/gpu_vram_bad_pages`;
-    const text = await readText(file, 1 << 16, bench.fileAccess);
+    const file = `${context.card.device}/ras/gpu_vram_bad_pages`;
+    const text = await readText(file, 1 << 16, context.fileAccess);
     return text.ok ? parseBadPages(text.value) : text;
   });
   return [
@@ -63,10 +65,10 @@ function badPageChannels(bench: AmdCardContext): CardChannel[] {
   ];
 }
 
-export async function partitionChannels(bench: AmdCardContext): Promise<readonly CardChannel[]> {
+export async function partitionChannels(context: AmdCardContext): Promise<readonly CardChannel[]> {
   const mode = async (file: string): Promise<string | undefined> => {
-    if (!bench.files.has(file)) return undefined;
-    const text = await readText(`${bench.card.device}/${file}`, 64, bench.fileAccess);
+    if (!context.files.has(file)) return undefined;
+    const text = await readText(`${context.card.device}/${file}`, 64, context.fileAccess);
     return text.ok && /^[A-Z0-9]{2,8}$/.test(text.value) ? text.value : undefined;
   };
   const [compute, memory] = await Promise.all([
@@ -80,10 +82,10 @@ export async function partitionChannels(bench: AmdCardContext): Promise<readonly
       (await mode("current_compute_partition")) === compute ? present(1) : unsupported;
     channels.push({ metric: gpu.partitionInfo, labels: { compute, memory }, read });
   }
-  if (bench.told?.partitions !== undefined) {
+  if (context.initialMetrics?.partitions !== undefined) {
     channels.push({
       metric: gpu.partitions,
-      read: fromTable(bench, ({ partitions }) => partitions),
+      read: fromTable(context, ({ partitions }) => partitions),
     });
   }
   return channels;

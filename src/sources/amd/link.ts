@@ -8,32 +8,32 @@ import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
 import type { PcieBandwidth } from "./pcie-bandwidth.ts";
 
-/** An APU hangs on no slot: what its files say is the chip's inside. */
-export function pcieChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const { port, fileAccess, files, told } = bench;
-  const channels = bench.isApu ? [] : pcieLinkChannels(port, files, fileAccess);
+/** An APU has no slot: its files describe a link inside the chip. */
+export function pcieChannels(context: AmdCardContext): readonly CardChannel[] {
+  const { port, fileAccess, files, initialMetrics } = context;
+  const channels = context.isApu ? [] : pcieLinkChannels(port, files, fileAccess);
   if (files.has("pcie_replay_count")) {
-    channels.push({ metric: gpu.pcieReplays, read: fromFile(bench, "pcie_replay_count") });
-  } else if (told?.pcieReplays !== undefined) {
+    channels.push({ metric: gpu.pcieReplays, read: fromFile(context, "pcie_replay_count") });
+  } else if (initialMetrics?.pcieReplays !== undefined) {
     channels.push({
       metric: gpu.pcieReplays,
-      read: fromTable(bench, ({ pcieReplays }) => pcieReplays),
+      read: fromTable(context, ({ pcieReplays }) => pcieReplays),
     });
   }
   for (const event of pcieEvents) {
-    if (told?.pcieEvents[event] === undefined) continue;
-    const read = fromTable(bench, (readings) => readings.pcieEvents[event]);
+    if (initialMetrics?.pcieEvents[event] === undefined) continue;
+    const read = fromTable(context, (readings) => readings.pcieEvents[event]);
     channels.push({ metric: gpu.pcieLinkEvents, labels: { event }, read });
   }
-  return [...channels, ...pcieErrorChannels(bench.card.device, files, fileAccess)];
+  return [...channels, ...pcieErrorChannels(context.card.device, files, fileAccess)];
 }
 
-/** Only when asked for: the file takes a second to read, so it is read in the background and told a tick later. */
+/** Only with `pcie=true`: the file takes a second to read, so it is read in the background and reported a tick later. */
 export function pcieTrafficChannels(
-  bench: AmdCardContext,
+  context: AmdCardContext,
   bandwidth: PcieBandwidth | undefined,
 ): readonly CardChannel[] {
-  if (bandwidth === undefined || !bench.files.has("pcie_bw")) return [];
+  if (bandwidth === undefined || !context.files.has("pcie_bw")) return [];
   return (["receive", "transmit"] as const).map((direction) => ({
     metric: gpu.pcieThroughput,
     labels: { direction },
@@ -41,8 +41,8 @@ export function pcieTrafficChannels(
   }));
 }
 
-export function xgmiChannels(bench: AmdCardContext): readonly CardChannel[] {
-  return (bench.told?.xgmi ?? []).flatMap((link) =>
+export function xgmiChannels(context: AmdCardContext): readonly CardChannel[] {
+  return (context.initialMetrics?.xgmi ?? []).flatMap((link) =>
     linkValues.flatMap(({ metric, direction, value }) =>
       value(link) === undefined
         ? []
@@ -50,7 +50,7 @@ export function xgmiChannels(bench: AmdCardContext): readonly CardChannel[] {
             {
               metric,
               labels: { link: String(link.link), direction },
-              read: fromTable(bench, ({ xgmi }) => {
+              read: fromTable(context, ({ xgmi }) => {
                 const now = xgmi.find((other) => other.link === link.link);
                 return now === undefined ? undefined : value(now);
               }),
@@ -81,11 +81,11 @@ const linkValues: readonly LinkValue[] = [
 
 /** 1 or 0 for every other GPU kfd knows; nothing where the card is not among them. */
 export function peerChannels(
-  bench: AmdCardContext,
+  context: AmdCardContext,
   nodes: readonly KfdNode[],
   uuidOf: (pciBusId: string) => string | undefined,
 ): readonly CardChannel[] {
-  const own = nodes.find(({ pciBusId }) => pciBusId === bench.card.pciBusId);
+  const own = nodes.find(({ pciBusId }) => pciBusId === context.card.pciBusId);
   if (own === undefined) return [];
   return nodes.flatMap((other) => {
     const peer = uuidOf(other.pciBusId);

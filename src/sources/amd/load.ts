@@ -6,19 +6,19 @@ import type { CardChannel } from "../cards.ts";
 import { atMost } from "../checks.ts";
 import { type AmdCardContext, fromFile, fromTable } from "./card-context.ts";
 
-/** The percent files before the table: on APUs the table's unit differs by chip, and some firmware says 100 when idle. */
-export function loadChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const { files, told } = bench;
-  const percent = (file: string): CardChannel["read"] => fromFile(bench, file, 0.01);
+/** The percent files before the table: on APUs the table's unit differs by chip, and some firmware reports 100 when idle. */
+export function loadChannels(context: AmdCardContext): readonly CardChannel[] {
+  const { files, initialMetrics } = context;
+  const percent = (file: string): CardChannel["read"] => fromFile(context, file, 0.01);
   const channels: CardChannel[] = [];
   const add = (
     metric: CardChannel["metric"],
     file: string,
-    pick: (readings: NonNullable<AmdCardContext["told"]>) => number | undefined,
+    pick: (readings: NonNullable<AmdCardContext["initialMetrics"]>) => number | undefined,
   ): void => {
     if (files.has(file)) channels.push({ metric, read: percent(file) });
-    else if (told !== undefined && pick(told) !== undefined) {
-      channels.push({ metric, read: fromTable(bench, pick) });
+    else if (initialMetrics !== undefined && pick(initialMetrics) !== undefined) {
+      channels.push({ metric, read: fromTable(context, pick) });
     }
   };
   add(gpu.utilization, "gpu_busy_percent", ({ utilizationRatio }) => utilizationRatio);
@@ -34,18 +34,18 @@ const pools = [
   ["gtt", gpu.sharedMemoryUsed, gpu.sharedMemoryTotal],
 ] as const;
 
-export function memoryChannels(bench: AmdCardContext): readonly CardChannel[] {
+export function memoryChannels(context: AmdCardContext): readonly CardChannel[] {
   const channels = pools.flatMap(([pool, used, total]): CardChannel[] => {
-    if (!bench.files.has(`mem_info_${pool}_total`)) return [];
-    const readTotal = fromFile(bench, `mem_info_${pool}_total`);
-    const readUsed = atMost(fromFile(bench, `mem_info_${pool}_used`), readTotal);
+    if (!context.files.has(`mem_info_${pool}_total`)) return [];
+    const readTotal = fromFile(context, `mem_info_${pool}_total`);
+    const readUsed = atMost(fromFile(context, `mem_info_${pool}_used`), readTotal);
     return [
       { metric: used, read: readUsed },
       { metric: total, read: readTotal },
     ];
   });
-  if (bench.files.has("mem_info_vram_total")) {
-    channels.push({ metric: gpu.memoryFree, read: () => readFree(bench) });
+  if (context.files.has("mem_info_vram_total")) {
+    channels.push({ metric: gpu.memoryFree, read: () => readFree(context) });
   }
   return channels;
 }

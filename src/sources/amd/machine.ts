@@ -37,7 +37,7 @@ export interface AmdMachineOptions extends AmdOptions, DrmMachine {
   /** libdrm's table of names; tests pass another. */
   readonly nameTable?: string;
   /** The cards as amd-smi reports them, for names and limits that /sys lacks. It wakes cards, so it is run while all are awake. */
-  readonly askTool?: (() => Promise<ReadResult<readonly ToolCard[]>>) | undefined;
+  readonly runTool?: (() => Promise<ReadResult<readonly ToolCard[]>>) | undefined;
 }
 
 export class AmdMachine {
@@ -48,7 +48,7 @@ export class AmdMachine {
   readonly #visit: (timeMs: number) => Promise<CardUsersScan | undefined>;
   #names: ReadonlyMap<string, string> | undefined;
   #toolCards: readonly ToolCard[] = [];
-  #hasAsked = false;
+  #hasRunTool = false;
 
   constructor(options: AmdMachineOptions) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class AmdMachine {
 
   async discover(): Promise<readonly Card[]> {
     const found = await this.#registry.discover();
-    void this.#askTool(found);
+    void this.#runTool(found);
     return found;
   }
 
@@ -80,14 +80,14 @@ export class AmdMachine {
   }
 
   /** Once, in the background: a card it can name better gets a key of its own. */
-  async #askTool(cards: readonly Card[]): Promise<void> {
-    const { askTool } = this.#options;
+  async #runTool(cards: readonly Card[]): Promise<void> {
+    const { runTool } = this.#options;
     const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamedPrefix));
-    if (askTool === undefined || this.#hasAsked || !isUnnamed) return;
+    if (runTool === undefined || this.#hasRunTool || !isUnnamed) return;
     const states = await Promise.all(cards.map(({ sleepState }) => sleepState()));
-    if (this.#hasAsked || states.some((state) => state !== "awake")) return;
-    this.#hasAsked = true;
-    const answer = await askTool();
+    if (this.#hasRunTool || states.some((state) => state !== "awake")) return;
+    this.#hasRunTool = true;
+    const answer = await runTool();
     this.#toolCards = answer.ok ? answer.value : [];
     if (this.#toolCards.length === 0) return;
     for (const [key, card] of this.#registry.cards) {
@@ -165,8 +165,11 @@ export class AmdMachine {
     const id = unique.ok ? parseUniqueId(unique.value) : undefined;
     // The form ROCm itself takes in HIP_VISIBLE_DEVICES. Two cards of one id (a passed-through copy) stay two.
     const own = id === undefined ? undefined : `GPU-${id}`;
-    const taken = [...this.#uuids].some(([bus, uuid]) => uuid === own && bus !== card.pciBusId);
-    const uuid = own === undefined || taken ? fallbackUuid("amd", card.pciBusId, machine) : own;
+    const isDuplicate = [...this.#uuids].some(
+      ([bus, uuid]) => uuid === own && bus !== card.pciBusId,
+    );
+    const uuid =
+      own === undefined || isDuplicate ? fallbackUuid("amd", card.pciBusId, machine) : own;
     this.#uuids.set(card.pciBusId, uuid);
     const driver = module.ok && module.value !== "" ? module : kernel;
     const family = familyOf(card.deviceId).name;

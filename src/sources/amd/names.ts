@@ -1,5 +1,5 @@
 /**
- * What a card is called. The card itself where it tells; else the device and revision, by a small table and by libdrm's
+ * The name of a card: its own product name where it has one; else by device and revision, by a small table and by libdrm's
  * amdgpu.ids where the machine has it; else the device id. Never a guess between two cards that share an id.
  */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";

@@ -12,8 +12,8 @@ const microwatts = 1e-6;
 const railOrder: readonly PowerRail[] = ["cpu", "soc", "gfx", "npu"];
 
 /** Van Gogh has two: slowPPT is the sustained one. Without labels the first is it. */
-function mainPower(bench: AmdCardContext): HwmonChannel | undefined {
-  const channels = bench.hwmon.filter(({ kind }) => kind === "power");
+function mainPower(context: AmdCardContext): HwmonChannel | undefined {
+  const channels = context.hwmon.filter(({ kind }) => kind === "power");
   return (
     channels.find(({ label }) => label === "ppt" || label === "slowppt") ??
     channels.find(({ label }) => label === "") ??
@@ -21,10 +21,10 @@ function mainPower(bench: AmdCardContext): HwmonChannel | undefined {
   );
 }
 
-export function powerChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const isWhole = bench.isApu || bench.family.power === "board";
+export function powerChannels(context: AmdCardContext): readonly CardChannel[] {
+  const isWhole = context.isApu || context.family.power === "board";
   const metric = isWhole ? gpu.power : gpu.chipPower;
-  const main = mainPower(bench);
+  const main = mainPower(context);
   const channels: CardChannel[] = [];
   const attribute = ["average", "input"].find((name) => main?.attributes.has(name));
   if (main !== undefined && attribute !== undefined) {
@@ -32,19 +32,19 @@ export function powerChannels(bench: AmdCardContext): readonly CardChannel[] {
     if (isWhole && main.attributes.has("input")) {
       channels.push({ metric: gpu.powerInstant, read: fromHwmon(main, "input", microwatts) });
     }
-  } else if (bench.told?.powerWatts !== undefined) {
-    channels.push({ metric, read: fromTable(bench, ({ powerWatts }) => powerWatts) });
+  } else if (context.initialMetrics?.powerWatts !== undefined) {
+    channels.push({ metric, read: fromTable(context, ({ powerWatts }) => powerWatts) });
   }
   for (const rail of railOrder) {
-    if (bench.told?.railPowerWatts[rail] === undefined) continue;
-    const read = fromTable(bench, ({ railPowerWatts }) => railPowerWatts[rail]);
+    if (context.initialMetrics?.railPowerWatts[rail] === undefined) continue;
+    const read = fromTable(context, ({ railPowerWatts }) => railPowerWatts[rail]);
     channels.push({ metric: gpu.railPower, labels: { rail }, read });
   }
   return channels;
 }
 
-export function powerLimitChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const main = mainPower(bench);
+export function powerLimitChannels(context: AmdCardContext): readonly CardChannel[] {
+  const main = mainPower(context);
   if (main === undefined) return [];
   const limits = [
     ["cap", gpu.powerLimit],
@@ -60,13 +60,13 @@ export function powerLimitChannels(bench: AmdCardContext): readonly CardChannel[
 }
 
 /** A counter that stands at 0 is none: RDNA 3 and 4 fill it so. */
-export function energyChannels(bench: AmdCardContext, step: EnergyStep): readonly CardChannel[] {
-  if ((bench.told?.energySteps ?? 0) === 0) return [];
+export function energyChannels(context: AmdCardContext, step: EnergyStep): readonly CardChannel[] {
+  if ((context.initialMetrics?.energySteps ?? 0) === 0) return [];
   return [
     {
       metric: gpu.energy,
       read: async (timeMs) => {
-        const table = await bench.metrics.read(timeMs);
+        const table = await context.metrics.read(timeMs);
         if (!table.ok) return table;
         const { energySteps, powerWatts } = table.value;
         if (energySteps === undefined) return failed;
@@ -77,17 +77,17 @@ export function energyChannels(bench: AmdCardContext, step: EnergyStep): readonl
   ];
 }
 
-export function throttleChannels(bench: AmdCardContext): readonly CardChannel[] {
-  const throttle = bench.told?.throttle;
+export function throttleChannels(context: AmdCardContext): readonly CardChannel[] {
+  const throttle = context.initialMetrics?.throttle;
   if (throttle === undefined) return [];
   return reportableReasons(throttle).map((reason) => ({
     metric: gpu.throttleActive,
     labels: { reason },
     read: async (timeMs) => {
-      const table = await bench.metrics.read(timeMs);
+      const table = await context.metrics.read(timeMs);
       if (!table.ok) return table;
       if (table.value.throttle === undefined) return unsupported;
-      const active = isThrottled(reason, table.value.throttle, bench.metrics.before?.throttle);
+      const active = isThrottled(reason, table.value.throttle, context.metrics.before?.throttle);
       return active === undefined ? failed : present(active ? 1 : 0);
     },
   }));

@@ -20,8 +20,8 @@ const railOfLabel: Readonly<Record<string, string>> = {
   vddboard: "board",
 };
 
-export function temperatureChannels(bench: AmdCardContext): readonly CardChannel[] {
-  return namedChannels(bench, {
+export function temperatureChannels(context: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(context, {
     metric: gpu.temperature,
     kind: "temp",
     label: "sensor",
@@ -31,8 +31,8 @@ export function temperatureChannels(bench: AmdCardContext): readonly CardChannel
   });
 }
 
-export function clockChannels(bench: AmdCardContext): readonly CardChannel[] {
-  return namedChannels(bench, {
+export function clockChannels(context: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(context, {
     metric: gpu.clock,
     kind: "freq",
     label: "domain",
@@ -42,8 +42,8 @@ export function clockChannels(bench: AmdCardContext): readonly CardChannel[] {
   });
 }
 
-export function voltageChannels(bench: AmdCardContext): readonly CardChannel[] {
-  return namedChannels(bench, {
+export function voltageChannels(context: AmdCardContext): readonly CardChannel[] {
+  return namedChannels(context, {
     metric: gpu.voltage,
     kind: "in",
     label: "rail",
@@ -73,29 +73,32 @@ interface NamedSensors {
 }
 
 function namedChannels(
-  bench: AmdCardContext,
+  context: AmdCardContext,
   { metric, kind, label, nameOf, read, table }: NamedSensors,
 ): readonly CardChannel[] {
   const byName = new Map<string, CardChannel["read"]>();
-  for (const channel of bench.hwmon) {
+  for (const channel of context.hwmon) {
     const name = nameOf[channel.label];
     if (channel.kind !== kind || name === undefined || !channel.attributes.has("input")) continue;
     if (!byName.has(name)) byName.set(name, read(channel));
   }
-  for (const [name, value] of Object.entries(bench.told?.[table] ?? {})) {
+  for (const [name, value] of Object.entries(context.initialMetrics?.[table] ?? {})) {
     if (value === undefined || byName.has(name)) continue;
     byName.set(
       name,
-      fromTable(bench, (readings) => (readings[table] as Record<string, number | undefined>)[name]),
+      fromTable(
+        context,
+        (readings) => (readings[table] as Record<string, number | undefined>)[name],
+      ),
     );
   }
   return [...byName].map(([name, reader]) => ({ metric, labels: { [label]: name }, read: reader }));
 }
 
-/** The hotspot's limits where it is told, since it is the one that slows the card down; else the edge's. */
-export function temperatureLimitChannels(bench: AmdCardContext): readonly CardChannel[] {
+/** The hotspot's limits where it has a sensor, since it is what throttles the card; else the edge's. */
+export function temperatureLimitChannels(context: AmdCardContext): readonly CardChannel[] {
   const find = (label: string): HwmonChannel | undefined =>
-    bench.hwmon.find((channel) => channel.kind === "temp" && channel.label === label);
+    context.hwmon.find((channel) => channel.kind === "temp" && channel.label === label);
   const core = find("junction") ?? find("edge");
   const limits: readonly (readonly [string, HwmonChannel | undefined, string])[] = [
     ["slowdown", core, "crit"],
@@ -123,15 +126,19 @@ const clockTables = [
   ["pp_dpm_fclk", "fabric"],
 ] as const;
 
-export function highestClockChannels(bench: AmdCardContext): readonly CardChannel[] {
+export function highestClockChannels(context: AmdCardContext): readonly CardChannel[] {
   return clockTables.flatMap(([file, domain]) =>
-    bench.files.has(file)
+    context.files.has(file)
       ? [
           {
             metric: gpu.clockMax,
             labels: { domain },
             read: async () => {
-              const text = await readText(`${bench.card.device}/${file}`, 4_096, bench.fileAccess);
+              const text = await readText(
+                `${context.card.device}/${file}`,
+                4_096,
+                context.fileAccess,
+              );
               return text.ok ? parseHighestClock(text.value) : text;
             },
           },
@@ -140,10 +147,10 @@ export function highestClockChannels(bench: AmdCardContext): readonly CardChanne
   );
 }
 
-/** Passive cards and APUs have none. A fan that stands still at low load says 0, and means it. */
-export function fanChannels(bench: AmdCardContext): readonly CardChannel[] {
+/** Passive cards and APUs have none. A fan that stands still at low load reports 0. */
+export function fanChannels(context: AmdCardContext): readonly CardChannel[] {
   const channels: CardChannel[] = [];
-  for (const channel of bench.hwmon) {
+  for (const channel of context.hwmon) {
     const labels = { fan: String(channel.number) };
     if (channel.kind === "fan" && channel.attributes.has("input")) {
       channels.push({ metric: gpu.fanRpm, labels, read: fromHwmon(channel, "input", 1) });
@@ -153,8 +160,8 @@ export function fanChannels(bench: AmdCardContext): readonly CardChannel[] {
     }
   }
   const hasFan = channels.some(({ metric }) => metric === gpu.fanRpm);
-  if (!hasFan && !bench.isApu && (bench.told?.fanRpm ?? 0) > 0) {
-    const read = fromTable(bench, ({ fanRpm }) => fanRpm);
+  if (!hasFan && !context.isApu && (context.initialMetrics?.fanRpm ?? 0) > 0) {
+    const read = fromTable(context, ({ fanRpm }) => fanRpm);
     channels.push({ metric: gpu.fanRpm, labels: { fan: "1" }, read });
   }
   return channels;

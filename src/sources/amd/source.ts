@@ -24,7 +24,7 @@ export async function openAmd(
   const machine = new AmdMachine({
     ...options,
     ...drm,
-    askTool: mayRunTools ? () => readStatic(runner, nowMs()) : undefined,
+    runTool: mayRunTools ? () => readStatic(runner, nowMs()) : undefined,
   });
   const tools = mayRunTools ? new ToolMachine({ nowMs, machine: drm.machine }) : undefined;
   return CardSource.open({

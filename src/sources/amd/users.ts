@@ -1,4 +1,4 @@
-/** Who is on each AMD card: open graphics files, and what ROCm's kernel side tells of compute programs. */
+/** Processes on each AMD card: from open graphics files, and from kfd for compute programs. */
 import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
 import type { DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
 import { busiest, type DrmProcessShare, EngineShares } from "../../machine/owners/fdinfo-share.ts";
@@ -35,7 +35,7 @@ export class CardUsers {
   }
 }
 
-/** A compute program shows in both places; its open file then tells more. */
+/** A compute program is in both lists; its open file has more readings. */
 function merge(
   shares: readonly DrmProcessShare[],
   compute: ReadonlyMap<number, number>,
@@ -48,7 +48,7 @@ function merge(
       pid,
       kind: compute.has(pid) ? ((engines?.get("gfx") ?? 0) > 0 ? "both" : "compute") : "graphics",
       memoryBytes: Math.max(memoryBytes, kfdBytes),
-      ...(share === undefined ? {} : { utilizationRatio: share }),
+      utilizationRatio: share,
     };
   });
   const rest = [...compute].filter(([pid]) => !seen.has(pid));

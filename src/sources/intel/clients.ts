@@ -1,6 +1,6 @@
 /**
- * What only the programs' own open files tell of an Intel GPU: how busy its engines are and how much memory they hold. Whole
- * only for one who may look into every process; otherwise these readings are denied, never a part that looks like the whole.
+ * What only the open files of processes report of an Intel GPU: how busy its engines are and how much memory they hold. Complete
+ * only for a user who may read every process; otherwise these readings are denied, never a part that looks like the whole.
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { DrmScan, DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
@@ -85,7 +85,7 @@ export class IntelClients {
         pid,
         kind: isCompute ? "compute" : "graphics",
         memoryBytes,
-        ...(share === undefined ? {} : { utilizationRatio: share }),
+        utilizationRatio: share,
       };
     });
   }

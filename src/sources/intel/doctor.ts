@@ -1,4 +1,4 @@
-/** What `gpulse doctor` says of Intel GPUs. Reads only what the PCI core knows: it wakes nothing. */
+/** Intel's part of `gpulse doctor`. Reads only what the PCI core knows: it wakes nothing. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
 import { findVendorCards, unreadableCards } from "../drm-cards.ts";

@@ -58,7 +58,7 @@ export class EnergyMeters {
     return present(meter.joules - meter.skippedJoules);
   }
 
-  /** Which counter the energy is taken from; undefined until one of two has grown. */
+  /** Which counter the energy comes from; undefined until one of two has grown. */
   get scope(): EnergyScope | undefined {
     return this.#scope;
   }

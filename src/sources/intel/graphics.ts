@@ -15,7 +15,7 @@ import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
 
 const domains = ["graphics", "media"] as const;
 
-/** Several tiles are one GPU: the fastest speaks. A part in its idle state has its clock off and says 0. */
+/** Several tiles are one GPU: the fastest counts. A part in its idle state has its clock off and reports 0. */
 export function clockChannels(
   parts: readonly GraphicsPart[],
   fileAccess: FileAccess,
@@ -98,9 +98,9 @@ export function throttleChannels(
   const active = oncePerTick(async () =>
     mergeActive(await Promise.all(files.map((file) => readActive(file, fileAccess)))),
   );
-  const tellable = new Set(files.flatMap(({ single }) => [...single.keys()].map(reasonOf)));
+  const reportable = new Set(files.flatMap(({ single }) => [...single.keys()].map(reasonOf)));
   return intelReasons
-    .filter((reason) => tellable.has(reason))
+    .filter((reason) => reportable.has(reason))
     .map((reason) => ({
       metric: gpu.throttleActive,
       labels: { reason },

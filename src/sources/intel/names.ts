@@ -1,4 +1,4 @@
-/** What an Intel GPU is called, by its PCI device id: nothing under /sys tells the name. */
+/** The name of an Intel GPU by its PCI device id: /sys has none. */
 import { pciIdText } from "../../machine/sysfs/pci.ts";
 
 const names: Readonly<Record<number, string>> = {

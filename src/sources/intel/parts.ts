@@ -11,7 +11,7 @@ export interface GraphicsPart {
   /** MHz. */
   readonly clock: string;
   readonly highestClock: string;
-  /** Milliseconds in the deepest idle state; undefined where it is not told. */
+  /** Milliseconds in the deepest idle state; undefined where it is not reported. */
   readonly idleMs: string | undefined;
   readonly throttle: ThrottleFiles | undefined;
 }

@@ -1,4 +1,4 @@
-/** Who uses each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where asked for. */
+/** Owners of each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where configured. */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
@@ -6,7 +6,7 @@ import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { ExtraSeries } from "./frames.ts";
 import type { ProcessReading, XidReading } from "./protocol.ts";
 
-/** Processes come and go; more series than this a GPU would cost more than they tell. */
+/** Processes come and go; more series than this per GPU are not worth their cost. */
 const mostProcesses = 20;
 const shortIdLength = 12;
 
@@ -29,7 +29,7 @@ export async function ownerExtras(
   labels: Labels,
 ): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
-  // Its answer is for the next time: a kubelet that is slow must not hold the readings up.
+  // The result is for the next read: a slow kubelet must not delay this one.
   void resolver.refresh();
   const extras = new Map<string, ExtraSeries>();
   const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {

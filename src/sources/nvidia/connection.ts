@@ -1,5 +1,5 @@
 /**
- * The program's end of the NVML process. A crash in NVML ends that process alone: what was asked of it is rejected with the
+ * The program's end of the NVML process. A crash in NVML ends that process alone: pending requests are rejected with the
  * reason. A call that never returns leaves its promise open: callers set a deadline, and at the end the process is killed.
  */
 import { within } from "../../base/retry.ts";
@@ -17,6 +17,21 @@ import type {
 const closePatienceMs = 1_000;
 /** It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB. */
 const heapBounds = "--max-old-space-size=32 --max-semi-space-size=1";
+
+/** Where the driver's library stands when the loader does not find it by name. */
+export const usualPaths: readonly string[] =
+  process.platform === "win32"
+    ? ["nvml.dll", "C:\\Program Files\\NVIDIA Corporation\\NVSMI\\nvml.dll"]
+    : [
+        "libnvidia-ml.so.1",
+        "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
+        "/usr/lib/aarch64-linux-gnu/libnvidia-ml.so.1",
+        "/usr/lib64/libnvidia-ml.so.1",
+        "/usr/lib/wsl/lib/libnvidia-ml.so.1",
+        "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
+        "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
+        "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
+      ];
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 export function findWorkerFile(): string | undefined {
@@ -67,13 +82,13 @@ export class NvmlConnection {
 
   async ask(request: WorkerRequest): Promise<WorkerResponse> {
     if (this.#endedBy !== undefined) throw this.#endedBy;
-    const asked: RequestEnvelope = { id: this.#nextId++, request };
+    const envelope: RequestEnvelope = { id: this.#nextId++, request };
     return new Promise<WorkerResponse>((resolve, reject) => {
-      this.#waiting.set(asked.id, { resolve, reject });
-      // Somebody waits for the answer, so this process must not end for want of anything else to do.
+      this.#waiting.set(envelope.id, { resolve, reject });
+      // A response is pending: this process must stay alive for it.
       this.#process.ref();
       this.#process.channel?.ref();
-      this.#process.send(asked, (error) => {
+      this.#process.send(envelope, (error) => {
         if (error !== null) this.#end(error);
       });
     });

@@ -77,7 +77,7 @@ export const nvidia = defineSource({
 });
 
 async function examineHere(given: Options, context: SourceContext): Promise<DoctorFinding> {
-  const { probeDriverEnvironment } = await import("./driver-environment.ts");
+  const { probeDriverEnvironment } = await import("./doctor.ts");
   const around = await probeDriverEnvironment(context.procfs);
   const finding = await examineNvml(given, context, around);
   if (finding.state === "found" || given.fallback === "never") return finding;
@@ -92,7 +92,7 @@ async function examineNvml(
   around: DriverEnvironment,
 ): Promise<DoctorFinding> {
   const { explain } = await import("./explain.ts");
-  const { usualPaths } = await import("./nvml/paths.ts");
+  const { usualPaths } = await import("./connection.ts");
   // Most machines have no driver, and nothing to load: no process is started for them.
   if (
     given.library === undefined &&
@@ -115,8 +115,7 @@ const unbuilt: DoctorFinding = {
 };
 
 async function reach({ library }: Options, { sysfs }: SourceContext) {
-  const { connect, findWorkerFile } = await import("./connection.ts");
-  const { usualPaths } = await import("./nvml/paths.ts");
+  const { connect, findWorkerFile, usualPaths } = await import("./connection.ts");
   const libraries = library === undefined ? usualPaths : [library];
   const file = findWorkerFile();
   return { connection: file === undefined ? undefined : () => connect(libraries, file, sysfs) };
@@ -126,14 +125,12 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
   const [
     { NvidiaSource },
     { createOwnerResolver },
-    { probeDriverEnvironment },
     { explain },
-    { openDeadlineMs, within },
+    { openDeadlineMs, probeDriverEnvironment, within },
     { FallbackSource, cannotLoad },
   ] = await Promise.all([
     import("./source.ts"),
     import("../../machine/owners/resolver.ts"),
-    import("./driver-environment.ts"),
     import("./explain.ts"),
     import("./doctor.ts"),
     import("./fallback.ts"),

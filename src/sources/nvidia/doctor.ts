@@ -1,4 +1,7 @@
-/** What `gpulse doctor` says of NVIDIA here. Looks first at files; NVML is asked only where there is a driver, with a deadline. */
+/** NVIDIA's part of `gpulse doctor`. Looks at files first; NVML is called only where there is a driver, with a deadline. */
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { systemCode } from "../../base/error.ts";
 import type { DoctorFinding } from "../source.ts";
 import type { NvmlConnection } from "./connection.ts";
 import { type DriverEnvironment, explain } from "./explain.ts";
@@ -29,8 +32,8 @@ export async function examine(
       says: `The NVIDIA driver does not answer: NVML has not come back for ${openDeadlineMs / 1_000} s.`,
       fix: "Look for Xid lines in dmesg; a GPU that fell off the bus needs a reset (sudo nvidia-smi --gpu-reset) or a reboot.",
     };
-  if (answer.kind === "trouble") return explain(answer.problem, around);
-  if (answer.kind !== "opened") throw new Error(`BUG: asked to open, was told ${answer.kind}`);
+  if (answer.kind === "failure") return explain(answer.problem, around);
+  if (answer.kind !== "opened") throw new Error(`BUG: sent open, got ${answer.kind}`);
   return describe(answer.opened);
 }
 
@@ -39,7 +42,7 @@ function describe({ devices, driver, cuda, library }: NvmlInfo): DoctorFinding {
     return {
       state: "not-found",
       says: `The NVIDIA driver ${driver} is loaded, and lists no GPU.`,
-      fix: "In a container: NVIDIA_VISIBLE_DEVICES=all; elsewhere dmesg says whether the driver took the card.",
+      fix: "In a container: NVIDIA_VISIBLE_DEVICES=all; elsewhere dmesg shows whether the driver bound the card.",
     };
   const models = new Map<string, number>();
   for (const { model } of devices) models.set(model, (models.get(model) ?? 0) + 1);
@@ -50,4 +53,29 @@ function describe({ devices, driver, cuda, library }: NvmlInfo): DoctorFinding {
     says: `${list.join(", ")} (${versions}) through ${library}.`,
     devices,
   };
+}
+
+/** Device file, kernel module and container: what is visible without loading the library or waking a GPU. Tests pass `devices` and `root`. */
+export async function probeDriverEnvironment(
+  procfs: string,
+  devices = "/dev",
+  root = "",
+): Promise<DriverEnvironment> {
+  const exists = async (file: string): Promise<boolean> =>
+    access(file).then(
+      () => true,
+      () => false,
+    );
+  const control = await access(`${devices}/nvidiactl`, constants.R_OK | constants.W_OK).then(
+    (): DriverEnvironment["control"] => "open",
+    (thrown: unknown): DriverEnvironment["control"] =>
+      systemCode(thrown) === "EACCES" || systemCode(thrown) === "EPERM" ? "denied" : "missing",
+  );
+  const marks = [
+    `${root}/.dockerenv`,
+    `${root}/run/.containerenv`,
+    `${root}/var/run/secrets/kubernetes.io`,
+  ];
+  const container = (await Promise.all(marks.map(exists))).some(Boolean);
+  return { module: await exists(`${procfs}/driver/nvidia/version`), control, container };
 }

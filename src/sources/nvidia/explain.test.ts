@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Device } from "../../model/device.ts";
 import { explain, withSmi } from "./explain.ts";
 import { SmiError } from "./smi/run.ts";
-import { probeDriverEnvironment } from "./driver-environment.ts";
+import { probeDriverEnvironment } from "./doctor.ts";
 import { decodeThrottleBits } from "./throttle.ts";
 
 const here = { module: true, control: "open", container: false } as const;

@@ -117,11 +117,11 @@ function initFailed({ code: got, detail }: NvmlFailure, around: DriverEnvironmen
     return {
       state: "failed",
       says: "The NVIDIA library is installed, but its kernel module is not loaded.",
-      fix: "Load it: sudo modprobe nvidia; dmesg says why where that fails.",
+      fix: "Load it: sudo modprobe nvidia; dmesg shows why where that fails.",
     };
   return {
     state: "failed",
     says: `NVML does not start: ${detail}.`,
-    fix: "Run nvidia-smi: what it says is NVIDIA's own word on it.",
+    fix: "Run nvidia-smi: it prints NVIDIA's own error.",
   };
 }

@@ -12,7 +12,7 @@ import type { NvmlFailure } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";
 import type { NvidiaSource } from "./source.ts";
 
-/** NVML itself cannot be used here; one that loads and finds the driver gone, or its GPUs asleep, waits for them by itself. */
+/** NVML itself cannot be used here; an NVML that loads and finds no driver, or its GPUs asleep, waits for them by itself. */
 export const cannotLoad = (problem: NvmlFailure | undefined): boolean =>
   problem !== undefined && problem.stage !== "init" && problem.stage !== "asleep";
 

@@ -7,7 +7,7 @@ import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { type AbsenceReason, presence, presenceNames } from "../../model/presence.ts";
 import type { GpuMetric, SeriesPlan, WorkerSnapshot } from "./protocol.ts";
 
-/** A series that comes and goes with events and processes, beside the planned ones. Undefined: not told. */
+/** A series that comes and goes with events and processes, beside the planned ones. Undefined: not reported. */
 export interface ExtraSeries {
   readonly metric: GpuMetric;
   readonly labels: LabelSet;

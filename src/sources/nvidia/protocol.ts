@@ -108,7 +108,7 @@ export type WorkerResponse =
   | { readonly kind: "snapshot"; readonly snapshot: WorkerSnapshot }
   | { readonly kind: "bench"; readonly bench: BenchResult }
   | { readonly kind: "done" }
-  | { readonly kind: "trouble"; readonly problem: NvmlFailure };
+  | { readonly kind: "failure"; readonly problem: NvmlFailure };
 
 export interface RequestEnvelope {
   readonly id: number;

@@ -1,5 +1,5 @@
 /**
- * The NVIDIA source: asks the NVML process for snapshots and makes frames of them. A driver that hangs makes its reads late; one
+ * The NVIDIA source: requests snapshots from the NVML process and makes frames of them. A driver that hangs makes its reads late; one
  * that crashes fails them until another process is started. Neither stops anything else.
  */
 import { formatError } from "../../base/error.ts";
@@ -91,10 +91,10 @@ export class NvidiaSource implements PolledSource {
     const { settings, host } = this.#options;
     const known = this.devices().filter(({ parent }) => parent === undefined);
     const answer = await this.#ask(connection, { kind: "start", settings, known });
-    if (answer.kind === "trouble") return answer.problem;
-    // The devices are known before the first frame is asked for: whoever lists them need not wait for one.
+    if (answer.kind === "failure") return answer.problem;
+    // One read before the first frame, so that `devices` is complete from the start.
     const first = await this.#ask(connection, { kind: "read", tier: "fast", knows: 0 });
-    if (first.kind === "trouble") return first.problem;
+    if (first.kind === "failure") return first.problem;
     // A new process counts its plans from the start again. Until it has one, its GPUs are those known before.
     this.#frames = new NvidiaFrameBuilder(host);
     if (first.kind === "snapshot") this.#frames.take(first.snapshot.plan);
@@ -106,8 +106,8 @@ export class NvidiaSource implements PolledSource {
     if (connection === undefined) throw new Error("BUG: read before the process was started");
     const request = { kind: "read", tier, knows: this.#frames.version } as const;
     const answer = await this.#ask(connection, request);
-    if (answer.kind === "trouble") throw new Error(await this.#options.explain(answer.problem));
-    if (answer.kind !== "snapshot") throw new Error(`BUG: asked to read, got ${answer.kind}`);
+    if (answer.kind === "failure") throw new Error(await this.#options.explain(answer.problem));
+    if (answer.kind !== "snapshot") throw new Error(`BUG: sent read, got ${answer.kind}`);
     this.#frames.take(answer.snapshot.plan);
     this.#usage = answer.snapshot.usage ?? this.#usage;
     return answer.snapshot;
@@ -118,7 +118,7 @@ export class NvidiaSource implements PolledSource {
       return await connection.ask(request);
     } catch (thrown) {
       this.#noticeEnd();
-      return { kind: "trouble", problem: { stage: "worker", detail: formatError(thrown) } };
+      return { kind: "failure", problem: { stage: "worker", detail: formatError(thrown) } };
     }
   }
 

@@ -2,10 +2,10 @@
  * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
  * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
+import type { KoffiFunc } from "koffi";
 import { residentBytes } from "../../base/resident-bytes.ts";
 import { code, codeName } from "./nvml/codes.ts";
 import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
-import { endWithParent } from "./orphan.ts";
 import type {
   WorkerResponse,
   RequestEnvelope,
@@ -23,6 +23,12 @@ import { SleepFiles } from "./reader/sleep.ts";
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
 const firstRoundMs = 700;
 
+/** prctl's request for a signal when the parent ends, in Linux's own numbers. */
+const setParentDeathSignal = 1;
+const kill = 9;
+
+type Prctl = (option: number, a: number, b: number, c: number, d: number) => number;
+
 const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
 const sleep = new SleepFiles(sysfs);
 const scheduler = new SlowCallScheduler();
@@ -34,7 +40,7 @@ let timer: NodeJS.Timeout | undefined;
 process.on("message", ({ id, request }: RequestEnvelope) => {
   const reply = (answer: WorkerResponse): void => void process.send?.({ id, answer });
   const fail = (thrown: unknown): void =>
-    reply({ kind: "trouble", problem: { stage: "worker", detail: String(thrown) } });
+    reply({ kind: "failure", problem: { stage: "worker", detail: String(thrown) } });
   handle(request, reply).catch(fail);
 });
 endWithParent();
@@ -48,13 +54,13 @@ async function handle(request: WorkerRequest, reply: Reply): Promise<void> {
       return reply(
         problem === undefined
           ? { kind: "opened", opened: describe() }
-          : { kind: "trouble", problem },
+          : { kind: "failure", problem },
       );
     }
     case "start": {
       const problem = await open();
       if (loaded === undefined || problem !== undefined)
-        return reply({ kind: "trouble", problem: problem ?? noLibrary });
+        return reply({ kind: "failure", problem: problem ?? noLibrary });
       session ??= new NvmlSession(loaded.nvml, request.settings, Math.random, sleep, request.known);
       session.start(Date.now());
       startedMs = performance.now();
@@ -103,7 +109,7 @@ function describe(): NvmlInfo {
 }
 
 async function read(tier: "fast" | "slow" | "static", knows: number, reply: Reply): Promise<void> {
-  if (session === undefined) return reply({ kind: "trouble", problem: noLibrary });
+  if (session === undefined) return reply({ kind: "failure", problem: noLibrary });
   const now = session;
   const isFirstRound = !now.hasSettled && performance.now() - startedMs < firstRoundMs;
   if (tier !== "fast" && isFirstRound) {
@@ -118,7 +124,7 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
   } else if (tier === "slow") now.readCounters(timeMs, () => performance.now());
   if (now.cards.length === 0 && now.goneWith !== undefined) {
     const detail = codeName(now.goneWith);
-    return reply({ kind: "trouble", problem: { stage: "init", code: now.goneWith, detail } });
+    return reply({ kind: "failure", problem: { stage: "init", code: now.goneWith, detail } });
   }
   const snapshot = now.snapshot(tier, timeMs, knows);
   reply({
@@ -161,7 +167,7 @@ function step(): void {
 /** What a fast pass costs, for the check on real hardware: many in a row, with nothing else going on in the process. */
 function bench(passes: number): WorkerResponse {
   const now = session;
-  if (now === undefined) return { kind: "trouble", problem: noLibrary };
+  if (now === undefined) return { kind: "failure", problem: noLibrary };
   clearTimeout(timer);
   const cpu = process.cpuUsage();
   const startMs = performance.now();
@@ -185,4 +191,26 @@ function bench(passes: number): WorkerResponse {
       tasks,
     },
   };
+}
+
+/**
+ * The terminal and systemd signal every process of a group: the program decides when this one ends. It sees the program's end
+ * by the closed channel, or, where a call of NVML hangs, is ended by the kernel.
+ */
+function endWithParent(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => undefined);
+  process.on("disconnect", () => process.exit(0));
+  if (process.platform === "linux") void endByKernel();
+}
+
+async function endByKernel(): Promise<void> {
+  try {
+    const { default: koffi } = await import("koffi");
+    const words = ["int", "ulong", "ulong", "ulong", "ulong"];
+    const prctl = koffi.load(null).func("prctl", "int", words) as KoffiFunc<Prctl>;
+    prctl(setParentDeathSignal, kill, 0, 0, 0);
+  } catch {
+    // Without koffi no call is made that could hang, and opening the library reports it.
+  }
 }

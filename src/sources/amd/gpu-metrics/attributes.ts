@@ -49,7 +49,7 @@ export const attributeNames: Readonly<Partial<Record<number, FieldName>>> = {
   42: "vcnActivity",
 };
 
-/** The fixed layouts give PCIe speed in 0.1 GT/s; an attribute may say whole GT/s (unit 6), and is brought to the same. */
+/** The fixed layouts give PCIe speed in 0.1 GT/s; an attribute may have whole GT/s (unit 6), and is converted. */
 export const gigatransfersUnit = 6;
 
 export function parseAttribute(encoding: bigint): Attribute {

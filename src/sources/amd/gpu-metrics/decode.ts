@@ -1,4 +1,4 @@
-/** From the bytes of a `gpu_metrics` file to its members by name. All-ones is "not told". Pure, and never throws. */
+/** From the bytes of a `gpu_metrics` file to its members by name. All-ones means "not reported". Pure, and never throws. */
 import {
   failed,
   present,
@@ -23,7 +23,7 @@ import {
 export interface GpuMetrics {
   readonly format: number;
   readonly content: number;
-  /** The member's values in raw units; undefined where the chip does not tell one. */
+  /** The member's values in raw units; undefined where the chip does not report one. */
   readonly fields: ReadonlyMap<FieldName, readonly (number | undefined)[]>;
 }
 
@@ -151,7 +151,7 @@ function unsigned(table: Buffer, offset: number, width: number): number | undefi
   return value >= 2 ** (8 * width) - 1 ? undefined : value;
 }
 
-/** All-ones is how the driver fills signed members too, so -1 is "not told". */
+/** All-ones is how the driver fills signed members too, so -1 means "not reported". */
 function signed(table: Buffer, offset: number, width: number): number | undefined {
   const value = width === 8 ? Number(table.readBigInt64LE(offset)) : table.readIntLE(offset, width);
   return value === -1 ? undefined : value;

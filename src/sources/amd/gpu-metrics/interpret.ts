@@ -1,6 +1,6 @@
 /**
  * What the members of a gpu_metrics table mean in base units. Units differ by version: 1.x has whole °C, W and %; 2.x and 3.0
- * have 0.01 °C and mW, and 2.0 and 2.1 have 0.01 %. What the table does not tell stays undefined.
+ * have 0.01 °C and mW, and 2.0 and 2.1 have 0.01 %. What the table lacks stays undefined.
  */
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
@@ -50,7 +50,7 @@ export interface XgmiLink {
   readonly link: number;
   readonly readBytes: number | undefined;
   readonly writtenBytes: number | undefined;
-  /** Undefined where the version does not tell it or the status is "not available". */
+  /** Undefined where the version lacks it or the status is "not available". */
   readonly isUp: boolean | undefined;
 }
 
@@ -116,7 +116,7 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
   };
 }
 
-/** Renoir and Phoenix (2.0, 2.1) tell 0.01 %, Van Gogh (2.2 and later) whole %, and both have been seen above 100. */
+/** Renoir and Phoenix (2.0, 2.1) report 0.01 %, Van Gogh (2.2 and later) whole %, and both have been seen above 100. */
 function activity(metrics: GpuMetrics, value: number | undefined): number | undefined {
   if (value === undefined) return undefined;
   const centi = metrics.format === 2 && (metrics.content < 2 || value > 100);

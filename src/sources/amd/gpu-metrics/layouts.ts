@@ -180,7 +180,7 @@ const v1_5: readonly Member[] = [
   ...clocks4,
   ["u16", ""],
 ];
-/** Two tables carry the number 1.6; the size tells which. */
+/** Two tables have version 1.6; the size distinguishes them. */
 const v1_6_small: readonly Member[] = [
   ...head4,
   ...engines5,

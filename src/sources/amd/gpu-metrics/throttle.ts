@@ -1,6 +1,6 @@
 /**
- * Why the clocks are held down, from gpu_metrics. Cards up to 1.3 and 2.x tell bits that mean the same on every chip; newer
- * ones tell how long each cause has been active, so a cause is active when its count grew. The bits that differ by chip are
+ * Why the clocks are held down, from gpu_metrics. Cards up to 1.3 and 2.x report bits that mean the same on every chip; newer
+ * ones report how long each cause has been active, so a cause is active when its count grew. The bits that differ by chip are
  * not read: a wrong reason is worse than none.
  */
 import type { GpuMetrics } from "./decode.ts";
@@ -46,8 +46,8 @@ export function throttleOf(metrics: GpuMetrics): Throttle | undefined {
     return groups.every((group) => group === undefined) ? undefined : bits(groups);
   const counts: Partial<Record<AmdThrottleReason, number>> = {};
   for (const reason of ["power_cap", "thermal", "thermal_hardware"] as const) {
-    const told = residencyFields[reason].flatMap((name) => metrics.fields.get(name) ?? []);
-    const known = told.filter((count) => count !== undefined);
+    const residencies = residencyFields[reason].flatMap((name) => metrics.fields.get(name) ?? []);
+    const known = residencies.filter((count) => count !== undefined);
     if (known.length > 0) counts[reason] = known.reduce((sum, count) => sum + count, 0);
   }
   return Object.keys(counts).length === 0 ? undefined : { kind: "residency", counts };
@@ -64,7 +64,7 @@ function bits(groups: readonly (number | undefined)[]): Throttle {
   return { kind: "bits", active };
 }
 
-/** Reasons this kind of table can tell at all. */
+/** Reasons this kind of table can report. */
 export function reportableReasons(throttle: Throttle): readonly AmdThrottleReason[] {
   return throttle.kind === "bits"
     ? amdThrottleReasons

@@ -106,13 +106,13 @@ export function parseAmdSmiStatic(output: string): ReadResult<readonly ToolCard[
     return {
       number,
       values: valuesOf(entry, staticRows),
-      ...(pciBusId === undefined ? {} : { pciBusId }),
-      ...(deviceId === undefined ? {} : { deviceId: Number.parseInt(deviceId, 16) }),
-      ...(serial === undefined ? {} : { uniqueId: serial }),
-      ...(model === undefined ? {} : { model }),
-      ...(vbios === undefined ? {} : { vbios }),
-      ...(driver === undefined ? {} : { driver }),
-      ...(partNumber === undefined ? {} : { partNumber }),
+      pciBusId,
+      deviceId: deviceId === undefined ? undefined : Number.parseInt(deviceId, 16),
+      uniqueId: serial,
+      model,
+      vbios,
+      driver,
+      partNumber,
     };
   });
 }
@@ -140,7 +140,7 @@ function valuesOf(entry: unknown, rows: readonly Row[]): readonly ToolValue[] {
     const value = seen.has(key) ? undefined : toBase(at(entry, path));
     if (value === undefined || isNothing(metric, value)) continue;
     seen.add(key);
-    values.push({ metric, value, ...(labels === undefined ? {} : { labels }) });
+    values.push({ metric, value, labels });
   }
   return plausibleValues(values);
 }

@@ -1,6 +1,6 @@
 /**
- * The AMD cards as the tools tell them, for a machine whose /sys cannot be read. Asked in the background, far apart; a reading
- * is what was said last, and absent once that is too old. The tools wake a sleeping card, which is why /sys comes first.
+ * The AMD cards as the tools report them, for a machine whose /sys cannot be read. The tools run in the background, far apart; a
+ * reading is their last output, and absent once that is too old. The tools wake a sleeping card, which is why /sys comes first.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
 import { type Device, fallbackUuid } from "../../../model/device.ts";
@@ -13,7 +13,7 @@ import { ToolRunner } from "./run.ts";
 import { readAllCards, valueKey } from "./snapshot.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
 
-const askEveryMs = 10_000;
+const refreshEveryMs = 10_000;
 const freshForMs = 35_000;
 const deadlineMs = 10_000;
 
@@ -21,7 +21,7 @@ export interface ToolMachineOptions {
   readonly nowMs: () => number;
   /** Of `machineIdentity`, for cards whose unique id the tools do not print. */
   readonly machine: string;
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 export class ToolMachine {
@@ -30,46 +30,46 @@ export class ToolMachine {
   readonly #runner: ToolRunner;
   readonly #rocmRunner: ToolRunner;
   #cards: readonly ToolCard[] = [];
-  #toldAtMs = Number.NEGATIVE_INFINITY;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
-  #asking: Promise<void> | undefined;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
+  #startedAtMs = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
 
   constructor({ nowMs, machine, path }: ToolMachineOptions) {
     this.#nowMs = nowMs;
     this.#machine = machine;
-    const options = { deadlineMs, ...(path === undefined ? {} : { path }) };
+    const options = { deadlineMs, path };
     this.#runner = new ToolRunner(options);
     this.#rocmRunner = new ToolRunner(options);
   }
 
-  /** Waits for the first answer; later ones come by themselves. */
+  /** Waits for the first output; later runs are in the background. */
   async discover(): Promise<readonly Card[]> {
-    this.#ask();
-    if (this.#cards.length === 0) await this.#asking;
+    this.#refresh();
+    if (this.#cards.length === 0) await this.#running;
     return this.#cards.map((card) => this.#present(card));
   }
 
-  #ask(): void {
+  #refresh(): void {
     const timeMs = this.#nowMs();
-    if (this.#asking !== undefined || timeMs - this.#askedAtMs < askEveryMs) return;
-    this.#askedAtMs = timeMs;
-    this.#asking = readAllCards(this.#runner, this.#rocmRunner, timeMs, this.#cards)
+    if (this.#running !== undefined || timeMs - this.#startedAtMs < refreshEveryMs) return;
+    this.#startedAtMs = timeMs;
+    this.#running = readAllCards(this.#runner, this.#rocmRunner, timeMs, this.#cards)
       .then((answer) => {
         if (!answer.ok) return undefined;
         this.#cards = answer.value;
-        this.#toldAtMs = timeMs;
+        this.#reportedAtMs = timeMs;
         return undefined;
       })
       .finally(() => {
-        this.#asking = undefined;
+        this.#running = undefined;
       });
   }
 
   #present(card: ToolCard): Card {
     const device = describe(card, this.#machine);
     const now = (): ToolCard | undefined => {
-      this.#ask();
-      const isFresh = this.#nowMs() - this.#toldAtMs <= freshForMs;
+      this.#refresh();
+      const isFresh = this.#nowMs() - this.#reportedAtMs <= freshForMs;
       return isFresh
         ? this.#cards.find((other) => describe(other, this.#machine).uuid === device.uuid)
         : undefined;
@@ -99,7 +99,7 @@ export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<Ca
   const isChip = metric === "power" && familyOf(card.deviceId ?? 0).power === "chip";
   return {
     metric: isChip ? gpu.chipPower : gpu[metric],
-    ...(labels === undefined ? {} : { labels }),
+    labels,
   };
 }
 
@@ -116,9 +116,9 @@ function describe(card: ToolCard, machine: string): Device {
     vendor: "amd",
     model: card.model ?? "AMD GPU",
     simulated: false,
-    ...(pciBusId === undefined ? {} : { pciBusId }),
-    ...(driver === undefined ? {} : { driver }),
-    ...(vbios === undefined ? {} : { vbios }),
-    ...(partNumber === undefined ? {} : { partNumber }),
+    pciBusId,
+    driver,
+    vbios,
+    partNumber,
   };
 }

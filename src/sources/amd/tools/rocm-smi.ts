@@ -82,18 +82,18 @@ function parseCard(
     facts.get("gpu id") ?? facts.get("device id") ?? "",
   )?.[1];
   const uniqueId = /^0x[0-9a-f]{1,16}$/i.exec(facts.get("unique id") ?? "")?.[0];
-  // ROCm 4.3 says 0x1002 for series, model and vendor alike.
+  // ROCm 4.3 prints 0x1002 for series, model and vendor alike.
   const model = tidyName(facts.get("card series") ?? facts.get("device name") ?? "");
   const vbios = facts.get("vbios version");
   return {
     number,
     values: [...valuesOf(facts), ...linkOf(facts.get("pcie clock level") ?? "")],
-    ...(bus === undefined ? {} : { pciBusId: bus.toLowerCase() }),
-    ...(deviceId === undefined ? {} : { deviceId: Number.parseInt(deviceId, 16) }),
-    ...(uniqueId === undefined ? {} : { uniqueId }),
-    ...(model === undefined ? {} : { model }),
-    ...(vbios === undefined ? {} : { vbios }),
-    ...(driver === undefined ? {} : { driver }),
+    pciBusId: bus?.toLowerCase(),
+    deviceId: deviceId === undefined ? undefined : Number.parseInt(deviceId, 16),
+    uniqueId,
+    model,
+    vbios,
+    driver,
   };
 }
 
@@ -115,9 +115,9 @@ function valuesOf(facts: ReadonlyMap<string, string>): readonly ToolValue[] {
     const raw = keys.map((key) => numberIn(facts.get(key))).find((number) => number !== undefined);
     if (raw === undefined) return [];
     const value = factor < 1 ? raw / Math.round(1 / factor) : raw * factor;
-    // Below 100 mV nothing runs: an RX 6700 XT says 6.
+    // Below 100 mV nothing runs: an RX 6700 XT reports 6.
     if (metric === "voltage" && value < 0.1) return [];
-    return [{ metric, value, ...(labels === undefined ? {} : { labels }) }];
+    return [{ metric, value, labels }];
   });
   return plausibleValues(values);
 }

@@ -8,7 +8,7 @@ import { absenceOf, failed, present, type ReadResult } from "../../../machine/sy
 export interface ToolRunnerOptions {
   readonly deadlineMs: number;
   /** Where commands are looked for; only tests give one. */
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 const mostBytes = 4 << 20;

@@ -1,4 +1,4 @@
-/** Asks the tools and keeps what they said: amd-smi where it is installed, rocm-smi where it is not. */
+/** Runs the tools and parses their output: amd-smi where it is installed, else rocm-smi. */
 import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
@@ -20,7 +20,7 @@ export async function readStatic(
   return output.ok ? parseAmdSmiStatic(output.value) : output;
 }
 
-/** Everything the tools tell. `known` is what amd-smi said of the cards before, since its metric page does not name them. */
+/** All values of the tools. `known`: the cards of an earlier amd-smi run, since its metric output does not name them. */
 export async function readAllCards(
   runner: ToolRunner,
   rocmRunner: ToolRunner,
@@ -38,12 +38,12 @@ export async function readAllCards(
   return parseRocmSmi(output.value);
 }
 
-/** What both tell is taken from the newer page. */
+/** Values in both come from the newer output. */
 function merge(identity: readonly ToolCard[], metric: readonly ToolCard[]): readonly ToolCard[] {
   return metric.map((card) => {
     const named = identity.find(({ number }) => number === card.number);
-    const told = new Set(card.values.map(valueKey));
-    const limits = named?.values.filter((value) => !told.has(valueKey(value))) ?? [];
+    const reported = new Set(card.values.map(valueKey));
+    const limits = named?.values.filter((value) => !reported.has(valueKey(value))) ?? [];
     return { ...named, ...card, values: plausibleValues([...card.values, ...limits]) };
   });
 }

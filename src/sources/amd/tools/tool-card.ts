@@ -1,4 +1,4 @@
-/** What amd-smi or rocm-smi tells of one card, in base units and the catalogue's words, whichever tool and version told it. */
+/** One card as amd-smi or rocm-smi reports it, in base units and the catalogue's names, whichever tool and version printed it. */
 import { gpu } from "../../../model/catalogue/index.ts";
 import { isPlausible } from "../../../model/frame.ts";
 import { isAllOnes } from "../../../machine/sysfs/read.ts";
@@ -11,20 +11,20 @@ import {
 
 export interface ToolValue {
   readonly metric: keyof typeof gpu;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly value: number;
 }
 
 export interface ToolCard {
   /** The tool's own number. */
   readonly number: number;
-  readonly pciBusId?: string;
-  readonly deviceId?: number;
-  readonly uniqueId?: string;
-  readonly model?: string;
-  readonly vbios?: string;
-  readonly partNumber?: string;
-  readonly driver?: string;
+  readonly pciBusId?: string | undefined;
+  readonly deviceId?: number | undefined;
+  readonly uniqueId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly vbios?: string | undefined;
+  readonly partNumber?: string | undefined;
+  readonly driver?: string | undefined;
   readonly values: readonly ToolValue[];
 }
 
@@ -64,7 +64,7 @@ export function tidyName(name: string): string | undefined {
 
 /**
  * The JSON in a tool's output: after whatever its Python prints first, such as warnings or how to stop watching. Nothing at
- * all, or a sentence that says there is nothing, means the tool sees no card.
+ * all, or a sentence that there is nothing, means the tool sees no card.
  */
 export function findJson(output: string): ReadResult<unknown> {
   const text = output.replaceAll("\0", "").trim();

@@ -141,7 +141,7 @@ test.each([
 ])("rocm-smi's page is read by the names of %s", (_version, card) => {
   const [found] = cards(parseRocmSmi(rocm(card)));
   expect(found).toMatchObject({ number: 3, driver: "6.3.6" });
-  expect(found).not.toHaveProperty("model");
+  expect(found?.model).toBeUndefined();
   expect(told(found)).toEqual({
     utilization: 0.07,
     memoryControllerUtilization: 0.04,

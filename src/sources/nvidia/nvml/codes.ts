@@ -81,7 +81,7 @@ export function presenceOf(given: number): number {
   return isUnsupported(given) ? presence.unsupported : presence.failed;
 }
 
-/** Whether the GPU itself is gone, not only this reading of it. */
+/** Whether the GPU itself is lost, not only this reading. */
 export function meansLost(given: number): boolean {
   return given === code.gpuIsLost || given === code.resetRequired || given === code.gpuNotFound;
 }

@@ -14,7 +14,7 @@ const oftenestMs = 2_000;
 /** Also how often a dear counter is read: it loses nothing by being read less often. */
 const rarestMs = 5_000;
 
-/** Runs every fast task of the card a few times and moves the dear ones to the rota. */
+/** Runs every fast task of the card a few times and moves the costly ones to the schedule. */
 export function demoteCostlyTasks(card: NvmlCard, nowMs: number): void {
   const keep: Task[] = [];
   for (const task of card.fast) {

@@ -110,7 +110,7 @@ export interface MemoryReading {
   reserved: number;
 }
 
-/** Version 2 tells what the driver keeps apart from what programs use; drivers before 510 know only version 1. */
+/** Version 2 separates memory reserved by the driver from memory in use; drivers before 510 have only version 1. */
 export function memoryReader({ nvml, card }: CardBuilder): (into: MemoryReading) => number {
   const buffer = Buffer.alloc(memoryV2.bytes);
   return (into) => {
@@ -197,7 +197,7 @@ function performanceState({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** A passively cooled card says it has none, and has no fan series. */
+/** A passively cooled card reports no fan, and has no fan series. */
 function fans({ nvml, card, reading }: CardBuilder): Task[] {
   const count = Buffer.alloc(4);
   if (nvml.nvmlDeviceGetNumFans(card.handle, count) !== code.success) return [];

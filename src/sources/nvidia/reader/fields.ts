@@ -14,7 +14,7 @@ export interface NvmlField {
   readonly scale?: number;
   /** It only grows, so that reading it less often loses nothing. */
   readonly isCounter?: boolean;
-  /** Where 0 is what cards without the sensor say. */
+  /** Where cards without the sensor report 0. */
   readonly zeroIsAbsent?: boolean;
 }
 
@@ -29,7 +29,7 @@ export class FieldBatch implements Task {
   readonly #board: LatestValues;
   readonly #random: () => number;
   readonly #retryAtMs: Float64Array;
-  #asked: NvmlField[] = [];
+  #pending: NvmlField[] = [];
   #buffer = Buffer.alloc(0);
   #nextRetryMs = 0;
 
@@ -62,14 +62,14 @@ export class FieldBatch implements Task {
 
   run(nowMs: number): number {
     if (nowMs >= this.#nextRetryMs) this.#prepare(nowMs);
-    if (this.#asked.length === 0) return code.notSupported;
+    if (this.#pending.length === 0) return code.notSupported;
     const got = this.#nvml.nvmlDeviceGetFieldValues(
       this.#card.handle,
-      this.#asked.length,
+      this.#pending.length,
       this.#buffer,
     );
     if (got !== code.success) {
-      for (const { slot } of this.#asked) this.#board.absent(slot, presenceOf(got), nowMs);
+      for (const { slot } of this.#pending) this.#board.absent(slot, presenceOf(got), nowMs);
       return got;
     }
     return this.#file(nowMs);
@@ -77,9 +77,9 @@ export class FieldBatch implements Task {
 
   #file(nowMs: number): number {
     let worst: number = code.success;
-    let gone = false;
-    for (let index = 0; index < this.#asked.length; index++) {
-      const field = this.#asked[index];
+    let isLost = false;
+    for (let index = 0; index < this.#pending.length; index++) {
+      const field = this.#pending[index];
       if (field === undefined) continue;
       const at = index * fieldValue.bytes;
       const got = this.#buffer.readUInt32LE(at + fieldValue.code);
@@ -87,7 +87,7 @@ export class FieldBatch implements Task {
         this.#board.absent(field.slot, presenceOf(got), nowMs);
         if (isUnsupported(got)) {
           this.#retryAtMs[this.fields.indexOf(field)] = nextRetryMs(nowMs, this.#random);
-          gone = true;
+          isLost = true;
         } else worst = got;
         continue;
       }
@@ -96,18 +96,18 @@ export class FieldBatch implements Task {
         this.#board.absent(field.slot, presenceOf(999), nowMs);
       else this.#board.set(field.slot, value * (field.scale ?? 1), nowMs);
     }
-    if (gone) this.#nextRetryMs = 0;
+    if (isLost) this.#nextRetryMs = 0;
     return worst;
   }
 
   /** Lays out the fields worth asking for; the unsupported ones wait for their retry. */
   #prepare(nowMs: number): void {
-    this.#asked = this.fields.filter((_, index) => (this.#retryAtMs[index] ?? 0) <= nowMs);
+    this.#pending = this.fields.filter((_, index) => (this.#retryAtMs[index] ?? 0) <= nowMs);
     this.#nextRetryMs = Number.POSITIVE_INFINITY;
     for (const retryMs of this.#retryAtMs)
       if (retryMs > nowMs) this.#nextRetryMs = Math.min(this.#nextRetryMs, retryMs);
-    this.#buffer = Buffer.alloc(this.#asked.length * fieldValue.bytes);
-    this.#asked.forEach(({ id, scope }, index) => {
+    this.#buffer = Buffer.alloc(this.#pending.length * fieldValue.bytes);
+    this.#pending.forEach(({ id, scope }, index) => {
       this.#buffer.writeUInt32LE(id, index * fieldValue.bytes + fieldValue.id);
       this.#buffer.writeUInt32LE(scope ?? 0, index * fieldValue.bytes + fieldValue.scope);
     });

@@ -1,4 +1,4 @@
-/** Which GPUs and MIG instances NVML lists, and what they are. Asks, and changes nothing. */
+/** Which GPUs and MIG instances NVML lists, and their identity. Only reads. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
 import { code, meansDriverGone } from "../nvml/codes.ts";
@@ -88,17 +88,17 @@ function describe(
   driver: string | undefined,
 ): Device | undefined {
   const text = Buffer.alloc(nameBytes);
-  const ask = (call: (out: Buffer, bytes: number) => number): string | undefined => {
+  const readTextOf = (call: (out: Buffer, bytes: number) => number): string | undefined => {
     text.fill(0);
     const got = call(text, text.length);
     const answer = readText(text);
     return got === code.success && answer !== "" ? answer : undefined;
   };
-  const uuid = ask((out, bytes) => nvml.nvmlDeviceGetUUID(handle, out, bytes));
+  const uuid = readTextOf((out, bytes) => nvml.nvmlDeviceGetUUID(handle, out, bytes));
   const pciBusId = readBusId(nvml, handle);
   const identity = uuid ?? identityByAddress(pciBusId);
   if (identity === undefined) return undefined;
-  const vbios = ask((out, bytes) => nvml.nvmlDeviceGetVbiosVersion(handle, out, bytes));
+  const vbios = readTextOf((out, bytes) => nvml.nvmlDeviceGetVbiosVersion(handle, out, bytes));
   const bus = Buffer.alloc(4);
   const isPcie =
     nvml.nvmlDeviceGetBusType(handle, bus) === code.success && bus.readUInt32LE(0) === 2;
@@ -106,12 +106,12 @@ function describe(
     uuid: identity,
     index,
     vendor: "nvidia",
-    model: ask((out, bytes) => nvml.nvmlDeviceGetName(handle, out, bytes)) ?? "NVIDIA GPU",
+    model: readTextOf((out, bytes) => nvml.nvmlDeviceGetName(handle, out, bytes)) ?? "NVIDIA GPU",
     simulated: false,
-    ...(pciBusId === undefined ? {} : { pciBusId }),
-    ...(driver === undefined ? {} : { driver }),
-    ...(vbios === undefined ? {} : { vbios }),
-    ...(isPcie ? { linkType: "PCIe" } : {}),
+    pciBusId,
+    driver,
+    vbios,
+    linkType: isPcie ? "PCIe" : undefined,
   };
 }
 

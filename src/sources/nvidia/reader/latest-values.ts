@@ -41,7 +41,7 @@ export class LatestValues {
     return this.#presence[slot] === presence.present ? this.#values[slot] : undefined;
   }
 
-  /** Everything known of a device that is gone or asleep is no longer known. */
+  /** Marks every reading of a lost or sleeping device absent. */
   lose(device: number, why: number): void {
     this.series.forEach((spec, slot) => {
       if (spec.device === device) this.#presence[slot] = why;

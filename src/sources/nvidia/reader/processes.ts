@@ -1,4 +1,4 @@
-/** Who is on a GPU: the compute and graphics lists as one, and each process's share of time where it was asked for. */
+/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured. */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import type { NvmlFunction } from "../nvml/library.ts";
 import {
@@ -12,7 +12,7 @@ import type { CardBuilder, NvmlCard } from "./card.ts";
 import type { Task } from "./task.ts";
 
 const roomAtFirst = 64;
-/** A machine that asks for more has gone wrong. */
+/** A larger list is an error of the driver. */
 const mostProcesses = 16_384;
 
 export function processTasks(bench: CardBuilder): Task[] {
@@ -22,7 +22,7 @@ export function processTasks(bench: CardBuilder): Task[] {
   return tasks;
 }
 
-/** Undefined while the driver does not tell them. */
+/** Undefined while the driver does not report them. */
 interface Shares {
   byPid: ReadonlyMap<number, number> | undefined;
 }
@@ -53,7 +53,7 @@ function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
     const computing = compute(handle);
     const drawing = graphics(handle);
     card.processes = [];
-    // A card may know compute alone; only where neither is told nothing is known.
+    // A card may support the compute list alone; unknown only where both lists fail.
     if (computing.got !== code.success && drawing.got !== code.success) return computing.got;
     card.processes = merge(card, here(computing.list), here(drawing.list), shares.byPid);
     out[0] = card.processes.length;
@@ -104,9 +104,9 @@ function merge(
         device: card.at,
         pid,
         kind: known === undefined || known.kind === kind ? kind : "both",
-        // A process in both lists is told with the same memory in each.
+        // A process in both lists has the same memory in each.
         memoryBytes: Number.isNaN(memoryBytes) ? (known?.memoryBytes ?? Number.NaN) : memoryBytes,
-        // Told of others and not of this one: it was not on the GPU.
+        // Reported for others and not for this one: it was not on the GPU.
         ...(shares === undefined ? {} : { utilizationRatio: shares.get(pid) ?? 0 }),
       });
     }

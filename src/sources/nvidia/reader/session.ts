@@ -22,10 +22,10 @@ const lookEveryMs = 2_000;
 const listEveryMs = 30_000;
 /** While one is lost and not listed. */
 const listSoonMs = 5_000;
-/** While a card is gone the driver is opened again this often; while all are, sooner. */
+/** While a card is lost the driver is reopened this often; while all are, sooner. */
 const reopenEveryMs = 60_000;
 const reopenSoonMs = 5_000;
-/** Cheap calls are made together until this much time has gone. */
+/** Cheap calls are made together up to this much time. */
 const chunkMs = 4;
 /** A call that takes longer is made alone. */
 const dearMs = 2;
@@ -46,7 +46,7 @@ export class NvmlSession {
   #boards: TierValues | undefined;
   #plan: SeriesPlan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
   #unread: { card: NvmlCard; task: Task }[] = [];
-  /** The code that took the driver away, while it is gone. */
+  /** NVML's code while the driver is unavailable. */
   #goneWith: number | undefined;
   #lookAtMs = 0;
   #listAtMs = 0;
@@ -83,7 +83,7 @@ export class NvmlSession {
     return this.#unread.length === 0;
   }
 
-  /** Whether those that need two samples have taken both as well. */
+  /** Also true of readings that need two samples: both have been read. */
   get hasSettled(): boolean {
     return (
       this.hasReadAll &&
@@ -148,7 +148,7 @@ export class NvmlSession {
 
   /**
    * Reads the energy counters now, for a snapshot whose time is now: at 700 W a reading that is a tenth of a second old is 70 J
-   * off, and what is told of a short run with it. What does not fit into a moment keeps its turn between passes.
+   * off, and so is the energy of a short run. What does not fit is read between passes as usual.
    */
   readCounters(nowMs: number, clock: () => number): void {
     if (this.#doze.dozing || this.#goneWith !== undefined) return;
@@ -185,7 +185,7 @@ export class NvmlSession {
     };
   }
 
-  /** False when the card is gone, and the rest of its calls need not be made. */
+  /** False when the card is lost, and the rest of its calls need not be made. */
   #run(card: NvmlCard, task: Task, nowMs: number): boolean {
     const got = task.run(nowMs);
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
@@ -194,8 +194,8 @@ export class NvmlSession {
   }
 
   /**
-   * Whether what was just read of the card is its own: after a driver reload its handle may be another GPU's. Asked after the
-   * readings, so that none is handed on unchecked. Where it is not, all handles are dropped and the driver is opened again.
+   * Whether what was just read of the card is its own: after a driver reload its handle may be another GPU's. Checked after the
+   * readings, so that none is passed on unchecked. Where it is not, all handles are dropped and the driver is opened again.
    */
   #isStill(card: NvmlCard, nowMs: number): boolean {
     const got = checkIdentity(this.#nvml, card.handle, card.device.uuid);
@@ -236,7 +236,7 @@ export class NvmlSession {
     this.#reopenAtMs = nowMs + reopenSoonMs;
   }
 
-  /** Looks after what is gone and what is new; also keeps a lost card's gpu_up 0 fresh. */
+  /** Checks for lost and new cards; also refreshes a lost card's gpu_up 0. */
   #look(nowMs: number): void {
     this.#lookAtMs = nowMs + lookEveryMs;
     if (this.#goneWith === undefined) {
@@ -266,7 +266,7 @@ export class NvmlSession {
     if (!isGone && nowMs >= this.#listAtMs) this.#list(nowMs);
   }
 
-  /** Closes the driver, which keeps the GPUs awake while it is open; what it would tell is then absent as asleep. */
+  /** Closes the driver, which keeps the GPUs awake while it is open; its readings are then absent as asleep. */
   #letGo(): void {
     this.#shutDown();
     this.#unread = [];
@@ -376,7 +376,7 @@ export class NvmlSession {
     }
     this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));
     this.#noteWatched(nowMs);
-    // The first of two samples is taken early, so that the second is due when the rest has been read.
+    // The first of two samples is read early, so that the second is due when the rest has been read.
     this.#unread = cards
       .flatMap((card) =>
         card.lostSinceMs === undefined ? card.scheduler.map((task) => ({ card, task })) : [],

@@ -1,5 +1,5 @@
 /**
- * A GPU that the kernel may put to sleep (laptops: `power/control` is auto) must not be kept awake or woken by being watched.
+ * A GPU that the kernel may put to sleep (laptops: `power/control` is auto) must not be held awake or woken by monitoring.
  * Whether it sleeps is read from sysfs, which does not wake it; whether we let go of it is decided here. Never calls NVML.
  */
 import { readFileSync, readdirSync } from "node:fs";

@@ -19,7 +19,7 @@ export class SlowCallScheduler {
 
   passed(nowMs: number): void {
     if (Number.isFinite(this.#lastPassMs)) this.#gapsMs.unshift(nowMs - this.#lastPassMs);
-    // The middle one of three: a pass that came late, or one more at the start, says nothing about the next.
+    // The middle one of three: a late pass, or an extra one at the start, does not predict the next.
     this.#gapsMs.length = Math.min(3, this.#gapsMs.length);
     this.#intervalMs =
       this.#gapsMs.toSorted((a, b) => a - b)[this.#gapsMs.length >> 1] ?? Number.POSITIVE_INFINITY;
@@ -36,7 +36,7 @@ export class SlowCallScheduler {
   waitMs(nowMs: number, dueMs: number, costMs: number): number {
     const startMs = Math.max(nowMs, dueMs, this.#lastCallMs + restMs);
     const nextPassMs = this.#lastPassMs + this.#intervalMs;
-    // Nobody asks any more, or nobody has yet: there is no pass to keep clear of.
+    // No passes yet, or no longer: there is none to keep clear of.
     if (!Number.isFinite(nextPassMs) || nowMs > nextPassMs + this.#intervalMs)
       return startMs - nowMs;
     // The next pass makes room again; it may be a little late.

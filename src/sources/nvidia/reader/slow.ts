@@ -142,7 +142,7 @@ function eccCounters({ nvml, card, reading }: CardBuilder): Task[] {
   });
 }
 
-/** Only links the card says it has: most have none. Traffic and errors are NVML's totals over all links. */
+/** Only links the card reports: most have none. Traffic and errors are NVML's totals over all links. */
 function nvlink({ nvml, card, reading, fields }: CardBuilder): Task[] {
   const probe = Buffer.alloc(4);
   const links: number[] = [];

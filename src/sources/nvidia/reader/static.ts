@@ -117,7 +117,7 @@ function powerConstraints({ nvml, card, reading }: CardBuilder): Task {
 
 /**
  * Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. A code
- * that reports a lost GPU may mean the peer: it fails this reading and is not taken as the loss of this card.
+ * that reports a lost GPU may mean the peer: it fails this reading and does not mark this card lost.
  */
 function peerAccess({ nvml, card, reading }: CardBuilder, peer: NvmlCard): Task {
   const [canRead, canWrite] = [Buffer.alloc(4), Buffer.alloc(4)];

@@ -1,4 +1,4 @@
-/** One NVML call as something to be scheduled: what it fills, what it costs, and when to ask again where it is not told. */
+/** One NVML call as something to be scheduled: what it fills, what it costs, and when to retry an unsupported one. */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import type { LatestValues } from "./latest-values.ts";
 
@@ -9,16 +9,16 @@ export interface Task {
   dueMs: number;
   /** Measured, the cheapest of a few; 0 until then. */
   costMs: number;
-  /** True while the first of two samples is taken: it is then run at `dueMs`, not before. */
+  /** True after the first of two samples: the second is read at `dueMs`, not before. */
   needsAnother?(): boolean;
-  /** Makes the call and files what it gave. Returns NVML's code, for the caller to see a GPU that is gone. */
+  /** Makes the call and stores its values. Returns NVML's code, by which the caller recognises a lost GPU. */
   run(nowMs: number): number;
 }
 
-/** A field found unsupported is asked again after this, so that one bad answer never turns it off for good. */
+/** An unsupported field is retried after this, so that one bad result never turns it off for good. */
 const retryAfterMs = 60_000;
 
-/** Spread, so that the fields of many GPUs are not all asked again in the same pass. */
+/** Spread, so that the fields of many GPUs are not all retried in the same pass. */
 export function nextRetryMs(nowMs: number, random: () => number): number {
   return nowMs + retryAfterMs * (0.9 + 0.2 * random());
 }
@@ -35,7 +35,7 @@ export class ReadTask implements Task {
   readonly #random: () => number;
   #retryAtMs = 0;
 
-  /** `read` makes the call, fills one value per slot (NaN where the device told nothing usable) and returns NVML's code. */
+  /** `read` makes the call, fills one value per slot (NaN where the device reported nothing usable) and returns NVML's code. */
   constructor(
     name: string,
     everyMs: number,

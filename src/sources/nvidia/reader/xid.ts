@@ -37,7 +37,7 @@ export class XidWatch {
     return this.#watched.has(handle);
   }
 
-  /** The set belongs to a driver that is gone. */
+  /** The set belongs to a driver that was unloaded. */
   forget(): void {
     this.#set = 0;
     this.#watched.clear();

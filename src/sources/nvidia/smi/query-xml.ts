@@ -57,7 +57,7 @@ function readRule(gpu: Element, { metric, labels, as, xml, sum }: SmiRule): SmiR
   return [{ metric, labels, cell }];
 }
 
-/** A name that is there and says N/A gives way to the next one that says more. */
+/** A name whose text is N/A gives way to the next one with a value. */
 function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): SmiCell | undefined {
   let absent: SmiCell | undefined;
   for (const path of paths) {

@@ -30,7 +30,7 @@ interface Sample {
   readonly cell: SmiCell;
 }
 
-/** One run may take this long where the driver is not kept loaded or the machine is busy. */
+/** One run may take this long where the driver is not persistently loaded or the machine is busy. */
 export const smiRunDeadlineMs = 30_000;
 
 export class SmiSource implements PolledSource {

@@ -1,6 +1,6 @@
 /**
- * `nvidia-smi topo -p2p r` (or `w`) to who reaches whose memory. `topo -m` is the same matrix and parses too; nothing asks for it,
- * as no metric tells how two GPUs are wired. Pure, and never throws. Tabs between the cells, the header underlined, a legend below:
+ * `nvidia-smi topo -p2p r` (or `w`) to which GPU reaches which other's memory. `topo -m` is the same matrix and parses too; it is not
+ * run, as no metric describes how two GPUs are wired. Pure, and never throws. Tabs between the cells, the header underlined, a legend below:
  *
  *     	GPU0	GPU1
  *     GPU0	X	OK
@@ -31,7 +31,7 @@ export function parseTopo(text: string): TopoMatrix {
   return matrix;
 }
 
-/** What a cell of the peer matrix says; `U` is unknown, and anything new is not guessed at. */
+/** A cell of the peer matrix; `U` is unknown, and a new value is not guessed at. */
 export function peerCell(cell: string | undefined): SmiCell {
   if (cell === "OK") return 1;
   return ["CNS", "GNS", "TNS", "NS", "DR"].includes(cell ?? "") ? 0 : "failed";

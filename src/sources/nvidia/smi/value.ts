@@ -78,7 +78,7 @@ export function readCell(given: string, kind: CellKind): SmiCell {
   const match = /^(-?\d{1,20}(?:\.\d{1,9})?)\s*([a-z%/]*)$/.exec(text);
   if (match === null) return absence(text);
   const unit = match[2] ?? "";
-  // A cell may say "constructor", which every object has.
+  // A cell may hold "constructor", which every object has.
   const scale = Object.hasOwn(units[kind], unit) ? units[kind][unit] : undefined;
   return scale === undefined ? "failed" : Number(match[1]) * scale;
 }
