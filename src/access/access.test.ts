@@ -272,11 +272,11 @@ test.each([
     `gpulse_push_${Buffer.from("abcabcabcabcabcabcabcabcabcabcab").toString("base64url")}`,
     "is not random enough",
   ],
-])("a token made elsewhere is looked at before it is taken: %s %s", (text, why) => {
+])("a token created elsewhere is looked at before it is taken: %s %s", (text, why) => {
   expect(findTokenProblem(text, "push")).toBe(why);
 });
 
-test("a token made elsewhere opens, and never a second time", () => {
+test("a token created elsewhere opens, and never a second time", () => {
   const tokens = open();
   const text = new Secret(`gpulse_push_${random}`);
   tokens.add({ name: "one", scope: "push" }, nowMs, randomBytes, text);

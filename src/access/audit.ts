@@ -87,12 +87,11 @@ export class AuditLog {
     const line = lineOf(note, this.#nowMs());
     try {
       this.#append(privileged ? "audit" : "audit-unprivileged", line);
-      if (this.#refused > 0)
-        this.#log.info("the audit log is written again", { lost: this.#refused });
+      if (this.#refused > 0) this.#log.info("audit log is writable again", { lost: this.#refused });
       this.#refused = 0;
     } catch (thrown) {
       if (this.#refused === 0)
-        this.#log.error("the audit log cannot be written: changes go on unnoted", {
+        this.#log.error("audit log write failed: changes are not recorded", {
           error: formatError(thrown),
         });
       this.#refused++;

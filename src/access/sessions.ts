@@ -69,7 +69,7 @@ export const idOfSession = ({ key }: Pick<KeyedSession, "key">): string => key.s
 
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
-  readonly #kept: StateMap<Session>;
+  readonly #stored: StateMap<Session>;
   /** Keys another process wants ended. */
   readonly #ends: StateMap<number>;
   readonly #maxSessions: number;
@@ -78,7 +78,7 @@ export class Sessions {
   readonly #idleMs: number;
   readonly #random: (bytes: number) => Buffer;
   readonly #log: Log;
-  #told = false;
+  #isFailing = false;
 
   constructor(options: SessionsOptions) {
     const { dataDir, log, random, sessionTimes = {}, maxSessions = usualMost } = options;
@@ -88,7 +88,7 @@ export class Sessions {
     this.#log = log;
     this.#lengthMs = sessionTimes.lengthMs ?? defaultSessionMs;
     this.#idleMs = sessionTimes.idleMs ?? defaultIdleMs;
-    this.#kept = new StateMap(path.join(dataDir, "access", "sessions.state"), {
+    this.#stored = new StateMap(path.join(dataDir, "access", "sessions.state"), {
       log,
       shared: true,
       maxEntries: 4 * maxSessions,
@@ -103,11 +103,11 @@ export class Sessions {
       sync: true,
       parse: (value) => (typeof value === "number" ? value : undefined),
     });
-    for (const [key, session] of this.#kept.entries()) this.#sessions.set(key, session);
+    for (const [key, session] of this.#stored.entries()) this.#sessions.set(key, session);
     // A record that is lost may be a logout: everybody logs in again.
-    if (this.#kept.damaged + this.#ends.damaged > 0) {
+    if (this.#stored.damaged + this.#ends.damaged > 0) {
       for (const key of this.#sessions.keys()) this.#forget(key);
-      log.warn("the sessions file was damaged: everybody has to log in again");
+      log.warn("sessions file damaged: all users have to log in again");
     }
   }
 
@@ -191,7 +191,7 @@ export class Sessions {
   }
 
   shutdown(): void {
-    this.#kept.close();
+    this.#stored.close();
     this.#ends.close();
   }
 
@@ -231,24 +231,24 @@ export class Sessions {
 
   #keep(key: string, session: Session): void {
     this.#sessions.set(key, session);
-    this.#write(() => this.#kept.put(key, session));
+    this.#write(() => this.#stored.put(key, session));
   }
 
   #forget(key: string): void {
     this.#sessions.delete(key);
-    this.#write(() => void this.#kept.delete(key));
+    this.#write(() => void this.#stored.delete(key));
   }
 
   #write(write: () => void): void {
     try {
       write();
-      this.#told = false;
+      this.#isFailing = false;
     } catch (thrown) {
-      if (!this.#told)
-        this.#log.warn("sessions are not kept, a restart ends them", {
+      if (!this.#isFailing)
+        this.#log.warn("sessions not saved: a restart ends them", {
           error: formatError(thrown),
         });
-      this.#told = true;
+      this.#isFailing = true;
     }
   }
 }

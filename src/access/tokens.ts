@@ -115,7 +115,7 @@ export class Tokens {
     if (given !== undefined && this.#byDigest.has(digestOf(given.reveal())))
       throw new GpulseError(
         "TOKEN_TEXT",
-        "This very token is known here already, and maybe revoked: make another.",
+        "This token exists already, maybe revoked: create another.",
       );
     const token: Token = {
       id: random(6).toString("hex"),

@@ -131,10 +131,10 @@ export class Users {
         `A user's name is made of letters, digits and . _ @ - and not "${name.slice(0, 100)}".`,
       );
     this.refresh();
-    this.#refuseTaken(name);
+    this.#refuseExisting(name);
     checkNewPassword(name, password);
     const hash = await this.#passwords.hash(password);
-    this.#refuseTaken(name);
+    this.#refuseExisting(name);
     const generation = (this.#users.get(keyOf(name))?.generation ?? 0) + 1;
     return this.#keep({ name, role, hash, generation, createdMs: nowMs, passwordMs: nowMs });
   }
@@ -186,11 +186,11 @@ export class Users {
     const user = this.#live(name);
     if (!isRight || user === undefined || user.hash !== tried?.hash)
       return { ok: false, why: "password" };
-    const kept = await this.#strengthen(user, password);
+    const strengthened = await this.#strengthen(user, password);
     const [oldest] = this.#right;
     if (this.#right.size >= maxRemembered && oldest !== undefined) this.#right.delete(oldest);
-    this.#right.add(this.#digest(kept, password));
-    return { ok: true, user: kept };
+    this.#right.add(this.#digest(strengthened, password));
+    return { ok: true, user: strengthened };
   }
 
   /** Whether a session of this user goes on. */
@@ -233,12 +233,12 @@ export class Users {
     return user;
   }
 
-  #refuseTaken(name: string): void {
-    const taken = this.get(name)?.name;
-    if (taken !== undefined)
+  #refuseExisting(name: string): void {
+    const existing = this.get(name)?.name;
+    if (existing !== undefined)
       throw new GpulseError(
         "USER_NAME",
-        `There is a user ${taken} already: choose another name, or change that one.`,
+        `There is a user ${existing} already: choose another name, or change that one.`,
       );
   }
 

@@ -13,7 +13,7 @@ export interface AlertFiles {
   readonly silences: Silences;
   readonly sent: SentLog;
   readonly deliveries: DeliveryLog;
-  readonly owed: StateMap<UndeliveredAlert>;
+  readonly undelivered: StateMap<UndeliveredAlert>;
   readonly firing: FiringStore;
   close(): void;
 }
@@ -48,7 +48,7 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
     silences: new Silences(silences),
     sent: new SentLog(sent, log),
     deliveries: new DeliveryLog(deliveries, log),
-    owed: pending,
+    undelivered: pending,
     firing: new FiringStore(firing, log),
     close: () => {
       for (const file of files) file.close();

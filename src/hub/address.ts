@@ -14,7 +14,7 @@ export function publishAddress(dataDir: string, url: string, log: Log): { close(
     try {
       work();
     } catch (thrown) {
-      log.warn("the address file cannot be changed: commands on this machine need --url", {
+      log.warn("address file not written: commands on this machine need --url", {
         file,
         error: formatError(thrown),
       });

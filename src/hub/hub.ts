@@ -70,7 +70,9 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.api !== undefined)
     await feed.prime(options.api.history).catch((thrown: unknown) => {
       if (!(thrown instanceof StoreError)) throw thrown;
-      options.log.warn("the page's curves begin empty", { error: thrown.message });
+      options.log.warn("reading history for the page failed: its charts start empty", {
+        error: thrown.message,
+      });
     });
   app.addHook("preClose", async () => feed.close());
   addRefusalLog(app, options);
@@ -91,9 +93,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     const status = statusOf(thrown);
     if (status < 500) return reply.code(status).send({ error: formatError(thrown) });
     options.log.error("request failed", { path: pathOf(request.url), error: formatError(thrown) });
-    return reply
-      .code(500)
-      .send({ error: "gpulse could not answer this request: its log says why." });
+    return reply.code(500).send({ error: "gpulse failed to handle this request: see its log." });
   });
   addRoutes(app, feed, options);
   if (options.api !== undefined) await addApi(app, options.api, alertQuota);

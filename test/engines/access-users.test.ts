@@ -141,7 +141,7 @@ test("users log in and do what their role says, also by basic authentication", a
   expect(await statusOf("/-/reload", { method: "POST", headers })).toBe(403);
 });
 
-test("a token made elsewhere opens, and its file is the only place it stands in", async () => {
+test("a token created elsewhere opens, and its file is the only place it stands in", async () => {
   const token = `gpulse_read_${randomBytes(32).toString("base64url")}`;
   secrets.push(token);
   await writeFile(path.join(folder, "token"), token);

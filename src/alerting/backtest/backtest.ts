@@ -65,7 +65,7 @@ export async function backtest(
   // What was active for long when the range begins fires at its beginning.
   const warmMs = Math.ceil((rule.forMs + rule.keepFiringForMs) / stepMs) * stepMs;
   const state = new AlertingState(rule);
-  const book = new FiringRecorder(startMs, isBelow(rule.expr), maxFirings);
+  const recorder = new FiringRecorder(startMs, isBelow(rule.expr), maxFirings);
   let lastMs = startMs - warmMs - stepMs;
   while (lastMs + stepMs <= endMs) {
     signal?.throwIfAborted();
@@ -75,16 +75,16 @@ export async function backtest(
       fromMs + Math.floor((endMs - fromMs) / stepMs) * stepMs,
     );
     const series = await past.range(rule.expr, fromMs, toMs, stepMs, signal);
-    await walk(state, book, vectors(series), fromMs, toMs, past, options);
+    await walk(state, recorder, vectors(series), fromMs, toMs, past, options);
     progress?.((toMs - startMs + warmMs) / Math.max(1, endMs - startMs + warmMs));
     lastMs = toMs;
   }
-  return { startMs, endMs: lastMs, stepMs, ...book.finish(lastMs) };
+  return { startMs, endMs: lastMs, stepMs, ...recorder.finish(lastMs) };
 }
 
 async function walk(
   state: AlertingState,
-  book: FiringRecorder,
+  recorder: FiringRecorder,
   at: ReadonlyMap<number, readonly VectorSample[]>,
   fromMs: number,
   toMs: number,
@@ -94,10 +94,10 @@ async function walk(
   for (let timeMs = fromMs; timeMs <= toMs; timeMs += stepMs) {
     const samples = at.get(timeMs) ?? [];
     // Nothing there and nothing before: most steps of most rules.
-    if (samples.length === 0 && book.isQuiet) continue;
+    if (samples.length === 0 && recorder.isQuiet) continue;
     const ask: RunQuery = (query) => past.ask(query, timeMs);
     await state.evaluate(samples, timeMs, 0, { externalLabels, externalUrl, ask });
-    book.look(state.active, timeMs);
+    recorder.look(state.active, timeMs);
   }
 }
 

@@ -94,7 +94,7 @@ export function createEntryContext(around: EntrySource): EntryContext {
         if (!/^https?:\/\/[^/]/i.test(expanded.text) || !URL.canParse(expanded.text))
           reading.wrong(at, "give a URL that begins with http:// or https://.");
         else if (expanded.text.includes("{{"))
-          reading.remark(at, "an address is no template; it is used as it is written.");
+          reading.remark(at, "an address is not a template: it is used as it is.");
       }
       return secret(key, what, value, file, expandAddress);
     },

@@ -32,18 +32,18 @@ export interface Payload {
 
 /** 0 alerts at most means all of them. */
 export function payloadOf({ data, notification }: ChannelMessage, maxAlerts: number): Payload {
-  const shown = maxAlerts === 0 ? data.alerts : data.alerts.slice(0, maxAlerts);
+  const included = maxAlerts === 0 ? data.alerts : data.alerts.slice(0, maxAlerts);
   return {
     receiver: data.receiver,
     status: data.status,
-    alerts: shown.map(payloadAlert),
+    alerts: included.map(payloadAlert),
     groupLabels: sorted(data.groupLabels),
     commonLabels: sorted(data.commonLabels),
     commonAnnotations: sorted(data.commonAnnotations),
     externalURL: data.externalUrl,
     version: "4",
     groupKey: notification.groupKey,
-    truncatedAlerts: data.alerts.length - shown.length,
+    truncatedAlerts: data.alerts.length - included.length,
     ...(Object.keys(data.routeLabels).length === 0
       ? {}
       : { routeLabels: sorted(data.routeLabels) }),

@@ -59,12 +59,12 @@ export class NotificationPoster {
     const { status } = answer;
     const redirected = status >= 300 && status < 400;
     // Hidden before it is cut: half a secret would not be known for one.
-    const said = toSingleLine(this.#hidden.hide(answer.body.toString("utf8")), 200);
+    const message = toSingleLine(this.#hidden.hide(answer.body.toString("utf8")), 200);
     const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
     const retryable = [408, 425, 429].includes(status) || status >= 500;
     const retryAfterMs = retryable ? retryAfterOf(answer, this.#nowMs()) : undefined;
     return new NotifyError(
-      `${this.#service} ${what}${next}${said === "" || redirected ? "" : `: ${said}`}`,
+      `${this.#service} ${what}${next}${message === "" || redirected ? "" : `: ${message}`}`,
       { retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     );
   }
@@ -119,7 +119,7 @@ function retryAfterOf({ headers, body }: HttpResponse, nowMs: number): number | 
   const header = headers["retry-after"];
   const afterMs =
     header === undefined
-      ? saidSeconds(body) * 1_000
+      ? retryAfterSeconds(body) * 1_000
       : /^\d+(\.\d+)?$/.test(header)
         ? Number(header) * 1_000
         : Date.parse(header) - nowMs;
@@ -128,13 +128,13 @@ function retryAfterOf({ headers, body }: HttpResponse, nowMs: number): number | 
     : undefined;
 }
 
-function saidSeconds(body: Buffer): number {
+function retryAfterSeconds(body: Buffer): number {
   try {
-    const said = JSON.parse(body.toString("utf8")) as {
+    const message = JSON.parse(body.toString("utf8")) as {
       readonly retry_after?: unknown;
       readonly parameters?: { readonly retry_after?: unknown };
     } | null;
-    return Number(said?.retry_after ?? said?.parameters?.retry_after);
+    return Number(message?.retry_after ?? message?.parameters?.retry_after);
   } catch {
     return Number.NaN;
   }

@@ -7,7 +7,7 @@ import { getMetadata } from "valibot";
 import { channels } from "./list.ts";
 import { globalSchema } from "./global.ts";
 
-const shownSecret = "<secret>";
+const redacted = "<secret>";
 
 /** What is a secret wherever it stands, as in http_config and sigv4. */
 const secretName =
@@ -38,15 +38,15 @@ export async function redactConfig(source: string): Promise<string> {
   const value = parse(source, { schema: "failsafe", merge: true, maxAliasCount: 1_000 }) as unknown;
   if (!isMapping(value)) return "";
   const { global, receivers, ...rest } = value;
-  const shown = {
+  const readable = {
     ...(global === undefined ? {} : { global: hidden(global, globalSecrets) }),
     ...rest,
-    ...(Array.isArray(receivers) ? { receivers: receivers.map(shownReceiver) } : {}),
+    ...(Array.isArray(receivers) ? { receivers: receivers.map(redactReceiver) } : {}),
   };
-  return stringify(shown, { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(readable, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-function shownReceiver(receiver: unknown): unknown {
+function redactReceiver(receiver: unknown): unknown {
   if (!isMapping(receiver)) return receiver;
   return Object.fromEntries(
     Object.entries(receiver).map(([key, entries]) => {
@@ -72,12 +72,12 @@ function hiddenWhole(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hiddenWhole);
   if (isMapping(value))
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hiddenWhole(item)]));
-  return value === null || value === "" ? value : shownSecret;
+  return value === null || value === "" ? value : redacted;
 }
 
 /** A URL with a user in it. */
 const withoutPassword = (text: string): string =>
-  text.replace(/(\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${shownSecret}@`);
+  text.replace(/(\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${redacted}@`);
 
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

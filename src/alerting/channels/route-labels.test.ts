@@ -60,7 +60,7 @@ test("a webhook's payload holds them where there are any", async () => {
 });
 
 test.each([
-  ["  labels: { a-b: c }", /"a-b" in labels is no name of a label/],
+  ["  labels: { a-b: c }", /"a-b" in labels is not a valid label name/],
   ["  labels: [a]", /labels.* must be a mapping/],
   ["  labels: { a: '{{ .Broken' }", /labels of a route: in a template/],
 ])("%j is refused", async (routes, says) => {

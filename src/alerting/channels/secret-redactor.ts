@@ -37,10 +37,10 @@ export class SecretRedactor {
   }
 
   hide(text: string): string {
-    let shown = text;
+    let redacted = text;
     for (const secret of [...this.#texts].sort((left, right) => right.length - left.length))
-      shown = shown.replaceAll(secret, "<secret>");
-    return shown;
+      redacted = redacted.replaceAll(secret, "<secret>");
+    return redacted;
   }
 
   toJSON(): string {

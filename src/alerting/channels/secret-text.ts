@@ -31,7 +31,7 @@ export class SecretText {
     const text = await this.read();
     this.#hidden.addUrl(text);
     if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-      throw new NotifyError(`${this.#what} is no URL that begins with http:// or https://`, {
+      throw new NotifyError(`${this.#what} is not a URL that begins with http:// or https://`, {
         retryable: this.#file !== undefined,
       });
     return text;

@@ -87,8 +87,7 @@ export function testNotification(
         labels,
         annotations: {
           summary: `This is a test of the receiver ${receiver}`,
-          description:
-            "Somebody asked gpulse to send it. Nothing is wrong, and nothing is to be done.",
+          description: "Sent on request of a user of gpulse. No action is needed.",
         },
         startsAtMs: nowMs,
         endsAtMs: status === "resolved" ? nowMs : undefined,

@@ -25,13 +25,13 @@ export class AlertRegistry {
   }
 
   /** Returns it as it now stands; undefined where there is no room for another. */
-  put(told: PostableAlert, nowMs: number): RoutedAlert | undefined {
-    const fingerprint = fingerprintOf(told.labels);
+  put(posted: PostableAlert, nowMs: number): RoutedAlert | undefined {
+    const fingerprint = fingerprintOf(posted.labels);
     const before = this.#alerts.get(fingerprint);
     if (before === undefined && this.#alerts.size >= maxAlerts) return undefined;
-    const made = this.#fill(told, fingerprint, nowMs);
+    const filled = this.#fill(posted, fingerprint, nowMs);
     const alert =
-      before !== undefined && overlaps(made, before) ? merged(before, made, nowMs) : made;
+      before !== undefined && overlaps(filled, before) ? merged(before, filled, nowMs) : filled;
     this.#alerts.set(fingerprint, alert);
     return alert;
   }
@@ -48,38 +48,38 @@ export class AlertRegistry {
     return forgotten;
   }
 
-  #fill(told: PostableAlert, fingerprint: string, nowMs: number): RoutedAlert {
-    const endsAtMs = told.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
-    const startsAtMs = told.startsAtMs ?? told.endsAtMs ?? nowMs;
+  #fill(posted: PostableAlert, fingerprint: string, nowMs: number): RoutedAlert {
+    const endsAtMs = posted.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
+    const startsAtMs = posted.startsAtMs ?? posted.endsAtMs ?? nowMs;
     return {
       fingerprint,
-      labels: told.labels,
-      annotations: told.annotations,
+      labels: posted.labels,
+      annotations: posted.annotations,
       startsAtMs,
       endsAtMs,
       updatedAtMs: nowMs,
-      generatorUrl: told.generatorUrl,
-      timeout: told.endsAtMs === undefined,
+      generatorUrl: posted.generatorUrl,
+      timeout: posted.endsAtMs === undefined,
     };
   }
 }
 
 /** One that begins when the other ended is another. */
-function overlaps(made: RoutedAlert, before: RoutedAlert): boolean {
+function overlaps(filled: RoutedAlert, before: RoutedAlert): boolean {
   return (
-    (made.endsAtMs > before.startsAtMs && made.endsAtMs < before.endsAtMs) ||
-    (made.startsAtMs > before.startsAtMs && made.startsAtMs < before.endsAtMs)
+    (filled.endsAtMs > before.startsAtMs && filled.endsAtMs < before.endsAtMs) ||
+    (filled.startsAtMs > before.startsAtMs && filled.startsAtMs < before.endsAtMs)
   );
 }
 
 /** The newer words, the earlier start; an end that was told wins over one that was only waited for. */
-function merged(before: RoutedAlert, made: RoutedAlert, nowMs: number): RoutedAlert {
-  const startsAtMs = Math.min(before.startsAtMs, made.startsAtMs);
-  const later = before.endsAtMs > made.endsAtMs;
-  const keepsEnd = isResolved(made, nowMs)
+function merged(before: RoutedAlert, filled: RoutedAlert, nowMs: number): RoutedAlert {
+  const startsAtMs = Math.min(before.startsAtMs, filled.startsAtMs);
+  const later = before.endsAtMs > filled.endsAtMs;
+  const keepsEnd = isResolved(filled, nowMs)
     ? isResolved(before, nowMs) && later
     : later && !before.timeout;
   // An end that was noted while the clock was ahead is no end to wait for.
-  const keptEndMs = isResolved(made, nowMs) ? Math.min(before.endsAtMs, nowMs) : before.endsAtMs;
-  return { ...made, startsAtMs, endsAtMs: keepsEnd ? keptEndMs : made.endsAtMs };
+  const endsAtMs = isResolved(filled, nowMs) ? Math.min(before.endsAtMs, nowMs) : before.endsAtMs;
+  return { ...filled, startsAtMs, endsAtMs: keepsEnd ? endsAtMs : filled.endsAtMs };
 }

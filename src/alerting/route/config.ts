@@ -79,12 +79,12 @@ function fail(sentence: string): never {
 function build(raw: RawRouting): Omit<RoutingConfig, "resolveTimeoutMs" | "source"> {
   const receivers = new Set<string>();
   for (const { name } of raw.receivers) {
-    if (receivers.has(name)) fail(`the receiver "${name}" stands twice.`);
+    if (receivers.has(name)) fail(`duplicate receiver "${name}".`);
     receivers.add(name);
   }
   const timeIntervals = new Map<string, readonly TimeInterval[]>();
   for (const { name, time_intervals } of [...raw.mute_time_intervals, ...raw.time_intervals]) {
-    if (timeIntervals.has(name)) fail(`the time interval "${name}" stands twice.`);
+    if (timeIntervals.has(name)) fail(`duplicate time interval "${name}".`);
     timeIntervals.set(name, time_intervals.map(timeInterval));
   }
   checkRoot(raw.route);
@@ -110,9 +110,9 @@ function checkRoot(root: RawRoute): void {
   const { receiver = "", matchers = [], match = {}, match_re = {} } = root;
   if (receiver === "") fail("the root route has no receiver.");
   if (matchers.length + Object.keys(match).length + Object.keys(match_re).length > 0)
-    fail("the root route takes no matchers: it takes every alert.");
+    fail("the root route must not have matchers: it matches every alert.");
   if ([...(root.mute_time_intervals ?? []), ...(root.active_time_intervals ?? [])].length > 0)
-    fail("the root route takes no time intervals: put them on a route below it.");
+    fail("the root route must not have time intervals: put them on a route below it.");
 }
 
 function check(
@@ -121,10 +121,9 @@ function check(
   timeIntervals: ReadonlyMap<string, unknown>,
 ): void {
   if (!receivers.has(route.receiver))
-    fail(`a route names the receiver "${route.receiver}", which is not there.`);
+    fail(`a route names the undefined receiver "${route.receiver}".`);
   for (const name of [...route.muteTimes, ...route.activeTimes])
-    if (!timeIntervals.has(name))
-      fail(`a route names the time interval "${name}", which is not there.`);
+    if (!timeIntervals.has(name)) fail(`a route names the undefined time interval "${name}".`);
   for (const child of route.routes) check(child, receivers, timeIntervals);
 }
 
@@ -187,7 +186,7 @@ function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["gr
 }
 
 const labelName = (name: string, where: string): string =>
-  classicName.test(name) ? name : fail(`"${name}" in ${where} is no name of a label.`);
+  classicName.test(name) ? name : fail(`"${name}" in ${where} is not a valid label name.`);
 
 function matchersOf(
   matchers: readonly string[] = [],

@@ -55,7 +55,7 @@ export class DeliveryLog {
       this.#state.delete(String(this.#next - maxStoredDeliveries));
       this.#next++;
     } catch (thrown) {
-      this.#log.error("a delivery cannot be kept in the history", { error: formatError(thrown) });
+      this.#log.error("delivery log write failed", { error: formatError(thrown) });
     }
   }
 

@@ -41,7 +41,7 @@ export async function deliver(
       const again = final ? "with the next notification" : "soon";
       const line = failureLines.take(`${receiver} ${channel}`, clock.nowMs());
       if (line !== undefined)
-        log.warn("a notification was not accepted", {
+        log.warn("notification failed", {
           receiver,
           channel,
           error: why,

@@ -40,8 +40,8 @@ export function matchesAll(
 
 /** As Alertmanager writes it; a name that is no classic one in quotes. */
 export function matcherText({ name, op, value }: Omit<LabelMatcher, "matches">): string {
-  const shown = classicName.test(name) ? name : `"${escaped(name)}"`;
-  return `${shown}${op}"${escaped(value)}"`;
+  const printed = classicName.test(name) ? name : `"${escaped(name)}"`;
+  return `${printed}${op}"${escaped(value)}"`;
 }
 
 /** `{a="b",c=~"d"}`, in an order of its own and not the file's. */

@@ -30,7 +30,7 @@ export interface RouterOptions {
   readonly silences: Silences;
   readonly sent: SentLog;
   readonly deliveries: DeliveryLog;
-  readonly owed: StateMap<UndeliveredAlert>;
+  readonly undelivered: StateMap<UndeliveredAlert>;
   readonly externalUrl: string;
   readonly clock: Clock;
   readonly random: () => number;
@@ -45,9 +45,9 @@ export interface AlertStatus {
 }
 
 const upkeepMs = 30_000;
-const resolvedKeptMs = 15 * 60_000;
+const resolvedRetentionMs = 15 * 60_000;
 /** An end that nobody takes is given up after so long. */
-const longestOwedMs = 5 * 86_400_000;
+const maxUndeliveredMs = 5 * 86_400_000;
 
 export class Router {
   readonly #options: RouterOptions;
@@ -58,7 +58,7 @@ export class Router {
   #stopUpkeep: () => void = () => {};
   #closed = false;
   /** Whether alerts could be written down when last tried: trouble is told once, not for each alert. */
-  #keeps = true;
+  #isSaving = true;
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -100,9 +100,9 @@ export class Router {
     if (this.#closed) return alerts.length;
     const nowMs = this.#options.clock.nowMs();
     let refused = 0;
-    for (const told of alerts) {
+    for (const posted of alerts) {
       const before = this.#registry.size;
-      const alert = this.#registry.put(told, nowMs);
+      const alert = this.#registry.put(posted, nowMs);
       if (alert === undefined) {
         refused++;
         continue;
@@ -111,7 +111,7 @@ export class Router {
       const isNew = this.#registry.size > before;
       // The end of something nobody was told of concerns nobody.
       if (isNew && isResolved(alert, nowMs)) continue;
-      this.#remember(alert, nowMs);
+      this.#saveChange(alert, nowMs);
       this.#group(alert);
     }
     return refused;
@@ -153,7 +153,7 @@ export class Router {
     await Promise.all(before.map((group) => group.close()));
     const nowMs = this.#options.clock.nowMs();
     for (const alert of this.#registry.all)
-      if (!isResolved(alert, nowMs) || this.#options.owed.has(alert.fingerprint))
+      if (!isResolved(alert, nowMs) || this.#options.undelivered.has(alert.fingerprint))
         this.#group(alert);
   }
 
@@ -197,34 +197,37 @@ export class Router {
       log,
       muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
       notifying: (alert) => {
-        const known = this.#options.owed.get(alert.fingerprint);
-        if (known === undefined || hasEnded(known) || !sameWords(known, alert)) this.#keep(alert);
+        const known = this.#options.undelivered.get(alert.fingerprint);
+        if (known === undefined || hasEnded(known) || !sameWords(known, alert)) this.#save(alert);
       },
       delivered: (alert) => {
-        if (!this.#isHeld(alert)) this.#options.owed.delete(alert.fingerprint);
+        if (!this.#isHeld(alert)) this.#options.undelivered.delete(alert.fingerprint);
       },
     };
   }
 
   /** Its beginning and its end outlive us; that it still fires is heard again. */
-  #remember(alert: RoutedAlert, nowMs: number): void {
-    const known = this.#options.owed.get(alert.fingerprint);
+  #saveChange(alert: RoutedAlert, nowMs: number): void {
+    const known = this.#options.undelivered.get(alert.fingerprint);
     const news = isResolved(alert, nowMs)
       ? known !== undefined && !hasEnded(known)
       : known === undefined || hasEnded(known);
-    if (news) this.#keep(alert);
+    if (news) this.#save(alert);
   }
 
-  #keep({ labels, restored: _, ...alert }: RoutedAlert): void {
+  #save({ labels, restored: _, ...alert }: RoutedAlert): void {
     try {
-      this.#options.owed.put(alert.fingerprint, { ...alert, labels: Object.fromEntries(labels) });
-      this.#keeps = true;
+      this.#options.undelivered.put(alert.fingerprint, {
+        ...alert,
+        labels: Object.fromEntries(labels),
+      });
+      this.#isSaving = true;
     } catch (thrown) {
-      if (this.#keeps)
-        this.#options.log.error("alerts cannot be kept: they are lost if gpulse ends now", {
+      if (this.#isSaving)
+        this.#options.log.error("alert state not saved: alerts are lost if gpulse stops now", {
           error: formatError(thrown),
         });
-      this.#keeps = false;
+      this.#isSaving = false;
     }
   }
 
@@ -253,7 +256,7 @@ export class Router {
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
     const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
-    for (const pending of this.#options.owed.values()) {
+    for (const pending of this.#options.undelivered.values()) {
       const ended = hasEnded(pending);
       const { labels, ...rest } = pending;
       const alert: RoutedAlert = {
@@ -275,7 +278,7 @@ export class Router {
       try {
         this.#forgetOld(clock.nowMs());
       } catch (thrown) {
-        this.#options.log.error("what is old could not be cleared away", {
+        this.#options.log.error("alert cleanup failed", {
           error: formatError(thrown),
         });
       }
@@ -290,12 +293,13 @@ export class Router {
       void group.close();
     }
     const forgotten = this.#registry.forget(
-      nowMs - resolvedKeptMs,
-      (alert) => alert.endsAtMs > nowMs - longestOwedMs && this.#isHeld(alert),
+      nowMs - resolvedRetentionMs,
+      (alert) => alert.endsAtMs > nowMs - maxUndeliveredMs && this.#isHeld(alert),
     );
     for (const alert of forgotten) this.#inhibitor.delete(alert);
-    for (const fingerprint of [...this.#options.owed.entries()].map(([key]) => key))
-      if (this.#registry.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
+    for (const fingerprint of [...this.#options.undelivered.entries()].map(([key]) => key))
+      if (this.#registry.get(fingerprint) === undefined)
+        this.#options.undelivered.delete(fingerprint);
     this.#options.silences.forgetExpired(nowMs);
     const repeats = everyRoute(this.#config.route).map((route) => route.repeatIntervalMs);
     this.#options.sent.forgetOld(nowMs, Math.max(...repeats));
@@ -313,6 +317,6 @@ function groupLabels(
   { groupBy }: Route,
   labels: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  const kept = [...labels].filter(([name]) => groupBy === undefined || groupBy.has(name));
-  return new Map(kept.sort(([left], [right]) => (left < right ? -1 : 1)));
+  const grouped = [...labels].filter(([name]) => groupBy === undefined || groupBy.has(name));
+  return new Map(grouped.sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -15,22 +15,22 @@ export interface SentEntry extends FiringAndResolved {
   readonly count: number;
 }
 
-const keptMs = 5 * 86_400_000;
+const retentionMs = 5 * 86_400_000;
 
 export class SentLog {
-  readonly #kept: StateMap<SentEntry>;
+  readonly #stored: StateMap<SentEntry>;
   readonly #log: Log;
   /** What could not be written: known while we run, so that a full disk does not send the same again and again. */
   readonly #unwritten = new Map<string, SentEntry>();
 
-  constructor(kept: StateMap<SentEntry>, log: Log) {
-    this.#kept = kept;
+  constructor(stored: StateMap<SentEntry>, log: Log) {
+    this.#stored = stored;
     this.#log = log;
   }
 
   get(group: string, integration: string): SentEntry | undefined {
     const key = keyOf(group, integration);
-    return this.#unwritten.get(key) ?? this.#kept.get(key);
+    return this.#unwritten.get(key) ?? this.#stored.get(key);
   }
 
   set(group: string, integration: string, alerts: FiringAndResolved, nowMs: number): void {
@@ -41,11 +41,11 @@ export class SentLog {
     };
     const key = keyOf(group, integration);
     try {
-      this.#kept.put(key, entry);
+      this.#stored.put(key, entry);
       this.#unwritten.delete(key);
     } catch (thrown) {
       this.#unwritten.set(key, entry);
-      this.#log.error("what was sent cannot be kept: after a restart it is sent again", {
+      this.#log.error("sent log write failed: notifications are sent again after a restart", {
         error: formatError(thrown),
       });
     }
@@ -53,9 +53,9 @@ export class SentLog {
 
   /** What is older than five days, or than twice the longest time after which something is told again. */
   forgetOld(nowMs: number, longestRepeatMs: number): void {
-    const beforeMs = nowMs - Math.max(keptMs, 2 * longestRepeatMs);
-    for (const [key, { timeMs }] of this.#kept.entries())
-      if (timeMs < beforeMs) this.#kept.delete(key);
+    const beforeMs = nowMs - Math.max(retentionMs, 2 * longestRepeatMs);
+    for (const [key, { timeMs }] of this.#stored.entries())
+      if (timeMs < beforeMs) this.#stored.delete(key);
     for (const [key, { timeMs }] of this.#unwritten)
       if (timeMs < beforeMs) this.#unwritten.delete(key);
   }

@@ -38,7 +38,7 @@ export interface SilenceRequest {
   readonly comment: string;
 }
 
-const keptAfterEndMs = 5 * 86_400_000;
+const expiredRetentionMs = 5 * 86_400_000;
 const maxMatchers = 100;
 
 export function silenceState({ startsAtMs, endsAtMs }: StoredSilence, nowMs: number): SilenceState {
@@ -46,48 +46,48 @@ export function silenceState({ startsAtMs, endsAtMs }: StoredSilence, nowMs: num
 }
 
 export class Silences {
-  readonly #kept: StateMap<StoredSilence>;
+  readonly #stored: StateMap<StoredSilence>;
   readonly #compiled = new Map<string, readonly LabelMatcher[]>();
 
-  constructor(kept: StateMap<StoredSilence>) {
-    this.#kept = kept;
+  constructor(stored: StateMap<StoredSilence>) {
+    this.#stored = stored;
   }
 
   get all(): readonly StoredSilence[] {
-    return [...this.#kept.values()];
+    return [...this.#stored.values()];
   }
 
   get(id: string): StoredSilence | undefined {
-    return this.#kept.get(id);
+    return this.#stored.get(id);
   }
 
   /** Makes or changes one and returns its id. What would change the past ends the old one and makes a new one. */
   set(request: SilenceRequest, nowMs: number): string {
     checkTimes(request, nowMs);
-    const before = request.id === undefined ? undefined : this.#kept.get(request.id);
+    const before = request.id === undefined ? undefined : this.#stored.get(request.id);
     if (request.id !== undefined && before === undefined) refuse(silenceNotFound);
     checkMatchers(request);
     const matchers = request.matchers.map(({ name, op, value }) => ({ name, op, value }));
     const { startsAtMs, endsAtMs, createdBy, comment } = request;
     const wanted = { matchers, startsAtMs, endsAtMs, createdBy, comment, updatedAtMs: nowMs };
     if (before !== undefined && canChange(before, wanted, nowMs)) {
-      this.#kept.put(before.id, { ...wanted, id: before.id });
+      this.#stored.put(before.id, { ...wanted, id: before.id });
       return before.id;
     }
     if (before !== undefined) this.expire(before.id, nowMs);
     const id = randomUUID();
-    this.#kept.put(id, { ...wanted, id, startsAtMs: Math.max(startsAtMs, nowMs) });
+    this.#stored.put(id, { ...wanted, id, startsAtMs: Math.max(startsAtMs, nowMs) });
     return id;
   }
 
   /** Once is enough: one that has ended stays as it is. */
   expire(id: string, nowMs: number): void {
-    const silence = this.#kept.get(id);
+    const silence = this.#stored.get(id);
     if (silence === undefined) return refuse(silenceNotFound);
     const state = silenceState(silence, nowMs);
     if (state === "expired") return;
     const startsAtMs = state === "pending" ? nowMs : silence.startsAtMs;
-    this.#kept.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
+    this.#stored.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
   }
 
   /** The ids of the active silences that keep this alert quiet. */
@@ -102,8 +102,8 @@ export class Silences {
 
   forgetExpired(nowMs: number): void {
     for (const { id, endsAtMs } of this.all) {
-      if (endsAtMs + keptAfterEndMs >= nowMs) continue;
-      this.#kept.delete(id);
+      if (endsAtMs + expiredRetentionMs >= nowMs) continue;
+      this.#stored.delete(id);
       this.#compiled.delete(id);
     }
   }
@@ -149,7 +149,7 @@ function checkTimes({ startsAtMs, endsAtMs }: SilenceRequest, nowMs: number): vo
 function checkMatchers({ matchers }: SilenceRequest): void {
   if (matchers.length === 0) refuse("silence invalid: at least one matcher required");
   if (matchers.length > maxMatchers)
-    refuse(`silence invalid: at most ${maxMatchers} matchers are taken`);
+    refuse(`silence invalid: at most ${maxMatchers} matchers are allowed`);
   const empty = matchers.map(({ name, op, value }, index) => {
     if (name === "")
       refuse(`silence invalid: invalid label matcher ${index}: invalid label name ""`);

@@ -17,7 +17,7 @@ export class AlertingState {
   readonly #texts: RuleTexts;
   #alerts = new Map<string, MutableAlert>();
   /** Those that fired before a restart and have not since. */
-  #before = new Map<string, FiringAlert>();
+  #restored = new Map<string, FiringAlert>();
   /** Set when what was pending before a restart has been looked up; nothing is written before. */
   restored = false;
 
@@ -45,12 +45,12 @@ export class AlertingState {
 
   /** Those that fired before a restart, until they fire again or are taken as ended. */
   get before(): ReadonlyMap<string, FiringAlert> {
-    return this.#before;
+    return this.#restored;
   }
 
   /** They fired before a restart: their end is owed. */
   expect(before: ReadonlyMap<string, FiringAlert>): void {
-    this.#before = new Map(before);
+    this.#restored = new Map(before);
   }
 
   get state(): AlertState {
@@ -65,7 +65,7 @@ export class AlertingState {
   /** Takes over what a rule of the same name and labels had: a reload must not start its timers anew. */
   adopt(other: AlertingState): void {
     for (const [key, alert] of other.#alerts) this.#alerts.set(key, alert);
-    this.#before = other.#before;
+    this.#restored = other.#restored;
     this.restored = other.restored;
   }
 
@@ -78,7 +78,7 @@ export class AlertingState {
     timeMs: number,
     limit: number,
     context: TemplateContext,
-    isHeard: (labels: RuleAlert["labels"]) => boolean = () => false,
+    hasReported: (labels: RuleAlert["labels"]) => boolean = () => false,
   ): Promise<void> {
     const found = new Map<string, AlertTexts & { readonly value: number }>();
     for (const alert of this.#alerts.values()) notLaterThan(alert, timeMs);
@@ -97,11 +97,11 @@ export class AlertingState {
         this.#alerts.set(key, newAlert(labels, annotations, value, timeMs));
       else Object.assign(known, { annotations, value });
     }
-    for (const [key, kept] of this.#before) {
+    for (const [key, stored] of this.#restored) {
       if (found.has(key)) continue;
-      const before = firingAlert(kept);
-      if (!isHeard(before.labels)) continue;
-      this.#before.delete(key);
+      const before = firingAlert(stored);
+      if (!hasReported(before.labels)) continue;
+      this.#restored.delete(key);
       this.#alerts.set(key, before);
     }
     let count = 0;
@@ -109,8 +109,8 @@ export class AlertingState {
       if (found.has(key)) alert.keepFiringSinceMs = undefined;
       else if (!this.#keepsFiring(key, alert, timeMs)) continue;
       count++;
-      this.#turn(alert, timeMs);
-      if (alert.state === "firing") this.#before.delete(key);
+      this.#advance(alert, timeMs);
+      if (alert.state === "firing") this.#restored.delete(key);
     }
     if (limit > 0 && count > limit) {
       this.#alerts = new Map();
@@ -118,7 +118,7 @@ export class AlertingState {
     }
   }
 
-  #turn(alert: MutableAlert, timeMs: number): void {
+  #advance(alert: MutableAlert, timeMs: number): void {
     const held = timeMs - alert.activeAtMs >= this.rule.forMs;
     if (alert.state === "pending" && held) {
       alert.state = "firing";
@@ -138,9 +138,9 @@ export class AlertingState {
       alert.keepFiringSinceMs ??= timeMs;
       if (timeMs - alert.keepFiringSinceMs < this.rule.keepFiringForMs) return true;
     }
-    const told =
+    const isOld =
       alert.resolvedAtMs !== undefined && timeMs - alert.resolvedAtMs > resolvedRetentionMs;
-    if (alert.state === "pending" || told) this.#alerts.delete(key);
+    if (alert.state === "pending" || isOld) this.#alerts.delete(key);
     if (alert.state !== "inactive") {
       alert.state = "inactive";
       alert.resolvedAtMs = timeMs;

@@ -28,17 +28,17 @@ export type RuleEngineContext = Omit<RuleContext, keyof RuleSettings>;
 const groupsAtOnce = 2;
 
 export class RuleEngine {
-  readonly #surroundings: RuleEngineContext;
+  readonly #base: RuleEngineContext;
   readonly #clock: Clock;
   readonly #instants = new Map<number, { readonly selects: SharedSelects; users: number }>();
-  readonly #lanes = new ConcurrencyLimiter(groupsAtOnce);
+  readonly #limiter = new ConcurrencyLimiter(groupsAtOnce);
   #settingsKey = "";
   #running = new Map<string, RunningGroup>();
   #started = false;
   #closed = false;
 
-  constructor(surroundings: RuleEngineContext, clock: Clock) {
-    this.#surroundings = surroundings;
+  constructor(base: RuleEngineContext, clock: Clock) {
+    this.#base = base;
     this.#clock = clock;
   }
 
@@ -63,7 +63,7 @@ export class RuleEngine {
     const settingsKey = keyOf({ ...settings, externalLabels: [...settings.externalLabels] });
     const same = settingsKey === this.#settingsKey;
     this.#settingsKey = settingsKey;
-    const context = { ...this.#surroundings, ...settings };
+    const context = { ...this.#base, ...settings };
     const before = this.#running;
     const next = new Map<string, RunningGroup | RuleGroupRunner>();
     for (const definition of definitions) {
@@ -142,7 +142,7 @@ export class RuleEngine {
     this.#instants.set(timeMs, shared);
     shared.users++;
     try {
-      await this.#lanes.run(() => work(shared.selects));
+      await this.#limiter.run(() => work(shared.selects));
     } finally {
       if (--shared.users === 0) this.#instants.delete(timeMs);
     }

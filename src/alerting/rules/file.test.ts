@@ -7,7 +7,7 @@ const rules = (text: string): string => `groups: [{ name: g, rules: [${text}] }]
 
 test.each([
   ["groups: [{ name: '', rules: [] }]", "1:10: the group has no name"],
-  ["groups: [{ name: a, rules: [] }, { name: a, rules: [] }]", '"a" stands twice'],
+  ["groups: [{ name: a, rules: [] }, { name: a, rules: [] }]", 'duplicate group name "a"'],
   ["group: []", 'unknown key group. Did you mean "groups"'],
   ["groups: [{ name: a, rules: [], source: x }]", "unknown key groups[0].source"],
   ["groups: [{ name: a, interval: 5, rules: [] }]", "groups[0].interval must be a duration"],
@@ -31,9 +31,9 @@ test.each([
     'the template of "a" cannot be parsed',
   ],
   [rules("{ alert: A, expr: up, annotations: [] }"), "annotations must be a mapping"],
-  [rules("{ record: a, expr: up, for: 1m }"), "a recording rule takes no for"],
-  [rules("{ record: a, expr: up, keep_firing_for: 1m }"), "takes no keep_firing_for"],
-  [rules("{ record: a, expr: up, annotations: { a: b } }"), "takes no annotations"],
+  [rules("{ record: a, expr: up, for: 1m }"), "a recording rule must not have for"],
+  [rules("{ record: a, expr: up, keep_firing_for: 1m }"), "must not have keep_firing_for"],
+  [rules("{ record: a, expr: up, annotations: { a: b } }"), "must not have annotations"],
   [rules("{ record: 'a{b=\"c\"}', expr: up }"), "braces in the name"],
 ])("%s is refused: %s", async (source, want) => {
   await expect(parseRuleFile(source, "rules.yml")).rejects.toThrow(GpulseError);

@@ -105,7 +105,7 @@ export async function checkRules(source: string, file: string): Promise<CheckedR
   const groups = checked.value.groups.map((group, index) => {
     const path = ["groups", index];
     if (group.name === "") say(path, "the group has no name.");
-    if (names.has(group.name)) say(path, `the group name "${group.name}" stands twice.`);
+    if (names.has(group.name)) say(path, `duplicate group name "${group.name}".`);
     names.add(group.name);
     for (const name of Object.keys(group.labels)) checkLabelName(name, [...path, "labels"], say);
     return groupOf(group, path, file, say);
@@ -166,11 +166,11 @@ function ruleOf(raw: RawRule, group: RawGroup, say: Say): Rule {
 
 function checkRecord(raw: RawRule, say: Say): void {
   for (const key of ["for", "keep_firing_for"] as const)
-    if (raw[key] !== 0) say([key], `a recording rule takes no ${key}.`);
+    if (raw[key] !== 0) say([key], `a recording rule must not have ${key}.`);
   if (Object.keys(raw.annotations).length > 0)
-    say(["annotations"], "a recording rule takes no annotations.");
+    say(["annotations"], "a recording rule must not have annotations.");
   if (/[{}]/.test(raw.record))
-    say(["record"], `braces in the name "${raw.record}": do they belong into expr?`);
+    say(["record"], `braces in the name "${raw.record}": do they belong in expr?`);
 }
 
 function checkLabelName(name: string, path: ConfigPath, say: Say): void {

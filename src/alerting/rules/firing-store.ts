@@ -18,15 +18,15 @@ export interface FiringAlert {
 }
 
 export class FiringStore {
-  readonly #kept: StateMap<FiringAlert>;
+  readonly #stored: StateMap<FiringAlert>;
   readonly #log: Log;
   readonly #keys = new Map<string, Set<string>>();
-  #keeps = true;
+  #isSaving = true;
 
-  constructor(kept: StateMap<FiringAlert>, log: Log) {
-    this.#kept = kept;
+  constructor(stored: StateMap<FiringAlert>, log: Log) {
+    this.#stored = stored;
     this.#log = log;
-    for (const [name] of kept.entries()) {
+    for (const [name] of stored.entries()) {
       const at = name.indexOf(separator);
       this.#keysOf(name.slice(0, at)).add(name.slice(at + 1));
     }
@@ -36,7 +36,7 @@ export class FiringStore {
   of(rule: string): ReadonlyMap<string, FiringAlert> {
     const found = new Map<string, FiringAlert>();
     for (const key of this.#keys.get(rule) ?? []) {
-      const alert = this.#kept.get(rule + separator + key);
+      const alert = this.#stored.get(rule + separator + key);
       if (alert !== undefined) found.set(key, alert);
     }
     return found;
@@ -48,8 +48,8 @@ export class FiringStore {
     for (const [key, { labels, annotations, value, activeAtMs, firedAtMs }] of alerts) {
       if (keys.has(key) || firedAtMs === undefined) continue;
       const alert = { annotations, value: String(value), activeAtMs, firedAtMs };
-      this.#carefully(() => {
-        this.#kept.put(rule + separator + key, { ...alert, labels: Object.fromEntries(labels) });
+      this.#write(() => {
+        this.#stored.put(rule + separator + key, { ...alert, labels: Object.fromEntries(labels) });
         keys.add(key);
       });
     }
@@ -60,8 +60,8 @@ export class FiringStore {
     const keys = this.#keys.get(rule);
     for (const key of keys ?? []) {
       if (still.some((alerts) => alerts.has(key))) continue;
-      this.#carefully(() => {
-        this.#kept.delete(rule + separator + key);
+      this.#write(() => {
+        this.#stored.delete(rule + separator + key);
         keys?.delete(key);
       });
     }
@@ -82,16 +82,16 @@ export class FiringStore {
     return keys;
   }
 
-  #carefully(write: () => void): void {
+  #write(write: () => void): void {
     try {
       write();
-      this.#keeps = true;
+      this.#isSaving = true;
     } catch (thrown) {
-      if (this.#keeps)
-        this.#log.error("what fires cannot be kept: its end is told late if gpulse ends now", {
+      if (this.#isSaving)
+        this.#log.error("firing alerts not saved: they resolve late if gpulse stops now", {
           error: formatError(thrown),
         });
-      this.#keeps = false;
+      this.#isSaving = false;
     }
   }
 }

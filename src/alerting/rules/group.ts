@@ -88,11 +88,11 @@ export class RuleGroupRunner {
   }
 
   /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
-  expect(book: FiringStore, sinceMs: number, context: RuleContext): readonly PostableAlert[] {
+  expect(store: FiringStore, sinceMs: number, context: RuleContext): readonly PostableAlert[] {
     this.#sinceMs = sinceMs;
     const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
     return this.runs.flatMap(({ key, alerting }) => {
-      alerting?.expect(book.of(key));
+      alerting?.expect(store.of(key));
       return [...(alerting?.before.values() ?? [])].map((alert) => ({
         labels: new Map([...context.externalLabels, ...Object.entries(alert.labels)]),
         annotations: alert.annotations,
@@ -163,7 +163,7 @@ export class RuleGroupRunner {
     try {
       await context.write(batch);
     } catch (thrown) {
-      context.log.warn("series of rules that are no more could not be ended", {
+      context.log.warn("staleness markers of removed rules not written", {
         group: this.definition.name,
         error: formatError(thrown),
       });
@@ -190,15 +190,15 @@ export class RuleGroupRunner {
     } catch (thrown) {
       if (options.signal?.aborted === true) return;
       this.failures++;
-      const said = formatError(thrown);
-      if (run.lastError !== said)
-        context.log.warn("a rule could not be evaluated", {
+      const message = formatError(thrown);
+      if (run.lastError !== message)
+        context.log.warn("rule evaluation failed", {
           group: this.definition.name,
           rule: run.rule.name,
-          error: said,
+          error: message,
         });
       run.health = "err";
-      run.lastError = said;
+      run.lastError = message;
     }
     run.lastEvaluationMs = timeMs;
     run.evaluationSeconds = (performance.now() - began) / 1_000;
@@ -211,17 +211,17 @@ export class RuleGroupRunner {
     options: Evaluation,
   ): Promise<void> {
     const askedMs = this.#askedMs(timeMs, context);
-    const isHeard = await this.#isHeard(run, timeMs, context);
+    const hasReported = await this.#hasReported(run, timeMs, context);
     const { history } = context;
     // What others have selected may be from before what was heard came in.
-    const asking = isHeard === undefined ? options : { signal: options.signal };
+    const asking = hasReported === undefined ? options : { signal: options.signal };
     const result = await history.instant(run.rule.expr, askedMs, asking);
-    const out = await this.#outcome(run, samplesOf(result), timeMs, context, isHeard);
+    const out = await this.#outcome(run, samplesOf(result), timeMs, context, hasReported);
     const firing = run.alerting?.firing ?? noAlerts;
     context.firing?.began(run.key, firing);
     this.#send(run, timeMs, context);
     context.firing?.ended(run.key, [firing, run.alerting?.before ?? noAlerts]);
-    const { samples, ends, kept } = run.output.batches(out, askedMs);
+    const { samples, ends, commit: kept } = run.output.batches(out, askedMs);
     const refused = samples.sampleCount === 0 ? 0 : (await context.write(samples)).refusedConflicts;
     if (ends.sampleCount > 0) await context.write(ends);
     if (samples.sampleCount + ends.sampleCount > 0)
@@ -236,7 +236,7 @@ export class RuleGroupRunner {
     samples: readonly VectorSample[],
     timeMs: number,
     context: RuleContext,
-    isHeard: ((alert: RuleAlert["labels"]) => boolean) | undefined,
+    hasReported: ((alert: RuleAlert["labels"]) => boolean) | undefined,
   ): Promise<OutSample[]> {
     const { rule, alerting, alertOutput } = run;
     const { limit } = this.definition;
@@ -249,13 +249,13 @@ export class RuleGroupRunner {
         value,
       }));
     const texts = { externalLabels, externalUrl, ask };
-    await alerting.evaluate(samples, timeMs, limit, texts, isHeard);
+    await alerting.evaluate(samples, timeMs, limit, texts, hasReported);
     if (this.#waitedMs(timeMs) >= this.#validMs(context)) alerting.expect(noAlerts);
     return alertOutput.samples(alerting);
   }
 
   /** Of what fired before a restart; undefined where nothing did. What is never heard of again has ended in the end. */
-  async #isHeard(
+  async #hasReported(
     { alerting, sources }: RuleRun,
     timeMs: number,
     context: RuleContext,
@@ -263,7 +263,7 @@ export class RuleGroupRunner {
     const before = alerting?.before;
     if (before === undefined || sources === undefined || before.size === 0) return undefined;
     if (this.#waitedMs(timeMs) >= this.#validMs(context)) return () => true;
-    return sources.heard(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
+    return sources.haveReported(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
   }
 
   /** For what fired before a restart. A clock that was set back has us begin anew. */

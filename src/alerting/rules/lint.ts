@@ -13,7 +13,7 @@ export function duplicateRules(groups: readonly RuleGroup[]): readonly string[] 
       if (first === undefined) seen.set(key, group);
       else
         found.push(
-          `the rule "${name}" stands in group "${first}" and again in "${group}" with the same labels.`,
+          `the rule "${name}" is in group "${first}" and again in "${group}" with the same labels.`,
         );
     }
   return found;

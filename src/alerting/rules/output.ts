@@ -46,7 +46,7 @@ function seriesOf(pairs: Iterable<readonly [string, string]>): OutSeries {
 
 interface AlertSeries {
   readonly state: AlertState;
-  readonly shown: OutSeries;
+  readonly alerts: OutSeries;
   readonly timer: OutSeries;
 }
 
@@ -58,9 +58,9 @@ export class AlertOutput {
   samples(state: AlertingState): OutSample[] {
     if (!state.restored) return [];
     return state.active.flatMap((alert) => {
-      const { shown, timer } = this.#seriesOf(state, alert);
+      const { alerts: alerts, timer } = this.#seriesOf(state, alert);
       return [
-        { ...shown, value: 1 },
+        { ...alerts, value: 1 },
         { ...timer, value: Math.floor(alert.activeAtMs / 1_000) },
       ];
     });
@@ -71,7 +71,7 @@ export class AlertOutput {
     if (known?.state === alert.state) return known;
     const made = {
       state: alert.state,
-      shown: seriesOf([
+      alerts: seriesOf([
         ...baseOf(state, alert),
         ["__name__", "ALERTS"],
         ["alertname", state.rule.name],
@@ -100,7 +100,7 @@ export interface OutBatches {
   /** The ends. Apart, since what another rule gives now refuses its end, and that is as it should be. */
   readonly ends: SampleBatch;
   /** To be called when both are kept. */
-  readonly kept: () => void;
+  readonly commit: () => void;
 }
 
 /** Keeps which series a rule gave last, so that what it no longer gives ends. */
@@ -120,7 +120,7 @@ export class RuleOutput {
     return {
       samples: builder.finish(),
       ends: ends.finish(),
-      kept: () => {
+      commit: () => {
         this.#before = now;
       },
     };
@@ -128,7 +128,7 @@ export class RuleOutput {
 
   /** The rule is no more: everything it gave ends. */
   end(timeMs: number): SampleBatch {
-    const { ends, kept } = this.batches([], timeMs);
+    const { ends, commit: kept } = this.batches([], timeMs);
     kept();
     return ends;
   }

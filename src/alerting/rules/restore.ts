@@ -23,7 +23,7 @@ export async function restoreTimers(
       if (state.rule.forMs > 0 && state.active.length > 0)
         await restoreRule(state, timeMs, context);
     } catch (thrown) {
-      context.log.warn("pending alerts could not be restored", {
+      context.log.warn("restoring pending alerts failed", {
         rule: state.rule.name,
         error: formatError(thrown),
       });

@@ -32,7 +32,7 @@ export class RuleSources {
   }
 
   /** Of alerts that fired before. To be asked before the expression is, so that it sees at least what was seen here. */
-  async heard(
+  async haveReported(
     alerts: ReadonlyMap<string, FiringAlert>,
     sinceMs: number,
     askedMs: number,
@@ -43,7 +43,7 @@ export class RuleSources {
       for (const alert of alerts.values()) firedAtMs = Math.max(firedAtMs, alert.firedAtMs);
       return await this.#look(sinceMs, askedMs, firedAtMs, history);
     } catch (thrown) {
-      log.debug("whether alerts from before the start have ended is not known yet", {
+      log.debug("state of alerts from before the restart not known yet", {
         rule: this.#rule.name,
         error: formatError(thrown),
       });
@@ -62,23 +62,23 @@ export class RuleSources {
     this.#before ??= await this.#seriesBefore(sources, sinceMs, firedAtMs, history);
     if (this.#before === "unknown") return () => false;
     const waits: ((alert: RuleAlert["labels"]) => boolean)[] = [];
-    let anyHeard = false;
+    let anyReported = false;
     for (const [at, { matchers, samples }] of sources.entries()) {
       const found = await history.select(matchers, sinceMs + 1, askedMs);
-      const heard = new Set(
+      const reported = new Set(
         found
           .filter(({ column: { times, stale } }) => times.length >= samples || stale?.at(-1) === 1)
           .map(({ labels }) => labelKey(labels)),
       );
-      anyHeard ||= heard.size > 0;
+      anyReported ||= reported.size > 0;
       const before = this.#before[at] ?? [];
-      const silent = before.filter((labels) => !heard.has(labelKey(labels)));
+      const silent = before.filter((labels) => !reported.has(labelKey(labels)));
       if (silent.length === 0) continue;
       const [isOfBefore, isOfSilent] = [fitting(before), fitting(silent)];
       // One whose labels the expression changes cannot be told from the others': then all are waited for.
       waits.push((alert) => isOfSilent(alert) || !isOfBefore(alert));
     }
-    if (!anyHeard) return () => false;
+    if (!anyReported) return () => false;
     return (alert) => {
       const own = this.#ownOf(alert);
       return !waits.some((isWaiting) => isWaiting(own));

@@ -48,7 +48,7 @@ export async function checkExpr(
   const what = `expr ${quote(expr)} at ${printDurationMs(timeMs)}`;
   try {
     if (wanted.some(({ histogram }) => histogram !== ""))
-      throw new Error("native histograms are not kept by gpulse");
+      throw new Error("native histograms are not supported");
     const expected = wanted.map(({ labels, value }) => ({ labels: readMetric(labels), value }));
     const result = samplesOf(await history.instant(expr, startMs + timeMs));
     const got = [...result].sort((left, right) => compareLabels(left.labels, right.labels));
@@ -66,9 +66,9 @@ export async function checkExpr(
     if (same) return undefined;
     return {
       what,
-      why: "the answer differs",
-      expected: expected.map(shownSample),
-      got: got.map(shownSample),
+      why: "the result differs",
+      expected: expected.map(formatSample),
+      got: got.map(formatSample),
     };
   } catch (thrown) {
     return { what, why: formatError(thrown) };
@@ -105,7 +105,7 @@ const formatComparedAlert = ({ labels, annotations }: ComparedAlert): string =>
     ? printLabels(labels)
     : `${printLabels(labels)} annotations ${printLabels(annotations)}`;
 
-const shownSample = ({ labels, value }: { labels: LabelSet; value: number }): string =>
+const formatSample = ({ labels, value }: { labels: LabelSet; value: number }): string =>
   `${printLabels(labels)} ${printFloat(value)}`;
 
 const counted = (count: number): string =>

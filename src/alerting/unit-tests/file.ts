@@ -119,7 +119,7 @@ export async function readTestFile(file: string): Promise<TestFile> {
   const raw = checked.value;
   const twice = raw.group_eval_order.find((name, at, all) => all.indexOf(name) < at);
   if (twice !== undefined)
-    refuse([`${document.at(["group_eval_order"])}: the group "${twice}" stands twice.`]);
+    refuse([`${document.at(["group_eval_order"])}: duplicate group "${twice}".`]);
   const folder = dirname(file);
   const patterns = raw.rule_files.map((one) => (isAbsolute(one) ? one : join(folder, one)));
   return {

@@ -20,7 +20,7 @@ type Sets = readonly (readonly Matcher[])[];
 
 export class MemoryHistory implements Queryable {
   readonly #engine: Engine;
-  readonly #kept = new Map<string, RecordedSeries>();
+  readonly #series = new Map<string, RecordedSeries>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -43,9 +43,9 @@ export class MemoryHistory implements Queryable {
   /** False where another value stands there, or a later one: it is not kept then. */
   append(labels: LabelSet, timeMs: number, value: number, stale = false): boolean {
     const key = labelKey(labels);
-    let series = this.#kept.get(key);
+    let series = this.#series.get(key);
     if (series === undefined)
-      this.#kept.set(key, (series = { labels, times: [], values: [], stale: [] }));
+      this.#series.set(key, (series = { labels, times: [], values: [], stale: [] }));
     const last = series.times.length - 1;
     const lastMs = series.times[last] ?? -Infinity;
     if (timeMs === lastMs)
@@ -110,7 +110,7 @@ export class MemoryHistory implements Queryable {
 
   #matching(sets: Sets): RecordedSeries[] {
     const tests = sets.map((matchers) => matchAll(matchers));
-    return [...this.#kept.values()]
+    return [...this.#series.values()]
       .filter(({ labels }) => tests.some((test) => test(labels)))
       .sort((left, right) => compareLabels(left.labels, right.labels));
   }

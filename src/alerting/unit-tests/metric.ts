@@ -11,7 +11,7 @@ export function readMetric(text: string): LabelSet {
   let at = 0;
   const next = (): string => tokens[at++] ?? "";
   const fail = (): never => {
-    throw new Error(`"${text}" is no series: write name{label="value"}`);
+    throw new Error(`"${text}" is not a series: write name{label="value"}`);
   };
   if (/^[a-zA-Z_:]/.test(tokens[0] ?? "")) labels["__name__"] = next();
   if (at === tokens.length) return labelSet(labels);
@@ -45,7 +45,7 @@ function tokensOf(text: string): string[] {
     const found = token.exec(source);
     if (found === null)
       throw new Error(
-        `"${text}" is no series: it cannot be read from "${source.slice(from, from + 20)}" on`,
+        `"${text}" is not a series: cannot parse from "${source.slice(from, from + 20)}" on`,
       );
     out.push(found[1] ?? found[2] ?? found[3] ?? "");
   }

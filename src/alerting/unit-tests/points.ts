@@ -19,7 +19,7 @@ const maxPoints = 2_200_000;
 /** A gap is undefined. @throws Error with what is not understood. */
 export function readPoints(text: string): (InputPoint | undefined)[] {
   const out: (InputPoint | undefined)[] = [];
-  if (text.includes("{{")) throw new Error("native histograms are not kept by gpulse");
+  if (text.includes("{{")) throw new Error("native histograms are not supported");
   for (const item of text.trim().split(/[ \t\r\n]+/)) {
     if (item === "") continue;
     addItem(item, out);
@@ -35,7 +35,8 @@ function addItem(item: string, out: (InputPoint | undefined)[]): void {
   const one = single.exec(item);
   if (one !== null) return void out.push({ value: signed(one[1], one[2]), stale: false });
   const many = repeated.exec(item);
-  if (many === null) throw new Error(`"${item}" is no value: write 5, 1+2x3, 4x2, _, _x3 or stale`);
+  if (many === null)
+    throw new Error(`"${item}" is not a value: write 5, 1+2x3, 4x2, _, _x3 or stale`);
   let value = signed(many[1], many[2]);
   const step = many[4] === undefined ? 0 : signed(many[3], many[4]);
   // Added up and not multiplied: the rounding is part of what tests expect.
@@ -52,6 +53,6 @@ function times(count: number, work: () => void): void {
 
 function signed(sign: string | undefined, digits = ""): number {
   const value = readNumber(digits);
-  if (value === undefined) throw new Error(`"${digits}" is no number`);
+  if (value === undefined) throw new Error(`"${digits}" is not a number`);
   return sign === "-" ? -value : value;
 }

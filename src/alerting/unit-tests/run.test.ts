@@ -121,6 +121,6 @@ test.each([
 );
 
 test.each(["up{", "up{a}", "up{a=b}", "up{a='b' c='d'}", "1up", "a b", "up{a=~'b'}"])(
-  "%s is no series",
-  (text) => expect(() => readMetric(text)).toThrow("is no series"),
+  "%s is not a series",
+  (text) => expect(() => readMetric(text)).toThrow("is not a series"),
 );

@@ -26,7 +26,7 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
     .option("--scope <scope>", "push, read or admin (default: push)")
     .option("--expires <duration>", "when it ends by itself, such as 30d (default: never)")
     .option("--url <url>", "the hub's address as other machines see it, for the printed line")
-    .option("--token <where>", "file:PATH of a token made elsewhere, instead of a random one")
+    .option("--token <where>", "file:PATH of a token created elsewhere, instead of a random one")
     .option("--json", "print it for a program")
     .addHelpText(
       "after",

@@ -23,7 +23,7 @@ export interface TokenAddFlags extends TokenFlags {
   readonly scope?: string;
   readonly expires?: string;
   readonly url?: string;
-  /** `file:PATH` of a token made elsewhere. */
+  /** `file:PATH` of a token created elsewhere. */
   readonly token?: string;
 }
 

@@ -31,14 +31,14 @@ export class Agent {
   /** It holds frames because its clock and the hub's do not agree. */
   isHeld = false;
   /** Since this hub started. */
-  heard = false;
+  hasReported = false;
   lagMs: number | undefined;
   clock: { readonly differenceMs: number; readonly boundMs: number | undefined } | undefined;
   spool: Hello["spool"] | undefined;
   gpus: number | undefined;
   readonly flows = new Map<string, SourceFlow>();
   /** What was last told of it, in the log and as `up`. */
-  told: AgentState = "ok";
+  reportedState: AgentState = "ok";
   changed = true;
   /** Requests of one agent are taken one at a time. */
   queue: Promise<unknown> = Promise.resolve();
@@ -55,7 +55,7 @@ export class Agent {
     this.#monotonicMs = monotonicMs;
     this.#lastRequestMs = monotonicMs();
     this.#sessionSinceMs = this.#lastRequestMs;
-    this.told = record.stopped ? "stopped" : "ok";
+    this.reportedState = record.stopped ? "stopped" : "ok";
   }
 
   get client(): ClientKey {
@@ -96,7 +96,7 @@ export class Agent {
     return this.#monotonicMs() < this.#contestedUntilMs;
   }
 
-  hear(hello: Hello, nowMs: number): void {
+  update(hello: Hello, nowMs: number): void {
     const { sessions } = this.record;
     const newest = sessions.at(-1)?.id;
     const before = sessions.find(({ id }) => id === hello.session);
@@ -121,7 +121,7 @@ export class Agent {
       ].slice(-maxAgentSessions),
     };
     this.#lastRequestMs = monotonicMs;
-    this.heard = true;
+    this.hasReported = true;
     this.spool = hello.spool;
     // Half the way there and back is the best guess of the way here.
     const wayMs = (hello.roundTripMs ?? 0) / 2;

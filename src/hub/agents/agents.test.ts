@@ -194,7 +194,7 @@ test("two agents that push under one name are told of", async () => {
   expect(hub.agents.problems()).toEqual([]);
   await hub.push(one.request([]));
   expect(hub.agents.problems()).toEqual([
-    "agent lab:9400: two agents push under this name, give one another --host-name or --instance",
+    "agent lab:9400: two agents push under this name: give one of them another --host-name or --instance",
   ]);
 });
 

@@ -26,7 +26,7 @@ import { type AgentDefinitions, Definitions } from "./definitions.ts";
 import { endFlows, ingestFrame } from "./flow.ts";
 import { collectAgents } from "./self-metrics.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";
-import { AgentPlaces, keptMs, stageOf } from "./places.ts";
+import { AgentPlaces, retentionOf, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 import { upBatch, type UpValue } from "./up.ts";
 
@@ -118,30 +118,32 @@ export class Agents {
       throw new Error("BUG: a request was read without its hello");
     this.#meet(agent);
     if (agent.waiting >= maxWaiting)
-      return refused("this agent has too many requests under way: send one at a time");
+      return refused("this agent has too many requests in progress: send one at a time");
     return this.#inTurn(agent, request, definitions, nowMs, client.principal);
   }
 
   /** What is wrong with agents now, a sentence each. */
   problems(): readonly string[] {
     const nowMs = this.#options.nowMs();
-    const told: string[] = [];
+    const problems: string[] = [];
     for (const agent of this.#agents.values()) {
       const { id, lastSeenMs } = agent.record;
       const { state } = agent;
-      if (state === "silent") told.push(`agent ${id}: silent for ${ago(nowMs - lastSeenMs)}`);
-      if (state === "late") told.push(`agent ${id}: ${ago(agent.lagMs ?? 0)} behind`);
+      if (state === "silent") problems.push(`agent ${id}: silent for ${ago(nowMs - lastSeenMs)}`);
+      if (state === "late") problems.push(`agent ${id}: ${ago(agent.lagMs ?? 0)} behind`);
       if (agent.isContested)
-        told.push(
-          `agent ${id}: two agents push under this name, give one another --host-name or --instance`,
+        problems.push(
+          `agent ${id}: two agents push under this name: give one of them another --host-name or --instance`,
         );
       const difference = describeClock(agent);
       if (agent.isHeld && difference !== undefined)
-        told.push(
-          `agent ${id}: its clock is ${difference} of this hub's, its frames are held by the agent until the clocks agree: set the clock that is wrong`,
+        problems.push(
+          `agent ${id}: its clock is ${difference} of this hub's, so the agent holds its frames: fix the wrong clock`,
         );
     }
-    return told.length <= 20 ? told : [...told.slice(0, 20), `and ${told.length - 20} more agents`];
+    return problems.length <= 20
+      ? problems
+      : [...problems.slice(0, 20), `and ${problems.length - 20} more agents`];
   }
 
   readonly selfMetrics: CollectMetrics = (put) => collectAgents(this.list, put);
@@ -150,7 +152,7 @@ export class Agents {
   watch(): Promise<void> {
     const look = (): Promise<void> =>
       this.#look().catch((thrown: unknown) =>
-        this.#options.log.warn("agents could not be looked after", {
+        this.#options.log.warn("agent check failed", {
           error: formatError(thrown),
         }),
       );
@@ -190,7 +192,7 @@ export class Agents {
     const evicted = this.#places.admit(agent);
     if (evicted !== undefined) void this.forget(evicted.id);
     this.#agents.set(id, agent);
-    this.#logFew("info", "a new agent pushes", { agent: id, version: record.version });
+    this.#logFew("info", "new agent", { agent: id, version: record.version });
   }
 
   #inTurn(
@@ -216,8 +218,8 @@ export class Agents {
     nowMs: number,
     client: string | undefined,
   ): Promise<AgentPushResult> {
-    const wasUp = agent.heard && agent.told !== "silent" && !agent.record.stopped;
-    agent.hear(hello, nowMs);
+    const wasUp = agent.hasReported && agent.reportedState !== "silent" && !agent.record.stopped;
+    agent.update(hello, nowMs);
     if (!wasUp) await this.#writeUp([[agent.record, 1]]);
     const clock = this.#clock(nowMs);
     const answer = (
@@ -241,16 +243,16 @@ export class Agents {
     if (heads.length > 0 && heads.every(({ sequence }) => sequence <= from)) return answer(409);
     const needs = definitions.needs(heads);
     if (needs !== undefined) {
-      const told = {
-        layouts: [...needs.layouts],
-        devices: [...needs.devices],
-        metrics: [...needs.metrics],
+      const { layouts, devices, metrics } = needs;
+      return {
+        ...answer(200),
+        status: 428,
+        answer: { needs: { layouts: [...layouts], devices: [...devices], metrics: [...metrics] } },
       };
-      return { ...answer(200), status: 428, answer: { needs: told } };
     }
     if (frames.length > 0 && !this.#places.mayReport(agent))
       return refused(
-        "this token or address has as many new agents as one may have, or the hub has no place left: remove agents that no longer report, or try again tomorrow",
+        "too many agents of this token or address, or on this hub: remove agents that no longer report, or retry tomorrow",
       );
     const isFirst = agent.stage === "unproven";
     const results: AppendResult[] = [];
@@ -278,7 +280,7 @@ export class Agents {
     // The difference of the clocks says nothing about frames from before one of them was set.
     if (!isHeld) agent.lagMs = lagMs;
     if (goodbye) await this.#stop(agent);
-    this.#tell(agent, agent.state);
+    this.#reportState(agent, agent.state);
     if (frames.length > 0) this.#hold(agent, isHeld);
     if (isHeld) {
       const held = answer(425, { results, tooNew });
@@ -299,7 +301,7 @@ export class Agents {
     agent.isHeld = isHeld;
     const clock = describeClock(agent);
     if (!isHeld || wasHeld || clock === undefined) return;
-    this.#logFew("warn", "an agent holds its frames until its clock and this hub's agree", {
+    this.#logFew("warn", "agent clock differs: the agent holds its frames until the clocks agree", {
       agent: agent.id,
       host: agent.record.host,
       clock,
@@ -317,15 +319,15 @@ export class Agents {
     for (const agent of this.#agents.values()) {
       const { state } = agent;
       // What has not ended is tried again: the history may have been away.
-      if (state === "silent" && (agent.told !== "silent" || agent.flows.size > 0)) {
-        this.#tell(agent, state);
+      if (state === "silent" && (agent.reportedState !== "silent" || agent.flows.size > 0)) {
+        this.#reportState(agent, state);
         // In its turn: a request that is under way may be its sign of life.
         const ended = agent.queue.then(() => this.#endSilent(agent));
         agent.queue = ended.catch(() => undefined);
         await ended;
       }
       const gone = state === "silent" || state === "stopped";
-      const longestMs = keptMs(agent.stage, this.#options.retentionMs);
+      const longestMs = retentionOf(agent.stage, this.#options.retentionMs);
       // The trusted clock may be behind after a start; how long an agent has been idle since then is certain.
       const goneMs = Math.max(agent.idleMs, trustedMs - agent.record.lastSeenMs);
       if (gone && goneMs > longestMs) await this.forget(agent.id);
@@ -336,34 +338,37 @@ export class Agents {
     this.#save();
     await this.#writeUp(
       this.list
-        .filter(({ record, heard, told }) => !record.stopped && (heard || told === "silent"))
-        .map((agent) => [agent.record, agent.told === "silent" ? 0 : 1] as const),
+        .filter(
+          ({ record, hasReported: heard, reportedState: problems }) =>
+            !record.stopped && (heard || problems === "silent"),
+        )
+        .map((agent) => [agent.record, agent.reportedState === "silent" ? 0 : 1] as const),
     );
   }
 
   async #endSilent(agent: Agent): Promise<void> {
-    if (agent.told !== "silent") return;
+    if (agent.reportedState !== "silent") return;
     await endFlows(agent, this.#options);
     await this.#writeUp([[agent.record, 0]]);
   }
 
   /** Once for each change. */
-  #tell(agent: Agent, state: AgentState): void {
+  #reportState(agent: Agent, state: AgentState): void {
     const { log, nowMs } = this.#options;
-    const before = agent.told;
+    const before = agent.reportedState;
     if (before === state) return;
-    agent.told = state;
+    agent.reportedState = state;
     agent.changed = true;
     const fields = { agent: agent.id, host: agent.record.host };
     if (state === "silent")
-      this.#logFew("warn", "an agent has fallen silent: its series end here", {
+      this.#logFew("warn", "agent is silent: its series end here", {
         ...fields,
         lastSeen: ago(nowMs() - agent.record.lastSeenMs),
       });
-    else if (state === "stopped") log.info("an agent has stopped", fields);
+    else if (state === "stopped") log.info("agent stopped", fields);
     else if (state === "late")
-      log.warn("an agent's frames come late", { ...fields, behind: ago(agent.lagMs ?? 0) });
-    else log.info(before === "late" ? "an agent has caught up" : "an agent is back", fields);
+      log.warn("agent frames are late", { ...fields, behind: ago(agent.lagMs ?? 0) });
+    else log.info(before === "late" ? "agent has caught up" : "agent is back", fields);
   }
 
   /** A few lines a minute of each kind: thousands of agents come and go at once when a network does. */
@@ -379,7 +384,7 @@ export class Agents {
     try {
       await this.#options.writer.write(upBatch(proven, this.#options.nowMs()));
     } catch (thrown) {
-      this.#options.log.warn("up of agents was not kept", { error: formatError(thrown) });
+      this.#options.log.warn("writing up of agents failed", { error: formatError(thrown) });
     }
   }
 
@@ -392,7 +397,7 @@ export class Agents {
       try {
         store.put(agent.id, agent.record);
       } catch (thrown) {
-        log.warn("what is known of agents could not be written down", {
+        log.warn("saving agents failed", {
           error: formatError(thrown),
         });
         return;
@@ -426,7 +431,7 @@ function describeHold(agent: Agent): string {
   const difference = describeClock(agent);
   return difference === undefined
     ? "the time of a frame is outside what this hub accepts"
-    : `this machine's clock is ${difference} of the hub's: frames are held until the clocks agree, set the clock that is wrong`;
+    : `this machine's clock is ${difference} of the hub's: frames are held until the clocks agree; fix the wrong clock`;
 }
 
 const ago = (ms: number): string => formatDuration(Math.max(1_000, Math.round(ms / 1_000) * 1_000));

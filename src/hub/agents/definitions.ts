@@ -32,7 +32,7 @@ const maxMetrics = 20_000;
 
 export class Definitions {
   /** In the order of use, oldest first. */
-  readonly #kept = new Map<string, CachedDefinition>();
+  readonly #cached = new Map<string, CachedDefinition>();
   readonly #metrics = new Map<string, MetricEntry>();
   readonly #maxWeight: number;
   #weight = 0;
@@ -56,30 +56,30 @@ export class Definitions {
   }
 
   get(key: string): CachedDefinition | undefined {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept;
+    const cached = this.#cached.get(key);
+    if (cached === undefined) return undefined;
+    this.#cached.delete(key);
+    this.#cached.set(key, cached);
+    return cached;
   }
 
-  set(key: string, kept: CachedDefinition): void {
+  set(key: string, cached: CachedDefinition): void {
     this.#remove(key);
-    this.#kept.set(key, kept);
-    this.#weight += kept.weight;
-    for (const oldest of this.#kept.keys()) {
+    this.#cached.set(key, cached);
+    this.#weight += cached.weight;
+    for (const oldest of this.#cached.keys()) {
       if (this.#weight <= this.#maxWeight || oldest === key) return;
       this.#remove(oldest);
     }
   }
 
   forget(id: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(`${id}\u0000`)) this.#remove(key);
+    for (const key of this.#cached.keys()) if (key.startsWith(`${id}\u0000`)) this.#remove(key);
   }
 
   #remove(key: string): void {
-    this.#weight -= this.#kept.get(key)?.weight ?? 0;
-    this.#kept.delete(key);
+    this.#weight -= this.#cached.get(key)?.weight ?? 0;
+    this.#cached.delete(key);
   }
 }
 
@@ -140,7 +140,7 @@ export class AgentDefinitions implements DefinitionStore {
     }
     const metrics = this.#undescribed;
     if (layouts.size + devices.size + metrics.size === 0) return undefined;
-    // A layout that waits for its metrics is not kept: it comes again beside them.
+    // A layout that waits for its metrics is not cached: it comes again beside them.
     return {
       layouts: [...layouts, ...waiting],
       devices: [...devices],

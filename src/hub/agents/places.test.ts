@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { anonymousClient, type ClientKey } from "../../base/fair/client-key.ts";
 import { Agent } from "./agent.ts";
-import { AgentPlaces, keptMs } from "./places.ts";
+import { AgentPlaces, retentionOf } from "./places.ts";
 
 const startMs = 1_790_000_000_000;
 const day = 86_400_000;
@@ -66,5 +66,5 @@ test.for<["unproven" | "provisional" | "established", number | undefined, number
   ["established", startMs + 600_000, 30 * day],
 ])("an %s agent keeps its place for a time of its own", ([stage, reportedMs, ms]) => {
   expect(agentOf("a", flood, reportedMs).stage).toBe(stage);
-  expect(keptMs(stage, 30 * day)).toBe(ms);
+  expect(retentionOf(stage, 30 * day)).toBe(ms);
 });

@@ -102,7 +102,7 @@ export class AgentPlaces {
 }
 
 /** How long an agent that is silent or stopped keeps its place. */
-export function keptMs(stage: AgentStage, retentionMs: number): number {
+export function retentionOf(stage: AgentStage, retentionMs: number): number {
   if (stage === "established") return retentionMs;
   return Math.min(retentionMs, stage === "provisional" ? provisionalKeptMs : unprovenKeptMs);
 }

@@ -74,7 +74,7 @@ export class UuidConflicts {
     this.#reported.add(key);
     const { events, log, nowMs } = this.#options;
     const title = describeConflict(conflict);
-    log.warn("several senders report one GPU uuid", { uuid, hosts: hosts.join(", ") });
+    log.warn("several agents report the same GPU uuid", { uuid, hosts: hosts.join(", ") });
     try {
       events.add({
         timeMs: nowMs(),
@@ -86,7 +86,7 @@ export class UuidConflicts {
         key: `uuid-conflict:${key}`,
       });
     } catch (thrown) {
-      log.warn("a uuid conflict could not be put onto the timeline", {
+      log.warn("writing a uuid conflict to the timeline failed", {
         error: formatError(thrown),
       });
     }

@@ -49,7 +49,7 @@ export class AlertingEngine {
   readonly #engine: RuleEngine;
   #relabelRules: readonly RelabelRule[] = [];
   #externalUrl = "";
-  #toldFull = false;
+  #isFull = false;
   #closed = false;
   #beginning: Promise<void> = Promise.resolve();
   #loaded: { readonly ok: boolean; readonly timeMs: number };
@@ -112,13 +112,13 @@ export class AlertingEngine {
       await sink.reload();
       await this.#use(next);
       this.#loaded = { ok: true, timeMs: clock.nowMs() };
-      log.info("the rules were read again", {
+      log.info("rules reloaded", {
         groups: next.groups.length,
         rules: next.groups.reduce((sum, { rules }) => sum + rules.length, 0),
       });
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
-      log.error("the rules or the routing cannot be used; those before stay", {
+      log.error("rules reload failed: the previous rules and routing stay active", {
         error: formatError(thrown),
       });
       throw thrown;
@@ -142,7 +142,7 @@ export class AlertingEngine {
       await this.#use(await plan());
     } catch (thrown) {
       this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
-      log.error("the default rules cannot be used", { error: formatError(thrown) });
+      log.error("loading the default rules failed", { error: formatError(thrown) });
     }
   }
 
@@ -162,12 +162,12 @@ export class AlertingEngine {
   }
 
   #send(alerts: readonly PostableAlert[]): void {
-    const told = this.#relabelled(alerts);
-    if (told.length === 0) return;
-    const refused = this.#options.sink.put(told);
-    if (refused > 0 && !this.#toldFull)
-      this.#options.log.error("some alerts found no room and are not told of", { refused });
-    this.#toldFull = refused > 0;
+    const relabelledAlerts = this.#relabelled(alerts);
+    if (relabelledAlerts.length === 0) return;
+    const refused = this.#options.sink.put(relabelledAlerts);
+    if (refused > 0 && !this.#isFull)
+      this.#options.log.error("too many alerts: some are dropped", { refused });
+    this.#isFull = refused > 0;
   }
 }
 

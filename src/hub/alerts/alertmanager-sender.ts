@@ -58,11 +58,9 @@ export class AlertmanagerSender {
   put(alerts: readonly PostableAlert[]): void {
     if (this.#stop.signal.aborted) return;
     for (const alert of alerts) {
-      const told = relabelled(alert, this.target);
-      if (told === undefined) continue;
-      const key = fingerprintOf(told.labels);
-      // What waits already keeps its place: it has waited longest.
-      this.#waiting.set(key, told);
+      const posted = relabelled(alert, this.target);
+      // An alert that waits already keeps its place: it has waited longest.
+      if (posted !== undefined) this.#waiting.set(fingerprintOf(posted.labels), posted);
     }
     this.#makeRoom();
     this.#running ??= this.#run().finally(() => {
@@ -81,7 +79,7 @@ export class AlertmanagerSender {
     if (over <= 0) return;
     for (const key of [...this.#waiting.keys()].slice(0, over)) this.#waiting.delete(key);
     this.dropped += over;
-    this.#options.log.error("alerts for an Alertmanager found no room and were dropped", {
+    this.#options.log.error("Alertmanager queue full: alerts dropped", {
       alertmanager: this.target.url,
       alerts: over,
     });
@@ -114,33 +112,35 @@ export class AlertmanagerSender {
           "content-type": "application/json",
           "user-agent": `gpulse/${this.#options.version}`,
         },
-        body: JSON.stringify(alerts.map(posted)),
+        body: JSON.stringify(alerts.map(postableAlertJson)),
         timeoutMs: target.timeoutMs,
         maxBytes: 64 * 1024,
         signal: this.#stop.signal,
       });
       if (status >= 200 && status < 300) {
-        this.#tell(undefined);
+        this.#setProblem(undefined);
         return "sent";
       }
       // Hidden before it is cut: half a secret would not be known for one.
-      const said = redactCredentials(body.toString("utf8"), options.headers).trim().slice(0, 200);
-      this.#tell(`status ${status}${said === "" ? "" : `: ${said}`}`);
+      const message = redactCredentials(body.toString("utf8"), options.headers)
+        .trim()
+        .slice(0, 200);
+      this.#setProblem(`status ${status}${message === "" ? "" : `: ${message}`}`);
       return status >= 500 || status === 408 || status === 429 ? "again" : "dropped";
     } catch (thrown) {
-      if (!this.#stop.signal.aborted) this.#tell(formatError(thrown));
+      if (!this.#stop.signal.aborted) this.#setProblem(formatError(thrown));
       return "again";
     }
   }
 
   /** Once when it begins, and once when it is over. */
-  #tell(problem: string | undefined): void {
+  #setProblem(problem: string | undefined): void {
     const { log } = this.#options;
     const fields = { alertmanager: this.target.url, waiting: this.#waiting.size };
     if (problem !== undefined && this.#problem === undefined)
-      log.warn("an Alertmanager does not take alerts", { ...fields, error: problem });
+      log.warn("sending alerts to Alertmanager failed", { ...fields, error: problem });
     if (problem === undefined && this.#problem !== undefined)
-      log.info("the Alertmanager takes alerts again", fields);
+      log.info("Alertmanager accepts alerts again", fields);
     this.#problem = problem;
     this.#failures = problem === undefined ? 0 : this.#failures + 1;
   }
@@ -155,13 +155,20 @@ function relabelled(alert: PostableAlert, target: AlertmanagerTarget): PostableA
     : { ...alert, labels: new Map(labels) };
 }
 
-function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: PostableAlert) {
-  const iso = (ms: number): string => new Date(ms).toISOString();
+function postableAlertJson({
+  labels,
+  annotations,
+  startsAtMs,
+  endsAtMs,
+  generatorUrl,
+}: PostableAlert) {
+  const iso = (ms: number | undefined): string | undefined =>
+    ms === undefined ? undefined : new Date(ms).toISOString();
   return {
     labels: Object.fromEntries(labels),
     annotations,
-    ...(startsAtMs === undefined ? {} : { startsAt: iso(startsAtMs) }),
-    ...(endsAtMs === undefined ? {} : { endsAt: iso(endsAtMs) }),
-    ...(generatorUrl === "" ? {} : { generatorURL: generatorUrl }),
+    startsAt: iso(startsAtMs),
+    endsAt: iso(endsAtMs),
+    generatorURL: generatorUrl === "" ? undefined : generatorUrl,
   };
 }

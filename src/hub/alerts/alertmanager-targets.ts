@@ -29,7 +29,7 @@ const alertsPath = "/api/v2/alerts";
 /** An address as a person writes it: the root of an Alertmanager, perhaps with a user and a password. */
 export function parseAlertmanagerTarget(given: string): AlertmanagerTarget {
   if (!URL.canParse(given))
-    throw new GpulseError("USAGE", "An Alertmanager's address is written http://HOST:PORT.");
+    throw new GpulseError("USAGE", "An Alertmanager's address must be http://HOST:PORT.");
   const { origin, pathname, username, password } = new URL(given);
   const credentials =
     username === ""
@@ -50,7 +50,7 @@ function plain(part: string): string {
   } catch (thrown) {
     throw new GpulseError(
       "USAGE",
-      "The user or password in an Alertmanager's address has a % that stands for no letter: write it %25.",
+      "The user or password in an Alertmanager's address has a % that is not an escape: write it as %25.",
       { cause: thrown },
     );
   }

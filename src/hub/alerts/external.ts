@@ -43,10 +43,10 @@ export async function openExternalAlertmanagers(
       const key = keyOf(target);
       next.set(key, senders.get(key) ?? new AlertmanagerSender(target, { ...options, capacity }));
     }
-    const gone = [...senders].filter(([key]) => !next.has(key));
+    const removed = [...senders].filter(([key]) => !next.has(key));
     senders = next;
     dropped = found.dropped;
-    await Promise.all(gone.map(([, sender]) => sender.close()));
+    await Promise.all(removed.map(([, sender]) => sender.close()));
   };
   await use();
   const all = (): AlertmanagerSender[] => [...senders.values()];
@@ -65,7 +65,7 @@ export async function openExternalAlertmanagers(
       all().flatMap(({ target, problem, waiting }) =>
         problem === undefined
           ? []
-          : [`${target.url} does not take alerts, ${waiting} wait: ${problem}`],
+          : [`${target.url} does not accept alerts, ${waiting} waiting: ${problem}`],
       ),
     selfMetrics: (put) => collectSenders(put, all()),
     reload: use,

@@ -19,16 +19,16 @@ export interface RulesView {
 }
 
 export function addRules(app: FastifyInstance, view: RulesView | undefined): void {
-  const tell = (url: string, data: (params: Params) => unknown): void => {
+  const answer = (url: string, data: (params: Params) => unknown): void => {
     app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
   };
-  tell("/api/v1/rules", (params) => listed(view?.groups ?? [], params));
-  tell("/api/v1/alerts", () => ({
+  answer("/api/v1/rules", (params) => listed(view?.groups ?? [], params));
+  answer("/api/v1/alerts", () => ({
     alerts: (view?.groups ?? []).flatMap(({ runs }) =>
       runs.flatMap(({ alerting }) => (alerting?.active ?? []).map(alertJson)),
     ),
   }));
-  tell("/api/v1/alertmanagers", () => {
+  answer("/api/v1/alertmanagers", () => {
     const { active = [], dropped = [] } = view?.sink.alertmanagers ?? {};
     return {
       activeAlertmanagers: active.map((url) => ({ url })),

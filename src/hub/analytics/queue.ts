@@ -103,7 +103,7 @@ export class AnalysisQueue {
       this.#flushedMs = nowMs();
       const soon = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(10_000)]);
       await lake.flush(soon).catch((thrown: unknown) =>
-        log.warn("the newest rows are not in the lake yet, and in no analysis", {
+        log.warn("lake is behind: analyses miss the newest rows", {
           error: formatError(thrown),
         }),
       );
@@ -159,7 +159,7 @@ export class AnalysisQueue {
               cause: thrown,
             });
       if (job.state === "failed")
-        log.warn("an analysis failed", {
+        log.warn("analysis failed", {
           analysis: job.analysis.name,
           error: job.problem.message,
         });

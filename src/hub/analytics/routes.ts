@@ -22,7 +22,7 @@ export function addAnalytics(app: FastifyInstance, desk: AnalysisQueue | undefin
         method,
         url: "/api/analytics/:name",
         handler: async (_request, reply) =>
-          fresh(reply.code(404)).send({ error: "This hub keeps no lake: start it with --lake." }),
+          fresh(reply.code(404)).send({ error: "This hub has no lake: start it with --lake." }),
       });
     return;
   }

@@ -48,7 +48,7 @@ export class Anomalies {
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe = (): void => {};
   #writing: Promise<void> = Promise.resolve();
-  #troubled = false;
+  #isFailing = false;
 
   constructor(options: AnomaliesOptions) {
     this.#options = options;
@@ -81,12 +81,12 @@ export class Anomalies {
     const { frames, log } = this.#options;
     await this.#remember().catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
-        log.warn("what was usual could not be read from the history and is learned anew", {
+        log.warn("anomaly baselines not restored: learning starts over", {
           error: formatError(thrown),
         });
     });
     if (this.#closing.signal.aborted) return;
-    this.watch.subscribe((change) => this.#tell(change));
+    this.watch.subscribe((change) => this.#report(change));
     this.#unsubscribe = frames.subscribe((delivery) => this.#take(delivery));
     this.#timer = setInterval(() => this.#write(), writeEveryMs).unref();
   }
@@ -114,7 +114,7 @@ export class Anomalies {
     }
   }
 
-  #tell({ change, anomaly }: AnomalyChange): void {
+  #report({ change, anomaly }: AnomalyChange): void {
     const { kind, severity, device, says, sinceMs, toldMs, endedMs } = anomaly;
     const { uuid, gpu, host } = device;
     this.#options.log.info(`anomaly ${change}`, { kind, host, gpu, uuid, says });
@@ -147,14 +147,14 @@ export class Anomalies {
           { frame, source: `anomalies/${host}`, tier: "anomalies" },
           identityOf(host),
         );
-      this.#troubled = false;
+      this.#isFailing = false;
     } catch (thrown) {
       this.#complain("anomalies were not kept", thrown);
     }
   }
 
   #complain(what: string, thrown: unknown): void {
-    if (!this.#troubled) this.#options.log.warn(what, { error: formatError(thrown) });
-    this.#troubled = true;
+    if (!this.#isFailing) this.#options.log.warn(what, { error: formatError(thrown) });
+    this.#isFailing = true;
   }
 }

@@ -80,8 +80,8 @@ function failureOf(thrown: unknown): PrometheusApiError {
     );
   const refused = refusedStatus(thrown);
   if (refused === undefined) return new PrometheusApiError("internal", formatError(thrown));
-  const says = refused === 413 ? "the request is too large" : formatError(thrown);
-  return new PrometheusApiError("bad_data", says, refused);
+  const message = refused === 413 ? "the request is too large" : formatError(thrown);
+  return new PrometheusApiError("bad_data", message, refused);
 }
 
 /** The server's own refusal: a body that is no JSON though it says so, a type nobody reads, one too large. */

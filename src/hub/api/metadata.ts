@@ -12,12 +12,13 @@ const maxFamilies = 50_000;
 const maxTextLength = 4_096;
 
 export class MetadataRegistry {
-  readonly #told = new Map<string, MetricMetadata>();
+  readonly #metadata = new Map<string, MetricMetadata>();
 
   learn(entries: readonly Metadata[]): void {
     for (const { family, type, help, unit } of entries) {
-      if (family === "" || (!this.#told.has(family) && this.#told.size >= maxFamilies)) continue;
-      this.#told.set(family, {
+      if (family === "" || (!this.#metadata.has(family) && this.#metadata.size >= maxFamilies))
+        continue;
+      this.#metadata.set(family, {
         type,
         help: help.slice(0, maxTextLength),
         unit: unit.slice(0, maxTextLength),
@@ -52,7 +53,7 @@ export class MetadataRegistry {
         unit: unit === "none" ? "" : unit,
       });
     }
-    for (const [family, entry] of this.#told) put(family, entry);
+    for (const [family, entry] of this.#metadata) put(family, entry);
     return found;
   }
 }

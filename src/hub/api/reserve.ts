@@ -15,7 +15,7 @@ export function reserveFor(
   if (queryMemory === undefined) return undefined;
   const reservation = queryMemory.open(clientOf(request).principal);
   const timer = setTimeout(() => {
-    log.warn("a client reads a response too slowly: its connection is closed", {
+    log.warn("client reads a response too slowly: connection closed", {
       address: request.ip,
       route: request.routeOptions.url,
       reservedBytes: reservation.bytes,

@@ -109,8 +109,8 @@ function list<Item>(
   limit: number,
 ): FastifyReply {
   const isCut = limit > 0 && items.length > limit;
-  const shown = isCut ? items.slice(0, limit) : items;
-  return reply.type("application/json").send(streamParts(listParts(shown, json, isCut)));
+  const listed = isCut ? items.slice(0, limit) : items;
+  return reply.type("application/json").send(streamParts(listParts(listed, json, isCut)));
 }
 
 function* listParts<Item>(

@@ -6,10 +6,10 @@ import { success } from "./result.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
 
 export function addStatus(app: FastifyInstance, context: ApiContext): void {
-  const tell = (url: string, data: (params: Params) => unknown): void => {
+  const answer = (url: string, data: (params: Params) => unknown): void => {
     app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
   };
-  tell("/api/v1/status/buildinfo", () => ({
+  answer("/api/v1/status/buildinfo", () => ({
     // Clients choose by this what they may ask: it names the Prometheus whose language and API are spoken here.
     version: "3.8.0",
     revision: `gpulse-${context.version}`,
@@ -19,7 +19,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     goVersion: "",
     gpulse: context.version,
   }));
-  tell("/api/v1/status/runtimeinfo", () => {
+  answer("/api/v1/status/runtimeinfo", () => {
     return {
       startTime: new Date(context.startedMs).toISOString(),
       CWD: context.dataDir,
@@ -30,13 +30,13 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       ...(context.budgets === undefined ? {} : { memory: memoryJson(context.budgets) }),
     };
   });
-  tell("/api/v1/status/flags", () => ({
+  answer("/api/v1/status/flags", () => ({
     "storage.tsdb.retention.time": context.retention,
     "storage.tsdb.path": context.dataDir,
   }));
-  tell("/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
-  tell("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
-  tell("/api/v1/status/tsdb", (params) => {
+  answer("/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
+  answer("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
+  answer("/api/v1/status/tsdb", (params) => {
     const limit = params.limit();
     if (context.store === undefined) return emptyHead;
     const stats = context.store.stats();
@@ -56,7 +56,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
     };
   });
-  tell("/api/v1/query_exemplars", () => []);
+  answer("/api/v1/query_exemplars", () => []);
 }
 
 const memoryJson = ({ limit, ...budgets }: MemoryBudgets): unknown => ({

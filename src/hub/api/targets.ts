@@ -27,14 +27,14 @@ export function addTargets(
   scraping: ScrapeRunner | undefined,
   hostName: string,
 ): void {
-  const tell = (url: string, data: (params: Params) => unknown): void => {
+  const answer = (url: string, data: (params: Params) => unknown): void => {
     app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
   };
   const pools = (): readonly ScrapePool[] => scraping?.pools ?? [];
-  tell("/api/v1/scrape_pools", () => ({
+  answer("/api/v1/scrape_pools", () => ({
     scrapePools: pools().map(({ config }) => config.jobName),
   }));
-  tell("/api/v1/targets", (params) => {
+  answer("/api/v1/targets", (params) => {
     const state = (params.text("state") ?? "any").toLowerCase();
     const only = params.text("scrapePool") ?? "";
     const chosen = pools().filter(({ config }) => only === "" || config.jobName === only);
@@ -59,7 +59,7 @@ export function addTargets(
       ),
     };
   });
-  tell("/api/v1/targets/metadata", (params) => {
+  answer("/api/v1/targets/metadata", (params) => {
     const matches = selectorOf(params.text("match_target"));
     const metric = params.text("metric") ?? "";
     const found = pools().flatMap((pool) => [...targetMetadata(pool, matches, metric)]);

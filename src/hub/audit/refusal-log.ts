@@ -12,7 +12,7 @@ import { wantsPage } from "../auth/login.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** Whether a guard has said in the log itself why it refused. */
-    refusalTold: boolean;
+    isRefusalLogged: boolean;
   }
 }
 
@@ -27,7 +27,7 @@ const guards = new Set([401, 403, 408, 411, 413, 414, 421, 429, 431]);
 
 export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOptions): void {
   const lines = new LogThrottle();
-  const tell = (address: string | undefined, route: string, status: number): void => {
+  const logRefusal = (address: string | undefined, route: string, status: number): void => {
     const line = lines.take(`${networkOf(address)} ${route} ${status}`, nowMs());
     if (line === undefined) return;
     const fields = { address: address ?? "gone", route, status, ...line };
@@ -37,7 +37,11 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
   app.decorateRequest("refusalTold", false);
   app.addHook("onResponse", async (request, { statusCode: status }) => {
     if (!isLoggedRefusal(request, status)) return;
-    tell(request.ip, `${request.method} ${request.routeOptions.url ?? "(no such route)"}`, status);
+    logRefusal(
+      request.ip,
+      `${request.method} ${request.routeOptions.url ?? "(no such route)"}`,
+      status,
+    );
   });
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
   app.server.prependListener("clientError", (thrown: Error, socket) => {
@@ -45,7 +49,7 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
     // Certificates and handshakes are the door's to tell of; it gives no code, or OpenSSL's.
     if (code === undefined || /^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(code)) return;
     const address: unknown = "remoteAddress" in socket ? socket.remoteAddress : undefined;
-    tell(
+    logRefusal(
       typeof address === "string" ? address : undefined,
       `(no request: ${code})`,
       statusOf(code),
@@ -53,8 +57,11 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
   });
 }
 
-function isLoggedRefusal({ url, headers, refusalTold }: FastifyRequest, status: number): boolean {
-  if (refusalTold) return false;
+function isLoggedRefusal(
+  { url, headers, isRefusalLogged }: FastifyRequest,
+  status: number,
+): boolean {
+  if (isRefusalLogged) return false;
   // A browser that has yet to log in is no attempt at anything.
   if (status === 401) return !wantsPage(headers.accept);
   // What is not there is asked for every day; who climbs for it is not everybody.

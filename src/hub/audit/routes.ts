@@ -64,7 +64,7 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
       if (isStranger(request, options.access))
         return reply.code(403).send({
           error:
-            "Who changed what is told only to somebody known: log in with an admin token, or run gpulse audit on the hub's machine.",
+            "The audit log needs authentication: log in with an admin token, or run gpulse audit on the hub's machine.",
         });
       const limit = request.query.limit === undefined ? usualCount : Number(request.query.limit);
       if (!Number.isInteger(limit) || limit < 1 || limit > mostEntries)

@@ -74,7 +74,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
       // A browser that has yet to log in is no attempt at anything.
       if (!["missing", "too-many", "damaged"].includes(verdict.why)) {
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);
-        request.refusalTold = true;
+        request.isRefusalLogged = true;
       }
       return refuse(request, reply, verdict, access);
     }
@@ -102,7 +102,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     try {
       refreshAccess(access);
     } catch (thrown) {
-      log.error("tokens and users cannot be read, the last known ones go on", {
+      log.error("reading tokens and users failed: the last known ones stay valid", {
         error: formatError(thrown),
       });
     }
@@ -111,7 +111,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
 
-  const told = (
+  const onRefused = (
     address: string,
     verdict: Exclude<AuthResult, { ok: true }>,
     path: string,
@@ -119,31 +119,31 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     access.refused.add(verdict.why);
     if (verdict.why !== "too-many") failed(address, verdict, path);
   };
-  const desk = { access, judge, attempts, log, nowMs, endStreams, failed: told };
-  await addLogin(app, desk);
-  addMe(app, desk);
-  addTokens(app, desk);
-  addUsers(app, desk);
-  addSessions(app, desk);
-  addShares(app, desk);
-  if (access.oidc !== undefined) addOidc(app, withCallback(access.oidc, publicUrl), desk);
+  const context = { access, judge, attempts, log, nowMs, endStreams, failed: onRefused };
+  await addLogin(app, context);
+  addMe(app, context);
+  addTokens(app, context);
+  addUsers(app, context);
+  addSessions(app, context);
+  addShares(app, context);
+  if (access.oidc !== undefined) addOidc(app, withCallback(access.oidc, publicUrl), context);
 }
 
-/** Where people reach the hub is where a provider leads them back to, unless that was said apart. */
+/** The provider redirects to the hub's public URL unless a redirect URL is set. */
 const withCallback = (oidc: OidcSettings, publicUrl: string | undefined): OidcSettings =>
   publicUrl === undefined || oidc.redirectUrl !== undefined
     ? oidc
     : { ...oidc, redirectUrl: `${publicUrl.replace(/\/+$/, "")}/login/oidc/callback` };
 
-/** A disk that takes no note of a use must not keep a right token out. */
+/** A failing disk must not lock out a valid token. */
 function usesNoted(access: HubAccess, log: Log): (id: string, nowMs: number) => void {
-  let told = false;
+  let isFailing = false;
   return (id, nowMs) => {
     try {
       access.tokens.noteUse(id, nowMs);
     } catch (thrown) {
-      if (!told) log.warn("when a token was last used is not kept", { error: formatError(thrown) });
-      told = true;
+      if (!isFailing) log.warn("saving a token's last use failed", { error: formatError(thrown) });
+      isFailing = true;
     }
   };
 }

@@ -241,8 +241,8 @@ function enough(access: AuthenticatedCaller, { needs, pattern }: AuthRequest): A
 const influxPatterns = new Set(["/write", "/query"]);
 
 function credentialsIn({ headers, pattern, url }: AuthRequest): Credentials | undefined {
-  const shown = credentialsOf(headers.authorization);
-  if (shown !== undefined || !influxPatterns.has(pattern)) return shown;
+  const credentials = credentialsOf(headers.authorization);
+  if (credentials !== undefined || !influxPatterns.has(pattern)) return credentials;
   const at = url.indexOf("?");
   return at === -1 ? undefined : influxCredentials(new URLSearchParams(url.slice(at + 1)));
 }

@@ -29,8 +29,8 @@ export interface LoginContext {
 
 const maxBodyBytes = 8_192;
 
-export async function addLogin(app: FastifyInstance, desk: LoginContext): Promise<void> {
-  const oidc = desk.access.oidc?.label;
+export async function addLogin(app: FastifyInstance, context: LoginContext): Promise<void> {
+  const oidc = context.access.oidc?.label;
   app.get("/login", async (_request, reply) =>
     sendLoginPage(reply, 200, oidc === undefined ? {} : { oidc }),
   );
@@ -49,10 +49,10 @@ export async function addLogin(app: FastifyInstance, desk: LoginContext): Promis
     scope.post("/api/login", { bodyLimit: maxBodyBytes }, async (request, reply) => {
       const given = (name: string): string => textIn(request.body, name);
       const [name, password] = [given("name").trim(), given("password") || given("token")];
-      const judged = await logIn(desk, name, password, request.ip);
+      const judged = await logIn(context, name, password, request.ip);
       if (!judged.ok) {
-        desk.failed(request.ip, judged, "POST /api/login");
-        const tried = name === "" ? "a token" : desk.judge.triedName(name);
+        context.failed(request.ip, judged, "POST /api/login");
+        const tried = name === "" ? "a token" : context.judge.triedName(name);
         request.audited = { who: tried, by: "nobody", target: tried, why: judged.why };
         return refuseLogin(request, reply, judged, {
           next: given("next"),
@@ -66,14 +66,14 @@ export async function addLogin(app: FastifyInstance, desk: LoginContext): Promis
         target: access.name,
         scope: access.scope,
       };
-      openSession(desk, access, request, reply);
+      openSession(context, access, request, reply);
       return reply.redirect(`..${pagePath(`/${given("next")}`) ?? "/"}`, 303);
     });
     scope.post("/api/logout", { bodyLimit: maxBodyBytes }, async (request, reply) => {
-      if (textIn(request.body, "everywhere") === "yes") logOutEverywhere(desk, request);
-      closeSession(desk.access, request);
+      if (textIn(request.body, "everywhere") === "yes") logOutEverywhere(context, request);
+      closeSession(context.access, request);
       return reply
-        .header("set-cookie", sessionCookie("", desk.access.secure, 0))
+        .header("set-cookie", sessionCookie("", context.access.secure, 0))
         .redirect("../login", 303);
     });
   });
@@ -94,7 +94,7 @@ export function openSession(
   try {
     access.accounts.noteLogin(name, nowMs());
   } catch (thrown) {
-    log.warn("when a user last logged in is not kept", { error: formatError(thrown) });
+    log.warn("saving a user's last login failed", { error: formatError(thrown) });
   }
 }
 

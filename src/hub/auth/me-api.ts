@@ -12,8 +12,8 @@ const bodyLimit = 16_384;
 const password = () => v.pipe(v.string("a password"), v.maxLength(maxPasswordLength, "shorter"));
 const wantedPassword = v.strictObject({ current: password(), password: password() });
 
-export function addMe(app: FastifyInstance, desk: LoginContext): void {
-  const { access } = desk;
+export function addMe(app: FastifyInstance, context: LoginContext): void {
+  const { access } = context;
   app.get("/api/me", async (request, reply) =>
     reply.header("cache-control", "no-store").send({
       ...callerJson(request.access),
@@ -25,7 +25,7 @@ export function addMe(app: FastifyInstance, desk: LoginContext): void {
           ? !requiresAuth(access) && !isUnknownCaller(request, access)
           : mayChange(request.access),
       asked: requiresAuth(access),
-      page: pageOf(desk, request.access),
+      page: pageOf(context, request.access),
     }),
   );
 
@@ -35,24 +35,24 @@ export function addMe(app: FastifyInstance, desk: LoginContext): void {
       return sendError(
         reply,
         403,
-        "Only a user of this hub has a password here: what a token, a shared link, the web configuration file or an OpenID provider opens is changed there.",
+        "Only a user of this hub has a password here: tokens, shared links, users of the web configuration file and of an OpenID provider are managed elsewhere.",
       );
     const checked = checkValue(wantedPassword, request.body ?? {});
     if (!checked.ok)
       return sendError(reply, 400, "Both the current password and the new one are needed.");
-    return changeOwn(desk, who, checked.value, request, reply);
+    return changeOwn(context, who, checked.value, request, reply);
   });
 }
 
 /** The current one is asked for: who finds a page open must not be able to take it over. */
 async function changeOwn(
-  desk: LoginContext,
+  context: LoginContext,
   who: AuthenticatedCaller,
   wanted: { readonly current: string; readonly password: string },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { access, judge, nowMs, failed, log } = desk;
+  const { access, judge, nowMs, failed, log } = context;
   const judged = await judge.judgePassword(who.name, wanted.current, request.ip, nowMs());
   if (!judged.ok) {
     failed(request.ip, judged, "POST /api/me/password");

@@ -70,7 +70,7 @@ export class OidcClient {
   ): Promise<Claims> {
     const query = new URLSearchParams(search);
     if (query.get("state") !== state)
-      throw new OidcError(401, "This answer belongs to another login: log in again.");
+      throw new OidcError(401, "This response belongs to another login: log in again.");
     const refused = query.get("error");
     if (refused !== null)
       throw new OidcError(
@@ -92,14 +92,14 @@ export class OidcClient {
       );
       const claims: Claims = { ...tokens.claims() };
       const { roleClaim } = this.#settings;
-      const isTold = claimAt(claims, roleClaim) !== undefined;
-      if (isTold || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+      const hasRole = claimAt(claims, roleClaim) !== undefined;
+      if (hasRole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
       // Many providers tell groups only there.
       const subject = typeof claims["sub"] === "string" ? claims["sub"] : "";
       const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
       return { ...more, ...claims };
     } catch (thrown) {
-      throw this.#troubleOf(thrown);
+      throw this.#errorOf(thrown);
     }
   }
 
@@ -126,15 +126,15 @@ export class OidcClient {
       this.#found = { configuration, untilMs: this.#nowMs() + keepMs };
       return configuration;
     } catch (thrown) {
-      throw this.#troubleOf(thrown);
+      throw this.#errorOf(thrown);
     }
   }
 
-  #troubleOf(thrown: unknown): OidcError {
+  #errorOf(thrown: unknown): OidcError {
     const { issuer } = this.#settings;
     const error = field(thrown, "error");
     if (error === "invalid_grant")
-      return new OidcError(401, "The provider takes this login no more: log in again.", {
+      return new OidcError(401, "The provider no longer accepts this login: log in again.", {
         cause: thrown,
       });
     if (error === "invalid_client" || systemCode(thrown) === "OAUTH_WWW_AUTHENTICATE_CHALLENGE")

@@ -16,17 +16,17 @@ interface StoredPendingLogin extends PendingLogin {
   readonly endsMs: number;
 }
 
-export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: LoginContext): void {
-  const { access, log, nowMs } = desk;
+export function addOidc(app: FastifyInstance, settings: OidcSettings, context: LoginContext): void {
+  const { access, log, nowMs } = context;
   const client = new OidcClient(settings, nowMs);
   /** By the digest of the cookie. In memory: a restart within these minutes means to begin again. */
   const begun = new Map<string, StoredPendingLogin>();
   const again = { oidc: settings.label };
   const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply =>
     sendLoginPage(reply, status, { ...again, problem });
-  const troubled = (reply: FastifyReply, thrown: unknown): FastifyReply => {
+  const sendOidcError = (reply: FastifyReply, thrown: unknown): FastifyReply => {
     if (!(thrown instanceof OidcError)) throw thrown;
-    log.warn("logging in with the provider failed", { error: thrown.message });
+    log.warn("OpenID login failed", { error: thrown.message });
     return refuse(reply, thrown.status, thrown.message);
   };
 
@@ -47,7 +47,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
         .header("set-cookie", loginCookie(value, access.secure, loginMs / 1_000))
         .redirect(url.href, 303);
     } catch (thrown) {
-      return troubled(reply, thrown);
+      return sendOidcError(reply, thrown);
     }
   });
 
@@ -60,7 +60,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
     reply.header("set-cookie", loginCookie("", access.secure, 0));
     request.audited = { who: "nobody", by: "nobody" };
     if (login === undefined || login.endsMs <= nowMs())
-      return refuse(reply, 401, "This login was answered already or took too long: log in again.");
+      return refuse(reply, 401, "This login was already completed or took too long: log in again.");
     try {
       const at = request.url.indexOf("?");
       const claims = await client.finish(login, at === -1 ? "" : request.url.slice(at + 1));
@@ -72,7 +72,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
         ...(scope !== undefined && { scope }),
       };
       if (scope === undefined) {
-        desk.failed(
+        context.failed(
           request.ip,
           { ok: false, why: "scope", who: name, scope: "read", by: "user" },
           "GET /login/oidc/callback",
@@ -84,10 +84,10 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
         );
       }
       const id = typeof claims["sub"] === "string" ? claims["sub"] : name;
-      openSession(desk, { name, scope, holder: { kind: "oidc", id } }, request, reply);
+      openSession(context, { name, scope, holder: { kind: "oidc", id } }, request, reply);
       return sendRedirectPage(reply, `../..${login.next}`);
     } catch (thrown) {
-      return troubled(reply, thrown);
+      return sendOidcError(reply, thrown);
     }
   });
 }

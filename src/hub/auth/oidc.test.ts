@@ -226,7 +226,7 @@ test("an answer is taken once, from the browser that asked, with its own state, 
   expect((await comeBack(app, returned, cookie)).statusCode).toBe(200);
   const replayed = await comeBack(app, returned, cookie);
   expect([replayed.statusCode, sessionIn(replayed.headers)]).toEqual([401, ""]);
-  expect(replayed.body).toContain("answered already or took too long");
+  expect(replayed.body).toContain("already completed or took too long");
 
   const other = await through(app, "ada");
   const swapped = await comeBack(
@@ -251,7 +251,7 @@ test("a code of an earlier login is refused by the provider, also under a right 
   const mixed = fresh.returned.replace(/code=[^&]+/, `code=${code}`);
   const answer = await comeBack(app, mixed, fresh.cookie);
   expect([answer.statusCode, sessionIn(answer.headers)]).toEqual([401, ""]);
-  expect(answer.body).toContain("takes this login no more");
+  expect(answer.body).toContain("no longer accepts this login");
 });
 
 test("what the provider refuses is told in its words, as text", async () => {

@@ -6,9 +6,9 @@ export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): strin
     case "missing":
       return "This hub needs a token: send it as Authorization: Bearer TOKEN, or as the password of basic authentication.";
     case "expired":
-      return "This token has expired: make another with gpulse token add.";
+      return "This token has expired: create a new one with gpulse token add.";
     case "damaged":
-      return "The files that say who has access are damaged, so every token, user and link is refused: restore the hub's access folder from a backup, or run gpulse token recover on its machine.";
+      return "The access files are damaged, so every token, user and link is refused: restore the hub's access folder from a backup, or run gpulse token recover on its machine.";
     case "password":
       return "The user name or password is wrong.";
     case "scope":
@@ -17,7 +17,7 @@ export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): strin
       return "Too many attempts with wrong credentials came from this address or at this name: wait a minute.";
     case "unknown":
     case "revoked":
-      return "This token is unknown or was revoked: gpulse token list shows the good ones.";
+      return "This token is unknown or was revoked: gpulse token list shows the valid ones.";
   }
 }
 

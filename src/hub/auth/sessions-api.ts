@@ -9,14 +9,14 @@ import type { LoginContext } from "./login.ts";
 
 type SessionNameRequest = { Params: { id: string }; Querystring: { everywhere?: unknown } };
 
-export function addSessions(app: FastifyInstance, desk: LoginContext): void {
-  const { access, judge, log, nowMs, endStreams } = desk;
+export function addSessions(app: FastifyInstance, context: LoginContext): void {
+  const { access, judge, log, nowMs, endStreams } = context;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (isUnknownCaller(request, access))
       await sendError(
         reply,
         403,
-        "Who is logged in is told only to somebody known: log in as an administrator, or run gpulse user sessions on the hub's machine.",
+        "Sessions are listed for administrators only: log in as one, or run gpulse user sessions on the hub's machine.",
       );
   };
   const live = (): KeyedSession[] =>

@@ -33,11 +33,11 @@ const wantedShare = v.strictObject({
   ),
 });
 
-export function addShares(app: FastifyInstance, desk: LoginContext): void {
-  const { access, log, nowMs } = desk;
+export function addShares(app: FastifyInstance, context: LoginContext): void {
+  const { access, log, nowMs } = context;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (isUnknownCaller(request, access))
-      await sendError(reply, 403, "Links are made here only by somebody known: log in first.");
+      await sendError(reply, 403, "Log in first: only authenticated users create links.");
   };
 
   app.get("/api/shares", { onRequest: guarded }, async (_request, reply) => {
@@ -58,7 +58,7 @@ export function addShares(app: FastifyInstance, desk: LoginContext): void {
       const expiresMs = nowMs() + expiresInSeconds * 1_000;
       const wanted = { name, page, createdBy: callerName(request), expiresMs };
       const { share, secret } = access.shares.add(wanted, nowMs(), access.random);
-      log.info("share made", { name, id: share.id, by: callerName(request) });
+      log.info("share created", { name, id: share.id, by: callerName(request) });
       return await reply
         .code(201)
         .header("cache-control", "no-store")
@@ -101,7 +101,9 @@ export function addShares(app: FastifyInstance, desk: LoginContext): void {
       .header("cache-control", "max-age=3600")
       .send(script),
   );
-  app.post("/api/share", { bodyLimit }, async (request, reply) => exchange(desk, request, reply));
+  app.post("/api/share", { bodyLimit }, async (request, reply) =>
+    exchange(context, request, reply),
+  );
 }
 
 const wantedSecret = v.object({ secret: v.string() });
@@ -127,7 +129,7 @@ async function exchange(
     return sendError(
       reply,
       401,
-      "This link is not complete, has ended or was revoked: ask who sent it for another.",
+      "This link is incomplete, has expired or was revoked: ask its sender for a new one.",
     );
   }
   request.audited = { who: share.name, by: "share", target: share.id };
@@ -152,7 +154,7 @@ function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginCont
   try {
     access.shares.noteUse(id, nowMs);
   } catch (thrown) {
-    log.warn("the use of a share is not counted", { error: formatError(thrown) });
+    log.warn("counting the use of a share failed", { error: formatError(thrown) });
   }
 }
 
@@ -178,7 +180,7 @@ const secret = location.hash.slice(1);
 history.replaceState(null, "", location.pathname);
 const said = document.querySelector("#said");
 const say = (text) => { said.textContent = text; said.setAttribute("role", "alert"); };
-if (secret === "") say("This link is not complete: it ends in a # and what follows it. Copy it whole.");
+if (secret === "") say("This link is incomplete: copy it whole, with the # and the text after it.");
 else fetch("api/share", {
   method: "POST",
   headers: { "content-type": "application/json" },
@@ -188,5 +190,5 @@ else fetch("api/share", {
   const body = await answer.json();
   if (answer.ok) location.replace(body.page);
   else say(body.error || "The hub refused this link.");
-}).catch(() => say("The hub does not answer: try again in a moment."));
+}).catch(() => say("The hub does not respond: try again in a moment."));
 `;

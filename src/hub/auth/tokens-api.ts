@@ -40,8 +40,8 @@ const wantedToken = v.strictObject({
   ),
 });
 
-export function addTokens(app: FastifyInstance, desk: TokenRoutesContext): void {
-  const { access, log, nowMs } = desk;
+export function addTokens(app: FastifyInstance, context: TokenRoutesContext): void {
+  const { access, log, nowMs } = context;
   app.get("/api/tokens", async (request, reply) => {
     if (isUnknownCaller(request, access)) return refuse(reply);
     access.tokens.refresh();
@@ -59,7 +59,7 @@ export function addTokens(app: FastifyInstance, desk: TokenRoutesContext): void 
     const { expiresInSeconds, ...wanted } = checked.value;
     const expires =
       expiresInSeconds === undefined ? {} : { expiresMs: nowMs() + expiresInSeconds * 1_000 };
-    return add(desk, { ...wanted, ...expires }, request, reply);
+    return add(context, { ...wanted, ...expires }, request, reply);
   });
 
   app.delete<{ Params: { id: string } }>("/api/tokens/:id", async (request, reply) => {
@@ -77,15 +77,15 @@ export function addTokens(app: FastifyInstance, desk: TokenRoutesContext): void 
 }
 
 async function add(
-  desk: TokenRoutesContext,
+  context: TokenRoutesContext,
   wanted: NewToken,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { access, log, nowMs } = desk;
+  const { access, log, nowMs } = context;
   try {
     const { token, text } = access.tokens.add(wanted, nowMs(), access.random);
-    log.info("token made", { name: token.name, scope: token.scope, by: callerName(request) });
+    log.info("token created", { name: token.name, scope: token.scope, by: callerName(request) });
     return await reply
       .code(201)
       .header("cache-control", "no-store")
@@ -112,5 +112,5 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   sendError(
     reply,
     403,
-    "Tokens are made here only by an administrator: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
+    "Only an administrator creates tokens: create the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
   );

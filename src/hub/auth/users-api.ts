@@ -38,8 +38,8 @@ const wantedChange = v.strictObject({
 
 type UserNameRequest = { Params: { name: string } };
 
-export function addUsers(app: FastifyInstance, desk: LoginContext): void {
-  const { access, log, nowMs } = desk;
+export function addUsers(app: FastifyInstance, context: LoginContext): void {
+  const { access, log, nowMs } = context;
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (isUnknownCaller(request, access)) await refuse(reply);
   };
@@ -49,7 +49,7 @@ export function addUsers(app: FastifyInstance, desk: LoginContext): void {
 
   app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
     access.accounts.refresh();
-    const users = access.accounts.list().map((user) => userJson(user, desk));
+    const users = access.accounts.list().map((user) => userJson(user, context));
     return reply
       .header("cache-control", "no-store")
       .send({ users, fileUsers: access.users().names, asked: requiresAuth(access) });
@@ -60,8 +60,11 @@ export function addUsers(app: FastifyInstance, desk: LoginContext): void {
     if (!checked.ok) return sendError(reply, 400, withoutPassword(checked.problems));
     try {
       const user = await access.accounts.add(checked.value, nowMs());
-      log.info("user made", { name: user.name, role: user.role, by: callerName(request) });
-      return await reply.code(201).header("cache-control", "no-store").send(userJson(user, desk));
+      log.info("user created", { name: user.name, role: user.role, by: callerName(request) });
+      return await reply
+        .code(201)
+        .header("cache-control", "no-store")
+        .send(userJson(user, context));
     } catch (thrown) {
       return sendThrownError(reply, isNameTakenError(thrown) ? 409 : 400, thrown);
     }
@@ -79,7 +82,7 @@ export function addUsers(app: FastifyInstance, desk: LoginContext): void {
         return sendError(
           reply,
           409,
-          "You would shut yourself out: another administrator can do this.",
+          "You would lock yourself out: another administrator can do this.",
         );
       request.audited = { target: name, why: Object.keys(checked.value).join(", ") };
       const { accounts } = access;
@@ -101,7 +104,7 @@ export function addUsers(app: FastifyInstance, desk: LoginContext): void {
       const own = request.access;
       if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
         access.sessions.goOnAs(own.session.key, holderOf(user).holder);
-      return reply.header("cache-control", "no-store").send(userJson(user, desk));
+      return reply.header("cache-control", "no-store").send(userJson(user, context));
     },
   );
 
@@ -114,7 +117,7 @@ export function addUsers(app: FastifyInstance, desk: LoginContext): void {
         return sendError(
           reply,
           409,
-          "You would shut yourself out: another administrator can do this.",
+          "You would lock yourself out: another administrator can do this.",
         );
       try {
         const user = access.accounts.remove(name, nowMs());
@@ -169,5 +172,5 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   sendError(
     reply,
     403,
-    "Users are made here only by an administrator: make the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",
+    "Only an administrator creates users: create the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",
   );

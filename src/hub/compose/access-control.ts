@@ -77,7 +77,7 @@ export async function requireNetworkAuth(settings: Settings, io: CommandIo): Pro
   throw new GpulseError(
     "OPEN_TO_NETWORK",
     `Listening on ${host} opens gpulse to the network, and there is ${lacks}: ${steps.join(", and ")}. ` +
-      "Or keep --host 127.0.0.1, or say --insecure on a network that is trusted itself.",
+      "Or keep --host 127.0.0.1, or pass --insecure on a trusted network.",
   );
 }
 

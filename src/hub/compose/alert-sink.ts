@@ -30,7 +30,7 @@ export async function openAlertSink(
     return openExternalAlertmanagers({ targets, ...around, version: io.version });
   }
   if (active.length > 0)
-    log.warn("the Alertmanagers of the prometheus.yml are not told: alerts are routed here", {
+    log.warn("Alertmanagers of prometheus.yml are not used: this hub routes the alerts", {
       by: file,
     });
   const { openRouting } = await import("../alerts/routing.ts");

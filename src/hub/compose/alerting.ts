@@ -48,7 +48,7 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
     ...(await ownRuleFiles(settings, io)),
   ];
   const { groups, unmatched, warnings } = await loadRules(patterns, defaultRules);
-  for (const pattern of unmatched) log.warn("no rule file fits", { pattern });
+  for (const pattern of unmatched) log.warn("no rule file matches", { pattern });
   for (const warning of warnings) log.warn(warning);
   const theirIntervalMs =
     settings.prometheusConfig === undefined ? undefined : config?.global.evaluationIntervalMs;

@@ -44,7 +44,7 @@ export async function openHubLake(
     },
     { ...sinkContext(settings, io, log), trustedNowMs },
   );
-  log.info("keeping a lake", { place: sink.lake.files.name });
+  log.info("writing the lake", { place: sink.lake.files.name });
   return {
     lake: { place, flush: (signal) => sink.lake.flush(signal) },
     sinks: [sink],

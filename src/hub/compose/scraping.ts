@@ -34,16 +34,16 @@ export function startScraping(
     nowMs,
     historyChecksLabels: api.store !== undefined,
   });
-  let toldMs = -Infinity;
+  let loggedMs = -Infinity;
   const scraper = new Scraper({
     write: async (batch) => {
       try {
         await intake.store("scrape", batch, hubClient);
       } catch (thrown) {
         api.received.add("scrape", "failed_request");
-        if (nowMs() - toldMs < errorLogIntervalMs) return;
-        toldMs = nowMs();
-        log.error("scraped samples are lost", { error: formatError(thrown) });
+        if (nowMs() - loggedMs < errorLogIntervalMs) return;
+        loggedMs = nowMs();
+        log.error("storing scraped samples failed: they are lost", { error: formatError(thrown) });
       }
     },
     log,
@@ -77,15 +77,15 @@ export function startScraping(
         if (
           configKey(next?.config.remoteWrite ?? []) !== configKey(files?.config.remoteWrite ?? [])
         )
-          log.warn("remote_write has changed: that takes effect when the hub is started again");
+          log.warn("remote_write has changed: restart the hub to apply it");
         apply(next);
         loaded = { ok: true, timeMs: nowMs() };
-        log.info("the scrape configuration was read again", {
+        log.info("scrape configuration reloaded", {
           jobs: next?.config.scrapeConfigs.length ?? 0,
         });
       } catch (thrown) {
         loaded = { ok: false, timeMs: loaded.timeMs };
-        log.error("the scrape configuration cannot be used; the one before stays", {
+        log.error("scrape configuration reload failed: the previous one stays active", {
           error: formatError(thrown),
         });
         throw thrown instanceof GpulseError ? thrown : new Error(formatError(thrown));

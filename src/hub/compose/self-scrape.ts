@@ -55,7 +55,7 @@ export function startUpSeries(identity: LabelSet, options: SelfScrapeOptions): S
 function repeat({ log }: SelfScrapeOptions, write: () => Promise<void>): { close(): void } {
   const once = (): void =>
     void write().catch((thrown: unknown) =>
-      log.warn("the hub's own metrics were not stored", { error: formatError(thrown) }),
+      log.warn("storing the hub's own metrics failed", { error: formatError(thrown) }),
     );
   once();
   const timer = setInterval(once, everyMs);

@@ -138,7 +138,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const conflicts = new UuidConflicts({
       latest: collector.latest,
       hostName: settings.hostName,
-      events: timeline.book,
+      events: timeline.store,
       log,
       nowMs: Date.now,
     });
@@ -147,7 +147,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       frames: collector.latest,
       history,
       writer,
-      events: timeline.book,
+      events: timeline.store,
       log,
       nowMs: Date.now,
     });
@@ -204,7 +204,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       reload: async () => {
         await allOf([() => scraping?.reload(), () => alerting.reload()]);
         if (!(await listener.listener.reload()))
-          throw new Error("the new TLS or user files do not work, the log says why");
+          throw new Error("the new TLS or user files are invalid: see the log");
       },
       ready: () =>
         withProblems(readyState(collector, sources.length), [

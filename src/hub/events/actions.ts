@@ -110,7 +110,7 @@ export class AlertActions {
     const line = this.#refused.take("waiting", this.#options.nowMs());
     if (line === undefined) return;
     const says = "too many commands wait already: this one is not started";
-    this.#tell(alert, "failed", line.more === undefined ? says : `${says}; ${line.more}`);
+    this.#record(alert, "failed", line.more === undefined ? says : `${says}; ${line.more}`);
   }
 
   #startWaiting(action: Action): void {
@@ -121,7 +121,7 @@ export class AlertActions {
       if (alert === undefined) return;
       const run = runCommand(command, alert, action.timeoutMs, this.#options.env);
       running.add(run);
-      this.#tell(alert, "started", `started ${command[0] ?? ""}`);
+      this.#record(alert, "started", `started ${command[0] ?? ""}`);
       void this.#follow(action, run, alert);
     }
   }
@@ -130,7 +130,7 @@ export class AlertActions {
     const { ok, how, output } = await run.done;
     action.running.delete(run);
     const says = `${action.command?.[0] ?? ""}: ${how}`;
-    this.#tell(alert, ok ? "done" : "failed", says, output === "" ? undefined : output);
+    this.#record(alert, ok ? "done" : "failed", says, output === "" ? undefined : output);
     this.#startWaiting(action);
   }
 
@@ -161,8 +161,8 @@ export class AlertActions {
     };
     const host = new URL(url).host;
     const work = this.#tries(post).then(
-      () => this.#tell(alert, "done", `handed on to ${host}`),
-      (thrown: unknown) => this.#tell(alert, "failed", `${host}: ${formatError(thrown)}`),
+      () => this.#record(alert, "done", `handed on to ${host}`),
+      (thrown: unknown) => this.#record(alert, "failed", `${host}: ${formatError(thrown)}`),
     );
     this.#forwards.add(work);
     void work.finally(() => this.#forwards.delete(work));
@@ -178,7 +178,7 @@ export class AlertActions {
       }
   }
 
-  #tell(alert: WebhookAlert, state: string, says: string, text?: string): void {
+  #record(alert: WebhookAlert, state: string, says: string, text?: string): void {
     const name = alert.labels["alertname"] ?? "alert";
     if (state === "failed") this.#options.log.warn("on_alert", { alert: name, says });
     this.#options.events.add({
@@ -208,7 +208,7 @@ function readMatchers(text: string, index: number): readonly LabelMatcher[] {
   } catch (thrown) {
     throw new GpulseError(
       "CONFIG_WRONG_VALUE",
-      `"hub.on_alert.${index}.match" has "${text}", which is no matcher (${formatError(thrown)}): write alertname="GpuIdle".`,
+      `"hub.on_alert.${index}.match" has "${text}", which is not a matcher (${formatError(thrown)}): write alertname="GpuIdle".`,
       { cause: thrown },
     );
   }

@@ -112,7 +112,10 @@ export function deliveryEvent(delivery: NotificationDelivery): NewEvent | undefi
     kind: "alert",
     state: outcome,
     severity: outcome === "failed" ? "warning" : "info",
-    title: outcome === "sent" ? `told ${by}: ${what} ${status}` : `could not tell ${by} of ${what}`,
+    title:
+      outcome === "sent"
+        ? `notified ${by}: ${what} ${status}`
+        : `failed to notify ${by} of ${what}`,
     text: why,
     labels: { ...group, receiver, ...(channel === undefined ? {} : { channel }) },
     key: `delivery:${timeMs}:${receiver}:${channel ?? ""}:${delivery.idempotencyKey ?? ""}:${outcome}`,

@@ -82,8 +82,8 @@ export class DeviceChangeWatch {
         this.#judge({ host, uuid }, frame.values[slot] === 1, frame.timeMs);
     for (const { slot, lastSlot, uuid, xid } of xids) {
       if (frame.presence[slot] !== presence.present) continue;
-      const isTold = lastSlot >= 0 && frame.presence[lastSlot] === presence.present;
-      const lastMs = isTold ? Math.round((frame.values[lastSlot] ?? 0) * 1_000) : undefined;
+      const isPresent = lastSlot >= 0 && frame.presence[lastSlot] === presence.present;
+      const lastMs = isPresent ? Math.round((frame.values[lastSlot] ?? 0) * 1_000) : undefined;
       this.#count({ host, uuid }, xid, frame.values[slot] ?? 0, lastMs, frame.timeMs);
     }
   }
@@ -105,9 +105,9 @@ export class DeviceChangeWatch {
     if (before !== undefined && sameDevice(before, now)) return;
     if (before === undefined && this.#known.size >= maxDevices) return;
     this.#known.put(keyOf(id), now);
-    if (before === undefined) this.#tell(id, frame.timeMs, "appeared", "info", "is here", now);
+    if (before === undefined) this.#record(id, frame.timeMs, "appeared", "info", "is here", now);
     else if (before.driver !== now.driver)
-      this.#tell(
+      this.#record(
         id,
         frame.timeMs,
         "driver",
@@ -130,8 +130,8 @@ export class DeviceChangeWatch {
     if (before === undefined || before.isUp === isUp) return;
     const now = { ...before, isUp };
     this.#known.put(keyOf(id), now);
-    if (isUp) this.#tell(id, timeMs, "back", "info", "answers again", now);
-    else this.#tell(id, timeMs, "lost", "critical", "does not answer any more", now);
+    if (isUp) this.#record(id, timeMs, "back", "info", "answers again", now);
+    else this.#record(id, timeMs, "lost", "critical", "does not answer any more", now);
   }
 
   #count(
@@ -160,7 +160,7 @@ export class DeviceChangeWatch {
     });
   }
 
-  #tell(
+  #record(
     { uuid }: DeviceId,
     timeMs: number,
     state: string,

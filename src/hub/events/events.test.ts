@@ -120,7 +120,7 @@ test.each([
   [{ title: "x", time: "yesterday" }, '"time"'],
   [{ title: "x", kind: "deploy" }, '"kind"'],
   [{ title: "x", labels: { a: 1 } }, "labels"],
-  [{ title: "x", time: "1901-01-01T00:00:00Z" }, "not kept"],
+  [{ title: "x", time: "1901-01-01T00:00:00Z" }, "not stored"],
   [{ title: "x", titel: "y" }, 'unknown key "titel"'],
   [{ title: "x", time: 10, end: 5 }, '"end" must not be before'],
 ])("a bad event %j is refused with what is wrong", async (body, says) => {
@@ -363,16 +363,16 @@ test("a clock that is 40 days ahead has no event and no action forgotten", async
     generatorUrl: "",
   } as const;
   const first = open();
-  first.book.add({ ...annotation, title: "before", timeMs: Date.now() });
+  first.store.add({ ...annotation, title: "before", timeMs: Date.now() });
   expect(first.actions.take(alert)).toBe(1);
   clock.aheadMs = 40 * 86_400_000;
-  first.book.add({ ...annotation, title: "meanwhile", timeMs: Date.now() + clock.aheadMs });
+  first.store.add({ ...annotation, title: "meanwhile", timeMs: Date.now() + clock.aheadMs });
   expect(first.actions.take(alert)).toBe(0);
   await first.close();
   const second = open();
   expect(second.actions.take(alert)).toBe(0);
   clock.aheadMs = 0;
-  const found = second.book.list({ fromMs: 0, toMs: Infinity, limit: 10 }).events;
+  const found = second.store.list({ fromMs: 0, toMs: Infinity, limit: 10 }).events;
   expect(found.map(({ title }) => title)).toEqual(expect.arrayContaining(["before", "meanwhile"]));
   await second.close();
 });

@@ -44,11 +44,14 @@ export function readPayload(body: unknown): WebhookPayloadResult {
   if (!checked.ok)
     return {
       ok: false,
-      sentence: `This is no webhook of Alertmanager: ${checked.problems[0]?.sentence ?? "it is not understood."}`,
+      sentence: `Not an Alertmanager webhook: ${checked.problems[0]?.sentence ?? "the body is invalid."}`,
     };
   const { version, receiver, alerts } = checked.value;
   if (version !== "4")
-    return { ok: false, sentence: `Webhooks of version 4 are understood, not of "${version}".` };
+    return {
+      ok: false,
+      sentence: `Only webhooks of version 4 are supported, not of "${version}".`,
+    };
   return {
     ok: true,
     alerts: alerts.map(({ status, labels, annotations, startsAt, endsAt, ...alert }) => ({

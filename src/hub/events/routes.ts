@@ -25,7 +25,7 @@ import { alertEvent } from "./alert-events.ts";
 import { readPayload } from "./payload.ts";
 
 export interface EventRoutesContext {
-  readonly book: EventStore;
+  readonly store: EventStore;
   readonly actions: AlertActions;
   readonly nowMs: () => number;
 }
@@ -81,7 +81,7 @@ class TooManyAlertsError extends PrometheusApiError {
 }
 
 async function list(
-  { book, nowMs }: EventRoutesContext,
+  { store: book, nowMs }: EventRoutesContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -149,7 +149,7 @@ const newEvent = v.strictObject({
 
 /** Somebody tells of a deployment, a maintenance, anything worth a mark on the time axis. */
 async function add(
-  { book, nowMs }: EventRoutesContext,
+  { store: book, nowMs }: EventRoutesContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -165,7 +165,7 @@ async function add(
   if (timeMs < book.oldestMs)
     throw new PrometheusApiError(
       "bad_data",
-      `"time" is before ${new Date(book.oldestMs).toISOString()}: what is older is not kept.`,
+      `"time" is before ${new Date(book.oldestMs).toISOString()}: older events are not stored.`,
     );
   // Apart from our own keys: a poster can repeat itself, and not speak for an alert.
   const added = book.add({
@@ -181,7 +181,7 @@ async function add(
 
 /** Alertmanager's webhook. Each alert becomes an event, and may set off what `hub.on_alert` says. */
 async function handleWebhook(
-  { book, actions, nowMs }: EventRoutesContext,
+  { store: book, actions, nowMs }: EventRoutesContext,
   quota: AlertQuota,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -190,7 +190,7 @@ async function handleWebhook(
   if (actions.any && (request.access === null || request.access.by === "nobody"))
     return reply.code(401).header("www-authenticate", "Bearer").send({
       error:
-        "This hub starts something when an alert comes in (hub.on_alert), so it must know from whom: send a token of scope push as Authorization: Bearer TOKEN (gpulse token add NAME --scope push).",
+        "This hub runs actions on alerts (hub.on_alert), so alerts need authentication: send a token of scope push as Authorization: Bearer TOKEN (gpulse token add NAME --scope push).",
     });
   const read = readPayload(request.body);
   if (!read.ok) return reply.code(400).send({ error: read.sentence });
@@ -236,9 +236,7 @@ function addRunbook(app: FastifyInstance): void {
   app.get<{ Params: { alert: string } }>("/runbook/:alert", async (request, reply) => {
     const section = runbookSection(request.params.alert);
     if (section === undefined)
-      return reply
-        .code(404)
-        .send({ error: "The runbook has no such alert: /runbook lists those it has." });
+      return reply.code(404).send({ error: "The runbook has no such alert: /runbook lists them." });
     return reply.type(plain).send(`${section.text}\n`);
   });
 }

@@ -162,10 +162,11 @@ export class EventStore implements EventSink {
   #trim(): void {
     const { oldestMs } = this;
     const above = this.#events.length - this.#maxEvents;
-    let gone = above > this.#maxEvents / slackShare ? above : 0;
-    while (gone < this.#events.length && (this.#events[gone]?.timeMs ?? 0) < oldestMs) gone++;
-    if (gone === 0) return this.#shorten();
-    for (const { key } of this.#events.splice(0, gone))
+    let expired = above > this.#maxEvents / slackShare ? above : 0;
+    while (expired < this.#events.length && (this.#events[expired]?.timeMs ?? 0) < oldestMs)
+      expired++;
+    if (expired === 0) return this.#shorten();
+    for (const { key } of this.#events.splice(0, expired))
       if (key !== undefined) this.#keys.delete(key);
     this.#shorten();
   }

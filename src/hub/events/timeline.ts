@@ -28,27 +28,27 @@ const lookEveryMs = 2_000;
 const deliveriesLookedAt = 100;
 
 export class Timeline implements EventRoutesContext {
-  readonly book: EventStore;
+  readonly store: EventStore;
   readonly actions: AlertActions;
   readonly nowMs: () => number;
   readonly #devices: DeviceChangeWatch;
   readonly #log: Log;
   readonly #states = new Map<string, AgentState>();
   readonly #ends: (() => void)[] = [];
-  #toldMs = Number.NEGATIVE_INFINITY;
-  #troubled = false;
+  #recordedMs = Number.NEGATIVE_INFINITY;
+  #isFailing = false;
 
   constructor(options: TimelineOptions) {
     const { nowMs, log, dataDir } = options;
     this.nowMs = nowMs;
     this.#log = log;
-    this.book = new EventStore(options);
-    this.actions = new AlertActions({ ...options, events: this.book });
+    this.store = new EventStore(options);
+    this.actions = new AlertActions({ ...options, events: this.store });
     this.#devices = new DeviceChangeWatch({
       dataDir,
       log,
       hostName: options.hostName,
-      events: this.book,
+      events: this.store,
     });
   }
 
@@ -63,20 +63,20 @@ export class Timeline implements EventRoutesContext {
   watchAlerts(sink: AlertSink): AlertSink {
     this.#look(() => {
       for (const delivery of (sink.routing?.router.deliveries.list(deliveriesLookedAt) ?? [])
-        .filter(({ timeMs }) => timeMs >= this.#toldMs)
+        .filter(({ timeMs }) => timeMs >= this.#recordedMs)
         .reverse()) {
-        this.#toldMs = delivery.timeMs;
+        this.#recordedMs = delivery.timeMs;
         const event = deliveryEvent(delivery);
-        if (event !== undefined) this.book.add(event);
+        if (event !== undefined) this.store.add(event);
       }
     });
-    const { book } = this;
-    const told = book.list({ fromMs: 0, toMs: Infinity, kinds: ["alert"], limit: book.size });
+    const { store: book } = this;
+    const alerts = book.list({ fromMs: 0, toMs: Infinity, kinds: ["alert"], limit: book.size });
     return withTimeline(
       sink,
       { add: (event) => this.#carefully(() => book.add(event)) },
       this.nowMs,
-      findOngoingAlerts(told.events.map(({ key }) => key)),
+      findOngoingAlerts(alerts.events.map(({ key }) => key)),
     );
   }
 
@@ -90,35 +90,35 @@ export class Timeline implements EventRoutesContext {
         const before = this.#states.get(agent.id);
         this.#states.set(agent.id, state);
         if (before === undefined || before === state) continue;
-        this.#tellAgent(agent, state, nowMs);
+        this.#recordAgent(agent, state, nowMs);
       }
     });
   }
 
   subscribe(listener: (event: TimelineEvent) => void): () => void {
-    return this.book.subscribe(listener);
+    return this.store.subscribe(listener);
   }
 
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0)) end();
     await this.actions.close();
     this.#devices.close();
-    this.book.close();
+    this.store.close();
   }
 
-  #tellAgent({ id, record }: Agent, state: AgentState, nowMs: number): void {
-    const says: Record<AgentState, string> = {
+  #recordAgent({ id, record }: Agent, state: AgentState, nowMs: number): void {
+    const titles: Record<AgentState, string> = {
       ok: "is heard again",
       late: "is heard again",
       silent: "fell silent",
       stopped: "was stopped",
     };
-    this.book.add({
+    this.store.add({
       timeMs: nowMs,
       kind: "device",
       state: state === "ok" ? "back" : state,
       severity: state === "silent" ? "warning" : "info",
-      title: `agent ${id} ${says[state]}`,
+      title: `agent ${id} ${titles[state]}`,
       labels: { job: record.job, instance: record.instance },
     });
   }
@@ -132,12 +132,12 @@ export class Timeline implements EventRoutesContext {
   #carefully<Result>(work: () => Result): Result | undefined {
     try {
       const result = work();
-      this.#troubled = false;
+      this.#isFailing = false;
       return result;
     } catch (thrown) {
-      if (!this.#troubled)
-        this.#log.error("the timeline could not be written", { error: formatError(thrown) });
-      this.#troubled = true;
+      if (!this.#isFailing)
+        this.#log.error("writing the timeline failed", { error: formatError(thrown) });
+      this.#isFailing = true;
       return undefined;
     }
   }

@@ -49,14 +49,14 @@ export class AlertQuota {
     if (count > maxAlertsPerRequest)
       return {
         status: 413,
-        sentence: `a request may hold ${maxAlertsPerRequest} alerts, this one has ${count}: send fewer at a time`,
+        sentence: `a request may contain ${maxAlertsPerRequest} alerts, this one has ${count}: send fewer at a time`,
       };
     const { waitSeconds } = this.#buckets.take("alertsPerSecond", keyOf(client), nowMs, count);
     if (waitSeconds === 0) return undefined;
     return {
       status: 429,
       sentence:
-        "this client sends more alerts than the hub accepts from one client: send them later, or raise hub.limits.alerts_per_second",
+        "this client exceeds the rate limit for alerts: retry later, or raise hub.limits.alerts_per_second",
       retryAfterSeconds: Math.ceil(waitSeconds),
     };
   }

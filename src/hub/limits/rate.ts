@@ -70,7 +70,7 @@ export function addRates(app: FastifyInstance, { rates = {}, log, nowMs }: RateO
     const { waitSeconds, isFirst } = buckets.take(kind, keyOf(request), nowMs());
     if (waitSeconds === 0) return;
     if (isFirst)
-      log.warn("asked too often: told to wait", {
+      log.warn("rate limit exceeded", {
         address: request.ip,
         who: keyOf(request),
         path: request.routeOptions.url,
@@ -78,8 +78,7 @@ export function addRates(app: FastifyInstance, { rates = {}, log, nowMs }: RateO
     await reply.code(429).header("retry-after", Math.ceil(waitSeconds)).send({
       status: "error",
       errorType: "unavailable",
-      error:
-        "You ask more often than this hub answers one client: ask again later, or have hub.limits raised.",
+      error: "Rate limit exceeded: retry later, or have hub.limits raised.",
     });
   });
 }

@@ -83,7 +83,7 @@ export function addResponseLimits(
   limits: ResponseLimits = responseLimits,
 ): void {
   const pending = new PendingResponses(limits, (response, bytes) =>
-    log.warn("a reader is too slow for its answer: its connection is ended", {
+    log.warn("client reads too slowly: connection closed", {
       address: response.socket?.remoteAddress,
       bytes,
     }),
@@ -97,7 +97,7 @@ export function addResponseLimits(
           ? payload.byteLength
           : 0;
     if (pending.add(networkOf(request.ip), reply.raw, bytes)) return payload;
-    log.warn("too many large answers wait for their readers: one is not given", {
+    log.warn("too many large responses pending: response refused", {
       address: request.ip,
       bytes,
     });
@@ -109,7 +109,7 @@ export function addResponseLimits(
     return JSON.stringify({
       status: "error",
       errorType: "unavailable",
-      error: "Too many large answers wait for their readers: ask for less, or again later.",
+      error: "Too many large responses are pending: request less, or retry later.",
     });
   });
 }

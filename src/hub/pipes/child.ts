@@ -37,10 +37,10 @@ export class PipeChild {
   samples: readonly PipeSample[] | undefined;
   /** How far a replay is behind its own pace, where it told. */
   behindSeconds: number | undefined;
-  trouble: PipeProblem | undefined;
+  problem: PipeProblem | undefined;
   readonly #options: PipeChildOptions;
   readonly #child;
-  readonly #words: string[] = [];
+  readonly #errors: string[] = [];
   #line = "";
   #metricsUrl: string | undefined;
   #reading: Promise<void> | undefined;
@@ -57,14 +57,14 @@ export class PipeChild {
       windowsHide: true,
     });
     this.#child.stderr.setEncoding("utf8");
-    this.#child.stderr.on("data", (text: string) => this.#hear(text));
+    this.#child.stderr.on("data", (text: string) => this.#readOutput(text));
     const poll = setInterval(() => void this.read(), options.pollMs);
     poll.unref();
     this.ended = new Promise((resolve) => {
       const end = (exit: PipeExit): void => {
         clearInterval(poll);
         clearTimeout(this.#hard);
-        if (this.#line !== "") this.#take(this.#line);
+        if (this.#line !== "") this.#readLine(this.#line);
         resolve(exit);
       };
       this.#child.once("error", (thrown) => end({ code: null, how: thrown.message }));
@@ -81,7 +81,7 @@ export class PipeChild {
 
   /** The last it said, for why it ended. */
   get lastWords(): string {
-    return this.#words.join("\n");
+    return this.#errors.join("\n");
   }
 
   /** Asks it to end, and makes it when the grace is over. */
@@ -109,18 +109,19 @@ export class PipeChild {
     }
   }
 
-  #hear(text: string): void {
+  #readOutput(text: string): void {
     const lines = (this.#line + text).split("\n");
     this.#line = (lines.pop() ?? "").slice(-maxLineLetters);
-    for (const line of lines) this.#take(line.slice(0, maxLineLetters));
+    for (const line of lines) this.#readLine(line.slice(0, maxLineLetters));
   }
 
-  #take(line: string): void {
-    const [, level, said = ""] = /^\d\d:\d\d:\d\d (debug|info|warn|error) +(.*)$/.exec(line) ?? [];
+  #readLine(line: string): void {
+    const [, level, message = ""] =
+      /^\d\d:\d\d:\d\d (debug|info|warn|error) +(.*)$/.exec(line) ?? [];
     if (level === "debug") return;
     if (level === "info") {
       this.#metricsUrl ??= /^metrics of this pipe url="?(http:\/\/127\.0\.0\.1:\d+\/metrics)/.exec(
-        said,
+        message,
       )?.[1];
       return;
     }
@@ -129,9 +130,9 @@ export class PipeChild {
       return;
     }
     if (line.trim() === "") return;
-    const text = this.#options.hide(level === undefined ? line.replace(/^gpulse: /, "") : said);
-    this.#words.push(text);
-    if (this.#words.length > maxErrorLines) this.#words.shift();
-    this.trouble = { text, atMs: this.#options.nowMs() };
+    const text = this.#options.hide(level === undefined ? line.replace(/^gpulse: /, "") : message);
+    this.#errors.push(text);
+    if (this.#errors.length > maxErrorLines) this.#errors.shift();
+    this.problem = { text, atMs: this.#options.nowMs() };
   }
 }

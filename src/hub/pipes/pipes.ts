@@ -45,19 +45,19 @@ const growingPauseMs = (failures: number): number | undefined =>
 
 export class Pipes {
   readonly #options: PipesOptions;
-  readonly #kept: StateMap<StoredPipe>;
+  readonly #stored: StateMap<StoredPipe>;
   readonly #runs = new Map<string, PipeRun>();
   #next = 1;
   #closed = false;
 
   constructor(options: PipesOptions) {
     this.#options = options;
-    this.#kept = new StateMap(path.join(options.dataDir, "pipes", "pipes.log"), {
+    this.#stored = new StateMap(path.join(options.dataDir, "pipes", "pipes.log"), {
       log: options.log,
       parse: parseStoredPipe,
       maxEntries: maxPipes,
     });
-    for (const [id, pipe] of this.#kept.entries()) {
+    for (const [id, pipe] of this.#stored.entries()) {
       this.#next = Math.max(this.#next, Number(id) + 1);
       const run = this.#runOf(id, pipe);
       if (pipe.wanted === "running") run.start();
@@ -66,7 +66,7 @@ export class Pipes {
   }
 
   ids(): readonly string[] {
-    return [...this.#kept.entries()].map(([id]) => id);
+    return [...this.#stored.entries()].map(([id]) => id);
   }
 
   /** Asks every running one for its counts, within moments. */
@@ -76,11 +76,11 @@ export class Pipes {
 
   /** As it may be shown: no secret in it. Undefined where there is none. */
   shown(id: string) {
-    const [pipe, run] = [this.#kept.get(id), this.#runs.get(id)];
+    const [pipe, run] = [this.#stored.get(id), this.#runs.get(id)];
     if (pipe === undefined || run === undefined) return undefined;
     const { name, kind, options, wanted } = pipe;
     const counts = run.counts;
-    const problem = run.lastTrouble;
+    const problem = run.lastProblem;
     const isPast = kind === "replay" && options.now !== true;
     return {
       id,
@@ -113,7 +113,7 @@ export class Pipes {
     this.#refuse(wanted);
     const id = String(this.#next++);
     const kept: StoredPipe = { ...wanted, wanted: "running" };
-    this.#kept.put(id, kept);
+    this.#stored.put(id, kept);
     const run = this.#runOf(id, kept);
     if (!this.#closed) run.start();
     return id;
@@ -133,7 +133,7 @@ export class Pipes {
   /** With what its sinks still had to send. */
   async remove(id: string): Promise<void> {
     // Out of the list first, so that nobody starts it again while it stops.
-    this.#kept.delete(id);
+    this.#stored.delete(id);
     const run = this.#runs.get(id);
     await run?.stop();
     this.#runs.delete(id);
@@ -142,7 +142,7 @@ export class Pipes {
 
   readonly selfMetrics: CollectMetrics = (put) => {
     const pipes = [...this.#runs].map(([id, { samples }]) => ({
-      name: this.#kept.get(id)?.name ?? id,
+      name: this.#stored.get(id)?.name ?? id,
       samples,
     }));
     collectPipes(pipes, put);
@@ -156,14 +156,14 @@ export class Pipes {
 
   async close(): Promise<void> {
     await this.halt();
-    this.#kept.close();
+    this.#stored.close();
   }
 
   #want(id: string, wanted: StoredPipe["wanted"], done = false): void {
-    const pipe = this.#kept.get(id);
+    const pipe = this.#stored.get(id);
     if (pipe === undefined) throw new Error(`BUG: there is no pipe ${id}`);
     const { done: _before, ...rest } = pipe;
-    this.#kept.put(id, { ...rest, wanted, ...(done && { done }) });
+    this.#stored.put(id, { ...rest, wanted, ...(done && { done }) });
   }
 
   #runOf(id: string, pipe: StoredPipe): PipeRun {
@@ -181,7 +181,7 @@ export class Pipes {
       graceMs: this.#options.graceMs ?? graceMs,
       pauseMs: this.#options.pauseMs ?? growingPauseMs,
       onDone: () => {
-        if (!this.#closed && this.#kept.has(id)) this.#want(id, "stopped", true);
+        if (!this.#closed && this.#stored.has(id)) this.#want(id, "stopped", true);
       },
     });
     this.#runs.set(id, run);
@@ -196,9 +196,9 @@ export class Pipes {
     const wrong = (sentence: string): never => {
       throw new GpulseError("USAGE", sentence);
     };
-    if (this.#kept.size >= maxPipes)
+    if (this.#stored.size >= maxPipes)
       wrong(`A hub keeps ${maxPipes} pipes at most: remove one first.`);
-    if ([...this.#kept.values()].some((pipe) => pipe.name === name))
+    if ([...this.#stored.values()].some((pipe) => pipe.name === name))
       wrong(`There is a pipe "${name}" already: give this one another name.`);
     if (kind === "replay" && from.length > 1) wrong("A replay reads one recording.");
     if (kind === "pipe" && Object.keys(options).length > 0)

@@ -23,7 +23,7 @@ const settledMs = 60_000;
 export class PipeRun {
   state: PipeRunState = "stopped";
   sinceMs: number;
-  trouble: PipeProblem | undefined;
+  problem: PipeProblem | undefined;
   restarts = 0;
   readonly #options: PipeRunOptions;
   #child: PipeChild | undefined;
@@ -57,8 +57,8 @@ export class PipeRun {
     return this.#child?.behindSeconds;
   }
 
-  get lastTrouble(): PipeProblem | undefined {
-    return this.#child?.trouble ?? this.trouble;
+  get lastProblem(): PipeProblem | undefined {
+    return this.#child?.problem ?? this.problem;
   }
 
   async read(): Promise<void> {
@@ -75,7 +75,7 @@ export class PipeRun {
     this.#again = false;
     this.#failures = 0;
     this.restarts = 0;
-    this.trouble = undefined;
+    this.problem = undefined;
     this.#counts = undefined;
     this.#begin();
   }
@@ -102,7 +102,7 @@ export class PipeRun {
       this.#child = undefined;
       if (child.samples !== undefined)
         this.#counts = { ...countsIn(child.samples), lagSeconds: undefined, lagRecords: undefined };
-      this.trouble = child.trouble ?? this.trouble;
+      this.problem = child.problem ?? this.problem;
       if (this.state === "stopping") {
         this.#turn("stopped");
         return this.#again ? this.start() : undefined;
@@ -113,7 +113,7 @@ export class PipeRun {
       }
       const nowMs = this.#options.nowMs();
       const words = child.lastWords;
-      this.trouble = { text: words === "" ? exit.how : words, atMs: nowMs };
+      this.problem = { text: words === "" ? exit.how : words, atMs: nowMs };
       return this.#failed(nowMs - startedMs >= settledMs, exit.how);
     });
   }
@@ -123,10 +123,10 @@ export class PipeRun {
     this.#failures = wasSettled ? 1 : this.#failures + 1;
     const waitMs = pauseMs(this.#failures);
     if (waitMs === undefined) {
-      log.error("a pipe fails and is not started again", { pipe: name, how });
+      log.error("pipe failed too often: not restarted", { pipe: name, how });
       return this.#turn("failed");
     }
-    log.warn("a pipe failed and is started again", { pipe: name, how, pauseMs: waitMs });
+    log.warn("pipe failed: restarting", { pipe: name, how, pauseMs: waitMs });
     this.#turn("waiting");
     this.#pause = setTimeout(() => {
       this.restarts++;

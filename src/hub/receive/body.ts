@@ -90,11 +90,11 @@ function gather(stream: Readable, maxBytes: number, hold: AdmissionHold): Promis
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
-    const leave = (): void => {
-      stream.off("data", take).off("end", end).off("error", fail).off("close", gone);
+    const removeListeners = (): void => {
+      stream.off("data", take).off("end", end).off("error", fail).off("close", disconnected);
     };
     const fail = (thrown: unknown): void => {
-      leave();
+      removeListeners();
       // A stream that unpacks is ours to end; a request's own is left to its server, unread.
       if ("bytesWritten" in stream) stream.destroy();
       else stream.pause();
@@ -111,10 +111,10 @@ function gather(stream: Readable, maxBytes: number, hold: AdmissionHold): Promis
       }
     };
     const end = (): void => {
-      leave();
+      removeListeners();
       resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length));
     };
-    const gone = (): void => fail(malformed("the body ended before its end"));
-    stream.on("data", take).on("end", end).on("error", fail).on("close", gone);
+    const disconnected = (): void => fail(malformed("the body ended before its end"));
+    stream.on("data", take).on("end", end).on("error", fail).on("close", disconnected);
   });
 }

@@ -56,7 +56,7 @@ export async function addImport(
       async ({ body, query, headers }, reply) => {
         // Said at once where it is known at once: nobody sends for minutes to hear it.
         if (Number(headers["content-length"]) > maxBytes) return tooLarge(reply, maxBytes);
-        if (busy) return fail(reply, 503, "Another file is being imported: wait until it is in.");
+        if (busy) return fail(reply, 503, "Another file is being imported: wait until it is done.");
         busy = true;
         const abort = new AbortController();
         reply.raw.once("close", () => abort.abort());

@@ -9,8 +9,10 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
   );
 
   app.get<{ Params: { id: string } }>("/api/runs/:id", async ({ params }, reply) => {
-    const kept = await runs.get(params.id);
-    return kept === undefined ? missing(reply, params.id) : fresh(reply).send(storedRunJson(kept));
+    const stored = await runs.get(params.id);
+    return stored === undefined
+      ? missing(reply, params.id)
+      : fresh(reply).send(storedRunJson(stored));
   });
 
   app.get<{ Params: { id: string } }>("/api/runs/:id/file", async ({ params }, reply) => {
@@ -35,10 +37,10 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
       if (!Buffer.isBuffer(body) || body.length === 0)
         return fresh(reply.code(400)).send({ error: "Send the bytes of a .gpulserun file." });
       try {
-        const { kept, isNew } = await runs.add(body);
+        const { stored: stored, isNew } = await runs.add(body);
         return await fresh(reply.code(isNew ? 201 : 200)).send({
-          id: kept.run.id,
-          seal: kept.seal,
+          id: stored.run.id,
+          seal: stored.seal,
         });
       } catch (thrown) {
         if (thrown instanceof RunRejectedError)

@@ -85,30 +85,27 @@ export class RunStore {
   }
 
   /** @throws GpulseError where it is not whole, RunRejectedError where it cannot be kept. */
-  add(bytes: Uint8Array): Promise<{ readonly kept: StoredRun; readonly isNew: boolean }> {
+  add(bytes: Uint8Array): Promise<{ readonly stored: StoredRun; readonly isNew: boolean }> {
     const added = this.#queue.then(() => this.#add(bytes));
     this.#queue = added.catch(() => undefined);
     return added;
   }
 
-  async #add(bytes: Uint8Array): Promise<{ readonly kept: StoredRun; readonly isNew: boolean }> {
+  async #add(bytes: Uint8Array): Promise<{ readonly stored: StoredRun; readonly isNew: boolean }> {
     const { run, seal } = await unpackRun(bytes, "The run", this.#limits.unpacked);
     const known = await this.#all();
     const before = known.get(run.id);
     if (before !== undefined) {
-      if (before.seal === seal) return { kept: before, isNew: false };
+      if (before.seal === seal) return { stored: before, isNew: false };
       throw new RunRejectedError(409, `The hub has another run ${run.id}: delete it there first.`);
     }
     const total = [...known.values()].reduce((sum, one) => sum + one.bytes, bytes.length);
     if (known.size >= this.#limits.runs || total > this.#limits.totalBytes)
-      throw new RunRejectedError(
-        507,
-        "The hub has no room for more runs: delete some there first.",
-      );
+      throw new RunRejectedError(507, "The hub stores no more runs: delete some first.");
     await writeRunBytes(this.#file(run.id), bytes);
-    const kept: StoredRun = { run, seal, bytes: bytes.length };
-    known.set(run.id, kept);
-    return { kept, isNew: true };
+    const stored: StoredRun = { run, seal, bytes: bytes.length };
+    known.set(run.id, stored);
+    return { stored: stored, isNew: true };
   }
 
   async remove(id: string): Promise<boolean> {
@@ -142,7 +139,7 @@ export class RunStore {
           known.set(described.run.id, { ...described, bytes: size });
       } catch (thrown) {
         if (!(thrown instanceof GpulseError) && systemCode(thrown) === undefined) throw thrown;
-        this.#log.warn("a benchmark run cannot be used", { file, error: formatError(thrown) });
+        this.#log.warn("unusable benchmark run", { file, error: formatError(thrown) });
       }
     }
     return known;

@@ -61,8 +61,8 @@ async function add(
       "bad_data",
       checked.problems.map(({ sentence }) => sentence).join(" "),
     );
-  const kept = await archive.add(checked.value.label);
-  return reply.code(201).send(success({ ...summary(kept), snapshot: kept.snapshot }));
+  const snapshot = await archive.add(checked.value.label);
+  return reply.code(201).send(success({ ...summary(snapshot), snapshot: snapshot.snapshot }));
 }
 
 function compare(archive: SnapshotStore, params: Params): unknown {
@@ -80,7 +80,7 @@ function thresholdsOf(params: Params): SnapshotThresholds {
     const text = params.all(name)[0];
     if (text === undefined) return undefined;
     const value = /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
-    if (Number.isNaN(value)) throw invalidParameter(name, `"${text.slice(0, 40)}" is no number`);
+    if (Number.isNaN(value)) throw invalidParameter(name, `"${text.slice(0, 40)}" is not a number`);
     return value;
   };
   const memoryBytes = number("memory_threshold_bytes");

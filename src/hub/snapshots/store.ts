@@ -23,18 +23,18 @@ export interface StoredSnapshot {
 
 export class SnapshotStore {
   readonly #options: SnapshotStoreOptions;
-  readonly #kept: StateMap<Snapshot>;
+  readonly #stored: StateMap<Snapshot>;
   /** Bytes of each as JSON, oldest first. */
   readonly #bytes = new Map<string, number>();
   #next = 1;
 
   constructor(options: SnapshotStoreOptions) {
     this.#options = options;
-    this.#kept = new StateMap(path.join(options.dataDir, "snapshots", "snapshots.log"), {
+    this.#stored = new StateMap(path.join(options.dataDir, "snapshots", "snapshots.log"), {
       log: options.log,
       parse: readSnapshot,
     });
-    for (const [id, snapshot] of this.#kept.entries()) {
+    for (const [id, snapshot] of this.#stored.entries()) {
       this.#bytes.set(id, sizeOf(snapshot));
       this.#next = Math.max(this.#next, Number(id) + 1);
     }
@@ -53,27 +53,27 @@ export class SnapshotStore {
     let total = [...this.#bytes.values()].reduce((sum, size) => sum + size, bytes);
     for (const [id, size] of this.#bytes) {
       if (this.#bytes.size < maxSnapshots && total <= maxBytes) break;
-      this.#kept.delete(id);
+      this.#stored.delete(id);
       this.#bytes.delete(id);
       total -= size;
     }
     const id = String(this.#next++);
-    this.#kept.put(id, snapshot);
+    this.#stored.put(id, snapshot);
     this.#bytes.set(id, bytes);
     return { id, snapshot };
   }
 
   get(id: string): Snapshot | undefined {
-    return this.#kept.get(id);
+    return this.#stored.get(id);
   }
 
   /** Newest first. */
   list(): StoredSnapshot[] {
-    return [...this.#kept.entries()].map(([id, snapshot]) => ({ id, snapshot })).reverse();
+    return [...this.#stored.entries()].map(([id, snapshot]) => ({ id, snapshot })).reverse();
   }
 
   close(): void {
-    this.#kept.close();
+    this.#stored.close();
   }
 }
 

@@ -113,12 +113,12 @@ auth_password: $EMAIL_PASS`,
     if (username !== "" && password === undefined && cramSecret === undefined)
       setting.warn(
         "auth_username",
-        "without a password it logs in nowhere: give auth_password or auth_password_file.",
+        "without a password there is no login: give auth_password or auth_password_file.",
       );
     if (username !== "" && !mayShowPassword)
       setting.warn(
         "require_tls",
-        `the password would go to ${hostName} for all to read; nothing is sent until TLS is required.`,
+        `the password would be sent to ${hostName} in plain text: nothing is sent until TLS is required.`,
       );
     return {
       to: to.text,
@@ -164,8 +164,8 @@ function normalHeaders(
   const normal = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     const usual = name.toLowerCase().replace(/(^|-)[a-z]/g, (part) => part.toUpperCase());
-    if (normal.has(usual)) wrong("headers", `the header ${usual} stands twice.`);
-    if (!/^[!-9;-~]+$/.test(name)) wrong("headers", "a header's name holds what no name may.");
+    if (normal.has(usual)) wrong("headers", `duplicate header ${usual}.`);
+    if (!/^[!-9;-~]+$/.test(name)) wrong("headers", "invalid header name.");
     normal.set(usual, value);
   }
   return normal;

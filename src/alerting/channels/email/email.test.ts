@@ -129,7 +129,7 @@ test("a wrong password is said without it, and asked for again only slowly", asy
   const wrong = "hunter2-battery-staple";
   const receivers = await open(entry(server.port, signedIn), { EMAIL_PASS: wrong });
   const problem = await sendBy(receivers);
-  expect(problem?.message).toMatch(/does not take the user name and password: .*Invalid/);
+  expect(problem?.message).toMatch(/rejected the user name and password: .*Invalid/);
   expect(problem?.message).not.toContain("hunter2");
   expect(JSON.stringify(problem)).not.toContain("hunter2");
   expect([problem?.retryable, problem?.retryAfterMs]).toEqual([true, 300_000]);

@@ -116,7 +116,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
         signal,
       );
       if (never.length > 0)
-        context.log.warn("a mail server refused recipients for good", {
+        context.log.warn("mail server rejected recipients", {
           receiver: context.receiver,
           recipients: never.join(", "),
         });
@@ -124,7 +124,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
       if (later.length === 0) return;
       taken.set(idempotencyKey, new Set([...before, ...accepted, ...never]));
       for (const oldest of [...taken.keys()].slice(0, -maxPartial)) taken.delete(oldest);
-      throw new NotifyError(`the mail server does not take ${later.join(", ")} for now`, {
+      throw new NotifyError(`the mail server temporarily rejects ${later.join(", ")} for now`, {
         retryable: true,
       });
     },

@@ -72,7 +72,7 @@ export async function sendOver(
       session(connection, server, envelope, message).then(resolve, reject);
     });
   } catch (thrown) {
-    throw troubleOf(thrown, server);
+    throw smtpError(thrown, server);
   } finally {
     signal.removeEventListener("abort", giveUp);
     // An error may still come while it closes, and nobody waits for it.
@@ -102,7 +102,7 @@ async function session(
   return new Promise((resolve, reject) => {
     connection.send({ from, to: [...to] }, message, (error, info) => {
       if (error !== null || info === undefined) {
-        reject(error ?? new Error("BUG: a message was neither taken nor refused"));
+        reject(error ?? new Error("BUG: a message was neither accepted nor rejected"));
         return;
       }
       const errors = info.rejectedErrors ?? [];
@@ -134,11 +134,14 @@ function identityAuth(login: SmtpLogin | undefined) {
         resolve(): void;
         reject(error: Error): void;
       }) => {
-        const { status, text: said } = await context.sendCommand(`AUTH PLAIN ${text}`);
+        const { status, text: message } = await context.sendCommand(`AUTH PLAIN ${text}`);
         if (status === 235) context.resolve();
         else
           context.reject(
-            Object.assign(new Error(`${status} ${said}`), { code: "EAUTH", responseCode: status }),
+            Object.assign(new Error(`${status} ${message}`), {
+              code: "EAUTH",
+              responseCode: status,
+            }),
           );
       },
     },
@@ -146,7 +149,7 @@ function identityAuth(login: SmtpLogin | undefined) {
 }
 
 /** What an SMTP error means: 4yz comes back, 5yz does not, and a connection that fails may be there again. */
-function troubleOf(thrown: unknown, { host, port }: SmtpServer): NotifyError {
+function smtpError(thrown: unknown, { host, port }: SmtpServer): NotifyError {
   if (thrown instanceof NotifyError) return thrown;
   const error = thrown as {
     readonly message?: string;
@@ -154,19 +157,19 @@ function troubleOf(thrown: unknown, { host, port }: SmtpServer): NotifyError {
     readonly responseCode?: number;
   };
   const where = `the mail server ${host}:${port}`;
-  const said = error.message ?? String(thrown);
+  const message = error.message ?? String(thrown);
   const status = error.responseCode ?? 0;
   if (error.code === "EAUTH")
-    return new NotifyError(`${where} does not take the user name and password: ${said}`, {
+    return new NotifyError(`${where} rejected the user name and password: ${message}`, {
       retryable: true,
       retryAfterMs: status >= 400 && status < 500 ? 60_000 : signInAgainMs,
     });
   if (error.code === "ETLS")
-    return new NotifyError(`${where} does not speak TLS with us: ${said}`, {
+    return new NotifyError(`${where} failed to negotiate TLS: ${message}`, {
       retryable: true,
       retryAfterMs: 60_000,
     });
   if (status >= 500)
-    return new NotifyError(`${where} refused the message: ${said}`, { retryable: false });
-  return new NotifyError(`${where}: ${said}`, { retryable: true });
+    return new NotifyError(`${where} refused the message: ${message}`, { retryable: false });
+  return new NotifyError(`${where}: ${message}`, { retryable: true });
 }

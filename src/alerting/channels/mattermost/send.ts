@@ -62,8 +62,8 @@ export function openMattermost(ready: ReadyMattermost, context: ChannelContext):
   const attachments = ready.attachments.map((one) => attachmentRenderer(one, context));
   return {
     send: async (message, signal) => {
-      const shownCard = card(message);
-      const shownPriority = priority(message);
+      const cardText = card(message);
+      const priorityText = priority(message);
       await poster.post({
         url: await ready.url.readUrl(),
         body: JSON.stringify({
@@ -72,10 +72,10 @@ export function openMattermost(ready: ReadyMattermost, context: ChannelContext):
           ...(attachments.length === 0
             ? {}
             : { attachments: attachments.map((render) => render(message)) }),
-          ...(shownCard === "" ? {} : { props: { card: shownCard } }),
-          ...(ready.priority === undefined || shownPriority === ""
+          ...(cardText === "" ? {} : { props: { card: cardText } }),
+          ...(ready.priority === undefined || priorityText === ""
             ? {}
-            : { priority: priorityOf(shownPriority, ready.priority) }),
+            : { priority: priorityOf(priorityText, ready.priority) }),
         }),
         idempotencyKey: message.notification.idempotencyKey,
         signal,

@@ -58,14 +58,14 @@ export function openRocketchat(ready: ReadyRocketchat, context: ChannelContext):
 }
 
 function refuseFailure(body: Buffer): void {
-  let said: { readonly success?: unknown; readonly error?: unknown } | null;
+  let response: { readonly success?: unknown; readonly error?: unknown } | null;
   try {
-    said = JSON.parse(body.toString("utf8")) as typeof said;
+    response = JSON.parse(body.toString("utf8")) as typeof response;
   } catch {
     throw new NotifyError("Rocket.Chat's response is not JSON", { retryable: true });
   }
-  if (said?.success === true) return;
-  const why = typeof said?.error === "string" ? said.error : "no reason given";
+  if (response?.success === true) return;
+  const why = typeof response?.error === "string" ? response.error : "no reason given";
   throw new NotifyError(`Rocket.Chat refused it: ${why}`, { retryable: false });
 }
 

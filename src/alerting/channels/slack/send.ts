@@ -92,9 +92,9 @@ export function openSlack(ready: ReadySlack, context: ChannelContext): OpenChann
 
 function refusalOf(body: Buffer): string | undefined {
   try {
-    const said = JSON.parse(body.toString("utf8")) as { ok?: unknown; error?: unknown } | null;
-    if (said?.ok !== false) return undefined;
-    return typeof said.error === "string" ? said.error : "no reason given";
+    const response = JSON.parse(body.toString("utf8")) as { ok?: unknown; error?: unknown } | null;
+    if (response?.ok !== false) return undefined;
+    return typeof response.error === "string" ? response.error : "no reason given";
   } catch {
     // A webhook answers with the word ok.
     return undefined;

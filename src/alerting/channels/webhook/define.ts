@@ -33,7 +33,7 @@ hmac_secret: $WEBHOOK_SECRET`,
       return undefined;
     }
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(given.hmac_header))
-      setting.wrong("hmac_header", "this is no name of a header.");
+      setting.wrong("hmac_header", "not a valid header name.");
     return {
       url,
       maxAlerts: given.max_alerts,

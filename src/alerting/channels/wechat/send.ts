@@ -123,16 +123,19 @@ function read(
     const { message } = poster.refused(response, `answered ${status}`);
     throw new NotifyError(message, { retryable: true });
   }
-  let said: Response | null;
+  let result: Response | null;
   try {
-    said = JSON.parse(response.body.toString("utf8")) as Response | null;
+    result = JSON.parse(response.body.toString("utf8")) as Response | null;
   } catch {
     throw new NotifyError("WeChat's response is not JSON", { retryable: true });
   }
-  const code = Number(said?.errcode ?? 0);
-  if (code === 0) return said ?? {};
+  const code = Number(result?.errcode ?? 0);
+  if (code === 0) return result ?? {};
   if (tokenRefused.has(code)) forgetToken?.();
-  throw new NotifyError(`WeChat refused it with error ${code}: ${String(said?.errmsg)}`, {
-    retryable: tokenRefused.has(code) || busy.has(code),
-  });
+  throw new NotifyError(
+    `WeChat rejected the message with error ${code}: ${String(result?.errmsg)}`,
+    {
+      retryable: tokenRefused.has(code) || busy.has(code),
+    },
+  );
 }

@@ -87,14 +87,14 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
     const client = clientOf(request);
     const over = context.quota.refusal(client, request.body.length, context.nowMs());
     if (over !== undefined) throw tooMany(over.status, over.sentence, over.retryAfterSeconds);
-    const told = request.body.map((item: unknown, at) => readAlert(item, String(at)));
-    const wrong = told.map(whatIsWrong);
+    const posted = request.body.map((item: unknown, at) => readAlert(item, String(at)));
+    const wrong = posted.map(whatIsWrong);
     // Sound alerts are accepted, whatever stands beside them.
-    const sound = told.filter((_, at) => wrong[at] === undefined);
+    const sound = posted.filter((_, at) => wrong[at] === undefined);
     const { refused, overQuota } = await put(context, sound, client);
     const sentences = wrong.filter((sentence) => sentence !== undefined);
     if (overQuota > 0)
-      context.log.warn("alerts refused: their client has as many active as one may have", {
+      context.log.warn("alerts refused: client has too many active alerts", {
         client: client.principal,
         address: client.address,
         refused: overQuota,
@@ -104,14 +104,11 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
     if (overQuota > 0)
       throw tooMany(
         429,
-        `${overQuota} of ${told.length} alerts were refused: this client has as many active alerts as one may have. Resolve some first.`,
+        `${overQuota} of ${posted.length} alerts were refused: this client has too many active alerts. Resolve some first.`,
         quotaRetrySeconds,
       );
     if (refused > 0)
-      throw new AlertmanagerApiError(
-        503,
-        `there is no room for ${refused} more alerts, try again later`,
-      );
+      throw new AlertmanagerApiError(503, `too many alerts: ${refused} were refused, retry later`);
     return reply.code(200).send();
   });
 }

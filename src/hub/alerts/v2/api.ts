@@ -44,7 +44,7 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
         thrown instanceof Error && "statusCode" in thrown ? Number(thrown.statusCode) : 500;
       const code = given >= 400 && given < 500 ? given : 500;
       if (code === 500)
-        context.log.error("a request about alerts failed", {
+        context.log.error("alert API request failed", {
           path: request.url.slice(0, 200),
           error: formatError(thrown),
         });
@@ -53,7 +53,7 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
           ? "the request is too large"
           : code < 500
             ? formatError(thrown)
-            : "gpulse could not answer: its log says why";
+            : "gpulse failed to handle this request: see its log";
       return reply.code(code).type("application/json").send({ code, message });
     });
     addStatusRoutes(api, context);
