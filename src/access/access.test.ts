@@ -283,6 +283,6 @@ test("a token created elsewhere opens, and never a second time", () => {
   expect(tokens.judge(text.reveal(), nowMs).ok).toBe(true);
   tokens.revoke("one", nowMs);
   expect(() => tokens.add({ name: "two", scope: "push" }, nowMs, randomBytes, text)).toThrow(
-    "known here already",
+    "exists already",
   );
 });

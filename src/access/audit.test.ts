@@ -104,7 +104,7 @@ test("a disk that refuses is told once, and once more when it takes notes again"
   audit.note(made("b"));
   expect(audit.refusedByDisk).toBe(2);
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain("cannot be written");
+  expect(lines[0]).toContain("write failed");
   rmSync(path.join(dataDir, "access"));
   audit.note(made("c"));
   expect(lines[1]).toContain("written again lost=2");

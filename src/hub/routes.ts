@@ -6,6 +6,7 @@ import { clientOf } from "./limits/client.ts";
 import { streamParts } from "./stream-parts.ts";
 import type { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
+import { noStore } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -35,23 +36,17 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
   });
 
   app.get("/api/fleet", async (_request, reply) =>
-    reply
-      .header("cache-control", "no-store")
-      .type("application/json; charset=utf-8")
-      .send(feed.describe()),
+    noStore(reply).type("application/json; charset=utf-8").send(feed.describe()),
   );
 
   app.get("/metrics", async (request, reply) => {
     const { body, contentType } = options.metricsPage(request.headers.accept, options.nowMs());
-    return reply
-      .header("cache-control", "no-store")
+    return noStore(reply)
       .header("content-type", contentType)
       .send(typeof body === "string" ? body : streamParts(body));
   });
 
-  app.get("/stats", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send(await options.stats()),
-  );
+  app.get("/stats", async (_request, reply) => noStore(reply).send(await options.stats()));
 
   for (const method of ["POST", "PUT"] as const)
     app.route({

@@ -41,13 +41,13 @@ test.for([
         body: {
           acknowledged,
           clock: { nowMs: startMs + hubMs, newestMs: startMs + hubMs + 600_000 },
-          error: `this machine's clock is ${says} of the hub's: frames are held until the clocks agree, set the clock that is wrong`,
+          error: `this machine's clock is ${says} of the hub's: frames are held until the clocks agree; fix the wrong clock`,
         },
       });
     expect(hub.storage.api.received.count("push", "held_request")).toBe(2);
     expect(hub.storage.api.received.count("push", "too_new")).toBe(0);
     expect(hub.agents.problems()).toEqual([
-      `agent lab:9400: its clock is ${says} of this hub's, its frames are held by the agent until the clocks agree: set the clock that is wrong`,
+      `agent lab:9400: its clock is ${says} of this hub's, so the agent holds its frames: fix the wrong clock`,
     ]);
     expect(await hub.get("/api/agents")).toMatchObject({ agents: [{ held: true }] });
     expect(lines.filter((line) => line.includes("holds its frames"))).toHaveLength(1);
@@ -79,7 +79,7 @@ test("an agent from before clock/1 is asked to retry while its clock is ahead, a
     body: {
       acknowledged: 0,
       error:
-        "this machine's clock is 1d ahead of the hub's: frames are held until the clocks agree, set the clock that is wrong",
+        "this machine's clock is 1d ahead of the hub's: frames are held until the clocks agree; fix the wrong clock",
     },
   });
   // Its clock is right again: it cannot stamp the frame again, and others wait behind it.

@@ -2,10 +2,11 @@
 import type { FastifyInstance } from "fastify";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
+import { noStore } from "../reply.ts";
 
 export function addAgentList(app: FastifyInstance, agents: Agents): void {
   app.get("/api/agents", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send({ agents: agents.list.map(agentJson) }),
+    noStore(reply).send({ agents: agents.list.map(agentJson) }),
   );
 
   app.delete<{ Params: { id: string } }>("/api/agents/:id", async (request, reply) => {

@@ -1,7 +1,7 @@
 /** `/api/alerts/deliveries` and `/api/alerts/test`: what became of notifications, and a try at sending one. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { GpulseError } from "../../base/error.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
 
 const usualCount = 200;
 const mostDeliveries = 2_000;
@@ -12,13 +12,13 @@ export function addDeliveries(app: FastifyInstance, sink: AlertSink, nowMs: () =
     async ({ query }, reply) => {
       const limit = query.limit === undefined ? usualCount : Number(query.limit);
       if (!Number.isInteger(limit) || limit < 1 || limit > mostDeliveries)
-        return fail(reply, 400, `limit must be a whole number from 1 to ${mostDeliveries}.`);
+        return sendError(reply, 400, `limit must be a whole number from 1 to ${mostDeliveries}.`);
       const routing = routingOf(sink, reply);
       if (routing === undefined) return reply;
       const deliveries = routing.router.deliveries
         .list(limit)
         .map(({ timeMs, ...delivery }) => ({ time: new Date(timeMs).toISOString(), ...delivery }));
-      return reply.header("cache-control", "no-store").send({ deliveries });
+      return noStore(reply).send({ deliveries });
     },
   );
 
@@ -27,30 +27,25 @@ export function addDeliveries(app: FastifyInstance, sink: AlertSink, nowMs: () =
     const receiver =
       typeof body === "object" && body !== null && "receiver" in body ? body.receiver : undefined;
     if (typeof receiver !== "string" || receiver === "")
-      return fail(reply, 400, 'Name the receiver to test, such as {"receiver": "team"}.');
+      return sendError(reply, 400, 'Name the receiver to test, such as {"receiver": "team"}.');
     const routing = routingOf(sink, reply);
     if (routing === undefined) return reply;
     try {
       const ways = await routing.test(receiver);
       const time = new Date(nowMs()).toISOString();
-      return await reply.header("cache-control", "no-store").send({ receiver, time, ways });
+      return await noStore(reply).send({ receiver, time, ways });
     } catch (thrown) {
-      if (!(thrown instanceof GpulseError)) throw thrown;
-      return fail(reply, 404, thrown.message);
+      return sendThrownError(reply, 404, thrown);
     }
   });
 }
 
 function routingOf({ routing, alertmanagers }: AlertSink, reply: FastifyReply) {
   if (routing === undefined)
-    fail(
+    sendError(
       reply,
       404,
       `Alerts of this hub are routed by ${(alertmanagers?.active ?? []).join(", ")}: ask there.`,
     );
   return routing satisfies RoutingView | undefined;
-}
-
-function fail(reply: FastifyReply, status: number, error: string): FastifyReply {
-  return reply.code(status).send({ error });
 }

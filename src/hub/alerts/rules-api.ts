@@ -1,15 +1,13 @@
 /** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
 import { createHash } from "node:crypto";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";
 import type { RuleAlert } from "../../alerting/rules/types.ts";
-import { type LabelSet, labelSet } from "../../model/labels.ts";
-import { QueryError } from "../../query/errors.ts";
+import { labelSet } from "../../model/labels.ts";
 import { matchAll } from "../../query/matcher.ts";
-import { parseSelector } from "../../query/parse/parse.ts";
 import { invalidParameter } from "../api/failure.ts";
-import { Params } from "../api/params.ts";
-import { success } from "../api/result.ts";
+import { type Params, parseSelectorParam } from "../api/params.ts";
+import { addDataRoute } from "../api/result.ts";
 import type { AlertSink } from "./sink.ts";
 
 /** What is asked of alerting; a hub that evaluates nothing has none of it. */
@@ -19,16 +17,13 @@ export interface RulesView {
 }
 
 export function addRules(app: FastifyInstance, view: RulesView | undefined): void {
-  const answer = (url: string, data: (params: Params) => unknown): void => {
-    app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
-  };
-  answer("/api/v1/rules", (params) => listed(view?.groups ?? [], params));
-  answer("/api/v1/alerts", () => ({
+  addDataRoute(app, "/api/v1/rules", (params) => listed(view?.groups ?? [], params));
+  addDataRoute(app, "/api/v1/alerts", () => ({
     alerts: (view?.groups ?? []).flatMap(({ runs }) =>
       runs.flatMap(({ alerting }) => (alerting?.active ?? []).map(alertJson)),
     ),
   }));
-  answer("/api/v1/alertmanagers", () => {
+  addDataRoute(app, "/api/v1/alertmanagers", () => {
     const { active = [], dropped = [] } = view?.sink.alertmanagers ?? {};
     return {
       activeAlertmanagers: active.map((url) => ({ url })),
@@ -75,7 +70,9 @@ function chosenBy(params: Params): {
     return (value) => values.size === 0 || values.has(value);
   };
   const [name, group, file] = [set("rule_name[]"), set("rule_group[]"), set("file[]")];
-  const matches = params.all("match[]").map(selectorOf);
+  const matches = params
+    .all("match[]")
+    .map((text) => matchAll(parseSelectorParam("match[]", text)));
   return {
     group: ({ definition }) => group(definition.name) && file(definition.file),
     rule: ({ rule }) =>
@@ -83,15 +80,6 @@ function chosenBy(params: Params): {
       name(rule.name) &&
       (matches.length === 0 || matches.some((matching) => matching(labelSet(rule.labels)))),
   };
-}
-
-function selectorOf(text: string): (labels: LabelSet) => boolean {
-  try {
-    return matchAll(parseSelector(text));
-  } catch (thrown) {
-    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
-    throw thrown;
-  }
 }
 
 function pageOf(params: Params): { readonly limit: number; readonly token: string } {
@@ -185,9 +173,3 @@ const time = (ms: number | undefined): string =>
 
 const sorted = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)));
-
-const send = (reply: FastifyReply, data: unknown): FastifyReply =>
-  reply
-    .type("application/json")
-    .header("cache-control", "no-store")
-    .send(success(JSON.stringify(data)));

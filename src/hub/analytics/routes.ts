@@ -6,23 +6,24 @@ import { parameterFacts } from "../../lake/analyses/parameters.ts";
 import { csvOf, objectOf } from "../../lake/analyses/report/text.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { AnalysisQueue, AnalysisJob } from "./queue.ts";
+import { noStore, sendError } from "../reply.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** How long a plain request waits for its answer before it is told where to look for it. */
 const waitMs = 20_000;
 
-export function addAnalytics(app: FastifyInstance, desk: AnalysisQueue | undefined): void {
+export function addAnalytics(app: FastifyInstance, queue: AnalysisQueue | undefined): void {
   app.get("/api/analytics", async (_request, reply) =>
-    fresh(reply).send({ lake: desk !== undefined, analyses: analyses.map(analysisJson) }),
+    noStore(reply).send({ lake: queue !== undefined, analyses: analyses.map(analysisJson) }),
   );
-  if (desk === undefined) {
+  if (queue === undefined) {
     for (const method of ["GET", "POST"] as const)
       app.route({
         method,
         url: "/api/analytics/:name",
         handler: async (_request, reply) =>
-          fresh(reply.code(404)).send({ error: "This hub has no lake: start it with --lake." }),
+          sendError(reply, 404, "This hub has no lake: start it with --lake."),
       });
     return;
   }
@@ -30,14 +31,14 @@ export function addAnalytics(app: FastifyInstance, desk: AnalysisQueue | undefin
   app.get<{ Params: { name: string }; Querystring: Query }>(
     "/api/analytics/:name",
     async ({ params, query }, reply) => {
-      const job = await ask(desk, params.name, query, reply);
+      const job = await submit(queue, params.name, query, reply);
       if (job === undefined) return reply;
       await Promise.race([
         job.ended,
         new Promise((resolve) => setTimeout(resolve, waitMs).unref()),
       ]);
       if (job.state === "waiting" || job.state === "running")
-        return fresh(reply.code(202)).send(jobJson(job));
+        return noStore(reply.code(202)).send(jobJson(job));
       return sendResult(job, query["format"], reply);
     },
   );
@@ -47,36 +48,36 @@ export function addAnalytics(app: FastifyInstance, desk: AnalysisQueue | undefin
     async ({ params, query, body }, reply) => {
       const given =
         typeof body === "object" && body !== null ? { ...query, ...textsOf(body) } : query;
-      const job = await ask(desk, params.name, given, reply);
-      return job === undefined ? reply : fresh(reply.code(202)).send(jobJson(job));
+      const job = await submit(queue, params.name, given, reply);
+      return job === undefined ? reply : noStore(reply.code(202)).send(jobJson(job));
     },
   );
 
   app.get<{ Params: { id: string }; Querystring: Query }>(
     "/api/analytics/jobs/:id",
     async ({ params, query }, reply) => {
-      const job = desk.job(params.id);
+      const job = queue.job(params.id);
       if (job === undefined) return missing(reply, params.id);
       return job.state === "done" && query["format"] === "csv"
         ? sendResult(job, "csv", reply)
-        : fresh(reply).send({
+        : noStore(reply).send({
             ...jobJson(job),
-            ...(job.result === undefined ? {} : { result: objectOf(job.result) }),
+            result: job.result && objectOf(job.result),
           });
     },
   );
 
   app.delete<{ Params: { id: string } }>("/api/analytics/jobs/:id", async ({ params }, reply) => {
-    const job = desk.job(params.id);
+    const job = queue.job(params.id);
     if (job === undefined) return missing(reply, params.id);
     job.cancel();
     await job.ended;
-    return fresh(reply).send(jobJson(job));
+    return noStore(reply).send(jobJson(job));
   });
 }
 
-async function ask(
-  desk: AnalysisQueue,
+async function submit(
+  queue: AnalysisQueue,
   name: string,
   query: Query,
   reply: FastifyReply,
@@ -84,7 +85,7 @@ async function ask(
   const analysis = findAnalysis(name);
   if (analysis === undefined) {
     const names = analyses.map((one) => one.name).join(", ");
-    await fresh(reply.code(404)).send({ error: `There is no such analysis. There are: ${names}.` });
+    await sendError(reply, 404, `There is no such analysis. There are: ${names}.`);
     return undefined;
   }
   const given = Object.fromEntries(
@@ -93,10 +94,10 @@ async function ask(
     ),
   );
   try {
-    return await desk.ask(analysis, given);
+    return await queue.ask(analysis, given);
   } catch (thrown) {
     if (!(thrown instanceof GpulseError)) throw thrown;
-    await fail(reply, thrown);
+    await sendProblem(reply, thrown);
     return undefined;
   }
 }
@@ -107,12 +108,12 @@ function sendResult(
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   if (job.result === undefined)
-    return fail(
+    return sendProblem(
       reply,
       job.problem ?? new GpulseError("ANALYSIS_FAILED", "The analysis did not end."),
     );
-  if (format !== "csv") return fresh(reply).send(objectOf(job.result));
-  return fresh(reply)
+  if (format !== "csv") return noStore(reply).send(objectOf(job.result));
+  return noStore(reply)
     .type("text/csv; charset=utf-8")
     .header("content-disposition", `attachment; filename="${job.analysis.name}.csv"`)
     .send(csvOf(job.result));
@@ -124,10 +125,11 @@ const statuses: Readonly<Record<string, number>> = {
   ANALYSIS_ENGINE: 501,
 };
 
-function fail(reply: FastifyReply, problem: GpulseError): FastifyReply {
-  // A range of which nothing is kept has no rows: that is its answer, and says why.
-  if (problem.code === "LAKE_EMPTY") return fresh(reply).send({ rows: [], note: problem.message });
-  return fresh(reply.code(statuses[problem.code] ?? 500)).send({
+function sendProblem(reply: FastifyReply, problem: GpulseError): FastifyReply {
+  // A range without stored data has no rows; the note says why.
+  if (problem.code === "LAKE_EMPTY")
+    return noStore(reply).send({ rows: [], note: problem.message });
+  return noStore(reply.code(statuses[problem.code] ?? 500)).send({
     error: problem.message,
     code: problem.code,
   });
@@ -139,7 +141,8 @@ const jobJson = ({ id, analysis, state, fraction, problem }: AnalysisJob): objec
   state,
   progress: Math.round(fraction * 1_000) / 1_000,
   href: `/api/analytics/jobs/${id}`,
-  ...(problem === undefined ? {} : { error: problem.message, code: problem.code }),
+  error: problem?.message,
+  code: problem?.code,
 });
 
 const analysisJson = ({ name, title, summary, parameters, columns }: Analysis): object => ({
@@ -161,8 +164,4 @@ const textsOf = (body: object): Query =>
   );
 
 const missing = (reply: FastifyReply, id: string): FastifyReply =>
-  fresh(reply.code(404)).send({
-    error: `There is no analysis job ${JSON.stringify(id.slice(0, 100))}.`,
-  });
-
-const fresh = (reply: FastifyReply): FastifyReply => reply.header("cache-control", "no-store");
+  sendError(reply, 404, `There is no analysis job ${JSON.stringify(id.slice(0, 100))}.`);

@@ -2,6 +2,9 @@
 import type { FastifyRequest } from "fastify";
 import { parseDurationMs } from "../../config/duration.ts";
 import { parseTimeMs } from "../../config/time.ts";
+import type { Matcher } from "../../model/select.ts";
+import { QueryError } from "../../query/errors.ts";
+import { parseSelector } from "../../query/parse/parse.ts";
 import { invalidParameter } from "./failure.ts";
 
 export class Params {
@@ -59,5 +62,15 @@ export class Params {
       throw invalidParameter("limit", `cannot parse "${given}" to a valid limit`);
     if (limit < 0) throw invalidParameter("limit", "limit must be non-negative");
     return limit;
+  }
+}
+
+/** @throws PrometheusApiError naming the parameter if the text is not a selector. */
+export function parseSelectorParam(name: string, text: string): readonly Matcher[] {
+  try {
+    return parseSelector(text);
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw invalidParameter(name, thrown.message);
+    throw thrown;
   }
 }

@@ -1,8 +1,11 @@
 /** A query's answer as Prometheus writes it, straight into bytes. */
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { formatValue } from "../../formats/prometheus/page.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "../../query/result.ts";
+import { noStore } from "../reply.ts";
 import { BytesWriter } from "./bytes.ts";
+import { Params } from "./params.ts";
 
 /** A millisecond or two of work. */
 const partBytes = 256 * 1024;
@@ -124,4 +127,16 @@ function statsJson(stats: QueryStats, all: boolean): unknown {
         : {}),
     },
   };
+}
+
+export const sendSuccess = (reply: FastifyReply, data: unknown): FastifyReply =>
+  noStore(reply.type("application/json")).send(success(JSON.stringify(data)));
+
+/** A GET route that answers with data in Prometheus's envelope. */
+export function addDataRoute(
+  app: FastifyInstance,
+  url: string,
+  data: (params: Params) => unknown,
+): void {
+  app.get(url, async (request, reply) => sendSuccess(reply, data(Params.of(request))));
 }

@@ -1,12 +1,10 @@
 /** `series`, `labels`, `label/NAME/values`, `metadata`. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { QueryError } from "../../query/errors.ts";
-import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../model/select.ts";
 import { streamParts } from "../stream-parts.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError, invalidParameter } from "./failure.ts";
-import { Params } from "./params.ts";
+import { Params, parseSelectorParam } from "./params.ts";
 import { fullTimeRange } from "../../config/time.ts";
 import { reserveFor } from "./reserve.ts";
 import { labelsJson, success } from "./result.ts";
@@ -59,20 +57,11 @@ export function addSeries(app: FastifyInstance, context: ApiContext): void {
 
 export function matcherSets(params: Params): (readonly Matcher[])[] {
   return params.all("match[]").map((selector) => {
-    const matchers = readSelector(selector);
+    const matchers = parseSelectorParam("match[]", selector);
     if (matchers.every(matchesEmpty))
       throw invalidParameter("match[]", "match[] must contain at least one non-empty matcher");
     return matchers;
   });
-}
-
-function readSelector(selector: string): readonly Matcher[] {
-  try {
-    return parseSelector(selector);
-  } catch (thrown) {
-    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
-    throw thrown;
-  }
 }
 
 const matchesEmpty = ({ op, value }: Matcher): boolean =>

@@ -1,15 +1,11 @@
 /** `status/…`, and the pages of Prometheus that have nothing to tell here yet: answered empty, in its shape, so that clients go on. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "./context.ts";
-import { Params } from "./params.ts";
-import { success } from "./result.ts";
+import { addDataRoute } from "./result.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
 
 export function addStatus(app: FastifyInstance, context: ApiContext): void {
-  const answer = (url: string, data: (params: Params) => unknown): void => {
-    app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
-  };
-  answer("/api/v1/status/buildinfo", () => ({
+  addDataRoute(app, "/api/v1/status/buildinfo", () => ({
     // Clients choose by this what they may ask: it names the Prometheus whose language and API are spoken here.
     version: "3.8.0",
     revision: `gpulse-${context.version}`,
@@ -19,7 +15,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     goVersion: "",
     gpulse: context.version,
   }));
-  answer("/api/v1/status/runtimeinfo", () => {
+  addDataRoute(app, "/api/v1/status/runtimeinfo", () => {
     return {
       startTime: new Date(context.startedMs).toISOString(),
       CWD: context.dataDir,
@@ -30,13 +26,18 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       ...(context.budgets === undefined ? {} : { memory: memoryJson(context.budgets) }),
     };
   });
-  answer("/api/v1/status/flags", () => ({
+  addDataRoute(app, "/api/v1/status/flags", () => ({
     "storage.tsdb.retention.time": context.retention,
     "storage.tsdb.path": context.dataDir,
   }));
-  answer("/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
-  answer("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
-  answer("/api/v1/status/tsdb", (params) => {
+  addDataRoute(app, "/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
+  addDataRoute(app, "/api/v1/status/walreplay", () => ({
+    min: 0,
+    max: 0,
+    current: 0,
+    state: "done",
+  }));
+  addDataRoute(app, "/api/v1/status/tsdb", (params) => {
     const limit = params.limit();
     if (context.store === undefined) return emptyHead;
     const stats = context.store.stats();
@@ -56,7 +57,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
     };
   });
-  answer("/api/v1/query_exemplars", () => []);
+  addDataRoute(app, "/api/v1/query_exemplars", () => []);
 }
 
 const memoryJson = ({ limit, ...budgets }: MemoryBudgets): unknown => ({
@@ -73,6 +74,3 @@ const emptyHead = {
   memoryInBytesByLabelName: [],
   seriesCountByLabelValuePair: [],
 };
-
-const send = (reply: FastifyReply, data: unknown): FastifyReply =>
-  reply.type("application/json").send(success(JSON.stringify(data)));

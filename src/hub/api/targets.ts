@@ -1,15 +1,12 @@
 /** What is scraped and how it went, in Prometheus's shapes. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { formatDuration } from "../../config/duration.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
-import { QueryError } from "../../query/errors.ts";
 import { matchAll } from "../../query/matcher.ts";
-import { parseSelector } from "../../query/parse/parse.ts";
 import type { ScrapePool } from "../../sources/scrape/pool.ts";
 import { joinHostPort, splitHostPort, type Target } from "../../sources/scrape/targets/target.ts";
-import { invalidParameter } from "./failure.ts";
-import { Params } from "./params.ts";
-import { success } from "./result.ts";
+import { parseSelectorParam } from "./params.ts";
+import { addDataRoute } from "./result.ts";
 
 export interface ScrapeRunner {
   /** In order of their names. */
@@ -27,14 +24,11 @@ export function addTargets(
   scraping: ScrapeRunner | undefined,
   hostName: string,
 ): void {
-  const answer = (url: string, data: (params: Params) => unknown): void => {
-    app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
-  };
   const pools = (): readonly ScrapePool[] => scraping?.pools ?? [];
-  answer("/api/v1/scrape_pools", () => ({
+  addDataRoute(app, "/api/v1/scrape_pools", () => ({
     scrapePools: pools().map(({ config }) => config.jobName),
   }));
-  answer("/api/v1/targets", (params) => {
+  addDataRoute(app, "/api/v1/targets", (params) => {
     const state = (params.text("state") ?? "any").toLowerCase();
     const only = params.text("scrapePool") ?? "";
     const chosen = pools().filter(({ config }) => only === "" || config.jobName === only);
@@ -59,8 +53,10 @@ export function addTargets(
       ),
     };
   });
-  answer("/api/v1/targets/metadata", (params) => {
-    const matches = selectorOf(params.text("match_target"));
+  addDataRoute(app, "/api/v1/targets/metadata", (params) => {
+    const target = params.text("match_target") ?? "";
+    const matches =
+      target === "" ? () => true : matchAll(parseSelectorParam("match_target", target));
     const metric = params.text("metric") ?? "";
     const found = pools().flatMap((pool) => [...targetMetadata(pool, matches, metric)]);
     const limit = params.limit();
@@ -112,19 +108,3 @@ function* targetMetadata(
     }
   }
 }
-
-function selectorOf(text: string | undefined): (labels: LabelSet) => boolean {
-  if (text === undefined || text === "") return () => true;
-  try {
-    return matchAll(parseSelector(text));
-  } catch (thrown) {
-    if (thrown instanceof QueryError) throw invalidParameter("match_target", thrown.message);
-    throw thrown;
-  }
-}
-
-const send = (reply: FastifyReply, data: unknown): FastifyReply =>
-  reply
-    .type("application/json")
-    .header("cache-control", "no-store")
-    .send(success(JSON.stringify(data)));

@@ -8,6 +8,7 @@ import { networkOf } from "../../access/failures.ts";
 import type { Scope } from "../../access/scope.ts";
 import { type HubAccess, wasForwarded } from "../auth/authenticator.ts";
 import { isAudited } from "./audited.ts";
+import { noStore } from "../reply.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -60,7 +61,7 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
   app.get<{ Querystring: { limit?: string; before?: string } }>(
     "/api/audit",
     async (request, reply) => {
-      reply.header("cache-control", "no-store");
+      noStore(reply);
       if (isStranger(request, options.access))
         return reply.code(403).send({
           error:

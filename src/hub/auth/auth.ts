@@ -19,6 +19,7 @@ import { addSessions } from "./sessions-api.ts";
 import { addShares } from "./shares-api.ts";
 import { addTokens } from "./tokens-api.ts";
 import { addUsers } from "./users-api.ts";
+import { noStore } from "../reply.ts";
 
 export interface AuthOptions {
   readonly access: HubAccess;
@@ -197,8 +198,4 @@ const answer = (
   status: number,
   errorType: string,
   error: string,
-): FastifyReply =>
-  reply
-    .code(status)
-    .header("cache-control", "no-store")
-    .send({ status: "error", errorType, error });
+): FastifyReply => noStore(reply.code(status)).send({ status: "error", errorType, error });

@@ -1,10 +1,9 @@
 /** Checks of the caller that several routes share. */
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { GpulseError } from "../../base/error.ts";
+import type { FastifyRequest } from "fastify";
 import { isLoopback } from "../guard.ts";
 import { type HubAccess, wasForwarded } from "./authenticator.ts";
 
-/** Nobody in particular, from where anybody may be. */
+/** True for a caller without a credential who may be anybody. */
 export const isUnknownCaller = (
   { access: who, headers }: FastifyRequest,
   { openReads }: Pick<HubAccess, "openReads">,
@@ -26,19 +25,6 @@ export const isFromNetwork = (
 
 export const callerName = ({ access }: FastifyRequest): string =>
   access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
-
-export const sendError = (reply: FastifyReply, status: number, error: string): FastifyReply =>
-  reply.code(status).header("cache-control", "no-store").send({ error });
-
-/** What a person can mend becomes an answer; everything else is ours to log. */
-export function sendThrownError(
-  reply: FastifyReply,
-  status: number,
-  thrown: unknown,
-): FastifyReply {
-  if (!(thrown instanceof GpulseError)) throw thrown;
-  return sendError(reply, status, thrown.message);
-}
 
 export const isoTime = (ms: number | undefined): string | null =>
   ms === undefined ? null : new Date(ms).toISOString();

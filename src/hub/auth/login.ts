@@ -10,6 +10,7 @@ import type { HubAccess, Authenticator, AuthenticatedCaller, AuthResult } from "
 import { accessPageStyle, sendLoginPage } from "./pages.ts";
 import { formatRefusal } from "./refusal.ts";
 import { pagePath } from "./share-page.ts";
+import { noStore } from "../reply.ts";
 
 export interface LoginContext {
   readonly access: HubAccess;
@@ -155,7 +156,7 @@ function refuseLogin(
   if (why === "too-many") reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000));
   return wantsPage(request.headers.accept)
     ? sendLoginPage(reply, status, { ...again, problem })
-    : reply.code(status).header("cache-control", "no-store").send({ error: problem });
+    : noStore(reply.code(status)).send({ error: problem });
 }
 
 export const wantsPage = (accept: string | undefined): boolean =>

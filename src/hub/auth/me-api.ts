@@ -4,7 +4,8 @@ import * as v from "valibot";
 import { maxPasswordLength } from "../../access/password.ts";
 import { checkValue } from "../../config/check.ts";
 import { type AuthenticatedCaller, type Caller, requiresAuth } from "./authenticator.ts";
-import { sendError, sendThrownError, isoTime, isUnknownCaller } from "./caller.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
+import { isoTime, isUnknownCaller } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 
 const bodyLimit = 16_384;
@@ -15,7 +16,7 @@ const wantedPassword = v.strictObject({ current: password(), password: password(
 export function addMe(app: FastifyInstance, context: LoginContext): void {
   const { access } = context;
   app.get("/api/me", async (request, reply) =>
-    reply.header("cache-control", "no-store").send({
+    noStore(reply).send({
       ...callerJson(request.access),
       // Where nobody is asked, whoever is there may do everything but what needs somebody known.
       mayChange:
@@ -71,7 +72,7 @@ async function changeOwn(
     const { name, generation } = user;
     if (who.session !== undefined)
       access.sessions.goOnAs(who.session.key, { kind: "user", id: name, generation });
-    return await reply.header("cache-control", "no-store").send({ name });
+    return await noStore(reply).send({ name });
   } catch (thrown) {
     return sendThrownError(reply, 400, thrown);
   }

@@ -7,6 +7,7 @@ import { type LoginContext, openSession } from "./login.ts";
 import { OidcClient, OidcError, type PendingLogin } from "./oidc-client.ts";
 import { sendLoginPage, sendRedirectPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";
+import { noStore } from "../reply.ts";
 
 const loginMs = 10 * 60_000;
 const maxBegun = 1_000;
@@ -42,8 +43,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, context: L
       const value = access.random(32).toString("base64url");
       const page = typeof next === "string" ? pagePath(`/${next}`) : undefined;
       begun.set(digestOf(value), { ...login, next: page ?? "/", endsMs: nowMs() + loginMs });
-      return await reply
-        .header("cache-control", "no-store")
+      return await noStore(reply)
         .header("set-cookie", loginCookie(value, access.secure, loginMs / 1_000))
         .redirect(url.href, 303);
     } catch (thrown) {

@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { idOfSession, type KeyedSession } from "../../access/sessions.ts";
-import { sendError, isoTime, isUnknownCaller, callerName } from "./caller.ts";
+import { noStore, sendError } from "../reply.ts";
+import { isoTime, isUnknownCaller, callerName } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 
 type SessionNameRequest = { Params: { id: string }; Querystring: { everywhere?: unknown } };
@@ -30,7 +31,7 @@ export function addSessions(app: FastifyInstance, context: LoginContext): void {
       ...sessionJson(session),
       own: session.key === own,
     }));
-    return reply.header("cache-control", "no-store").send({ sessions });
+    return noStore(reply).send({ sessions });
   });
 
   app.delete<SessionNameRequest>(
@@ -57,7 +58,7 @@ export function addSessions(app: FastifyInstance, context: LoginContext): void {
         count: ended.length,
         by: callerName(request),
       });
-      return reply.header("cache-control", "no-store").send({ name, ended: ended.length });
+      return noStore(reply).send({ name, ended: ended.length });
     },
   );
 }

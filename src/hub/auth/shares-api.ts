@@ -10,7 +10,8 @@ import { checkValue } from "../../config/check.ts";
 import { formatError } from "../../base/error.ts";
 import { sessionCookie, sessionOf } from "./cookie.ts";
 import type { HubAccess } from "./authenticator.ts";
-import { sendError, sendThrownError, isoTime, isUnknownCaller, callerName } from "./caller.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
+import { isoTime, isUnknownCaller, callerName } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 import { sendAccessPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";
@@ -43,7 +44,7 @@ export function addShares(app: FastifyInstance, context: LoginContext): void {
   app.get("/api/shares", { onRequest: guarded }, async (_request, reply) => {
     access.shares.refresh();
     const shares = access.shares.list().map((share) => shareJson(share, access, nowMs()));
-    return reply.header("cache-control", "no-store").send({ shares });
+    return noStore(reply).send({ shares });
   });
 
   app.post("/api/shares", { bodyLimit, onRequest: guarded }, async (request, reply) => {
@@ -59,10 +60,10 @@ export function addShares(app: FastifyInstance, context: LoginContext): void {
       const wanted = { name, page, createdBy: callerName(request), expiresMs };
       const { share, secret } = access.shares.add(wanted, nowMs(), access.random);
       log.info("share created", { name, id: share.id, by: callerName(request) });
-      return await reply
-        .code(201)
-        .header("cache-control", "no-store")
-        .send({ ...shareJson(share, access, nowMs()), path: `share#${secret.reveal()}` });
+      return await noStore(reply.code(201)).send({
+        ...shareJson(share, access, nowMs()),
+        path: `share#${secret.reveal()}`,
+      });
     } catch (thrown) {
       return sendThrownError(reply, 409, thrown);
     }
@@ -76,9 +77,7 @@ export function addShares(app: FastifyInstance, context: LoginContext): void {
         const share = access.shares.revoke(request.params.id, nowMs());
         access.sessions.closeAllOf({ kind: "share", id: share.id });
         log.info("share revoked", { name: share.name, id: share.id, by: callerName(request) });
-        return await reply
-          .header("cache-control", "no-store")
-          .send(shareJson(share, access, nowMs()));
+        return await noStore(reply).send(shareJson(share, access, nowMs()));
       } catch (thrown) {
         return sendThrownError(reply, 404, thrown);
       }
@@ -147,7 +146,7 @@ async function exchange(
     const seconds = (expiresMs - nowMs()) / 1_000;
     reply.header("set-cookie", sessionCookie(value, access.secure, seconds));
   }
-  return reply.header("cache-control", "no-store").send({ page: `.${page}` });
+  return noStore(reply).send({ page: `.${page}` });
 }
 
 function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginContext["log"]): void {

@@ -10,14 +10,8 @@ import { type NewToken, type Token, tokenStateOf } from "../../access/tokens.ts"
 import { checkValue } from "../../config/check.ts";
 import type { Log } from "../../base/log.ts";
 import { type HubAccess, requiresAuth } from "./authenticator.ts";
-import {
-  sendError,
-  sendThrownError,
-  isAnonymous,
-  isoTime,
-  isUnknownCaller,
-  callerName,
-} from "./caller.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
+import { isAnonymous, isoTime, isUnknownCaller, callerName } from "./caller.ts";
 
 export interface TokenRoutesContext {
   readonly access: HubAccess;
@@ -46,9 +40,11 @@ export function addTokens(app: FastifyInstance, context: TokenRoutesContext): vo
     if (isUnknownCaller(request, access)) return refuse(reply);
     access.tokens.refresh();
     const tokens = access.tokens.list().map((token) => tokenJson(token, access, nowMs()));
-    return reply
-      .header("cache-control", "no-store")
-      .send({ tokens, users: access.users().names, asked: requiresAuth(access) });
+    return noStore(reply).send({
+      tokens,
+      users: access.users().names,
+      asked: requiresAuth(access),
+    });
   });
 
   app.post("/api/tokens", { bodyLimit }, async (request, reply) => {
@@ -67,9 +63,7 @@ export function addTokens(app: FastifyInstance, context: TokenRoutesContext): vo
     try {
       const token = access.tokens.revoke(request.params.id, nowMs());
       log.info("token revoked", { name: token.name, id: token.id, by: callerName(request) });
-      return await reply
-        .header("cache-control", "no-store")
-        .send(tokenJson(token, access, nowMs()));
+      return await noStore(reply).send(tokenJson(token, access, nowMs()));
     } catch (thrown) {
       return sendThrownError(reply, 404, thrown);
     }
@@ -86,10 +80,10 @@ async function add(
   try {
     const { token, text } = access.tokens.add(wanted, nowMs(), access.random);
     log.info("token created", { name: token.name, scope: token.scope, by: callerName(request) });
-    return await reply
-      .code(201)
-      .header("cache-control", "no-store")
-      .send({ ...tokenJson(token, access, nowMs()), token: text.reveal() });
+    return await noStore(reply.code(201)).send({
+      ...tokenJson(token, access, nowMs()),
+      token: text.reveal(),
+    });
   } catch (thrown) {
     return sendThrownError(reply, 409, thrown);
   }

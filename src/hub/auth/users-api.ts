@@ -10,14 +10,8 @@ import { roles, scopeOfRole, type User, userName } from "../../access/users.ts";
 import { checkValue } from "../../config/check.ts";
 import { formatError } from "../../base/error.ts";
 import { requiresAuth } from "./authenticator.ts";
-import {
-  sendError,
-  sendThrownError,
-  isAnonymous,
-  isoTime,
-  isUnknownCaller,
-  callerName,
-} from "./caller.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
+import { isAnonymous, isoTime, isUnknownCaller, callerName } from "./caller.ts";
 import type { LoginContext } from "./login.ts";
 
 const bodyLimit = 16_384;
@@ -50,9 +44,11 @@ export function addUsers(app: FastifyInstance, context: LoginContext): void {
   app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
     access.accounts.refresh();
     const users = access.accounts.list().map((user) => userJson(user, context));
-    return reply
-      .header("cache-control", "no-store")
-      .send({ users, fileUsers: access.users().names, asked: requiresAuth(access) });
+    return noStore(reply).send({
+      users,
+      fileUsers: access.users().names,
+      asked: requiresAuth(access),
+    });
   });
 
   app.post("/api/users", { bodyLimit, onRequest: identified }, async (request, reply) => {
@@ -61,10 +57,7 @@ export function addUsers(app: FastifyInstance, context: LoginContext): void {
     try {
       const user = await access.accounts.add(checked.value, nowMs());
       log.info("user created", { name: user.name, role: user.role, by: callerName(request) });
-      return await reply
-        .code(201)
-        .header("cache-control", "no-store")
-        .send(userJson(user, context));
+      return await noStore(reply.code(201)).send(userJson(user, context));
     } catch (thrown) {
       return sendThrownError(reply, isNameTakenError(thrown) ? 409 : 400, thrown);
     }
@@ -104,7 +97,7 @@ export function addUsers(app: FastifyInstance, context: LoginContext): void {
       const own = request.access;
       if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
         access.sessions.goOnAs(own.session.key, holderOf(user).holder);
-      return reply.header("cache-control", "no-store").send(userJson(user, context));
+      return noStore(reply).send(userJson(user, context));
     },
   );
 
@@ -122,7 +115,7 @@ export function addUsers(app: FastifyInstance, context: LoginContext): void {
       try {
         const user = access.accounts.remove(name, nowMs());
         log.info("user removed", { name: user.name, by: callerName(request) });
-        return await reply.header("cache-control", "no-store").send({ name: user.name });
+        return await noStore(reply).send({ name: user.name });
       } catch (thrown) {
         return sendThrownError(reply, 404, thrown);
       }

@@ -13,6 +13,7 @@ import type { LiveSubject } from "./live.ts";
 import { subjectsOf } from "./run-series.ts";
 import type { SampleHistory } from "./samples.ts";
 import { rejectUnknownSubjects } from "./unknown-subjects.ts";
+import { noStore } from "../reply.ts";
 
 export interface CompareContext {
   readonly history: SampleHistory;
@@ -128,7 +129,7 @@ async function answer(
   format: string,
   { nowMs, version }: CompareContext,
 ): Promise<FastifyReply> {
-  reply.header("cache-control", "no-store");
+  noStore(reply);
   if (format === "json") return reply.send({ status: "success", data: comparison });
   if (format === "markdown") {
     const { markdownOf } = await import("../../runs/compare/report/markdown.ts");

@@ -5,11 +5,8 @@ import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts"
 import { checkValue } from "../../config/check.ts";
 import type { EventStore } from "./store.ts";
 import { type EventKind, eventKinds, eventSeverities, type TimelineEvent } from "./event.ts";
-import { QueryError } from "../../query/errors.ts";
-import { parseSelector } from "../../query/parse/parse.ts";
-import type { Matcher } from "../../model/select.ts";
 import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
-import { Params } from "../api/params.ts";
+import { Params, parseSelectorParam } from "../api/params.ts";
 import { parseTimeMs, fullTimeRange } from "../../config/time.ts";
 import {
   alertBodyBytes,
@@ -23,6 +20,7 @@ import { formatError } from "../../base/error.ts";
 import type { AlertActions } from "./actions.ts";
 import { alertEvent } from "./alert-events.ts";
 import { readPayload } from "./payload.ts";
+import { noStore } from "../reply.ts";
 
 export interface EventRoutesContext {
   readonly store: EventStore;
@@ -91,10 +89,10 @@ async function list(
     fromMs: params.timeMs("start", fullTimeRange.minTimeMs),
     toMs: params.timeMs("end", Math.max(nowMs(), 0) + 86_400_000),
     kinds: kindsOf(params),
-    matchers: params.all("match[]").map(selectorOf),
+    matchers: params.all("match[]").map((text) => parseSelectorParam("match[]", text)),
     limit: Math.min(limit, mostEvents),
   });
-  return reply.header("cache-control", "no-store").send({
+  return noStore(reply).send({
     status: "success",
     data: { events: events.map(eventJson), truncated: cut },
   });
@@ -110,15 +108,6 @@ function kindsOf(params: Params): EventKind[] {
         throw invalidParameter("kind", `"${text}" is none of ${eventKinds.join(", ")}`);
       return kind;
     });
-}
-
-function selectorOf(text: string): readonly Matcher[] {
-  try {
-    return parseSelector(text);
-  } catch (thrown) {
-    if (thrown instanceof QueryError) throw invalidParameter("match[]", thrown.message);
-    throw thrown;
-  }
 }
 
 const time = () =>

@@ -3,14 +3,14 @@
  * with the rights of the hub's own account, so a caller without a token or login changes nothing, not even on loopback; and a
  * request from the network may not refer to the hub's files or environment for a secret.
  */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError } from "../../base/error.ts";
 import type { HubAccess } from "../auth/authenticator.ts";
 import { isAnonymous, isFromNetwork } from "../auth/caller.ts";
 import type { Pipes } from "./pipes.ts";
 import { refersToSecret } from "./secrets.ts";
 import { pipeSpecSchema } from "./spec.ts";
+import { noStore, sendError, sendThrownError } from "../reply.ts";
 
 const bodyLimit = 32_768;
 const safe = new Set(["GET", "HEAD"]);
@@ -22,9 +22,9 @@ export async function addPipes(
 ): Promise<void> {
   await app.register(async (api) => {
     api.addHook("onRequest", async (request, reply) => {
-      reply.header("cache-control", "no-store");
+      noStore(reply);
       if (!reply.sent && !safe.has(request.method) && isAnonymous(request))
-        return fail(
+        return sendError(
           reply,
           403,
           "Pipes need an admin token, also on this machine: make one on the hub's machine with gpulse token add NAME --scope admin and log in with it, or run gpulse pipe on the command line.",
@@ -37,10 +37,10 @@ export async function addPipes(
     api.post("/api/pipes", { bodyLimit }, async (request, reply) => {
       const checked = checkValue(pipeSpecSchema, request.body ?? {});
       if (!checked.ok)
-        return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+        return sendError(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
       const { from, to } = checked.value;
       if ([...from, ...to].some(refersToSecret) && isFromNetwork(request, access))
-        return fail(
+        return sendError(
           reply,
           403,
           "${VARIABLE} and file:PATH are refused in requests from the network: add this pipe from a browser or program on the hub's machine, or run gpulse pipe there.",
@@ -49,8 +49,7 @@ export async function addPipes(
         const id = await pipes.add(checked.value);
         return await reply.code(201).send(pipes.shown(id));
       } catch (thrown) {
-        if (!(thrown instanceof GpulseError)) throw thrown;
-        return fail(reply, 400, thrown.message);
+        return sendThrownError(reply, 400, thrown);
       }
     });
     const change = (
@@ -64,7 +63,7 @@ export async function addPipes(
         handler: async ({ params: { id } }, reply) => {
           const before = pipes.shown(id);
           if (before === undefined)
-            return fail(
+            return sendError(
               reply,
               404,
               `There is no pipe "${id.slice(0, 40)}" here: GET /api/pipes lists them.`,
@@ -78,6 +77,3 @@ export async function addPipes(
     change("DELETE", "/api/pipes/:id", (id) => pipes.remove(id));
   });
 }
-
-const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
-  reply.code(status).send({ error });

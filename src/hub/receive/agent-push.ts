@@ -12,6 +12,7 @@ import { malformed, ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
 import { countAppended, type ReceiverCounts } from "./receiver-counts.ts";
 import { addReceiver } from "./receiver.ts";
+import { noStore } from "../reply.ts";
 
 export async function addAgentPush(
   app: FastifyInstance,
@@ -36,7 +37,7 @@ export async function addAgentPush(
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);
         if (pushed.status === 425) reply.header("retry-after", 5);
-        return reply.code(pushed.status).header("cache-control", "no-store").send(pushed.answer);
+        return noStore(reply.code(pushed.status)).send(pushed.answer);
       });
     },
   });

@@ -9,6 +9,7 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { GpulseError } from "../../base/error.ts";
+import { noStore, sendError } from "../reply.ts";
 
 export interface Upload {
   /** Where it lies while it is imported. */
@@ -56,7 +57,8 @@ export async function addImport(
       async ({ body, query, headers }, reply) => {
         // Said at once where it is known at once: nobody sends for minutes to hear it.
         if (Number(headers["content-length"]) > maxBytes) return tooLarge(reply, maxBytes);
-        if (busy) return fail(reply, 503, "Another file is being imported: wait until it is done.");
+        if (busy)
+          return sendError(reply, 503, "Another file is being imported: wait until it is done.");
         busy = true;
         const abort = new AbortController();
         reply.raw.once("close", () => abort.abort());
@@ -67,11 +69,15 @@ export async function addImport(
           const { gpuName, host, timezone } = query;
           const name = (query["name"] ?? "the file").slice(0, 200);
           const outcome = await importUpload({ file, name, gpuName, host, timezone }, abort.signal);
-          return await reply.header("cache-control", "no-store").send({ name, ...outcome });
+          return await noStore(reply).send({ name, ...outcome });
         } catch (thrown) {
           if (thrown instanceof UploadTooLargeError) return tooLarge(reply, maxBytes);
           if (!(thrown instanceof GpulseError)) throw thrown;
-          return fail(reply, 400, thrown.message.replaceAll(file, query["name"] ?? "the file"));
+          return sendError(
+            reply,
+            400,
+            thrown.message.replaceAll(file, query["name"] ?? "the file"),
+          );
         } finally {
           busy = false;
           rmSync(folder, { recursive: true, force: true });
@@ -96,11 +102,8 @@ async function putDown(body: Readable, file: string, maxBytes: number): Promise<
 }
 
 const tooLarge = (reply: FastifyReply, maxBytes: number): FastifyReply =>
-  fail(
+  sendError(
     reply,
     413,
     `A file may have ${Math.floor(maxBytes / 1024 / 1024)} MiB here: import larger ones with gpulse import.`,
   );
-
-const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
-  reply.code(status).header("cache-control", "no-store").send({ error });

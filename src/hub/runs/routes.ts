@@ -2,23 +2,24 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { GpulseError } from "../../base/error.ts";
 import { RunRejectedError, type RunStore, type StoredRun } from "./store.ts";
+import { noStore, sendError } from "../reply.ts";
 
 export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<void> {
   app.get("/api/runs", async (_request, reply) =>
-    fresh(reply).send({ runs: (await runs.list()).map(storedRunJson) }),
+    noStore(reply).send({ runs: (await runs.list()).map(storedRunJson) }),
   );
 
   app.get<{ Params: { id: string } }>("/api/runs/:id", async ({ params }, reply) => {
     const stored = await runs.get(params.id);
     return stored === undefined
       ? missing(reply, params.id)
-      : fresh(reply).send(storedRunJson(stored));
+      : noStore(reply).send(storedRunJson(stored));
   });
 
   app.get<{ Params: { id: string } }>("/api/runs/:id/file", async ({ params }, reply) => {
     const bytes = await runs.bytes(params.id);
     if (bytes === undefined) return missing(reply, params.id);
-    return fresh(reply)
+    return noStore(reply)
       .type("application/zip")
       .header("content-disposition", `attachment; filename="${params.id}.gpulserun"`)
       .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -35,18 +36,18 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
     );
     scope.post("/api/runs", { bodyLimit: runs.limits.runBytes }, async ({ body }, reply) => {
       if (!Buffer.isBuffer(body) || body.length === 0)
-        return fresh(reply.code(400)).send({ error: "Send the bytes of a .gpulserun file." });
+        return sendError(reply, 400, "Send the bytes of a .gpulserun file.");
       try {
         const { stored: stored, isNew } = await runs.add(body);
-        return await fresh(reply.code(isNew ? 201 : 200)).send({
+        return await noStore(reply.code(isNew ? 201 : 200)).send({
           id: stored.run.id,
           seal: stored.seal,
         });
       } catch (thrown) {
         if (thrown instanceof RunRejectedError)
-          return fresh(reply.code(thrown.status)).send({ error: thrown.message });
+          return noStore(reply.code(thrown.status)).send({ error: thrown.message });
         if (thrown instanceof GpulseError && thrown.code === "RUN_FILE")
-          return fresh(reply.code(400)).send({ error: thrown.message });
+          return sendError(reply, 400, thrown.message);
         throw thrown;
       }
     });
@@ -55,7 +56,5 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
 
 const storedRunJson = ({ run, seal, bytes }: StoredRun) => ({ run, seal, bytes });
 
-const fresh = (reply: FastifyReply): FastifyReply => reply.header("cache-control", "no-store");
-
 const missing = (reply: FastifyReply, id: string): FastifyReply =>
-  fresh(reply.code(404)).send({ error: `There is no run ${JSON.stringify(id.slice(0, 100))}.` });
+  sendError(reply, 404, `There is no run ${JSON.stringify(id.slice(0, 100))}.`);

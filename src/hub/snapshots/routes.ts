@@ -11,6 +11,7 @@ import {
 import { PrometheusApiError, invalidParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import type { StoredSnapshot, SnapshotStore } from "./store.ts";
+import { noStore } from "../reply.ts";
 
 const bodyLimit = 4_096;
 
@@ -33,7 +34,7 @@ export async function addSnapshots(app: FastifyInstance, archive: SnapshotStore)
       throw thrown;
     });
     api.addHook("onRequest", async (_request, reply) => {
-      reply.header("cache-control", "no-store");
+      noStore(reply);
     });
     api.get("/api/snapshot", async () => archive.now());
     api.post("/api/snapshots", { bodyLimit }, async (request, reply) =>

@@ -202,7 +202,7 @@ test("a password is not sent beyond this host without TLS", async () => {
   const receivers = await open(
     entry(2_525, `${signedIn}\nrequire_tls: false`).replace("127.0.0.1:", "mail.example.com:"),
   );
-  expect(receivers.warnings.join()).toContain("for all to read");
+  expect(receivers.warnings.join()).toContain("in plain text");
   const problem = await sendBy(receivers);
   expect([problem?.retryable, problem?.message]).toEqual([
     false,

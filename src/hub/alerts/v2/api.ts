@@ -8,6 +8,7 @@ import { countOpenings } from "../../limits/json-size.ts";
 import { tooMany, unreadable, AlertmanagerApiError, unsupportedMediaType } from "./failure.ts";
 import { addSilences } from "./silences.ts";
 import { addStatusRoutes } from "./status.ts";
+import { noStore } from "../../reply.ts";
 
 /** A plugin of its own, so that its errors and bodies have Alertmanager's shape and the hub's others do not. */
 export async function addAlertmanagerApi(app: FastifyInstance, context: V2Context): Promise<void> {
@@ -30,7 +31,7 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
       done(unsupportedMediaType(request.headers["content-type"] ?? ""), undefined),
     );
     api.addHook("onRequest", async (_request, reply) => {
-      reply.header("cache-control", "no-store");
+      noStore(reply);
     });
     api.setErrorHandler(async (thrown, request, reply) => {
       if (thrown instanceof AlertmanagerApiError && thrown.retryAfterSeconds !== undefined)
