@@ -107,7 +107,7 @@ test("a disk that refuses is told once, and once more when it takes notes again"
   expect(lines[0]).toContain("write failed");
   rmSync(path.join(dataDir, "access"));
   audit.note(made("c"));
-  expect(lines[1]).toContain("written again lost=2");
+  expect(lines[1]).toContain("writable again lost=2");
   expect(targets(audit)).toEqual(["c"]);
 });
 

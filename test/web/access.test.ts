@@ -127,7 +127,7 @@ describe.skipIf("missing" in chromium)(
       await guest.page.goto(link);
       await expect
         .poll(() => guest.page.getByRole("alert").innerText(), poll)
-        .toContain("has ended or was revoked");
+        .toContain("has expired or was revoked");
       await guest.page.context().close();
       expect(complaints.filter((one) => !one.includes("401"))).toEqual([]);
       await page.context().close();

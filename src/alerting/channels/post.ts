@@ -6,6 +6,7 @@ import { NotifyError } from "../route/notification.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
 import { HttpClient } from "../../net/http/client.ts";
 import { HttpRequestError, type HttpResponse, request } from "../../net/http/request.ts";
+import type { ChannelContext, ChannelMessage, OpenChannel } from "./channel.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 import { toSingleLine } from "./notify-error.ts";
 
@@ -13,13 +14,13 @@ export interface NotifyRequest {
   /** POST unless given. */
   readonly method?: "GET" | "POST" | "PUT";
   readonly url: string;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** application/json unless given. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly idempotencyKey: string;
   /** Below the limit of a whole try. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Only where nothing in the body is a secret of the service. */
   readonly followsRedirects?: boolean;
   readonly signal: AbortSignal;
@@ -138,4 +139,21 @@ function retryAfterSeconds(body: Buffer): number {
   } catch {
     return Number.NaN;
   }
+}
+
+/** A channel that sends each notification as one request. */
+export function openHttpChannel(
+  service: string,
+  http: HttpClientConfig,
+  { hidden, nowMs }: Pick<ChannelContext, "hidden" | "nowMs">,
+  requestOf: (message: ChannelMessage) => Promise<Omit<NotifyRequest, "idempotencyKey" | "signal">>,
+): OpenChannel {
+  const poster = new NotificationPoster(service, http, hidden, nowMs);
+  return {
+    send: async (message, signal) => {
+      const { idempotencyKey } = message.notification;
+      await poster.post({ ...(await requestOf(message)), idempotencyKey, signal });
+    },
+    close: () => poster.close(),
+  };
 }

@@ -38,7 +38,7 @@ export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<voi
       if (!Buffer.isBuffer(body) || body.length === 0)
         return sendError(reply, 400, "Send the bytes of a .gpulserun file.");
       try {
-        const { stored: stored, isNew } = await runs.add(body);
+        const { stored, isNew } = await runs.add(body);
         return await noStore(reply.code(isNew ? 201 : 200)).send({
           id: stored.run.id,
           seal: stored.seal,

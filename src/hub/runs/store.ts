@@ -105,7 +105,7 @@ export class RunStore {
     await writeRunBytes(this.#file(run.id), bytes);
     const stored: StoredRun = { run, seal, bytes: bytes.length };
     known.set(run.id, stored);
-    return { stored: stored, isNew: true };
+    return { stored, isNew: true };
   }
 
   async remove(id: string): Promise<boolean> {

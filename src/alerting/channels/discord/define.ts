@@ -37,8 +37,5 @@ export const discord = defineChannel({
       setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
     return undefined;
   },
-  open: async (ready, context) => {
-    const { openDiscord } = await import("./send.ts");
-    return openDiscord(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openDiscord(ready, context),
 });

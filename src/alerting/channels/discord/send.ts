@@ -1,7 +1,7 @@
 /** Posts an embed to Discord, cut to what Discord takes. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 
@@ -19,34 +19,28 @@ const longest = { title: 256, description: 4_096, content: 2_000, username: 80 }
 const colours = { firing: 0xc4281c, resolved: 0x1a7f37 };
 
 export function openDiscord(ready: ReadyDiscord, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Discord", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const description = context.text(ready.message);
   const content = context.text(ready.content);
   const username = context.text(ready.username);
   const avatar = context.text(ready.avatar_url);
-  return {
-    send: async (message, signal) => {
-      const avatarUrl = avatar(message);
-      const name = shorten(username(message), longest.username);
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body: JSON.stringify({
-          content: shorten(content(message), longest.content),
-          embeds: [
-            {
-              title: shorten(title(message), longest.title),
-              description: shortenLines(description(message), longest.description),
-              color: colours[message.data.status],
-            },
-          ],
-          ...(name === "" ? {} : { username: name }),
-          ...(/^https?:\/\//.test(avatarUrl) ? { avatar_url: avatarUrl } : {}),
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("Discord", ready.http, context, async (message) => {
+    const avatarUrl = avatar(message);
+    const name = shorten(username(message), longest.username);
+    return {
+      url: await ready.url.readUrl(),
+      body: JSON.stringify({
+        content: shorten(content(message), longest.content),
+        embeds: [
+          {
+            title: shorten(title(message), longest.title),
+            description: shortenLines(description(message), longest.description),
+            color: colours[message.data.status],
+          },
+        ],
+        ...(name === "" ? {} : { username: name }),
+        ...(/^https?:\/\//.test(avatarUrl) ? { avatar_url: avatarUrl } : {}),
+      }),
+    };
+  });
 }

@@ -150,10 +150,7 @@ auth_password: $EMAIL_PASS`,
           : "none",
     } as const;
   },
-  open: async (ready, context) => {
-    const { openEmail } = await import("./send.ts");
-    return openEmail(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openEmail(ready, context),
 });
 
 /** By their usual spelling, as `subject` and `Subject` are one header. */

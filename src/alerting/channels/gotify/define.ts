@@ -37,8 +37,5 @@ token: $GOTIFY_TOKEN`,
     const url = `${given.url.replace(/\/+$/, "")}/message`;
     return { url, token, title, message, priority, click, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openGotify } = await import("./send.ts");
-    return openGotify(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openGotify(ready, context),
 });

@@ -53,8 +53,5 @@ alert_source_token: $INCIDENTIO_TOKEN`,
       http: setting.http(given.http_config),
     };
   },
-  open: async (ready, context) => {
-    const { openIncidentio } = await import("./send.ts");
-    return openIncidentio(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openIncidentio(ready, context),
 });

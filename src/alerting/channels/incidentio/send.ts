@@ -2,7 +2,7 @@
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 
 export interface ReadyIncidentio {
@@ -16,21 +16,15 @@ export interface ReadyIncidentio {
 const maxBodyBytes = 512 * 1024;
 
 export function openIncidentio(ready: ReadyIncidentio, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("incident.io", ready.http, context.hidden, context.nowMs);
-  return {
-    send: async (message, signal) => {
-      const token = await ready.token?.read();
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body: bodyOf(message, ready.maxAlerts),
-        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-        ...(ready.timeoutMs === undefined ? {} : { timeoutMs: ready.timeoutMs }),
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("incident.io", ready.http, context, async (message) => {
+    const token = await ready.token?.read();
+    return {
+      url: await ready.url.readUrl(),
+      body: bodyOf(message, ready.maxAlerts),
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      timeoutMs: ready.timeoutMs,
+    };
+  });
 }
 
 /** A body that incident.io would refuse for its size goes with the first alert alone: one incident is made of it anyway. */

@@ -93,8 +93,5 @@ http_config: { basic_auth: { username: gpulse@example.com, password: $JIRA_TOKEN
         : (setting.typed("fields") as Readonly<Record<string, unknown>>);
     return { ...given, url, fields, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openJira } = await import("./send.ts");
-    return openJira(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openJira(ready, context),
 });

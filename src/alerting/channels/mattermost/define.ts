@@ -93,8 +93,5 @@ channel: gpus`,
     if (url === undefined) return undefined;
     return { ...given, url, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openMattermost } = await import("./send.ts");
-    return openMattermost(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openMattermost(ready, context),
 });

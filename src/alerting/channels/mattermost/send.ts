@@ -1,7 +1,7 @@
 /** Posts to Mattermost's incoming webhook. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import { compileAll, printAll, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
@@ -53,36 +53,30 @@ export interface ReadyMattermost {
 const longestText = 16_383;
 
 export function openMattermost(ready: ReadyMattermost, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Mattermost", ready.http, context.hidden, context.nowMs);
   const { channel, username, icon_url, icon_emoji, type } = ready;
   const head = compileAll({ channel, username, icon_url, icon_emoji, type }, context);
   const text = context.text(ready.text);
   const card = context.text(ready.props?.card ?? "");
   const priority = context.text(ready.priority?.priority ?? "");
   const attachments = ready.attachments.map((one) => attachmentRenderer(one, context));
-  return {
-    send: async (message, signal) => {
-      const cardText = card(message);
-      const priorityText = priority(message);
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body: JSON.stringify({
-          text: shortenLines(text(message), longestText),
-          ...withoutEmpty(printAll(head, message)),
-          ...(attachments.length === 0
-            ? {}
-            : { attachments: attachments.map((render) => render(message)) }),
-          ...(cardText === "" ? {} : { props: { card: cardText } }),
-          ...(ready.priority === undefined || priorityText === ""
-            ? {}
-            : { priority: priorityOf(priorityText, ready.priority) }),
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("Mattermost", ready.http, context, async (message) => {
+    const cardText = card(message);
+    const priorityText = priority(message);
+    return {
+      url: await ready.url.readUrl(),
+      body: JSON.stringify({
+        text: shortenLines(text(message), longestText),
+        ...withoutEmpty(printAll(head, message)),
+        ...(attachments.length === 0
+          ? {}
+          : { attachments: attachments.map((render) => render(message)) }),
+        ...(cardText === "" ? {} : { props: { card: cardText } }),
+        ...(ready.priority === undefined || priorityText === ""
+          ? {}
+          : { priority: priorityOf(priorityText, ready.priority) }),
+      }),
+    };
+  });
 }
 
 function attachmentRenderer({ fields, ...parts }: Attachment, context: ChannelContext) {

@@ -67,8 +67,5 @@ password: $MQTT_PASS`,
       password,
     };
   },
-  open: async (ready, context) => {
-    const { openMqtt } = await import("./send.ts");
-    return openMqtt(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openMqtt(ready, context),
 });

@@ -34,8 +34,5 @@ export const msteams = defineChannel({
       setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
     return undefined;
   },
-  open: async (ready, context) => {
-    const { openMsteams } = await import("./send.ts");
-    return openMsteams(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openMsteams(ready, context),
 });

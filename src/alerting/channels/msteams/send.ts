@@ -1,7 +1,7 @@
 /** Posts a MessageCard, the older form of a card in Teams. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
 
@@ -18,27 +18,21 @@ const colours = { firing: "C4281C", resolved: "1A7F37" };
 const longest = 20_000;
 
 export function openMsteams(ready: ReadyMsteams, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Teams", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const summary = context.text(ready.summary);
   const text = context.text(ready.text);
-  return {
-    send: async (message, signal) => {
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body: JSON.stringify({
-          "@context": "http://schema.org/extensions",
-          "@type": "MessageCard",
-          type: "MessageCard",
-          title: title(message),
-          summary: summary(message),
-          text: shortenLines(text(message), longest),
-          themeColor: colours[message.data.status],
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("Teams", ready.http, context, async (message) => {
+    return {
+      url: await ready.url.readUrl(),
+      body: JSON.stringify({
+        "@context": "http://schema.org/extensions",
+        "@type": "MessageCard",
+        type: "MessageCard",
+        title: title(message),
+        summary: summary(message),
+        text: shortenLines(text(message), longest),
+        themeColor: colours[message.data.status],
+      }),
+    };
+  });
 }

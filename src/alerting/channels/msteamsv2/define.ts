@@ -25,8 +25,5 @@ export const msteamsv2 = defineChannel({
       setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
     return undefined;
   },
-  open: async (ready, context) => {
-    const { openMsteamsv2 } = await import("./send.ts");
-    return openMsteamsv2(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openMsteamsv2(ready, context),
 });

@@ -1,7 +1,7 @@
 /** Posts an adaptive card, as Teams workflows take it. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
 
@@ -16,44 +16,38 @@ export interface ReadyMsteamsv2 {
 const longest = 20_000;
 
 export function openMsteamsv2(ready: ReadyMsteamsv2, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Teams", ready.http, context.hidden, context.nowMs);
   const title = context.text(ready.title);
   const text = context.text(ready.text);
-  return {
-    send: async (message, signal) => {
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body: JSON.stringify({
-          type: "message",
-          attachments: [
-            {
-              contentType: "application/vnd.microsoft.card.adaptive",
-              contentUrl: null,
-              content: {
-                $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
-                type: "AdaptiveCard",
-                version: "1.4",
-                body: [
-                  {
-                    type: "TextBlock",
-                    text: title(message),
-                    weight: "Bolder",
-                    size: "Medium",
-                    wrap: true,
-                    style: "heading",
-                    color: message.data.status === "firing" ? "Attention" : "Good",
-                  },
-                  { type: "TextBlock", text: shortenLines(text(message), longest), wrap: true },
-                ],
-                msteams: { width: "full" },
-              },
+  return openHttpChannel("Teams", ready.http, context, async (message) => {
+    return {
+      url: await ready.url.readUrl(),
+      body: JSON.stringify({
+        type: "message",
+        attachments: [
+          {
+            contentType: "application/vnd.microsoft.card.adaptive",
+            contentUrl: null,
+            content: {
+              $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+              type: "AdaptiveCard",
+              version: "1.4",
+              body: [
+                {
+                  type: "TextBlock",
+                  text: title(message),
+                  weight: "Bolder",
+                  size: "Medium",
+                  wrap: true,
+                  style: "heading",
+                  color: message.data.status === "firing" ? "Attention" : "Good",
+                },
+                { type: "TextBlock", text: shortenLines(text(message), longest), wrap: true },
+              ],
+              msteams: { width: "full" },
             },
-          ],
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+          },
+        ],
+      }),
+    };
+  });
 }

@@ -43,8 +43,5 @@ token: $NTFY_TOKEN`,
     const http = setting.http(given.http_config);
     return { url, topic, token, title, message, priority, tags, click, http };
   },
-  open: async (ready, context) => {
-    const { openNtfy } = await import("./send.ts");
-    return openNtfy(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openNtfy(ready, context),
 });

@@ -82,8 +82,5 @@ responders: [{ name: gpu-ops, type: team }]`,
     if (key === undefined) return undefined;
     return { ...given, key, url, responders, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openOpsgenie } = await import("./send.ts");
-    return openOpsgenie(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openOpsgenie(ready, context),
 });

@@ -119,8 +119,5 @@ export const pagerduty = defineChannel({
       links: given.links,
     };
   },
-  open: async (ready, context) => {
-    const { openPagerduty } = await import("./send.ts");
-    return openPagerduty(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openPagerduty(ready, context),
 });

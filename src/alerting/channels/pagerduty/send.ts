@@ -1,7 +1,7 @@
 /** Sends events to PagerDuty. One incident per group of alerts: its key is the hash of the group's, as Alertmanager's is. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import { compileAll, groupKeyHash, printAll, readSecret, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
@@ -30,27 +30,21 @@ const longest = { summary: 1_024, description: 1_024, other: 2_048 };
 const maxBytes = 512_000;
 
 export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("PagerDuty", ready.http, context.hidden, context.nowMs);
   const event = ready.version === 2 ? secondVersion(ready, context) : firstVersion(ready, context);
   const details = compileAll(ready.details, context);
-  return {
-    send: async (message, signal) => {
-      const key = await readSecret(ready.key, message, context);
-      const full = JSON.stringify(event(message, key, printAll(details, message)));
-      const body =
-        Buffer.byteLength(full) <= maxBytes
-          ? full
-          : JSON.stringify(event(message, key, { note: "The details were too long to be sent." }));
-      await poster.post({
-        url: ready.url,
-        body,
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-        ...(ready.timeoutMs === undefined ? {} : { timeoutMs: ready.timeoutMs }),
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("PagerDuty", ready.http, context, async (message) => {
+    const key = await readSecret(ready.key, message, context);
+    const full = JSON.stringify(event(message, key, printAll(details, message)));
+    const body =
+      Buffer.byteLength(full) <= maxBytes
+        ? full
+        : JSON.stringify(event(message, key, { note: "The details were too long to be sent." }));
+    return {
+      url: ready.url,
+      body,
+      timeoutMs: ready.timeoutMs,
+    };
+  });
 }
 
 type Event = (message: ChannelMessage, key: string, details: Record<string, string>) => object;

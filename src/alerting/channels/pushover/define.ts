@@ -57,8 +57,5 @@ token: $PUSHOVER_TOKEN`,
     const http = setting.http(given.http_config);
     return { ...given, userKey, token, retryMs, expireMs, ttlMs, http };
   },
-  open: async (ready, context) => {
-    const { openPushover } = await import("./send.ts");
-    return openPushover(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openPushover(ready, context),
 });

@@ -96,8 +96,5 @@ channel: '#gpus'`,
     if (token === undefined || tokenId === undefined) return undefined;
     return { ...given, token, tokenId, url, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openRocketchat } = await import("./send.ts");
-    return openRocketchat(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openRocketchat(ready, context),
 });

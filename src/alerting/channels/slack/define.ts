@@ -152,8 +152,5 @@ channel: '#gpus'`,
       );
     return undefined;
   },
-  open: async (ready, context) => {
-    const { openSlack } = await import("./send.ts");
-    return openSlack(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openSlack(ready, context),
 });

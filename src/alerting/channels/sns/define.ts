@@ -73,8 +73,5 @@ sigv4: { region: eu-central-1, access_key: $AWS_KEY, secret_key: $AWS_SECRET }`,
       http: setting.http(given.http_config),
     };
   },
-  open: async (ready, context) => {
-    const { openSns } = await import("./send.ts");
-    return openSns(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openSns(ready, context),
 });

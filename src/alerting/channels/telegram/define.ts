@@ -64,8 +64,5 @@ chat_id: -1001234567890`,
       http: setting.http(given.http_config),
     };
   },
-  open: async (ready, context) => {
-    const { openTelegram } = await import("./send.ts");
-    return openTelegram(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openTelegram(ready, context),
 });

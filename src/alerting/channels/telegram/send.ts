@@ -1,7 +1,7 @@
 /** Posts to Telegram's Bot API. Its address holds the token, so it is never shown. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shortenLines } from "../shorten.ts";
 
@@ -19,27 +19,21 @@ export interface ReadyTelegram {
 const longest = 4_096;
 
 export function openTelegram(ready: ReadyTelegram, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Telegram", ready.http, context.hidden, context.nowMs);
   const text =
     ready.parseMode === "HTML" ? context.html(ready.message) : context.text(ready.message);
-  return {
-    send: async (message, signal) => {
-      const { chatId, threadId, parseMode } = ready;
-      const chat = typeof chatId === "string" ? chatId : await chatId.read();
-      await poster.post({
-        url: `${ready.apiUrl}/bot${encodeURIComponent(await ready.token.read()).replaceAll("%3A", ":")}/sendMessage`,
-        body: JSON.stringify({
-          chat_id: chat,
-          ...(threadId === undefined || threadId === 0 ? {} : { message_thread_id: threadId }),
-          text: shortenLines(text(message), longest),
-          ...(parseMode === "" ? {} : { parse_mode: parseMode }),
-          disable_notification: ready.silent,
-          link_preview_options: { is_disabled: true },
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("Telegram", ready.http, context, async (message) => {
+    const { chatId, threadId, parseMode } = ready;
+    const chat = typeof chatId === "string" ? chatId : await chatId.read();
+    return {
+      url: `${ready.apiUrl}/bot${encodeURIComponent(await ready.token.read()).replaceAll("%3A", ":")}/sendMessage`,
+      body: JSON.stringify({
+        chat_id: chat,
+        ...(threadId === undefined || threadId === 0 ? {} : { message_thread_id: threadId }),
+        text: shortenLines(text(message), longest),
+        ...(parseMode === "" ? {} : { parse_mode: parseMode }),
+        disable_notification: ready.silent,
+        link_preview_options: { is_disabled: true },
+      }),
+    };
+  });
 }

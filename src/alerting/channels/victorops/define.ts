@@ -67,8 +67,5 @@ routing_key: gpu-ops`,
     if (key === undefined) return undefined;
     return { ...given, key, url, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openVictorops } = await import("./send.ts");
-    return openVictorops(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openVictorops(ready, context),
 });

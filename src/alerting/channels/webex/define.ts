@@ -32,8 +32,5 @@ http_config: { authorization: { credentials: $WEBEX_TOKEN } }`,
       http: setting.http(given.http_config),
     };
   },
-  open: async (ready, context) => {
-    const { openWebex } = await import("./send.ts");
-    return openWebex(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openWebex(ready, context),
 });

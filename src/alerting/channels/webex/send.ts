@@ -1,7 +1,7 @@
 /** Posts a message in Markdown to a Webex room. The bot's token is the authorization of http_config. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import { shortenBytes } from "../shorten.ts";
 
 export interface ReadyWebex {
@@ -14,21 +14,15 @@ export interface ReadyWebex {
 const maxMessageBytes = 7_439;
 
 export function openWebex(ready: ReadyWebex, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("Webex", ready.http, context.hidden, context.nowMs);
   const text = context.text(ready.message);
   const room = context.text(ready.roomId);
-  return {
-    send: async (message, signal) => {
-      await poster.post({
-        url: ready.url,
-        body: JSON.stringify({
-          markdown: shortenBytes(text(message), maxMessageBytes),
-          roomId: room(message),
-        }),
-        idempotencyKey: message.notification.idempotencyKey,
-        signal,
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("Webex", ready.http, context, async (message) => {
+    return {
+      url: ready.url,
+      body: JSON.stringify({
+        markdown: shortenBytes(text(message), maxMessageBytes),
+        roomId: room(message),
+      }),
+    };
+  });
 }

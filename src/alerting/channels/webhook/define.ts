@@ -48,8 +48,5 @@ hmac_secret: $WEBHOOK_SECRET`,
       http: setting.http(given.http_config),
     };
   },
-  open: async (ready, context) => {
-    const { openWebhook } = await import("./send.ts");
-    return openWebhook(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openWebhook(ready, context),
 });

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
-import { NotificationPoster } from "../post.ts";
+import { openHttpChannel } from "../post.ts";
 import type { SecretText } from "../secret-text.ts";
 
 export interface ReadyWebhook {
@@ -16,27 +16,21 @@ export interface ReadyWebhook {
 }
 
 export function openWebhook(ready: ReadyWebhook, context: ChannelContext): OpenChannel {
-  const poster = new NotificationPoster("the webhook", ready.http, context.hidden, context.nowMs);
-  return {
-    send: async (message, signal) => {
-      const body = JSON.stringify(payloadOf(message, ready.maxAlerts));
-      const secret = await ready.hmacSecret?.read();
-      const signature =
-        secret === undefined
-          ? {}
-          : {
-              [ready.hmacHeader]: `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
-            };
-      await poster.post({
-        url: await ready.url.readUrl(),
-        body,
-        headers: signature,
-        idempotencyKey: message.notification.idempotencyKey,
-        followsRedirects: true,
-        signal,
-        ...(ready.timeoutMs === undefined ? {} : { timeoutMs: ready.timeoutMs }),
-      });
-    },
-    close: () => poster.close(),
-  };
+  return openHttpChannel("the webhook", ready.http, context, async (message) => {
+    const body = JSON.stringify(payloadOf(message, ready.maxAlerts));
+    const secret = await ready.hmacSecret?.read();
+    const signature =
+      secret === undefined
+        ? {}
+        : {
+            [ready.hmacHeader]: `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+          };
+    return {
+      url: await ready.url.readUrl(),
+      body,
+      headers: signature,
+      followsRedirects: true,
+      timeoutMs: ready.timeoutMs,
+    };
+  });
 }

@@ -60,8 +60,5 @@ to_user: '@all'`,
     if (secretText === undefined) return undefined;
     return { ...given, secretText, corpId, url, http: setting.http(given.http_config) };
   },
-  open: async (ready, context) => {
-    const { openWechat } = await import("./send.ts");
-    return openWechat(ready, context);
-  },
+  open: async (ready, context) => (await import("./send.ts")).openWechat(ready, context),
 });
