@@ -1,4 +1,4 @@
-/** What alerting keeps across restarts, in files of its own under the data folder. */
+/** The state of alerting that survives restarts, in files under the data folder. */
 import path from "node:path";
 import { makeFolderSync } from "../base/make-folder.ts";
 import type { Log } from "../base/log.ts";
@@ -56,7 +56,7 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
   };
 }
 
-/** The records are ours and checksummed: what has its fields is taken. */
+/** The records are our own and checksummed: checking the fields is enough. */
 const having =
   <Value>(fields: readonly (keyof Value)[]) =>
   (value: unknown): Value | undefined =>

@@ -1,6 +1,6 @@
 /**
- * When a rule would have fired over past data: its expression is asked for in ranges, and the answer is walked step by
- * step through the same states a running rule has. Writes nothing and sends nothing.
+ * When a rule would have fired over past data: its expression is evaluated as range queries, and the results go step by
+ * step through the states of a running rule. Writes nothing and sends nothing.
  */
 import type { MatrixSeries, VectorSample } from "../../query/result.ts";
 import type { RunQuery } from "../../formats/template/alert.ts";
@@ -29,7 +29,7 @@ export interface BacktestOptions {
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
   readonly signal?: AbortSignal | undefined;
-  /** Told how far it is, 0 to 1. */
+  /** Called with the progress, 0 to 1. */
   readonly progress?: (share: number) => void;
 }
 
@@ -45,12 +45,12 @@ export interface BacktestResult {
     readonly labelSets: number;
     readonly firingMs: number;
     readonly longestMs: number;
-    /** Times that something was pending and ended before it fired: what a shorter `for` would have told. */
+    /** Alerts that were pending and never fired: a shorter `for` would have notified of them. */
     readonly pendingOnly: number;
   };
 }
 
-/** Steps asked for at once: a fleet's answer for more would not fit beside the rest. */
+/** Steps per query: a fleet's result for more would need too much memory. */
 const stepsPerQuery = 1_000;
 export const maxSteps = 60_000;
 export const maxFirings = 10_000;
@@ -62,7 +62,7 @@ export async function backtest(
 ): Promise<BacktestResult> {
   const { endMs, stepMs, signal, progress } = options;
   const startMs = Math.ceil(options.startMs / stepMs) * stepMs;
-  // What was active for long when the range begins fires at its beginning.
+  // Warm up, so that an alert active for long fires at the beginning of the range.
   const warmMs = Math.ceil((rule.forMs + rule.keepFiringForMs) / stepMs) * stepMs;
   const state = new AlertingState(rule);
   const recorder = new FiringRecorder(startMs, isBelow(rule.expr), maxFirings);
@@ -93,7 +93,7 @@ async function walk(
 ): Promise<void> {
   for (let timeMs = fromMs; timeMs <= toMs; timeMs += stepMs) {
     const samples = at.get(timeMs) ?? [];
-    // Nothing there and nothing before: most steps of most rules.
+    // Most steps of most rules have no samples and no open alerts.
     if (samples.length === 0 && recorder.isQuiet) continue;
     const ask: RunQuery = (query) => past.ask(query, timeMs);
     await state.evaluate(samples, timeMs, 0, { externalLabels, externalUrl, ask });
@@ -101,7 +101,7 @@ async function walk(
   }
 }
 
-/** The answer turned: what was there at each step. */
+/** The result transposed: the samples of each step. */
 function vectors(series: readonly MatrixSeries[]): ReadonlyMap<number, readonly VectorSample[]> {
   const out = new Map<number, VectorSample[]>();
   for (const { labels, times, values } of series) {

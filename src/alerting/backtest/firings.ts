@@ -1,4 +1,4 @@
-/** Firings as they begin and end along the steps of a backtest. Bounded: beyond the most that are told, the rest is only counted. */
+/** Firing periods along the steps of a backtest. Bounded: beyond the limit they are only counted. */
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { RuleAlert } from "../rules/types.ts";
 import type { BacktestResult } from "./backtest.ts";

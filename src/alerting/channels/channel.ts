@@ -1,4 +1,4 @@
-/** What a channel is: one declaration from which files are read, forms are shown and messages are sent. */
+/** The declaration of a channel: from it files are read, forms rendered and messages sent. */
 import type * as v from "valibot";
 import type { Notification } from "../route/notification.ts";
 import type { HttpClientConfig, TlsConfig } from "../../net/http/auth-config.ts";
@@ -31,7 +31,7 @@ export interface SecretOrFile {
   readonly file: string | undefined;
 }
 
-/** While the file is read: what stands around an entry. */
+/** The context of an entry while the file is read. */
 export interface EntryContext {
   readonly global: Global;
   /** A mistake; the file is refused with all of them. */
@@ -86,7 +86,7 @@ export interface ChannelContext {
 }
 
 export interface OpenChannel {
-  /** Resolves when the other side has taken it. @throws NotifyError */
+  /** Resolves when the service has accepted it. @throws NotifyError */
   send(message: ChannelMessage, signal: AbortSignal): Promise<void>;
   close(): void;
 }
@@ -110,7 +110,7 @@ export interface ChannelDefinition<
   readonly example: string;
   /** At most as often as the service likes it. */
   readonly rate: Rate;
-  /** What is told stays open on the other side until its end is told. */
+  /** The service keeps an incident open until the resolved notification. */
   readonly staysOpen?: true;
   /** Puts in what the global section says; mistakes go to the setting. */
   prepare(options: v.InferOutput<Schema>, setting: EntryContext): Ready | undefined;

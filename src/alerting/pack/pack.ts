@@ -1,4 +1,4 @@
-/** The default rules as the hub runs them: a rule of the user's with the same name takes the place of ours. */
+/** The default rules as the hub runs them: a user's rule of the same name replaces ours. */
 import { parseRuleFile } from "../rules/file.ts";
 import type { Rule, RuleGroup } from "../rules/types.ts";
 import { packRuleFiles } from "./files.ts";

@@ -1,6 +1,6 @@
 /**
- * How alerts are routed where nobody brought an alertmanager.yml: grouped and inhibited as deploy/alertmanager does, and
- * told to nobody. A test holds that both inhibit alike.
+ * The routing without an alertmanager.yml: grouping and inhibition as in deploy/alertmanager, no notifications. A test
+ * checks that both inhibit alike.
  */
 export const defaultRouting = `
 route:

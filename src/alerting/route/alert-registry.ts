@@ -24,7 +24,7 @@ export class AlertRegistry {
     return this.#alerts.size;
   }
 
-  /** Returns it as it now stands; undefined where there is no room for another. */
+  /** Returns the merged alert; undefined if the registry is full. */
   put(posted: PostableAlert, nowMs: number): RoutedAlert | undefined {
     const fingerprint = fingerprintOf(posted.labels);
     const before = this.#alerts.get(fingerprint);
@@ -36,12 +36,11 @@ export class AlertRegistry {
     return alert;
   }
 
-  /** Takes one back as it was kept. */
   restore(alert: RoutedAlert): void {
     this.#alerts.set(alert.fingerprint, alert);
   }
 
-  /** Forgets what has been resolved since before then, but for what `keeps` still wants; returns what it forgot. */
+  /** Removes and returns alerts resolved before then, except those that `keeps` holds. */
   forget(beforeMs: number, keeps: (alert: RoutedAlert) => boolean): readonly RoutedAlert[] {
     const forgotten = this.all.filter((alert) => alert.endsAtMs < beforeMs && !keeps(alert));
     for (const { fingerprint } of forgotten) this.#alerts.delete(fingerprint);
@@ -64,7 +63,7 @@ export class AlertRegistry {
   }
 }
 
-/** One that begins when the other ended is another. */
+/** An alert that starts when the other ends is a new one. */
 function overlaps(filled: RoutedAlert, before: RoutedAlert): boolean {
   return (
     (filled.endsAtMs > before.startsAtMs && filled.endsAtMs < before.endsAtMs) ||
@@ -72,14 +71,14 @@ function overlaps(filled: RoutedAlert, before: RoutedAlert): boolean {
   );
 }
 
-/** The newer words, the earlier start; an end that was told wins over one that was only waited for. */
+/** The newer annotations, the earlier start; a posted end wins over a timeout. */
 function merged(before: RoutedAlert, filled: RoutedAlert, nowMs: number): RoutedAlert {
   const startsAtMs = Math.min(before.startsAtMs, filled.startsAtMs);
   const later = before.endsAtMs > filled.endsAtMs;
   const keepsEnd = isResolved(filled, nowMs)
     ? isResolved(before, nowMs) && later
     : later && !before.timeout;
-  // An end that was noted while the clock was ahead is no end to wait for.
+  // An end recorded while the clock was ahead must not lie in the future.
   const endsAtMs = isResolved(filled, nowMs) ? Math.min(before.endsAtMs, nowMs) : before.endsAtMs;
   return { ...filled, startsAtMs, endsAtMs: keepsEnd ? endsAtMs : filled.endsAtMs };
 }

@@ -1,4 +1,4 @@
-/** What became of notifications: sent, failed or suppressed and by what. Bounded, kept across restarts. */
+/** The log of deliveries: sent, failed or suppressed and why. Bounded; survives restarts. */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
@@ -6,7 +6,7 @@ import type { StateMap } from "../../base/state/state-map.ts";
 export interface NotificationDelivery {
   readonly timeMs: number;
   readonly receiver: string;
-  /** Absent where nothing was to be sent. */
+  /** Absent if suppressed. */
   readonly channel?: string | undefined;
   readonly outcome: "sent" | "failed" | "suppressed";
   readonly status: "firing" | "resolved";
@@ -19,7 +19,7 @@ export interface NotificationDelivery {
 }
 
 export interface DeliveryTotal {
-  /** Empty where nothing was to be sent. */
+  /** Empty if suppressed. */
   readonly channel: string;
   readonly outcome: NotificationDelivery["outcome"];
   readonly count: number;
@@ -44,7 +44,7 @@ export class DeliveryLog {
     return [...this.#totals.values()];
   }
 
-  /** The history must not hold up what it tells of. */
+  /** A failing write must not delay the delivery. */
   add(delivery: NotificationDelivery): void {
     const { channel = "", outcome } = delivery;
     const key = `${channel} ${outcome}`;

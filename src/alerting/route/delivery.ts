@@ -1,4 +1,4 @@
-/** One notification on its way through one channel: tried again, with growing pauses, until it is taken or time is up. */
+/** Delivers one notification through one channel: retried with exponential back-off until accepted or out of time. */
 import { backoffMs, pause } from "../../base/retry.ts";
 import { formatError } from "../../base/error.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
@@ -14,13 +14,13 @@ export interface DeliveryContext {
   readonly log: Log;
 }
 
-/** A channel that is down fails for every group: a few lines of each channel and minute say so. */
+/** A channel that is down fails for every group: a few log lines per channel and minute. */
 const failureLines = new LogThrottle();
 
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 const sendTimeoutMs = 30_000;
 
-/** True when it was taken. `signal` ends the tries. */
+/** True if it was accepted. `signal` ends the retries. */
 export async function deliver(
   integration: Integration,
   notification: Notification,
@@ -57,7 +57,7 @@ export async function deliver(
   return false;
 }
 
-/** What went wrong; undefined where nothing did. */
+/** The error; undefined on success. */
 async function attempt(
   integration: Integration,
   notification: Notification,

@@ -1,9 +1,9 @@
-/** Which alerts others make superfluous: a host that is down silences its GPUs. */
+/** Inhibition: a firing alert mutes others, as a host that is down mutes its GPUs. */
 import { isResolved, type RoutedAlert } from "../alert.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 
-/** The rules over the alerts that are known. Kept up to date alert by alert: looking at all of them for each is quadratic. */
+/** An index of source alerts, updated alert by alert: scanning all of them for each alert is quadratic. */
 export class Inhibitor {
   readonly #rules: readonly InhibitRule[];
   /** Source alerts of each rule, by the labels that have to be equal, then by fingerprint. */
@@ -40,7 +40,7 @@ export class Inhibitor {
     for (const [index, rule] of this.#rules.entries()) {
       if (!matchesAll(rule.target, labels)) continue;
       const sources = this.#sources[index]?.get(equalKey(rule, labels))?.values() ?? [];
-      // What is both source and target would otherwise mute itself, and two of them each other.
+      // An alert that is both source and target would mute itself, and two of them each other.
       const both = matchesAll(rule.source, labels);
       for (const source of sources)
         if (!isResolved(source, nowMs) && (!both || !matchesAll(rule.target, source.labels)))

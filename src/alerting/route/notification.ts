@@ -1,4 +1,4 @@
-/** What is sent to a receiver about a group of alerts, and how a channel says that it could not. */
+/** A notification of a group of alerts to a receiver, and the error of a channel that failed to send it. */
 import { createHash } from "node:crypto";
 import type { NotifiedAlert } from "../alert.ts";
 
@@ -9,14 +9,14 @@ export interface Notification {
   readonly groupLabels: ReadonlyMap<string, string>;
   readonly status: "firing" | "resolved";
   readonly alerts: readonly NotifiedAlert[];
-  /** The same for every try at the same notification, also after a restart; another for the next one. */
+  /** The same for every attempt at one notification, also after a restart. */
   readonly idempotencyKey: string;
   readonly externalUrl: string;
   /** Of the route that the group is on, as templates. */
   readonly routeLabels?: Readonly<Record<string, string>>;
 }
 
-/** A receiver's one way out: an entry of its `…_configs`. */
+/** One channel of a receiver: an entry of its `…_configs`. */
 export interface Integration {
   readonly receiver: string;
   /** `email`, `webhook`, … */
@@ -24,11 +24,11 @@ export interface Integration {
   /** Which of the receiver's entries of that channel. */
   readonly index: number;
   readonly sendResolved: boolean;
-  /** Resolves when the other side has taken it. @throws NotifyError */
+  /** Resolves when the service has accepted it. @throws NotifyError */
   send(notification: Notification, signal: AbortSignal): Promise<void>;
 }
 
-/** Why a notification was not taken. Its words never hold a secret. */
+/** Why a notification failed. Its message never contains a secret. */
 export class NotifyError extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
@@ -57,7 +57,7 @@ export function idempotencyKey(
   sentBefore: number,
   alerts: readonly NotifiedAlert[],
 ): string {
-  // With its start: the same alert next month must not be taken for the one of today.
+  // With its start: the same alert next month must not count as the one of today.
   const content = alerts
     .map(({ fingerprint, status, startsAtMs }) => `${fingerprint}:${status}:${startsAtMs}`)
     .sort((left, right) => (left < right ? -1 : 1));

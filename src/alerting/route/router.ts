@@ -1,6 +1,6 @@
 /**
- * Alerts in, notifications out: what Alertmanager does, inside the hub. Holds the alerts and their groups; silences, what
- * was sent and what is owed live in the state folder, so that a killed hub goes on where it was.
+ * Routes alerts to notifications as Alertmanager does, inside the hub. Holds the alerts and their groups; silences, sent
+ * and undelivered notifications live in the state folder, so that a killed hub continues where it stopped.
  */
 import { formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -46,7 +46,7 @@ export interface AlertStatus {
 
 const upkeepMs = 30_000;
 const resolvedRetentionMs = 15 * 60_000;
-/** An end that nobody takes is given up after so long. */
+/** A resolved notification that cannot be delivered is given up after this long. */
 const maxUndeliveredMs = 5 * 86_400_000;
 
 export class Router {
@@ -57,7 +57,7 @@ export class Router {
   #inhibitor: Inhibitor;
   #stopUpkeep: () => void = () => {};
   #closed = false;
-  /** Whether alerts could be written down when last tried: trouble is told once, not for each alert. */
+  /** Whether the last write succeeded: a failure is logged once, not for each alert. */
   #isSaving = true;
 
   constructor(options: RouterOptions) {
@@ -95,7 +95,7 @@ export class Router {
     return alert !== undefined && !isResolved(alert, this.#options.clock.nowMs());
   }
 
-  /** Returns how many found no room. */
+  /** Returns how many were refused because the registry is full. */
   put(alerts: readonly PostableAlert[]): number {
     if (this.#closed) return alerts.length;
     const nowMs = this.#options.clock.nowMs();
@@ -109,7 +109,7 @@ export class Router {
       }
       this.#inhibitor.set(alert);
       const isNew = this.#registry.size > before;
-      // The end of something nobody was told of concerns nobody.
+      // A resolved alert that never fired here needs no notification.
       if (isNew && isResolved(alert, nowMs)) continue;
       this.#saveChange(alert, nowMs);
       this.#group(alert);
@@ -117,7 +117,7 @@ export class Router {
     return refused;
   }
 
-  /** Of what was known before a restart somebody finds out whether it goes on: until they say so, it does. */
+  /** Keeps restored alerts firing until `endsAtMs` while the rules catch up after a restart. */
   hold(alerts: readonly PostableAlert[]): void {
     const nowMs = this.#options.clock.nowMs();
     for (const { labels, endsAtMs = 0 } of alerts) {
@@ -142,14 +142,14 @@ export class Router {
     return { state: suppressed ? "suppressed" : "active", silencedBy, inhibitedBy, mutedBy: [] };
   }
 
-  /** Goes over to another file: alerts, silences and what was sent stay; groups are formed anew. */
+  /** Applies another configuration: alerts, silences and the sent log stay; groups are rebuilt. */
   async reconfigure(config: RoutingConfig): Promise<void> {
     const before = [...this.#groups.values()];
     this.#groups.clear();
     this.#config = config;
     this.#inhibitor = new Inhibitor(config.inhibitRules);
     for (const alert of this.#registry.all) this.#inhibitor.set(alert);
-    // Two groups about the same alerts must not send at once.
+    // Two groups of the same alerts must not send at once.
     await Promise.all(before.map((group) => group.close()));
     const nowMs = this.#options.clock.nowMs();
     for (const alert of this.#registry.all)
@@ -206,7 +206,7 @@ export class Router {
     };
   }
 
-  /** Its beginning and its end outlive us; that it still fires is heard again. */
+  /** Saves when an alert starts and when it resolves; senders repeat that it still fires. */
   #saveChange(alert: RoutedAlert, nowMs: number): void {
     const known = this.#options.undelivered.get(alert.fingerprint);
     const news = isResolved(alert, nowMs)
@@ -250,8 +250,8 @@ export class Router {
   }
 
   /**
-   * What was known before a restart is waited for once more. What its sender meant to last until now still fires; of the
-   * rest we do not know. What is not heard of again has ended, and that is told.
+   * Restores the alerts from before a restart. Those whose `endsAt` lies in the future still fire; the state of the others
+   * is unknown. An alert that is not posted again within resolve_timeout resolves, and that is notified.
    */
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
@@ -306,7 +306,7 @@ export class Router {
   }
 }
 
-/** Its end was told, and is not when we stop waiting to hear again. */
+/** Resolved by its sender, not by the resolve timeout. */
 const hasEnded = ({ endsAtMs, updatedAtMs }: UndeliveredAlert): boolean => endsAtMs <= updatedAtMs;
 
 const sameWords = (known: UndeliveredAlert, alert: RoutedAlert): boolean =>

@@ -1,4 +1,4 @@
-/** What was last sent to whom about which group: what makes a notification once and not again at every evaluation. */
+/** The last notification of each group and integration (Alertmanager's nflog): prevents repeats at every flush. */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
@@ -11,7 +11,7 @@ export interface FiringAndResolved {
 
 export interface SentEntry extends FiringAndResolved {
   readonly timeMs: number;
-  /** How many notifications of this group have gone this way. */
+  /** Notifications of this group sent by this integration. */
   readonly count: number;
 }
 
@@ -20,7 +20,7 @@ const retentionMs = 5 * 86_400_000;
 export class SentLog {
   readonly #stored: StateMap<SentEntry>;
   readonly #log: Log;
-  /** What could not be written: known while we run, so that a full disk does not send the same again and again. */
+  /** Entries that could not be written: held in memory, so that a full disk causes no repeats. */
   readonly #unwritten = new Map<string, SentEntry>();
 
   constructor(stored: StateMap<SentEntry>, log: Log) {
@@ -51,7 +51,7 @@ export class SentLog {
     }
   }
 
-  /** What is older than five days, or than twice the longest time after which something is told again. */
+  /** Removes entries older than five days and than twice the longest repeat interval. */
   forgetOld(nowMs: number, longestRepeatMs: number): void {
     const beforeMs = nowMs - Math.max(retentionMs, 2 * longestRepeatMs);
     for (const [key, { timeMs }] of this.#stored.entries())

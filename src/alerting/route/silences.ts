@@ -1,4 +1,4 @@
-/** Silences: who keeps which alerts quiet, until when, and why. Kept across restarts; expired ones are kept for a while, to be seen. */
+/** Silences: matchers, range, author and comment. They survive restarts; expired ones are listed for five days. */
 import { randomUUID } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
@@ -11,7 +11,7 @@ import {
   type MatchOp,
 } from "./matchers.ts";
 
-/** As it is kept. */
+/** As the state folder holds it. */
 export interface StoredSilence {
   readonly id: string;
   readonly matchers: readonly {
@@ -61,7 +61,7 @@ export class Silences {
     return this.#stored.get(id);
   }
 
-  /** Makes or changes one and returns its id. What would change the past ends the old one and makes a new one. */
+  /** Creates or changes one and returns its id. A change that would affect the past expires the old one and creates a new one. */
   set(request: SilenceRequest, nowMs: number): string {
     checkTimes(request, nowMs);
     const before = request.id === undefined ? undefined : this.#stored.get(request.id);
@@ -80,7 +80,7 @@ export class Silences {
     return id;
   }
 
-  /** Once is enough: one that has ended stays as it is. */
+  /** An expired silence stays as it is. */
   expire(id: string, nowMs: number): void {
     const silence = this.#stored.get(id);
     if (silence === undefined) return refuse(silenceNotFound);
@@ -90,7 +90,7 @@ export class Silences {
     this.#stored.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
   }
 
-  /** The ids of the active silences that keep this alert quiet. */
+  /** The ids of the active silences that mute this alert. */
   mutedBy(labels: ReadonlyMap<string, string>, nowMs: number): readonly string[] {
     return this.all
       .filter(

@@ -7,7 +7,7 @@ import type { FiringAlert } from "./firing-store.ts";
 import { type AlertTexts, RuleTexts, type TemplateContext } from "./texts.ts";
 import type { RuleAlert, AlertingRule, AlertState } from "./types.ts";
 
-/** A resolved alert is told for so long, so that a receiver that missed it hears of it again. */
+/** A resolved alert is sent for this long, in case a receiver missed it. */
 const resolvedRetentionMs = 15 * 60_000;
 
 type MutableAlert = { -readonly [Key in keyof RuleAlert]: RuleAlert[Key] };
@@ -16,9 +16,9 @@ export class AlertingState {
   readonly rule: AlertingRule;
   readonly #texts: RuleTexts;
   #alerts = new Map<string, MutableAlert>();
-  /** Those that fired before a restart and have not since. */
+  /** Alerts that fired before a restart and have not fired since. */
   #restored = new Map<string, FiringAlert>();
-  /** Set when what was pending before a restart has been looked up; nothing is written before. */
+  /** Set when pending timers have been restored; nothing is written before. */
   restored = false;
 
   constructor(rule: AlertingRule) {
@@ -26,7 +26,7 @@ export class AlertingState {
     this.#texts = new RuleTexts(rule);
   }
 
-  /** Resolved ones among them, for a while. */
+  /** Includes recently resolved ones. */
   get alerts(): readonly RuleAlert[] {
     return [...this.#alerts.values()];
   }
@@ -43,12 +43,12 @@ export class AlertingState {
     return new Map([...this.#alerts].filter(([, { state }]) => state === "firing"));
   }
 
-  /** Those that fired before a restart, until they fire again or are taken as ended. */
+  /** Alerts from before a restart, until they fire again or count as resolved. */
   get before(): ReadonlyMap<string, FiringAlert> {
     return this.#restored;
   }
 
-  /** They fired before a restart: their end is owed. */
+  /** These fired before a restart: a resolved notification is due for each. */
   expect(before: ReadonlyMap<string, FiringAlert>): void {
     this.#restored = new Map(before);
   }
@@ -62,7 +62,7 @@ export class AlertingState {
     return state;
   }
 
-  /** Takes over what a rule of the same name and labels had: a reload must not start its timers anew. */
+  /** Takes over the state of a rule of the same name and labels: a reload must not restart its timers. */
   adopt(other: AlertingState): void {
     for (const [key, alert] of other.#alerts) this.#alerts.set(key, alert);
     this.#restored = other.#restored;
@@ -70,8 +70,8 @@ export class AlertingState {
   }
 
   /**
-   * `isHeard` says of one that fired before a restart whether not to be given means that it is over.
-   * @throws where two samples come to the same labels, or there are more than the limit: then nothing is active.
+   * `hasReported`: true once the alert's inputs have reported since the restart, so a missing result means it has resolved.
+   * @throws if two samples get the same labels, or the limit is exceeded: then nothing is active.
    */
   async evaluate(
     samples: readonly VectorSample[],
@@ -132,7 +132,7 @@ export class AlertingState {
     }
   }
 
-  /** The expression did not give this one any more. */
+  /** The expression no longer returns this alert. */
   #keepsFiring(key: string, alert: MutableAlert, timeMs: number): boolean {
     if (alert.state === "firing" && this.rule.keepFiringForMs > 0) {
       alert.keepFiringSinceMs ??= timeMs;
@@ -148,14 +148,14 @@ export class AlertingState {
     return false;
   }
 
-  /** Sets back when each active alert became so, as far as `since` knows it from before a restart. */
+  /** Restores when each active alert became active, as far as `since` knows it. */
   restore(since: (alert: RuleAlert) => number | undefined): void {
     for (const alert of this.#alerts.values()) {
       if (alert.state !== "inactive") alert.activeAtMs = since(alert) ?? alert.activeAtMs;
     }
   }
 
-  /** Those that whoever routes alerts should hear of now, marked as told: firing ones again and again, resolved ones too. */
+  /** Alerts that are due for the router, marked as sent: firing ones at every resend interval, resolved ones too. */
   toSend(timeMs: number, resendMs: number): readonly RuleAlert[] {
     if (this.#alerts.size === 0) return [];
     const due = [...this.#alerts.values()].filter((alert) => {
@@ -182,7 +182,7 @@ const firingAlert = ({
   firedAtMs,
 });
 
-/** The clock may have been set back: what was noted ahead of now would hold up for, the end, and telling of both. */
+/** After the clock was set back, times in the future would delay `for`, the resolution and resending. */
 function notLaterThan(alert: MutableAlert, timeMs: number): void {
   for (const at of ["activeAtMs", "firedAtMs", "resolvedAtMs", "keepFiringSinceMs"] as const)
     if ((alert[at] ?? timeMs) > timeMs) alert[at] = timeMs;

@@ -1,4 +1,4 @@
-/** So many at once, the others in the order they came. */
+/** Runs a limited number of tasks at once, the others in order of arrival. */
 export class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class ConcurrencyLimiter {
     try {
       return await work();
     } finally {
-      // Whoever is next takes the place over, so that nobody slips in between.
+      // The next one takes over the slot, so that no other slips in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;
       else next();

@@ -1,4 +1,4 @@
-/** What rules stand on: a history to ask and to write to, and somebody who routes what fires. */
+/** What rules need: a history to query and to write to, and a router for firing alerts. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
@@ -9,23 +9,23 @@ import type { FiringStore } from "./firing-store.ts";
 
 export interface RuleContext {
   readonly history: Pick<History, "instant" | "select">;
-  /** Keeps what rules give. */
+  /** Stores the output of rules. */
   readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
   readonly send: (alerts: readonly PostableAlert[]) => void;
-  /** Where what fires is kept over a restart; without it, ends that fell into our absence are not told by rules. */
+  /** Firing alerts across a restart; without it, alerts that resolve during the downtime get no resolved notification from rules. */
   readonly firing?: FiringStore | undefined;
-  /** Has whoever was told of these before a restart wait until each one's end for what the rules have yet to find out. */
+  /** Asks the router to hold these alerts until `endsAtMs` while the rules catch up. */
   readonly hold?: ((alerts: readonly PostableAlert[]) => void) | undefined;
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
-  /** How often what still fires is told again. */
+  /** How often a firing alert is sent again. */
   readonly resendMs: number;
-  /** How far back groups look that say nothing of it. */
+  /** The default query offset of groups. */
   readonly queryOffsetMs: number;
   readonly log: Log;
 }
 
-/** A vector, or a scalar as a vector of one without labels; what a rule may give. */
+/** A vector, or a scalar as a vector of one without labels: the results a rule may have. */
 export function samplesOf({ data }: QueryResult): readonly VectorSample[] {
   if (data.type === "vector") return data.samples;
   if (data.type === "scalar") return [{ labels: [], timeMs: data.timeMs, value: data.value }];

@@ -1,4 +1,4 @@
-/** All groups, each on its own schedule. A reload keeps the state of what stays; one slow group does not hold up another. */
+/** All groups, each on its own schedule. A reload keeps the state of unchanged groups; a slow group does not delay another. */
 import { pause } from "../../base/retry.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
@@ -14,7 +14,7 @@ interface RunningGroup {
   done: Promise<void>;
 }
 
-/** What a reload may change beside the groups. */
+/** Settings that a reload may change beside the groups. */
 export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | "queryOffsetMs"> & {
   readonly intervalMs: number;
 };
@@ -22,8 +22,8 @@ export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | 
 export type RuleEngineContext = Omit<RuleContext, keyof RuleSettings>;
 
 /**
- * Groups evaluated at once; the others wait their turn. Thinking is done by one processor, and fifty groups halfway through
- * only keep fifty times as much in memory; two, since one may wait for an engine elsewhere.
+ * Groups evaluated at once; the others wait. Evaluation uses one processor, and fifty groups halfway through only hold fifty
+ * times as much memory; two, since one may wait for an external engine.
  */
 const groupsAtOnce = 2;
 
@@ -57,7 +57,7 @@ export class RuleEngine {
       );
   }
 
-  /** Goes over to these groups. A group that stays as it is goes on undisturbed. */
+  /** Switches to these groups. An unchanged group continues undisturbed. */
   async update(definitions: readonly RuleGroup[], settings: RuleSettings): Promise<void> {
     if (this.#closed) return;
     const settingsKey = keyOf({ ...settings, externalLabels: [...settings.externalLabels] });
@@ -101,7 +101,7 @@ export class RuleEngine {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  /** What fired before a restart. */
+  /** Restores the alerts that fired before a restart. */
   #expect(groups: readonly RuleGroupRunner[], context: RuleContext): void {
     const { firing } = context;
     if (firing === undefined) return;
@@ -129,7 +129,7 @@ export class RuleEngine {
       );
       const next = slotAfter(slotMs);
       const now = this.#clock.nowMs();
-      // A clock that was set back would have us wait until it is here again.
+      // After the clock was set back, do not wait until it has caught up.
       if (next - now > 2 * intervalMs) slotMs = slotAfter(now);
       else slotMs = next >= now - intervalMs ? next : slotAfter(now - intervalMs);
       group.missed += Math.max(0, Math.round((slotMs - next) / intervalMs));

@@ -1,4 +1,4 @@
-/** Reads Prometheus rule files, unchanged. Every mistake is told with its place; nothing is guessed. */
+/** Reads Prometheus rule files. Every mistake is reported with its position. */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
@@ -50,7 +50,7 @@ export interface CheckedRules {
   readonly groups: readonly RuleGroup[];
   /** A sentence each, with file, line and column; what is wrong is not among the groups' duties. */
   readonly problems: readonly string[];
-  /** What has no effect, a sentence each. */
+  /** Settings without effect, a sentence each. */
   readonly warnings: readonly string[];
 }
 

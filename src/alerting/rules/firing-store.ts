@@ -1,6 +1,6 @@
 /**
- * What fires, kept over a restart: an alert that ends while nobody looks is owed its end, and after the restart only this
- * says that there was one. Kept from before it is sent until its end was sent; a disk that refuses stops no alert.
+ * Firing alerts across a restart: an alert that resolves during the downtime needs a resolved notification, and only this
+ * store knows of it. An entry exists from before the first send until the resolved one; a failing disk stops no alert.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -32,7 +32,7 @@ export class FiringStore {
     }
   }
 
-  /** What a rule's alerts were when we went away, by the key of their labels. */
+  /** A rule's alerts at the shutdown, by the key of their labels. */
   of(rule: string): ReadonlyMap<string, FiringAlert> {
     const found = new Map<string, FiringAlert>();
     for (const key of this.#keys.get(rule) ?? []) {
@@ -55,7 +55,7 @@ export class FiringStore {
     }
   }
 
-  /** All that are not among these, nor waited for, have ended. */
+  /** Removes all others: they have resolved. */
   ended(rule: string, still: readonly ReadonlyMap<string, unknown>[]): void {
     const keys = this.#keys.get(rule);
     for (const key of keys ?? []) {
@@ -67,7 +67,7 @@ export class FiringStore {
     }
   }
 
-  /** Other rules are no more: who heard of their alerts hears no more of them, and takes them as ended in time. */
+  /** Removes the alerts of rules that no longer exist: they resolve by timeout. */
   forgetOthers(rules: ReadonlySet<string>): void {
     for (const rule of this.#keys.keys()) {
       if (rules.has(rule)) continue;

@@ -1,4 +1,4 @@
-/** One group of rules, evaluated in order at one instant. A rule that fails says so and does not stop the others. */
+/** One group of rules, evaluated in order at one instant. A failing rule does not stop the others. */
 import { performance } from "node:perf_hooks";
 import { formatError } from "../../base/error.ts";
 import { print } from "../../query/format.ts";
@@ -17,9 +17,9 @@ import type { RuleAlert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
-  /** Exactly this rule in this place: another expression is another rule, whose alerts are others. */
+  /** Identifies the rule with its expression: another expression has other alerts. */
   readonly key: string;
-  /** The expression as Prometheus prints it; made when it is asked for, which a start does not. */
+  /** The expression as Prometheus prints it; computed on demand to keep the start fast. */
   readonly query: string;
   readonly alerting: AlertingState | undefined;
   readonly sources: RuleSources | undefined;
@@ -38,7 +38,7 @@ export interface EvaluateOptions {
 
 type Evaluation = EvaluateOptions & { readonly selects: SharedSelects };
 
-/** At the first evaluation after a start, not every target may have told yet: timers are restored after the second. */
+/** At the first evaluation after a start, not every target may have reported: timers are restored after the second. */
 const evaluationsBeforeRestore = 2;
 
 export class RuleGroupRunner {
@@ -47,16 +47,16 @@ export class RuleGroupRunner {
   readonly intervalMs: number;
   lastEvaluationMs: number | undefined;
   evaluationSeconds = 0;
-  /** Evaluations that were left out because the one before took too long. */
+  /** Evaluations skipped because the previous one took too long. */
   missed = 0;
   evaluations = 0;
   failures = 0;
   #untilRestore = evaluationsBeforeRestore;
-  /** When we began to wait for what fired before. */
+  /** When waiting for alerts from before a restart began. */
   #sinceMs = 0;
   readonly #left = new RuleOutput();
 
-  /** A group that came with a reload has nothing to restore. */
+  /** A group added by a reload has nothing to restore. */
   constructor(definition: RuleGroup, defaultIntervalMs: number, restores = true) {
     this.definition = definition;
     this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
@@ -87,7 +87,7 @@ export class RuleGroupRunner {
     for (const { alerting } of this.runs) if (alerting !== undefined) alerting.restored = true;
   }
 
-  /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
+  /** Waits for the alerts from before a restart from now on; returns them as the router knows them. */
   expect(store: FiringStore, sinceMs: number, context: RuleContext): readonly PostableAlert[] {
     this.#sinceMs = sinceMs;
     const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
@@ -103,7 +103,7 @@ export class RuleGroupRunner {
     });
   }
 
-  /** Goes on where the group of the same name was: rules with the same name and labels keep their alerts. */
+  /** Continues the group of the same name: rules with the same name and labels keep their alerts. */
   adopt(other: RuleGroupRunner): void {
     const waiting = new Map<string, RuleRun[]>();
     for (const run of other.runs) {
@@ -150,13 +150,13 @@ export class RuleGroupRunner {
     }
   }
 
-  /** The group is no more: its series end. */
+  /** The group was removed: its series get staleness markers. */
   async end(timeMs: number, context: RuleContext): Promise<void> {
     for (const { output } of this.runs) this.#left.adopt(output);
     await this.#endLeft(this.#askedMs(timeMs, context), context);
   }
 
-  /** After the rules, since one of them may give what another one gave before. */
+  /** After the rules, since one of them may continue a series of another. */
   async #endLeft(timeMs: number, context: RuleContext): Promise<boolean> {
     const batch = this.#left.end(timeMs);
     if (batch.sampleCount === 0) return false;
@@ -213,7 +213,7 @@ export class RuleGroupRunner {
     const askedMs = this.#askedMs(timeMs, context);
     const hasReported = await this.#hasReported(run, timeMs, context);
     const { history } = context;
-    // What others have selected may be from before what was heard came in.
+    // Shared selections may be older than the reports just checked.
     const asking = hasReported === undefined ? options : { signal: options.signal };
     const result = await history.instant(run.rule.expr, askedMs, asking);
     const out = await this.#outcome(run, samplesOf(result), timeMs, context, hasReported);
@@ -254,7 +254,7 @@ export class RuleGroupRunner {
     return alertOutput.samples(alerting);
   }
 
-  /** Of what fired before a restart; undefined where nothing did. What is never heard of again has ended in the end. */
+  /** For alerts from before a restart; undefined if there are none. Without any report they resolve in the end. */
   async #hasReported(
     { alerting, sources }: RuleRun,
     timeMs: number,
@@ -266,13 +266,13 @@ export class RuleGroupRunner {
     return sources.haveReported(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
   }
 
-  /** For what fired before a restart. A clock that was set back has us begin anew. */
+  /** Since waiting for alerts from before a restart began; a clock set back restarts it. */
   #waitedMs(timeMs: number): number {
     this.#sinceMs = Math.min(this.#sinceMs, timeMs);
     return timeMs - this.#sinceMs;
   }
 
-  /** How long what was sent holds when nothing more is heard. */
+  /** How long a sent alert stays valid without another send. */
   #validMs({ resendMs }: RuleContext): number {
     return 4 * Math.max(this.intervalMs, resendMs);
   }

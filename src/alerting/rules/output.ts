@@ -1,4 +1,4 @@
-/** What a rule puts into the history: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and the ends of those that are no more. */
+/** The series a rule writes: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and staleness markers of those that end. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
@@ -54,7 +54,7 @@ interface AlertSeries {
 export class AlertOutput {
   readonly #made = new WeakMap<RuleAlert, AlertSeries>();
 
-  /** Nothing before what was there is known again: writing then would overwrite it. */
+  /** Nothing until the timers are restored: writing before would overwrite them. */
   samples(state: AlertingState): OutSample[] {
     if (!state.restored) return [];
     return state.active.flatMap((alert) => {
@@ -97,13 +97,13 @@ const baseOf = (
 
 export interface OutBatches {
   readonly samples: SampleBatch;
-  /** The ends. Apart, since what another rule gives now refuses its end, and that is as it should be. */
+  /** Staleness markers. Apart, since a marker for a series that another rule writes now is rejected, as it should be. */
   readonly ends: SampleBatch;
-  /** To be called when both are kept. */
+  /** To be called when both are stored. */
   readonly commit: () => void;
 }
 
-/** Keeps which series a rule gave last, so that what it no longer gives ends. */
+/** Remembers the series of the last evaluation, so that missing ones get staleness markers. */
 export class RuleOutput {
   #before = new Map<string, LabelSet>();
 
@@ -126,7 +126,7 @@ export class RuleOutput {
     };
   }
 
-  /** The rule is no more: everything it gave ends. */
+  /** The rule was removed: all its series end. */
   end(timeMs: number): SampleBatch {
     const { ends, commit: kept } = this.batches([], timeMs);
     kept();

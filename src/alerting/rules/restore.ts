@@ -1,6 +1,6 @@
 /**
- * Pending timers after a restart: `ALERTS_FOR_STATE` says since when an alert was active. The time we were away does not
- * count towards `for`, since nobody looked; an alert that had waited long enough fires again at once.
+ * Pending timers after a restart: `ALERTS_FOR_STATE` holds since when an alert was active. The downtime does not count
+ * towards `for`; an alert that had waited long enough fires again at once.
  */
 import { formatError } from "../../base/error.ts";
 import { labelKey } from "../../model/labels.ts";
@@ -9,7 +9,7 @@ import type { AlertingState } from "./alerting.ts";
 import type { RuleContext } from "./context.ts";
 import { timerName, timerSeries } from "./output.ts";
 
-/** What is older is another outage: its alerts start anew. */
+/** After a longer outage, alerts start over. */
 export const outageToleranceMs = 3_600_000;
 
 export async function restoreTimers(
@@ -54,7 +54,7 @@ async function restoreRule(
   });
 }
 
-/** Undefined where it was not active when we went away. */
+/** Undefined if it was not active at the shutdown. */
 function activeSince(
   { column }: SelectedSeries,
   forMs: number,

@@ -1,6 +1,6 @@
 /**
- * Whether what an expression stands on has been heard since a start. That a rule gives an alert no more says that it has
- * ended only then: before, its agents may just not be back. In doubt the answer is no.
+ * Whether the inputs of an expression have reported since a start. Only then a missing result means that an alert has
+ * resolved: before, its agents may not be back. In doubt the result is no.
  */
 import { formatError } from "../../base/error.ts";
 import { labelKey, type LabelSet, labelValue } from "../../model/labels.ts";
@@ -18,20 +18,20 @@ const lookbackMs = 300_000;
 
 interface Source {
   readonly matchers: readonly Matcher[];
-  /** A function over a time needs two samples to say anything. */
+  /** A range function needs two samples. */
   readonly samples: number;
 }
 
 export class RuleSources {
   readonly #rule: AlertingRule;
-  /** The series of each source when we went away. */
+  /** The series of each source at the shutdown. */
   #before: readonly (readonly LabelSet[])[] | "unknown" | undefined;
 
   constructor(rule: AlertingRule) {
     this.#rule = rule;
   }
 
-  /** Of alerts that fired before. To be asked before the expression is, so that it sees at least what was seen here. */
+  /** For alerts that fired before. Call it before the expression is evaluated, so that the expression sees at least the same data. */
   async haveReported(
     alerts: ReadonlyMap<string, FiringAlert>,
     sinceMs: number,
@@ -75,7 +75,7 @@ export class RuleSources {
       const silent = before.filter((labels) => !reported.has(labelKey(labels)));
       if (silent.length === 0) continue;
       const [isOfBefore, isOfSilent] = [fitting(before), fitting(silent)];
-      // One whose labels the expression changes cannot be told from the others': then all are waited for.
+      // If the expression changes the labels, an alert cannot be matched to its series: then wait for all.
       waits.push((alert) => isOfSilent(alert) || !isOfBefore(alert));
     }
     if (!anyReported) return () => false;
@@ -85,7 +85,7 @@ export class RuleSources {
     };
   }
 
-  /** Without those that the rule itself gives. */
+  /** Without the labels that the rule adds. */
   #ownOf(alert: RuleAlert["labels"]): RuleAlert["labels"] {
     const { labels } = this.#rule;
     return new Map([...alert].filter(([name]) => name !== "alertname" && !(name in labels)));

@@ -1,4 +1,4 @@
-/** What a test expects beside what came; a difference is told line by line. */
+/** Compares expected and actual results; differences are listed line by line. */
 import { formatError } from "../../base/error.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { compareLabels, printLabels } from "../../query/labels.ts";

@@ -1,4 +1,4 @@
-/** Rule tests in promtool's file format. Every mistake is told with its place. */
+/** Rule tests in promtool's file format. Every mistake is reported with its position. */
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";

@@ -1,4 +1,4 @@
-/** One agent as the hub knows it: who it is, how it stands, and which of its frames are held. Wall-clock time comes in as an argument. */
+/** One agent as the hub knows it: identity, state and acknowledged frames. Wall-clock time comes in as an argument. */
 import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -6,29 +6,29 @@ import type { ClientKey } from "../../base/fair/client-key.ts";
 import { type AgentStage, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 
-/** ok; late: its newest frame was old when it came; silent: nothing comes; stopped: it said so. */
+/** late: its newest frame was old on arrival; silent: no requests; stopped: it sent a goodbye. */
 export const agentStates = ["ok", "late", "silent", "stopped"] as const;
 export type AgentState = (typeof agentStates)[number];
 
-/** So many times its own interval may pass unheard, and never less than the least. */
+/** An agent is silent after this many intervals without a request, and never before the minimum. */
 const silentIntervals = 3;
 const leastSilenceMs = 10_000;
 const maxAgentSessions = 4;
 /** A session that comes back this soon after another took its place is a second agent of the same name. */
 const contestedForMs = 60_000;
 
-/** Where frames of one source and schedule went last. */
+/** The last delivery of one source and schedule. */
 export interface SourceFlow {
   readonly source: string;
   readonly delivery: Delivery;
 }
 
-/** Of agents that an older hub has known. */
+/** For agents stored by an older hub. */
 const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 
 export class Agent {
   record: AgentRecord;
-  /** It holds frames because its clock and the hub's do not agree. */
+  /** It holds frames because its clock differs from the hub's. */
   isHeld = false;
   /** Since this hub started. */
   hasReported = false;
@@ -37,10 +37,10 @@ export class Agent {
   spool: Hello["spool"] | undefined;
   gpus: number | undefined;
   readonly flows = new Map<string, SourceFlow>();
-  /** What was last told of it, in the log and as `up`. */
+  /** The last state that was logged and written as `up`. */
   reportedState: AgentState = "ok";
   changed = true;
-  /** Requests of one agent are taken one at a time. */
+  /** Requests of one agent are handled one at a time. */
   queue: Promise<unknown> = Promise.resolve();
   waiting = 0;
   readonly #monotonicMs: () => number;
@@ -123,7 +123,7 @@ export class Agent {
     this.#lastRequestMs = monotonicMs;
     this.hasReported = true;
     this.spool = hello.spool;
-    // Half the way there and back is the best guess of the way here.
+    // Half the round trip is the best estimate of the latency.
     const wayMs = (hello.roundTripMs ?? 0) / 2;
     this.clock = {
       differenceMs: nowMs - hello.sentMs - wayMs,

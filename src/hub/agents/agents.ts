@@ -1,6 +1,6 @@
 /**
- * The agents that push to this hub: takes their requests in order, acknowledges only what the history holds, remembers who
- * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
+ * The agents that push to this hub: handles their requests in order, acknowledges only stored frames, remembers agents
+ * across restarts, and reports those that stop. No agent is forgotten before its retention.
  */
 import { formatDuration } from "../../config/duration.ts";
 import {
@@ -45,19 +45,19 @@ export interface AgentsOptions {
   readonly nowMs: () => number;
   /** Follows no jump of the wall clock: agents are forgotten by it. */
   readonly trustedNowMs: () => number;
-  /** Agents are silent by it; the process's own where absent. */
+  /** Decides when an agent is silent; the process's own clock if absent. */
   readonly monotonicMs?: () => number;
   readonly version: string;
-  /** How long an agent that is gone is remembered. */
+  /** How long a silent or stopped agent is remembered. */
   readonly retentionMs: number;
   /** The history accepts no sample before this. */
   readonly oldestSampleMs: () => number;
   readonly store?: AgentStore;
-  /** No timer: whoever opens it calls `watch` (tests). */
+  /** No timer: the caller calls `watch` (tests). */
   readonly manual?: boolean;
 }
 
-/** An answer to a request that was understood. */
+/** The response to a valid request. */
 export interface AgentPushResult {
   readonly status: 200 | 409 | 425 | 428 | 429;
   readonly answer: PushResponse;
@@ -68,7 +68,7 @@ export interface AgentPushResult {
 }
 
 const maxWaiting = 4;
-/** As for every way in: a clock may be a little ahead, a sample further on would hide the next ones. */
+/** As for every receiver. */
 const maxAheadMs = 10 * 60_000;
 /** `up` comes as often as a scrape would, and is well within the look-back of a query. */
 const upEveryMs = 15_000;
@@ -148,7 +148,7 @@ export class Agents {
 
   readonly selfMetrics: CollectMetrics = (put) => collectAgents(this.list, put);
 
-  /** Looks after everybody: who fell silent, `up`, what to write down, whom to forget. Runs one at a time. */
+  /** Checks all agents: silence, `up`, saving, expiry. Runs one at a time. */
   watch(): Promise<void> {
     const look = (): Promise<void> =>
       this.#look().catch((thrown: unknown) =>
@@ -160,7 +160,7 @@ export class Agents {
     return this.#watching;
   }
 
-  /** Forgets it; if it still pushes it is met as a new one. */
+  /** Forgets an agent; if it still pushes it is registered as a new one. */
   async forget(id: string): Promise<boolean> {
     const agent = this.#agents.get(id);
     if (agent === undefined) return false;
@@ -185,7 +185,7 @@ export class Agents {
     this.#places.restore(agent);
   }
 
-  /** Only once its whole request is understood: what is broken behind a good beginning makes nobody known. */
+  /** Registers an agent only after its whole request was parsed. */
   #meet(agent: Agent): void {
     const { id, record } = agent;
     if (this.#agents.has(id)) return;
@@ -318,10 +318,10 @@ export class Agents {
     const trustedMs = this.#options.trustedNowMs();
     for (const agent of this.#agents.values()) {
       const { state } = agent;
-      // What has not ended is tried again: the history may have been away.
+      // Retry series that have not ended: the history may have been unavailable.
       if (state === "silent" && (agent.reportedState !== "silent" || agent.flows.size > 0)) {
         this.#reportState(agent, state);
-        // In its turn: a request that is under way may be its sign of life.
+        // In order: a request in progress may prove that it is alive.
         const ended = agent.queue.then(() => this.#endSilent(agent));
         agent.queue = ended.catch(() => undefined);
         await ended;

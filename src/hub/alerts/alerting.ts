@@ -1,6 +1,6 @@
 /**
- * Alerting in the hub: rules over its history, what fires handed to a router here or to Alertmanagers elsewhere. A reload
- * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
+ * Alerting in the hub: evaluates rules over its history and sends firing alerts to the hub's router or to external
+ * Alertmanagers. A reload keeps every state; a bad file changes nothing and is reported.
  */
 import { pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
@@ -19,11 +19,11 @@ import { collectRules } from "./self-metrics.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { AlertSink } from "./sink.ts";
 
-/** Everything that files say of rules, read at once. */
+/** All rule settings of the files, read at once. */
 export interface RulePlan {
   readonly groups: readonly RuleGroup[];
   readonly settings: RuleSettings;
-  /** On the labels of what is told, as `alerting.alert_relabel_configs` say. */
+  /** `alerting.alert_relabel_configs`. */
   readonly alertRelabelRules: readonly RelabelRule[];
 }
 
@@ -37,11 +37,11 @@ export interface AlertingOptions {
   readonly log: Log;
 }
 
-/** What still fires is told so often, as Prometheus does. */
+/** How often a firing alert is sent again, as in Prometheus. */
 const resendMs = 60_000;
-/** From here on evaluating them is most of what a hub does. */
+/** From here on evaluation is most of the hub's work. */
 const manyRules = 500;
-/** Late enough to let a start be over, early enough that nobody waits for it. */
+/** After the start is done, and before anybody waits for it. */
 const beginAfterMs = 250;
 
 export class AlertingEngine {
@@ -73,8 +73,8 @@ export class AlertingEngine {
   }
 
   /**
-   * With a plan it is begun at once. Without one, when the event loop is free: where nobody brought files there is nothing
-   * to refuse, and reading the default rules takes a fifth of a second that a start need not wait for.
+   * Starts at once with a plan. Without one, shortly after the start: without files nothing can be wrong, and reading the
+   * default rules takes 0.2 s.
    */
   static async open(
     options: AlertingOptions,

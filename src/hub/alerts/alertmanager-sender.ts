@@ -1,6 +1,6 @@
 /**
- * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
- * until it is taken; what it refuses for good, and what finds no room, is counted and told.
+ * The queue of one Alertmanager: the newest state of each alert, in order of arrival, bounded. Retried until accepted;
+ * rejected and dropped alerts are counted and logged.
  */
 import { backoffMs, pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
@@ -50,7 +50,7 @@ export class AlertmanagerSender {
     return this.#waiting.size;
   }
 
-  /** Why the last attempt failed; undefined where it did not. */
+  /** Why the last attempt failed; undefined if it succeeded. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -121,7 +121,7 @@ export class AlertmanagerSender {
         this.#setProblem(undefined);
         return "sent";
       }
-      // Hidden before it is cut: half a secret would not be known for one.
+      // Redact before cutting: half a secret would not be recognised.
       const message = redactCredentials(body.toString("utf8"), options.headers)
         .trim()
         .slice(0, 200);
@@ -133,7 +133,7 @@ export class AlertmanagerSender {
     }
   }
 
-  /** Once when it begins, and once when it is over. */
+  /** Logs the first failure and the recovery. */
   #setProblem(problem: string | undefined): void {
     const { log } = this.#options;
     const fields = { alertmanager: this.target.url, waiting: this.#waiting.size };

@@ -1,4 +1,4 @@
-/** Alertmanagers elsewhere that route in this hub's place: each is told everything, on its own, so that one that is away holds up no other. */
+/** External Alertmanagers that route instead of this hub: each gets all alerts through its own queue, so that one that is down delays no other. */
 import type { PostableAlert } from "../../alerting/alert.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";

@@ -1,4 +1,4 @@
-/** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
+/** The destination of alerts: the router of this hub, or external Alertmanagers. */
 import type { PostableAlert } from "../../alerting/alert.ts";
 import type { FiringStore } from "../../alerting/rules/firing-store.ts";
 import type { Router } from "../../alerting/route/router.ts";
@@ -6,15 +6,15 @@ import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { ReceiverTestOutcome } from "../../alerting/channels/test-receiver.ts";
 
 export interface AlertSink {
-  /** Takes them on at once and without waiting; returns how many found no room. */
+  /** Returns at once, with the number of refused alerts. */
   put(alerts: readonly PostableAlert[]): number;
-  /** Routing in this hub; undefined where others do it. */
+  /** Routing in this hub; undefined with external Alertmanagers. */
   readonly routing?: RoutingView | undefined;
-  /** Alertmanagers elsewhere, where they route. */
+  /** External Alertmanagers, if they route. */
   readonly alertmanagers?:
     | { readonly active: readonly string[]; readonly dropped: readonly string[] }
     | undefined;
-  /** What is in the way, a sentence each. */
+  /** A sentence each. */
   problems(): readonly string[];
   readonly selfMetrics: CollectMetrics;
   /** Reads its files again. @throws GpulseError with what is wrong; what was in use stays in use. */
@@ -24,10 +24,10 @@ export interface AlertSink {
 
 export interface RoutingView {
   readonly router: Router;
-  /** Where rules keep what fires. */
+  /** Firing alerts of rules across restarts. */
   readonly firing: FiringStore;
-  /** What loads and does nothing, a sentence each. */
+  /** Settings without effect, a sentence each. */
   readonly warnings: readonly string[];
-  /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
+  /** Sends a test through every channel of a receiver. @throws GpulseError if there is no such receiver. */
   test(receiver: string): Promise<readonly ReceiverTestOutcome[]>;
 }

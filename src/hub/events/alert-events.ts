@@ -1,11 +1,11 @@
-/** Alerts on the timeline: one event when an alert fires, one when it is over, one when somebody was told or could not be. */
+/** Alerts on the timeline: an event when an alert fires, when it resolves, and for each notification sent or failed. */
 import type { NotifiedAlert, PostableAlert } from "../../alerting/alert.ts";
 import type { NotificationDelivery } from "../../alerting/route/deliveries.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { type EventSink, type NewEvent, severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
-/** The same alert heard again, from here or from elsewhere, is the same event. */
+/** The same alert received again, from here or from elsewhere, is the same event. */
 export const alertKey = ({
   fingerprint,
   startsAtMs,
@@ -28,10 +28,10 @@ export function alertEvent(alert: NotifiedAlert): NewEvent {
   };
 }
 
-/** The start an alert that fired before a restart has after it; undefined until it is heard. By fingerprint. */
+/** The new start of alerts that fired before a restart, by fingerprint; undefined until received again. */
 export type OngoingAlerts = Map<string, number | undefined>;
 
-/** Alerts that were told to fire and not yet to be over, by the keys of the events in their order. */
+/** Alerts with a firing and no resolved event, by the keys of the events in order. */
 export function findOngoingAlerts(keys: Iterable<string | undefined>): OngoingAlerts {
   const firing: OngoingAlerts = new Map();
   for (const key of keys) {
@@ -44,8 +44,8 @@ export function findOngoingAlerts(keys: Iterable<string | undefined>): OngoingAl
 }
 
 /**
- * The same sink, and the timeline hears what it is given. What fired before a restart goes on firing after it under a new start:
- * that is no second event.
+ * The same sink, with its alerts recorded on the timeline. An alert that fired before a restart continues with a new start:
+ * that is not a second event.
  */
 export function withTimeline(
   sink: AlertSink,
@@ -78,7 +78,7 @@ function recordAlert(
   firing: OngoingAlerts,
 ): void {
   const { labels, annotations, startsAtMs, endsAtMs, generatorUrl } = alert;
-  // An alert without a start begins when it is first heard: nothing to tell one from the next by.
+  // Without a start, one alert cannot be distinguished from the next.
   if (startsAtMs === undefined) return;
   const isOver = endsAtMs !== undefined && endsAtMs <= nowMs;
   const fingerprint = fingerprintOf(labels);
@@ -101,7 +101,7 @@ function recordAlert(
   );
 }
 
-/** What was held back is told where it is asked for; the timeline has what reached or failed to reach somebody. */
+/** Only sent and failed notifications; suppressed ones are in the delivery log. */
 export function deliveryEvent(delivery: NotificationDelivery): NewEvent | undefined {
   const { outcome, receiver, channel, status, group, alerts, timeMs, why } = delivery;
   if (outcome === "suppressed") return undefined;
