@@ -75,7 +75,7 @@ test.each<[string, number, RegExp]>([
   ["/api/snapshots/9", 404, /no snapshot \\"9\\"/],
   ["/api/snapshots/diff?before=1", 400, /\\"after\\"/],
   ["/api/snapshots/diff?before=1&after=7", 404, /no snapshot/],
-  ["/api/snapshots/diff?before=1&after=1&power_threshold_watts=lots", 400, /is no number/],
+  ["/api/snapshots/diff?before=1&after=1&power_threshold_watts=lots", 400, /is not a number/],
 ])("%s is refused with a sentence", async (url, status, sentence) => {
   const { get, post } = await app();
   await post({});
