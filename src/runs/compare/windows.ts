@@ -96,7 +96,7 @@ export function differenceOfRanges(
       ...means,
       verdict: "undecided",
       needs,
-      why: `readings follow each other closely, and ${fewest} tell as much as ${Math.max(1, Math.floor(points / time))} independent ones: about ${formatNeeds(needs)}`,
+      why: `readings follow each other closely, and ${fewest} carry as much information as ${Math.max(1, Math.floor(points / time))} independent ones: about ${formatNeeds(needs)}`,
     };
   }
   const known = knownWindows(one.windows, other.windows, paired);

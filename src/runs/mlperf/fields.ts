@@ -16,8 +16,8 @@ export const personalFields: readonly Field[] = [
   ["cooling", `${personal}: air, liquid`],
 ];
 
-const noSource = "no file of the kernel and no driver tells it";
-const notHere = "this machine does not tell it, or a container hides it";
+const noSource = "neither the kernel nor a driver reports it";
+const notHere = "this machine does not report it, or a container hides it";
 
 export const otherFields: readonly Field[] = [
   ["number_of_nodes", notHere],
@@ -28,7 +28,7 @@ export const otherFields: readonly Field[] = [
   ["host_processor_caches", notHere],
   ["host_processor_interconnect", noSource],
   ["host_memory_capacity", notHere],
-  ["host_memory_configuration", "the modules are told to dmidecode alone, as root"],
+  ["host_memory_configuration", "only dmidecode reads the modules, as root"],
   ["host_storage_capacity", notHere],
   ["host_storage_type", notHere],
   ["host_networking", notHere],
@@ -36,19 +36,19 @@ export const otherFields: readonly Field[] = [
   ["host_network_card_count", notHere],
   ["accelerators_per_node", notHere],
   ["accelerator_model_name", "no GPU was read"],
-  ["accelerator_memory_capacity", "a GPU did not tell it"],
+  ["accelerator_memory_capacity", "a GPU did not report it"],
   [
     "accelerator_memory_configuration",
     "the kind of memory is in the data sheet, not in the driver",
   ],
   ["accelerator_on-chip_memories", "in the data sheet, not in the driver"],
-  ["accelerator_frequency", "a GPU did not tell it"],
-  ["accelerator_host_interconnect", "a GPU did not tell it"],
+  ["accelerator_frequency", "a GPU did not report it"],
+  ["accelerator_host_interconnect", "a GPU did not report it"],
   ["accelerator_interconnect", "who reaches whom is known (p2p), by which kind of link is not"],
   ["accelerator_interconnect_topology", "who reaches whom is known (p2p), by which way is not"],
   ["operating_system", notHere],
   ["other_software_stack", "no version of CUDA, ROCm or a driver was found"],
   ["hw_notes", "may stay empty"],
   ["sw_notes", "may stay empty"],
-  ["boot_firmware_version", "asked for with power: the BIOS is not told here"],
+  ["boot_firmware_version", "required with power: the BIOS version is not reported here"],
 ];

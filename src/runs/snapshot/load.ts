@@ -142,5 +142,5 @@ export function nameOf(process: GpuProcessReading): string {
     ...(process.user === undefined ? [] : [process.user]),
     ...held,
   ];
-  return `process ${process.pid} ${process.name ?? "(name not told)"}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
+  return `process ${process.pid} ${process.name ?? "(name unknown)"}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
 }
