@@ -144,7 +144,7 @@ function draw(surface: HTMLCanvasElement, picture: Picture): void {
   gpus.forEach((gpu, at) => {
     const [x, y] = [(at % perRow) * cellPx, Math.floor(at / perRow) * cellPx];
     const { kind, share } = heatShade(gpu, scale, STEP_PERCENT);
-    if (kind === "told") {
+    if (kind === "reported") {
       paint.fillStyle = colours.shades[(share ?? 0) / STEP_PERCENT] ?? colours.line;
       paint.fillRect(x, y, side, side);
       return;

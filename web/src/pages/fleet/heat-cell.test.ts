@@ -6,8 +6,8 @@ import { heatScales } from "./heat.ts";
 const scale = heatScales.utilization;
 
 test.each([
-  [{ readings: { utilization: 0.52 } }, { kind: "told", share: 50 }, "52\u00a0% utilised"],
-  [{ readings: { utilization: 0 } }, { kind: "told", share: 0 }, "0\u00a0% utilised"],
+  [{ readings: { utilization: 0.52 } }, { kind: "reported", share: 50 }, "52\u00a0% utilised"],
+  [{ readings: { utilization: 0 } }, { kind: "reported", share: 0 }, "0\u00a0% utilised"],
   [
     { readings: { utilization: "denied" } },
     { kind: "absent", share: undefined },

@@ -5,7 +5,7 @@ import type { HeatScale } from "./heat.ts";
 
 export interface HeatShade {
   /** A lost GPU is hatched, an absent value an empty outline: never the colour of zero. */
-  readonly kind: "told" | "lost" | "absent";
+  readonly kind: "reported" | "lost" | "absent";
   /** In per cent, in steps of `step`. */
   readonly share: number | undefined;
 }
@@ -15,7 +15,7 @@ export function heatShade(gpu: Gpu, scale: HeatScale, step: number): HeatShade {
   const ratio = scale.ratio(gpu);
   if (typeof ratio !== "number") return absent;
   const share = Math.round((100 * Math.min(1, Math.max(0, ratio))) / step) * step;
-  return { kind: "told", share };
+  return { kind: "reported", share };
 }
 
 const lost: HeatShade = { kind: "lost", share: undefined };
