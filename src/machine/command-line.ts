@@ -7,7 +7,7 @@ const secretName =
   /(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|auth(?:key|orization)?|(?:api|access|private|secret|encryption|join|enrol+ment)[-_.]?key|psk|signature|sig)$/i;
 /** `key` alone is a secret; `rd.luks.key` and `keymap` are not. */
 const plainKey = /^key$/i;
-/** What tells one machine from another and says nothing of how it runs. */
+/** Arguments that identify the machine and do not affect how it runs. */
 const identityName = /^(?:systemd\.machine_id|(?:systemd\.)?hostname)$/i;
 /** Values that are a credential whatever their name: tokens of GitHub, GitLab, AWS, Slack, Vault, Docker, a JWT, a private key. */
 const secretValue =

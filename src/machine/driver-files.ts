@@ -22,7 +22,7 @@ export async function driverFiles(
       "firmware",
       await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
     );
-    // Older kernels wake the card to tell its level.
+    // Older kernels wake the card to report its level.
     const sleeps = (await readSleepState(folder, machine.fileAccess)) === "asleep";
     const level = sleeps
       ? asleep

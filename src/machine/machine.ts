@@ -49,7 +49,7 @@ export class MissingFacts {
     return undefined;
   }
 
-  /** The first reason for a fact stands: it comes from whoever tried to read it. */
+  /** The first reason for a fact wins: it comes from the reader that tried. */
   note(fact: string, reason: MissingReason): void {
     if (!this.#reasons.has(fact)) this.#reasons.set(fact, reason);
   }

@@ -1,4 +1,4 @@
-/** Memory: what the kernel has of it, in huge pages and by NUMA node. What a container may use of it is told elsewhere. */
+/** Memory: the kernel's total, huge pages and NUMA nodes. Container limits are in cgroup-limits.ts. */
 import { listDir, readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
 import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";

@@ -5,7 +5,7 @@ export interface CpuInfo {
   readonly vendor: string | undefined;
   readonly microcode: string | undefined;
   readonly threads: number;
-  /** Undefined where the processor does not tell its sockets and cores, as on ARM. */
+  /** Undefined if the processor does not report sockets and cores, as on ARM. */
   readonly cores: number | undefined;
   readonly sockets: number | undefined;
 }

@@ -123,7 +123,7 @@ async function readFrequency(
   };
 }
 
-/** Each cache is told by every processor that shares it: they are one, counted by who shares. */
+/** Each cache is listed by every processor that shares it, so caches are identified by their sharers. */
 async function readCaches(machine: Machine): Promise<NonNullable<Processor["caches"]>> {
   const { sysfs, fileAccess } = machine;
   const folder = `${sysfs}/devices/system/cpu`;

@@ -1,4 +1,4 @@
-/** One GPU's newest readings as facts and as readings of the moment. Pure. What its vendor never tells is not called missing. */
+/** One GPU's newest readings, as facts and as current values. Pure. A value that its vendor never reports is not listed as missing. */
 import { gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, isReportedBy } from "../model/device.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
@@ -25,7 +25,7 @@ export interface GpuView {
   };
 }
 
-/** What readings do not carry and another way told: files of the driver, or its tool. */
+/** Facts that readings do not carry: from the driver's files or its tool. */
 export interface GpuExtra {
   readonly firmware?: Readonly<Record<string, string>>;
   readonly applicationHertz?: Readonly<Record<string, number>>;

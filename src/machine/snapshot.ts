@@ -172,7 +172,7 @@ const gpuReadings = v.object({
   performanceState: maybe(number),
   pcieGeneration: maybe(number),
   pcieWidth: maybe(number),
-  /** How many processes hold it, where the source tells only that. */
+  /** The number of processes, if the source reports only that. */
   processes: maybe(number),
   /** Error counters by name: `ecc.uncorrected`, `xid`. Files made before they were recorded have none. */
   errors: maybe(numberByName),

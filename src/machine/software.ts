@@ -30,11 +30,11 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 export async function readSoftware(
   machine: Machine,
   vendors: ReadonlySet<string>,
-  told: Readonly<Record<string, string>>,
+  reported: Readonly<Record<string, string>>,
   missing: MissingFacts,
 ): Promise<SnapshotFacts["software"]> {
   const found = await readVersions(machine, missing);
-  const versions = { ...found, ...told };
+  const versions = { ...found, ...reported };
   for (const vendor of [...vendors].toSorted())
     for (const name of expected[vendor] ?? [])
       if (versions[name] === undefined) missing.note(`software.versions.${name}`, "unsupported");
@@ -77,7 +77,7 @@ export function parseCudaVersion(text: string): string | undefined {
       ?.cuda?.version;
     return typeof version === "string" && /^\d[\d.]{0,20}$/.test(version) ? version : undefined;
   } catch {
-    // A file cut short tells no version.
+    // A truncated file has no version.
     return undefined;
   }
 }

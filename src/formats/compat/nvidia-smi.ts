@@ -24,7 +24,7 @@ const field = (
 const clock = (which: "current" | "max", domain: string, from: MetricEntry): CompatRow =>
   field(`clocks.${which}.${domain}`, `clocks_${which}_${domain}_clock_hz`, "Hz", from, {
     match: { domain },
-    // NVIDIA runs both from one clock, and some cards tell only one of the two.
+    // NVIDIA runs both from one clock, and some cards report only one of the two.
     ...(domain === "sm" ? { otherwise: [{ from, match: { domain: "graphics" } }] } : {}),
   });
 

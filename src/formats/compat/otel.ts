@@ -15,7 +15,7 @@ export interface OtelRow {
   readonly from: MetricEntry;
   readonly match?: Readonly<Record<string, string>>;
   readonly attributes?: Readonly<Record<string, string>>;
-  /** A part of the GPU with an id of its own: its kind, and the label of ours that tells which. */
+  /** A part of the GPU with its own id: its kind, and our label that identifies it. */
   readonly part?: { readonly type: string; readonly label: string };
   readonly convert?: (value: number) => number;
 }

@@ -41,14 +41,14 @@ interface DeviceFrame {
   readonly devices: readonly Device[];
 }
 
-export function planCompat(table: CompatTable, told: readonly DeviceFrame[]): CompatPlan {
-  const gpus = gatherGpus(table, told);
+export function planCompat(table: CompatTable, frames: readonly DeviceFrame[]): CompatPlan {
+  const gpus = gatherGpus(table, frames);
   const builder = new LayoutBuilder();
   const cells: CompatCell[] = [];
   const abouts = gpus.map((one): RowContext => ({
     device: one.device,
     host: one.host,
-    owner: ownerOf(one, told),
+    owner: ownerOf(one, frames),
     gpus: gpus.filter(({ device }) => device.parent === undefined).length,
     labelOf: (metric, label) => labelValue(one.byMetric.get(metric)?.[0]?.labels ?? [], label),
   }));
@@ -78,10 +78,10 @@ export function planCompat(table: CompatTable, told: readonly DeviceFrame[]): Co
   return { layout: builder.build(), cells };
 }
 
-/** The GPUs of the table's vendor with their series; a series that two sources tell counts once, as on the page. */
-function gatherGpus(table: CompatTable, told: readonly DeviceFrame[]): Gpu[] {
+/** The GPUs of the table's vendor with their series; a series that two sources report counts once, as on the page. */
+function gatherGpus(table: CompatTable, frames: readonly DeviceFrame[]): Gpu[] {
   const gpus = new Map<string, Gpu>();
-  for (const { devices } of told)
+  for (const { devices } of frames)
     for (const device of devices)
       if (
         device.vendor === table.vendor &&
@@ -90,7 +90,7 @@ function gatherGpus(table: CompatTable, told: readonly DeviceFrame[]): Gpu[] {
       )
         gpus.set(device.uuid, { device, host: "", byMetric: new Map() });
   const seen = new Set<string>();
-  told.forEach(({ frame }, frameIndex) => {
+  frames.forEach(({ frame }, frameIndex) => {
     frame.layout.series.forEach((series, slot) => {
       if (series.metric.subject !== "device") return;
       const one = gpus.get(labelValue(series.labels, "uuid") ?? "");
@@ -153,9 +153,9 @@ function matches(labels: LabelSet, match: Match = {}): boolean {
   });
 }
 
-function ownerOf(one: Gpu, told: readonly DeviceFrame[]): GpuOwner {
+function ownerOf(one: Gpu, frames: readonly DeviceFrame[]): GpuOwner {
   const owners = (one.byMetric.get(gpu.ownerInfo) ?? []).filter(
-    ({ frameIndex, slot }) => told[frameIndex]?.frame.presence[slot] === presence.present,
+    ({ frameIndex, slot }) => frames[frameIndex]?.frame.presence[slot] === presence.present,
   );
   const [only] = owners;
   if (only === undefined || owners.length > 1) return {};

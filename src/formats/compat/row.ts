@@ -29,7 +29,7 @@ export interface RowContext {
   readonly owner: GpuOwner;
   /** Whole GPUs of the table's vendor on this page; MIG instances are no GPUs. */
   readonly gpus: number;
-  /** A label of the GPU's series of a metric, for what is told only there. */
+  /** A label of the GPU's series of a metric, for values that only a label carries. */
   readonly labelOf: (metric: MetricEntry, label: string) => string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface PresentReading {
 /** Makes one value of the readings that fall onto one series; never called with none. */
 export interface Fold {
   readonly says: string;
-  /** Whether the present ones still tell the truth where others are absent. */
+  /** Whether the result is still correct if some inputs are absent. */
   readonly partial: boolean;
   of(readings: readonly PresentReading[]): number;
 }

@@ -1,4 +1,4 @@
-/** The lines that tell of a family: `# TYPE name counter`, `# HELP name what it is`, and OpenMetrics's `# UNIT name seconds`. */
+/** Metadata lines: `# TYPE name counter`, `# HELP name text`, and OpenMetrics's `# UNIT name seconds`. */
 import { isUtf8 } from "node:buffer";
 import { pageError, type ExpositionFormat } from "./visit.ts";
 import { isNameStart, nameEnd, quotedEnd, unescapeLabel } from "./series-text.ts";

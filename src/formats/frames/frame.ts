@@ -62,7 +62,7 @@ class Memory {
 export class FrameEncoder {
   readonly #memory = new Memory();
 
-  /** `resolutions` by slot, as the layout's definition tells them. */
+  /** `resolutions` by slot, from the layout's definition. */
   encode(frame: PushFrame, resolutions: Float64Array): Buffer {
     const bytes = new ByteWriter();
     const slots = resolutions.length;

@@ -2,7 +2,7 @@
 import { ByteReader, ByteWriter, FramesError, limits } from "./bytes.ts";
 
 export interface Hello {
-  /** What the hub calls the agent by: its instance, unless told otherwise. */
+  /** The agent's name at the hub; its instance by default. */
   readonly agent: string;
   /** Within one session sequences only count up; a new spool is a new session. */
   readonly session: string;

@@ -1,6 +1,6 @@
 /**
  * A layout as bytes: a table of texts, the metrics by name with the step their values are multiples of, and the series.
- * What a metric is (kind, unit, help) is told apart from it, and only to a hub that asks.
+ * Metric definitions (kind, unit, help) are sent separately, and only to a hub that requests them.
  */
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout, SampleSuffix } from "../../model/layout.ts";
@@ -164,10 +164,10 @@ export function decodeDevices(content: Uint8Array): readonly Device[] {
     const texts = Array.from({ length: reader.count("texts of a device", 64, 1) }, () =>
       reader.text(limits.nameBytes),
     );
-    const told = optional.flatMap((key, at) => {
+    const optionalFields = optional.flatMap((key, at) => {
       const text = texts[at] ?? "";
       return text === "" ? [] : [[key, text] as const];
     });
-    return { uuid, index, vendor, model, simulated, ...Object.fromEntries(told) };
+    return { uuid, index, vendor, model, simulated, ...Object.fromEntries(optionalFields) };
   });
 }

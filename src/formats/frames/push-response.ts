@@ -1,4 +1,4 @@
-/** What a hub answers to a push, as JSON: how far it holds the agent's frames, what it needs to be told, and what it can. */
+/** A hub's JSON response to a push: the acknowledged position, the definitions it needs, and its capabilities. */
 import * as v from "valibot";
 import { formatVersion } from "./request.ts";
 

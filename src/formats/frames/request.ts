@@ -67,7 +67,7 @@ export interface PushRequest {
   readonly unknownKinds: readonly number[];
 }
 
-/** `greet` is told who sends before anything is learned, and answers with what is known of them. @throws FramesError */
+/** `greet` gets the sender first and returns its known definitions. @throws FramesError */
 export function readRequest(
   body: Uint8Array,
   greet: (hello: Hello) => DefinitionStore,

@@ -1,4 +1,4 @@
-/** The GPU a log is of, which the log itself does not say: from what a person told, and from its columns. */
+/** The GPU of a log, which the log does not name: from the user's options and from its columns. */
 import { type Vendor, vendorChoice } from "../../model/vendor.ts";
 import type { GpuzHeader } from "./header.ts";
 import { createHash } from "node:crypto";

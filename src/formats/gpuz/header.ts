@@ -1,6 +1,6 @@
 /**
  * The header line: `        Date        , GPU Clock [MHz] , … , System Memory Used [MB] ,`, padded, with a comma at its
- * end. It stands again wherever logging was started anew, and its columns may then be others.
+ * end. It repeats wherever logging was restarted, possibly with other columns.
  */
 
 export interface GpuzColumn {

@@ -95,7 +95,7 @@ export interface Instant {
   readonly note?: TimeNote;
 }
 
-/** Instants of consecutive rows. It remembers the row before, since that alone tells which of two equal hours is meant. */
+/** Times of consecutive rows. It remembers the previous row, which resolves the repeated hour at the end of daylight saving. */
 export class LocalClock {
   readonly #zone: Zone;
   #lastLocalMs: number | undefined;
@@ -110,7 +110,7 @@ export class LocalClock {
     const { timeMs, note } = this.#resolve(localMs);
     const before = this.#lastMs;
     const same = localMs === this.#lastLocalMs;
-    // GPU-Z can log ten times a second and writes whole seconds: rows of one second are told apart by milliseconds.
+    // GPU-Z can log ten times a second but writes whole seconds: rows of one second get distinct milliseconds.
     this.#inSecond = same ? Math.min(this.#inSecond + 1, 999) : 0;
     this.#lastLocalMs = localMs;
     this.#lastMs = timeMs;

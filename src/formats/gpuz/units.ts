@@ -49,7 +49,7 @@ export function converter(quantity: GpuzQuantity, unit: string): Convert | undef
   return Object.hasOwn(units[quantity], unit) ? units[quantity][unit] : undefined;
 }
 
-/** What drivers write for "cannot tell": all ones of 16 and 32 bits. Memory in MB may truly be 65535. */
+/** What drivers write for "unknown": all ones of 16 and 32 bits. Memory in MB may truly be 65535. */
 const sentinels = new Set([65_535, 4_294_967_295]);
 
 export function readCell(

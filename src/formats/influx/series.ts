@@ -54,7 +54,7 @@ export class LineSeriesCache {
     this.#tags = new TagWriter(extra);
   }
 
-  /** Another request: its series are numbered anew, and what is kept is let go where it is too much. */
+  /** Starts a request: series are numbered from 0 again, and the cache is cleared if it is too large. */
   begin(): void {
     this.#request++;
     this.#last = -1;

@@ -72,12 +72,12 @@ export class BinaryEncoder {
       writer.record(recordKind.hello, encodeHello(this.#hello(host, frame.timeMs)));
       for (const metric of part.metrics) writer.record(recordKind.metric, metric);
       writer.record(recordKind.layout, part.definition);
-      const told = encodeDevices(devices.filter(({ uuid }) => uuid === part.uuid));
-      writer.record(recordKind.devices, told.content);
+      const encodedDevices = encodeDevices(devices.filter(({ uuid }) => uuid === part.uuid));
+      writer.record(recordKind.devices, encodedDevices.content);
       const wire = {
         sequence: 1,
         layout: part.hash,
-        devices: told.hash,
+        devices: encodedDevices.hash,
         source,
         host,
         tier: "stream",
@@ -148,19 +148,19 @@ export class BinaryDecoder {
 
   #read(bytes: Uint8Array, tags: readonly string[]): DecodedMessage {
     const definitions = new Map<string, LayoutDefinition>();
-    const told = new Map<string, readonly Device[]>();
+    const devicesByHash = new Map<string, readonly Device[]>();
     const metrics = new Map<string, MetricEntry>();
     const { frames, heads } = readRequest(bytes, () => ({
       layout: (hash) => definitions.get(hash),
       learnLayout: (layout) => void definitions.set(layout.hash, layout),
-      learnDevices: (hash, devices) => void told.set(hash, devices),
+      learnDevices: (hash, devices) => void devicesByHash.set(hash, devices),
       learnMetric: (metric) => void metrics.set(metric.name, metric),
     }));
     const [frame, ...more] = frames;
     const definition = frame === undefined ? undefined : definitions.get(frame.layout);
     if (frame === undefined || definition === undefined || more.length > 0 || heads.length !== 1)
       throw new FramesError("a message holds one frame with its layout");
-    const devices = told.get(frame.devices) ?? [];
+    const devices = devicesByHash.get(frame.devices) ?? [];
     const [device] = devices;
     return {
       frame: {

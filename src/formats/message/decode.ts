@@ -22,7 +22,7 @@ import { MessageShapes } from "./shapes.ts";
 export interface DecodedMessage {
   readonly frame: Frame;
   readonly host: string;
-  /** The GPU it tells of; none where its maker is not told. */
+  /** The GPU it describes; none if its vendor is unknown. */
   readonly devices: readonly Device[];
   readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
@@ -32,7 +32,7 @@ export type MessageDecodeResult =
   | { readonly ok: false; readonly reason: string };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-/** Layouts and GPUs that are kept between messages; more than this many are made anew. */
+/** The limit of layouts and GPUs cached between messages. */
 const keptShapes = 10_000;
 
 export class MessageDecoder {
@@ -147,12 +147,12 @@ function slotsOf({ values, absent = {}, other = [] }: StreamMessage, hasDevice: 
   for (const [name, reading] of Object.entries(absent)) {
     if (!seen.has(name)) slots.push({ name, labels: undefined, reading });
   }
-  const told = new Set<string>();
+  const keys = new Set<string>();
   for (const { name, labels, value, absent: reason = "failed" } of other) {
     const set = labelSet(labels);
     const key = JSON.stringify([name, set]);
-    if (told.has(key)) continue;
-    told.add(key);
+    if (keys.has(key)) continue;
+    keys.add(key);
     slots.push({ name, labels: set, reading: value ?? reason });
   }
   return slots;

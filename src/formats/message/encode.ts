@@ -11,7 +11,7 @@ import type { Layout, Series } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import { messageVersion } from "./schema.ts";
 
-/** What of a delivery a message tells. */
+/** The parts of a delivery that a message contains. */
 export interface MessageInput {
   readonly frame: Frame;
   readonly devices: readonly Device[];
@@ -46,14 +46,14 @@ interface Plan {
 export class MessageEncoder {
   readonly #plans = new WeakMap<Layout, Plan>();
 
-  encode(told: MessageInput): KeyedMessage[] {
-    const { frame, host } = told;
+  encode(input: MessageInput): KeyedMessage[] {
+    const { frame, host } = input;
     let plan = this.#plans.get(frame.layout);
     if (plan?.host !== host) {
       plan = planOf(frame.layout, host);
       this.#plans.set(frame.layout, plan);
     }
-    return plan.parts.flatMap((part) => write(part, told) ?? []);
+    return plan.parts.flatMap((part) => write(part, input) ?? []);
   }
 }
 
@@ -72,7 +72,7 @@ function planOf(layout: Layout, host: string): Plan {
       if (series.metric === gpuMetrics.info) return;
       const column = isHere(series, host, uuids) ? columnOf(series) : undefined;
       if (column !== undefined) {
-        // What a log tells of the machine around a GPU stands in that GPU's row.
+        // A log's readings of the machine are in the row of its GPU.
         if (of === uuid || (of === undefined && uuid !== undefined))
           columns.push({ slot, head: `${JSON.stringify(column)}:` });
         else if (of === undefined && uuids.size === 0) others.push({ slot, head: headOf(series) });
@@ -89,7 +89,7 @@ function planOf(layout: Layout, host: string): Plan {
   return { host, parts };
 }
 
-/** A column does not say of which machine it is, nor under which number: where that differs, the labels must be told. */
+/** A column implies neither the host nor the GPU index: if they differ, the labels must be written. */
 function isHere({ metric, labels }: Series, host: string, uuids: ReadonlyMap<string, number>) {
   if (labelValue(labels, "host") !== host) return false;
   const uuid = labelValue(labels, "uuid");

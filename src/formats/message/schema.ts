@@ -1,5 +1,5 @@
 /**
- * The message of a stream, version 1: one GPU (or one machine, where it tells of no GPU) at one instant, as JSON.
+ * The message of a stream, version 1: one GPU (or one machine, without a GPU) at one instant, as JSON.
  *
  *   {"version":1,"time":"2026-01-01T00:00:00.000Z","host":"node-1",
  *    "gpu":{"uuid":"GPU-1","index":0,"vendor":"nvidia","model":"H200"},
@@ -15,7 +15,7 @@ import type { SampleSuffix } from "../../model/layout.ts";
 
 export const messageVersion = 1;
 
-/** Far above what a machine of ours tells; whatever is over goes to the dead letters. */
+/** Far above what one machine reports; a larger message is a dead letter. */
 export const messageLimits = {
   bytes: 1_000_000,
   columns: 4_096,
@@ -128,7 +128,7 @@ export type StreamMessage = v.InferOutput<typeof messageSchema>;
 
 /* Finds what a sender's name of a metric means here. */
 
-/** More names than any catalogue has: from there on they are made anew. */
+/** The cache limit, above the size of any catalogue. */
 const keptNames = 10_000;
 
 /** A metric that a later sender has and we do not is kept as a plain number of that name. */

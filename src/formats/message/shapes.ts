@@ -105,7 +105,7 @@ class Slots {
     this.readings = new Float64Array(shape.layout.series.length);
     this.states = new Uint8Array(shape.layout.series.length);
     this.#next = shape.devices.length;
-    // What tells of the GPU itself stands first.
+    // Labels of the GPU itself come first.
     this.readings.fill(1, 0, this.#next);
     this.states.fill(presence.present, 0, this.#next);
   }

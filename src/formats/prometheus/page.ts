@@ -70,7 +70,7 @@ export class PageWriter {
     return page;
   }
 
-  /** The same page in parts, for whoever has others to serve in between. A part may be empty: planning takes time too. */
+  /** The same page in parts, so that the caller can yield in between. A part may be empty, since planning takes time too. */
   *parts(frames: readonly Frame[], { timestamps = false }: PageOptions = {}): Generator<string> {
     const plan = this.#fits(frames) ? this.#plan : yield* planPage(frames, this.#format);
     this.#plan = plan;
@@ -104,7 +104,7 @@ export class PageWriter {
   }
 }
 
-/** Families must be contiguous and a series may stand once: where two sources tell the same series, the first keeps it. */
+/** Families must be contiguous and series unique: if two sources report the same series, the first one wins. */
 function* planPage(frames: readonly Frame[], format: PageFormat): Generator<"", Plan> {
   const families = new Map<string, Family>();
   const seen = new Set<string>();
@@ -130,7 +130,7 @@ function* planPage(frames: readonly Frame[], format: PageFormat): Generator<"", 
   return { layouts: frames.map((frame) => frame.layout), families: [...families.values()] };
 }
 
-/** Of a fleet one host's layout changes at a time: the text of the others is not made anew. */
+/** Cached per layout, since one host's layout changes at a time. */
 const headsByLayout = new WeakMap<Layout, readonly string[]>();
 
 function headsOf(layout: Layout): readonly string[] {

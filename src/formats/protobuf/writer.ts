@@ -78,7 +78,7 @@ export class ProtoWriter {
     this.#length += extra;
   }
 
-  /** Begins anew; what `finish` gave before is written over. */
+  /** Resets the writer; the bytes that `finish` returned before are overwritten. */
   clear(): void {
     this.#length = 0;
   }

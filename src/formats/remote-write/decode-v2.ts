@@ -21,7 +21,7 @@ import { LabelBlockWriter } from "../samples/block.ts";
 import { BatchBuilder } from "../samples/builder.ts";
 import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../samples/labels.ts";
 
-/* What remote-write 2.0 tells with every series, type, help and unit, gathered once for each family of a request. */
+/* Type, help and unit, which remote-write 2.0 repeats with every series, collected once per family. */
 
 const metricName = new TextEncoder().encode("__name__");
 const suffixes: Readonly<Record<string, RegExp>> = {
@@ -50,20 +50,20 @@ class FamilyMetadataTable {
       else if (reader.field === 4) unit = reader.int64();
       else reader.skip();
     }
-    const told = {
+    const metadata = {
       type: metricTypes[type] ?? "unknown",
       help: this.#symbols.text(help) ?? "",
       unit: this.#symbols.text(unit) ?? "",
     };
-    const known = type !== 0 || told.help !== "" || told.unit !== "";
-    const family = (this.#symbols.text(name) ?? "").replace(suffixes[told.type] ?? /$^/, "");
-    this.#byName.set(name, known ? { family, ...told } : undefined);
+    const known = type !== 0 || metadata.help !== "" || metadata.unit !== "";
+    const family = (this.#symbols.text(name) ?? "").replace(suffixes[metadata.type] ?? /$^/, "");
+    this.#byName.set(name, known ? { family, ...metadata } : undefined);
   }
 
   list(): readonly Metadata[] {
     const families = new Map<string, Metadata>();
-    for (const told of this.#byName.values())
-      if (told !== undefined) families.set(told.family, told);
+    for (const metadata of this.#byName.values())
+      if (metadata !== undefined) families.set(metadata.family, metadata);
     return [...families.values()];
   }
 
@@ -75,7 +75,7 @@ class FamilyMetadataTable {
 }
 
 const sampleTag = 0x12;
-/** Twice what a series may have: one that has more is refused by whoever reads its labels. */
+/** Twice the label limit of a series; a series with more is rejected when its labels are read. */
 const maxRefs = 512;
 
 interface DecodedV2 {
@@ -152,7 +152,7 @@ class SeriesDecoder {
   }
 
   finish(): DecodedV2 {
-    for (const told of this.#families.list()) this.#builder.learn(told);
+    for (const metadata of this.#families.list()) this.#builder.learn(metadata);
     return { batch: this.#builder.finish(), problem: this.#problem };
   }
 
@@ -208,7 +208,7 @@ class SeriesDecoder {
       );
   }
 
-  /** Without labels where its references lead to none: whoever keeps the batch refuses it, and keeps the others. */
+  /** A series with invalid references has no labels: the receiver rejects it and stores the others. */
   #close(): void {
     const block = this.#block;
     block.clear();

@@ -1,6 +1,6 @@
 /**
  * A `.gpulserun` file as bytes: a zip of known entries and `manifest.json` with the SHA-256 of each. Reading proves every
- * entry against the manifest. A manifest can be made anew with the rest: who must be sure compares the seal.
+ * entry against the manifest. A forger can replace the manifest too: compare the seal to be sure.
  */
 import { createHash } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -17,7 +17,7 @@ export type EntryName = (typeof entryNames)[number];
 
 export interface Archive {
   readonly entries: ReadonlyMap<EntryName, Uint8Array>;
-  /** SHA-256 of the manifest: one short word for the whole file, told when it is written. */
+  /** SHA-256 of the manifest, which seals the whole file; printed when it is written. */
   readonly seal: string;
 }
 

@@ -28,7 +28,7 @@ export interface SampleBatch {
   /** Copied bit for bit: a stale marker is a NaN whose payload matters, and must never pass through a number. */
   readonly values: Float64Array;
   readonly metadata: readonly Metadata[];
-  /** Kinds that are not kept, counted by whoever receives them. */
+  /** Unsupported kinds, counted by the receiver. */
   readonly droppedExemplars: number;
   readonly droppedHistograms: number;
 }
@@ -100,7 +100,7 @@ export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
   if (only !== undefined && batches.length === 1) return only;
   const builder = new BatchBuilder();
   const known = new Map<string, number>();
-  const told = new Map<string, Metadata>();
+  const families = new Map<string, Metadata>();
   for (const batch of batches) {
     const { bytes, labelStarts, labelEnds, sampleSeries, times } = batch;
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -122,8 +122,8 @@ export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
       const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
       builder.addBits(place, times[at] as number, low, high);
     }
-    for (const one of batch.metadata) told.set(one.family, one);
+    for (const one of batch.metadata) families.set(one.family, one);
   }
-  for (const one of told.values()) builder.learn(one);
+  for (const one of families.values()) builder.learn(one);
   return builder.finish();
 }

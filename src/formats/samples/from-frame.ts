@@ -1,5 +1,5 @@
 /**
- * Frames as batches for whoever sends samples elsewhere. A layout's labels are encoded once; a reading that was there and is
+ * Frames as batches for sinks that send samples. A layout's labels are encoded once; a reading that was there and is
  * not any more ends its series with a stale marker, exactly as if it had vanished from a scrape. What could not be sent is
  * taken back, so that an end is told again.
  */
@@ -24,7 +24,7 @@ interface FramePlace {
 
 export interface FrameBatch {
   readonly batch: SampleBatch;
-  /** The batch was not sent: the ends it held are told with the next one. */
+  /** The batch was not sent: its staleness markers go into the next one. */
   readonly undo: () => void;
 }
 
@@ -147,7 +147,7 @@ function letGo(place: OpenSeriesSet, nowMs: number): void {
   place.kept = place.open.size;
 }
 
-/* What the catalogue tells of a layout's metrics, told once with every new layout. */
+/* The catalogue's metadata of a layout's metrics, sent once with every new layout. */
 
 export const metadataOf = ({ name, kind, help, unit }: MetricEntry): Metadata => ({
   family: name,
@@ -157,11 +157,11 @@ export const metadataOf = ({ name, kind, help, unit }: MetricEntry): Metadata =>
 });
 
 export class LayoutMetadata {
-  readonly #told = new WeakSet<Layout>();
+  readonly #sent = new WeakSet<Layout>();
 
   with(batch: SampleBatch, { layout }: Frame): SampleBatch {
-    if (this.#told.has(layout)) return batch;
-    this.#told.add(layout);
+    if (this.#sent.has(layout)) return batch;
+    this.#sent.add(layout);
     const metrics = new Set(layout.series.map(({ metric }) => metric));
     return { ...batch, metadata: [...metrics].map(metadataOf) };
   }

@@ -68,7 +68,7 @@ export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/* How much one batch from outside may hold: whoever decodes stops there, before memory is taken for more. */
+/* The limits of one received batch: decoders stop there, before they allocate more memory. */
 
 /** A sender that has more series sends them in parts; Prometheus sends 2,000 samples at a time. */
 export const maxBatchSeries = 250_000;
@@ -79,7 +79,7 @@ export const maxBatchSamples = 2 ** 21;
 export const maxBatchLabelBytes = 32 * 2 ** 20;
 /** As many families as are remembered. */
 export const maxBatchMetadata = 50_000;
-/** Parts that are not understood, told of one by one; more of them are no request of that kind. */
+/** The limit of invalid parts that are reported one by one; with more, the request has another format. */
 export const maxBadParts = 10_000;
 
 export class BatchTooLargeError extends Error {

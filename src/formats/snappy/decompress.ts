@@ -16,7 +16,7 @@ const longBytes = 32;
 /** A copy from no nearer than this goes so many bytes at a time. */
 const stride = 8;
 
-/** No element makes more than 64 bytes out of three: a length beyond that is a lie, told before any memory is taken. */
+/** No element expands three bytes to more than 64: a larger length is invalid, rejected before memory is allocated. */
 const mostPerByte = 64 / 3;
 
 /**

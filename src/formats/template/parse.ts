@@ -102,7 +102,7 @@ class Parser {
         this.#close();
         return "end";
       case "else":
-        // What follows an else (`if`, `with`) is read by whoever opened the list.
+        // What follows an else (`if`, `with`) is read by the caller that opened the list.
         return "else";
       case "if":
       case "with":

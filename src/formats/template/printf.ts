@@ -1,4 +1,4 @@
-/** Go's fmt.Sprintf, for the values a template has. A wrong verb is told in the text, as Go tells it. */
+/** Go's fmt.Sprintf, for template values. An invalid verb appears in the text, as in Go. */
 import {
   exponentText,
   floatText,

@@ -1,4 +1,4 @@
-/** Which lines of the kernel are about GPUs, of whose driver, and what they tell. Pure; never guesses beyond the line. */
+/** Classifies kernel log lines: whether they are about a GPU, which driver, and which event. Pure; never guesses beyond the line. */
 import type { Vendor } from "../../model/vendor.ts";
 import type { KmsgRecord } from "./record.ts";
 
@@ -15,7 +15,7 @@ export interface GpuLine {
   readonly xid?: number;
   /** Number of an NVSwitch's SXid error. */
   readonly sxid?: number;
-  /** What kind of trouble it is, where it is a known one. */
+  /** The kind of fault, if known. */
   readonly event?: LineEvent;
   readonly text: string;
 }

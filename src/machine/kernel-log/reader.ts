@@ -28,8 +28,8 @@ export class WallTime {
    */
   of(sinceBootUs: number, now: ClockReading, notBeforeMs: number): bigint {
     const nowUs = Math.round(now.wallMs * 1_000);
-    const told = nowUs - (now.sinceBootUs - sinceBootUs);
-    const us = Math.min(nowUs, Math.max(Math.round(notBeforeMs * 1_000), told));
+    const estimateUs = nowUs - (now.sinceBootUs - sinceBootUs);
+    const us = Math.min(nowUs, Math.max(Math.round(notBeforeMs * 1_000), estimateUs));
     const ns = BigInt(Math.max(0, Math.round(us))) * 1_000n;
     const isBackwards = ns <= this.#lastNs && this.#lastNs - ns < stepNs;
     this.#lastNs = isBackwards ? this.#lastNs + 1n : ns;
@@ -195,7 +195,7 @@ export class KernelLogReader {
       } catch (thrown) {
         const code = systemCode(thrown);
         if (code === "EAGAIN") return false;
-        // EPIPE: the next one was written over. The read after it gives the oldest there is; its sequence tells how many went.
+        // EPIPE: the next record was overwritten. The next read returns the oldest one; its sequence number gives the loss.
         if (code === "EPIPE" || code === "EINTR") continue;
         throw thrown;
       }
@@ -213,7 +213,7 @@ export class KernelLogReader {
       const record = parseRecord(line);
       if (record === undefined) continue;
       const before = this.#lastSequence;
-      // Opened anew, the log begins with what was read before.
+      // A reopened log starts with records that were read before.
       if (before !== undefined && record.sequence <= before) continue;
       this.#lastSequence = record.sequence;
       if (!this.#isFollowing) continue;

@@ -18,7 +18,7 @@ export interface KmsgRecord {
   /** By the kernel's own clock, which stands still while the machine sleeps. */
   readonly sinceBootUs: number;
   readonly isFragment: boolean;
-  /** The thread or processor it comes from, where the kernel is built to tell. */
+  /** The thread or processor it comes from, if the kernel is built with CONFIG_PRINTK_CALLER. */
   readonly caller?: string;
   readonly text: string;
 }

@@ -4,7 +4,7 @@
  * - `none`: it is known that there is none (a process outside any container)
  * - `denied`: this user may not look
  * - `gone`: the process ended before it was looked at
- * - `unavailable`: what would tell is not here (no kubelet socket, no log folder)
+ * - `unavailable`: its source is missing (no kubelet socket, no log folder)
  * - `failed`: it is here and did not answer in a usable way
  */
 export const unknownReasons = ["none", "denied", "gone", "unavailable", "failed"] as const;
@@ -38,7 +38,7 @@ export interface Owner {
   /** What runs the container, such as docker or cri-o. */
   readonly runtime: Attribution;
   readonly containerId: Attribution;
-  /** The name in the pod; outside Kubernetes the path tells only the id. */
+  /** The name in the pod; outside Kubernetes the path has only the id. */
   readonly containerName: Attribution;
   readonly podUid: Attribution;
   readonly pod: Attribution;

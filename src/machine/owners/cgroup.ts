@@ -116,7 +116,7 @@ function takeContainer(owner: MutableOwner, segment: string, before: string): vo
 const ownRuntime = (prefix: string): Runtime | undefined =>
   Object.hasOwn(runtimeOfPrefix, prefix) ? runtimeOfPrefix[prefix] : undefined;
 
-/** The cgroupfs driver writes the bare id: the folder it stands in tells who made it. */
+/** The cgroupfs driver writes the bare id: its parent folder identifies the runtime. */
 function runtimeOfParent(before: string): Runtime {
   if (before === "docker" || before.endsWith("docker")) return "docker";
   if (before.startsWith("libpod")) return "podman";

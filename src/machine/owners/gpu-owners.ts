@@ -26,7 +26,7 @@ export type OwnerLabels = Readonly<
 export interface OwnerShare {
   readonly labels: OwnerLabels;
   readonly processes: number;
-  /** Undefined where a process of it does not tell: a sum of some would look like a sum of all. */
+  /** Undefined if one of its processes reports none: a partial sum would look complete. */
   readonly memoryBytes: number | undefined;
   readonly utilizationRatio: number | undefined;
 }

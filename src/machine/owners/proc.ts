@@ -1,4 +1,4 @@
-/** What /proc/PID tells about a process: name and start, user, environment. Pure parsers; text from a process is never trusted. */
+/** Parsers of /proc/PID: name and start, user, environment. Pure; text from a process is never trusted. */
 
 export interface ProcessStat {
   readonly name: string;

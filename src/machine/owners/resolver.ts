@@ -46,7 +46,7 @@ export class KubeletDevices {
     this.#options = options;
   }
 
-  /** Asks again where the last answer is old. Never rejects: trouble becomes the reason of what it tells. */
+  /** Refreshes an expired list. Never rejects: an error becomes the reason why attributions are unknown. */
   async refresh(): Promise<void> {
     const { nowMs, expiryMs = 10_000 } = this.#options;
     if (this.#askedMs !== undefined && nowMs() - this.#askedMs < expiryMs) return this.#asking;

@@ -111,8 +111,8 @@ async function readDeviceId(
   device: string,
   fileAccess: FileAccess,
 ): Promise<number> {
-  const told = /^[0-9a-f]{1,4}:([0-9a-f]{1,4})$/i.exec(pciId)?.[1];
-  if (told !== undefined) return Number.parseInt(told, 16);
+  const deviceId = /^[0-9a-f]{1,4}:([0-9a-f]{1,4})$/i.exec(pciId)?.[1];
+  if (deviceId !== undefined) return Number.parseInt(deviceId, 16);
   const own = await readText(`${device}/device`, 64, fileAccess);
   return own.ok ? Number.parseInt(own.value, 16) : Number.NaN;
 }

@@ -1,6 +1,6 @@
 /**
- * The door to /proc and /sys: the only calls that touch them. Another can be passed in to count or refuse what is opened.
- * Asynchronous, because a driver in trouble can hold a read for seconds and that must cost a pool thread, never the loop.
+ * Access to /proc and /sys: the only calls that touch them. Tests pass in another one to count or deny opens.
+ * Asynchronous, because a failing driver can block a read for seconds, which must cost a pool thread, never the event loop.
  */
 import { close, constants, open, read, readdir, readlink, realpath } from "node:fs";
 

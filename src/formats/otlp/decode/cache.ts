@@ -1,6 +1,6 @@
 /**
  * What was made of attributes and names, kept from one request to the next: senders send the same ones again and again.
- * Bounded: when it has grown too large it begins anew.
+ * Bounded: cleared when it grows too large.
  */
 import type { EncodedLabels } from "./labels.ts";
 import type { Attributes } from "./model.ts";

@@ -15,7 +15,7 @@ export interface OtlpMetric {
   readonly description: string;
   readonly unit: string;
   readonly kind: OtlpKind;
-  /** 0 not told, 1 delta, 2 cumulative. */
+  /** 0 unspecified, 1 delta, 2 cumulative. */
   readonly temporality: number;
   readonly monotonic: boolean;
   readonly points: readonly OtlpPoint[];
@@ -53,7 +53,7 @@ export const emptyPoint: OtlpPoint = {
 export const sortAttributes = (attributes: (readonly [string, string])[]): Attributes =>
   attributes.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
 
-/** Nested deeper than any attribute that means something: whoever goes on would run out of stack. */
+/** Deeper than any meaningful attribute; bounds the recursion. */
 export const maxDepth = 16;
 
 /** Far more than a series may have labels. */

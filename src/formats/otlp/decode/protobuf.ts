@@ -84,12 +84,12 @@ function readMetric(reader: ProtoReader, points: PointReader): OtlpMetric {
   let data: Data = { temporality: 0, monotonic: false, points: [] };
   while (reader.next()) {
     const { field } = reader;
-    const told = kinds.get(field);
+    const dataKind = kinds.get(field);
     if (reader.wireType !== 2) reader.skip();
     else if (field <= 3) texts[field] = reader.text();
-    else if (told !== undefined) {
-      kind = told;
-      data = readData(reader.message(), told, points);
+    else if (dataKind !== undefined) {
+      kind = dataKind;
+      data = readData(reader.message(), dataKind, points);
     } else reader.skip();
   }
   const [, name = "", description = "", unit = ""] = texts;

@@ -123,10 +123,10 @@ function metricsOf(
   const put = (name: string, kind: ExportMetric["kind"], point: ExportPoint): void => {
     let found = metrics.get(name);
     if (found === undefined) {
-      const told = about(name);
+      const metadata = about(name);
       const points: ExportPoint[] = [];
-      const unit = ucum[told?.unit ?? ""] ?? "";
-      found = { metric: { name, help: told?.help ?? "", unit, kind, points }, points };
+      const unit = ucum[metadata?.unit ?? ""] ?? "";
+      found = { metric: { name, help: metadata?.help ?? "", unit, kind, points }, points };
       metrics.set(name, found);
     }
     found.points.push(point);

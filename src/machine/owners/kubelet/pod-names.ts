@@ -1,6 +1,6 @@
 /**
  * Pod and container names from the kubelet's log folder, whose file names carry all of them:
- * `POD_NAMESPACE_CONTAINER-ID.log`. The cgroup tells only ids, and the device list only names: this joins the two.
+ * `POD_NAMESPACE_CONTAINER-ID.log`. The cgroup has only ids, and the device list only names: this joins the two.
  */
 import type { FileAccess } from "../../sysfs/file-access.ts";
 import { listDir } from "../../sysfs/read.ts";
