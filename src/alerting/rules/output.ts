@@ -58,7 +58,7 @@ export class AlertOutput {
   samples(state: AlertingState): OutSample[] {
     if (!state.restored) return [];
     return state.active.flatMap((alert) => {
-      const { alerts: alerts, timer } = this.#seriesOf(state, alert);
+      const { alerts, timer } = this.#seriesOf(state, alert);
       return [
         { ...alerts, value: 1 },
         { ...timer, value: Math.floor(alert.activeAtMs / 1_000) },
