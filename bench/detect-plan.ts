@@ -11,7 +11,7 @@ export interface PlannedFault {
   readonly atMs: number;
   readonly forMs: number;
   readonly amount: number | undefined;
-  /** Whether its amount is large enough that somebody should be told. */
+  /** Whether its amount is large enough that somebody should be reported. */
   readonly matters: boolean;
   /** The card's own fans: they stand still at idle anyway. */
   readonly ownFans: boolean;
@@ -43,7 +43,7 @@ const minutes: Readonly<Record<FaultName, readonly [number, number]>> = {
   "hung-driver": [1.5, 5],
 };
 
-/** Paste that costs less at full load is nobody's trouble. */
+/** Paste that costs less at full load is nobody's problem. */
 const smallestKelvin = 5;
 
 const xids = [13, 31, 43, 45, 48, 63, 74, 79, 94, 95] as const;
@@ -55,7 +55,7 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
   ]);
 }
 
-/** One fault at a time, each kind once before any comes again, with time in between to be sound. */
+/** One fault at a time, each kind once before any returns, with time in between to be sound. */
 function planGpu(
   { seed, fromMs, untilMs, severity }: PlanOptions,
   host: number,

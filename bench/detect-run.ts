@@ -31,7 +31,7 @@ export interface DetectionRunOptions {
   readonly hosts: readonly (readonly string[])[];
   readonly faults: readonly PlannedFault[];
   readonly untilMs: number;
-  /** Without the default rules: anomalies alone, told as they begin. */
+  /** Without the default rules: anomalies alone, reported as they begin. */
   readonly noRules?: boolean;
   readonly progress: (doneMs: number) => void;
 }
@@ -82,9 +82,9 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   const book = new AlarmLog();
   const exposures = new Exposures(options.faults);
   if (options.noRules === true)
-    watch.subscribe(({ change, anomaly: { kind, severity, device, toldMs, says } }) => {
+    watch.subscribe(({ change, anomaly: { kind, severity, device, toldMs: reportedMs, says } }) => {
       if (change === "began")
-        book.add(`GpuAnomaly/${kind}`, severity, device.host, device.uuid, toldMs, says);
+        book.add(`GpuAnomaly/${kind}`, severity, device.host, device.uuid, reportedMs, says);
     });
   let reported: string[] = [];
   watch.subscribe(({ anomaly }) => reported.push(anomaly.says));

@@ -1,4 +1,4 @@
-/** Holds alarms against what was injected: what was found and when, and what was told of GPUs that nothing ailed. */
+/** Holds alarms against what was injected: what was found and when, and what was reported GPUs that nothing ailed. */
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
@@ -47,7 +47,7 @@ const underLoad: ReadonlySet<FaultName> = new Set([
 ]);
 const leastBusySeconds = 180;
 const leastJobSeconds = 600;
-/** An alarm may come this long after the end of what it tells of; what is warm cools that long. */
+/** An alarm may come this long after the end of what it reports on; what is warm cools that long. */
 const graceMs = 5 * 60_000;
 const aftermathMs = 20 * 60_000;
 

@@ -83,7 +83,7 @@ test.each([
   expect([judged.false.length, judged.others.length]).toEqual([wrong, others]);
 });
 
-test("a fault that shows under load and had none is told as hidden", () => {
+test("a fault that shows under load and had none is reported as hidden", () => {
   expect([judge([], 900).judged[0]?.hidden, judge([], 60).judged[0]?.hidden]).toEqual([
     false,
     true,

@@ -108,7 +108,7 @@ closing();
 function table(severity: number, { judged, false: wrong, others }: Score): void {
   say(`\n### Severity ${severity}\n`);
   say(
-    "| fault | injected | hidden | too small | to find | found | recall | median | p95 | first told by |",
+    "| fault | injected | hidden | too small | to find | found | recall | median | p95 | first reported by |",
   );
   say("|---|---|---|---|---|---|---|---|---|---|");
   for (const fault of faultNames)

@@ -68,7 +68,7 @@ export class LoadFleet {
     process.once("exit", () => this.#children.forEach((child) => child.kill("SIGKILL")));
   }
 
-  /** Every process has told of itself. */
+  /** Every process has reported itself. */
   async ready(): Promise<void> {
     await waitUntil({ what: "the senders to begin", timeoutMs: 180_000 }, async () =>
       this.#reports.size === this.#children.length ? true : undefined,

@@ -1,4 +1,4 @@
-/** A process that is many people: dashboards that refresh, and pages that watch. Told over its channel how many; started by load-readers.ts. */
+/** A process that is many people: dashboards that refresh, and pages that watch. Reported over its channel how many; started by load-readers.ts. */
 import { Agent, type ClientRequest, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { boardQueries, type BoardQuery, queryPath } from "./load-boards.ts";
@@ -88,7 +88,7 @@ function ask(person: number, query: BoardQuery): Promise<void> {
   });
 }
 
-/** As the browser's app: again after what it was told, or a second. */
+/** As the browser's app: again after what it was reported, or a second. */
 function openPage(page: number): void {
   const again = (afterMs: number): void => {
     pages.delete(page);

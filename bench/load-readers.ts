@@ -15,7 +15,7 @@ export interface ReaderReport {
   refreshes: number;
   asked: number;
   answered: number;
-  /** Told to come again later. */
+  /** Asked to retry later. */
   shed: number;
   failed: number;
   withoutRetryAfter: number;
@@ -51,7 +51,7 @@ export class LoadReaders {
     return this.#report;
   }
 
-  /** Counts begin anew; pages that are open stay so. */
+  /** Counts begin again; pages that are open stay so. */
   set(wanted: { dashboards: number; refreshMs: number; pages: number }): void {
     this.#report = undefined;
     this.#child.send({ ...wanted, forget: true });

@@ -1,4 +1,4 @@
-/** What a process of senders tells of its hosts, and how several of them add up. */
+/** What a process of senders reports on its hosts, and how several of them add up. */
 export interface SenderReport {
   hosts: number;
   ticks: number;

@@ -77,7 +77,7 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
     "processor s a million samples",
     "resident",
     "longest wait of a frame",
-    "told to come again",
+    "asked to retry",
     "`/-/healthy` median, to unloaded",
   ]);
   for (const [name, intervalMs] of [
@@ -140,7 +140,7 @@ async function readers(hub: RunningHub): Promise<void> {
     "p99, to one alone",
     "cores",
     "resident",
-    "told to come again",
+    "asked to retry",
     "failed",
     "pages open",
     "frames a page and second",

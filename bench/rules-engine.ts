@@ -39,7 +39,7 @@ export class SampleFeed {
     const firstStep = Math.floor(Date.now() / stepMs) - historySteps;
     for (let step = firstStep; step <= firstStep + historySteps; step++) await this.#send(step);
     this.#running = this.#go(firstStep + historySteps + 1);
-    // Told by end(), and not before it.
+    // Reported by end(), and not before it.
     this.#running.catch(() => undefined);
   }
 

@@ -28,7 +28,7 @@ export interface OpenedPage {
   close(): Promise<void>;
 }
 
-/** With an empty cache. `drawn`: the selector of a drawn chart; empty where the page tells it itself. */
+/** With an empty cache. `drawn`: the selector of a drawn chart; empty where the page reports it itself. */
 export async function openFresh(browser: Browser, url: string, drawn: string): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: VIEW, colorScheme: "dark" });
   await context.addInitScript(watch(drawn));

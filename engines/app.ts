@@ -47,8 +47,8 @@ export async function startAppProgram(
   const running = startProcess(command, args, { name: program, env: { PORT: `${port}`, ...env } });
   const stop = async (): Promise<void> => void (await running.stop(15_000));
   try {
-    const door = options.wait === "alive" ? "healthz" : "readyz";
-    await running.waitForUrl(`${url}/${door}`, 60_000);
+    const server = options.wait === "alive" ? "healthz" : "readyz";
+    await running.waitForUrl(`${url}/${server}`, 60_000);
   } catch (error) {
     await stop();
     throw error;
@@ -67,7 +67,7 @@ export interface NginxNames {
   readonly listen: string;
   /** host:port of the gateway. */
   readonly gateway: string;
-  /** A file; beside the other files of nginx unless told. */
+  /** A file; beside the other files of nginx unless reported. */
   readonly accessLog?: string;
 }
 

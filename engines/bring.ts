@@ -1,5 +1,5 @@
 // Brings every engine that is downloaded before the first test starts, so that no test's own time pays for it.
-// What cannot be got is told and left to the tests that need it, which fail or skip with the same reason.
+// What cannot be got is reported and left to the tests that need it, which fail or skip with the same reason.
 
 import { findCadvisor } from "./cadvisor.ts";
 import { hdfsJars } from "./hdfs.ts";

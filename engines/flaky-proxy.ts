@@ -1,4 +1,4 @@
-// A bad network on loopback: a TCP proxy that delays, throttles, resets in mid-body, swallows bytes and goes half-open as told.
+// A bad network on loopback: a TCP proxy that delays, throttles, resets in mid-body, swallows bytes and goes half-open as reported.
 // It never changes a byte that it lets through.
 
 import { once } from "node:events";
@@ -55,7 +55,7 @@ export async function startFlakyProxy(
     client.setNoDelay(true);
     target.setNoDelay(true);
     const end = (socket: Socket, other: Socket): void => {
-      // Trouble on one side is a reset on the other, as it would be without us.
+      // Problem on one side is a reset on the other, as it would be without us.
       socket.on("error", () => other.resetAndDestroy());
       socket.on("close", () => {
         if (pair.abandoned && socket === target) return;

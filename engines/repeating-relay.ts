@@ -30,7 +30,7 @@ export interface RepeatingRelayOptions {
   readonly deliver?: (incoming: RelayedRequest) => RelayBehaviour;
   /** So long a request is sent again where its target is down; not at all where absent. */
   readonly retryForMs?: number;
-  /** Told of every request before it is delivered. */
+  /** Reported every request before it is delivered. */
   readonly seen?: (incoming: RelayedRequest) => void;
 }
 
@@ -89,7 +89,7 @@ export async function startRepeatingRelay(options: RepeatingRelayOptions): Promi
       if (how === "lose-answer") return reset(response);
       return give(response, how === "twice" ? await forward() : answer);
     } catch {
-      // The target is away: so is whoever stands in for it.
+      // The target is away: so is anyone who stands in for it.
       return reset(response);
     }
   }

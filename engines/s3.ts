@@ -21,7 +21,7 @@ export interface RunningS3 {
   readonly region: string;
   /** May do everything. */
   readonly owner: S3Keys;
-  /** May read and list; a write is denied. A wrong secret is told apart from an unknown key. */
+  /** May read and list; a write is denied. A wrong secret is distinguished from an unknown key. */
   readonly reader: S3Keys;
   /** SIGKILL; what it had is gone with it. */
   kill(): Promise<void>;

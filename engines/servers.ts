@@ -28,9 +28,9 @@ export interface RunningServer {
 }
 
 export interface ServerOptions {
-  /** A free one unless told. */
+  /** A free one unless reported. */
   readonly port?: number;
-  /** Where its data is kept: a temporary folder that goes with `stop` unless told. */
+  /** Where its data is kept: a temporary folder that goes with `stop` unless reported. */
   readonly folder?: string;
 }
 

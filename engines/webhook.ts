@@ -32,7 +32,7 @@ export interface ReceivedWebhook {
 export interface RunningWebhook {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** How it answers; 200 unless told. The request is kept only where it is below 300. */
+  /** How it answers; 200 unless reported. The request is kept only where it is below 300. */
   answer: number;
   /** Nobody listens any more. */
   down(): Promise<void>;
@@ -55,7 +55,7 @@ export async function startWebhook(): Promise<RunningWebhook> {
         request.on("data", (part: Buffer) => parts.push(part));
         request.on("end", () => {
           const payload = parsed(Buffer.concat(parts).toString("utf8"));
-          // A stranger on the port, or a sender that was killed in mid-sentence, has told nothing.
+          // A stranger on the port, or a sender that was killed in mid-sentence, has reported nothing.
           if (payload === undefined) return void response.writeHead(400).end();
           if (webhook.answer < 300)
             received.push({ path: request.url ?? "", headers: request.headers, payload });

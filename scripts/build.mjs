@@ -102,7 +102,7 @@ async function bundleLambda() {
 }
 
 /**
- * A mistake in a source file is told as the bundler shows it; the bundler's own stack helps nobody.
+ * A mistake in a source file is reported as the bundler shows it; the bundler's own stack helps nobody.
  * @param {unknown} failure
  * @returns {Promise<never>}
  */

@@ -1,5 +1,5 @@
 // Loaded into the hub under soak (NODE_OPTIONS=--import): at SIGUSR2 it collects garbage and writes how many bytes are still
-// in use, so that a leak is told apart from memory that V8 and malloc keep for reuse.
+// in use, so that a leak is distinguished from memory that V8 and malloc keep for reuse.
 
 import { renameSync, writeFileSync } from "node:fs";
 import process from "node:process";

@@ -8,7 +8,7 @@ import { PlainError, runMain } from "./progress.mjs";
 import { Run } from "./steps.mjs";
 import { ensureSystemTools } from "./system-tools.mjs";
 
-/** Before the tests, whose time limits are not made for downloads; near-instant when everything is there. It tells its progress itself. */
+/** Before the tests, whose time limits are not made for downloads; near-instant when everything is there. It reports its progress itself. */
 async function bringEngines() {
   const tsx = path.join(root, "node_modules", "tsx", "dist", "cli.mjs");
   const bring = path.join(root, "engines", "bring.ts");

@@ -137,7 +137,7 @@ function readingFor(
   return Math.min(phase.endMs, Math.max(timeMs + (lagsMs.get(phase) ?? usualLagMs), settled));
 }
 
-/** A phase whose name tells when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
+/** A phase whose name reports when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
 interface TimedPhase {
   readonly kernel: Kernel;
   readonly pattern: ActivityPattern;

@@ -1,6 +1,6 @@
 /**
  * How late the utilisation register of a trace shows a load. NVML renews it every 200 ms with the mean of an earlier
- * window, and the delay wanders between about 50 and 400 ms from phase to phase; the trace itself tells it, because its
+ * window, and the delay wanders between about 50 and 400 ms from phase to phase; the trace itself reports it, because its
  * power, a plain mean over the last second, must follow its utilisation. Looks at the recording only, never at the simulator.
  */
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";

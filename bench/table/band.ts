@@ -1,6 +1,6 @@
 /**
  * From rounds to a ratio, and from the ratios of several runs to the band that the next run is held to. Pure; the rule is
- * told on the page, so that a band is never wider than what was seen asks for.
+ * reported on the page, so that a band is never wider than what was seen asks for.
  */
 import type { FigureKind, Round } from "./measurement.ts";
 

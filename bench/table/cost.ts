@@ -1,4 +1,4 @@
-/** What processes cost over a span of time: processor time to the microsecond where the kernel tells it, and memory. */
+/** What processes cost over a span of time: processor time to the microsecond where the kernel reports it, and memory. */
 import { readdirSync, readFileSync } from "node:fs";
 import { processCost } from "../process-cost.ts";
 

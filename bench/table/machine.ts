@@ -1,4 +1,4 @@
-/** The machine and the engines of a run, as the page tells them. Never a host's name or a path. */
+/** The machine and the engines of a run, as the page reports them. Never a host's name or a path. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: takes every measurement of the table beside its peer, keeps the raw output and writes docs/benchmarks.md.
  * `-- --only agent,store` some areas, `--check` holds the ratios to their bands and writes nothing, `--full` larger sizes,
- * `--repeat 3` so many runs, `--fresh` forgets earlier runs, `--page` only writes the page anew.
+ * `--repeat 3` so many runs, `--fresh` forgets earlier runs, `--page` only writes the page again.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";

@@ -27,14 +27,14 @@ export interface Context {
   readonly full: boolean;
   readonly put: (id: string, ours: number, theirs: number) => void;
   readonly progress: (text: string) => void;
-  /** The figures come from a run on another machine, as this sentence tells. */
+  /** The figures come from a run on another machine, as this sentence reports. */
   readonly elsewhere: (sentence: string) => void;
 }
 
 export interface Area {
   readonly name: string;
   readonly title: string;
-  /** How it is measured, as the page tells it. */
+  /** How it is measured, as the page reports it. */
   readonly about: string;
   /** A longer benchmark of the same thing, with more figures. */
   readonly more?: string;

@@ -56,7 +56,7 @@ async function putRecorded({ put, elsewhere }: Context): Promise<void> {
   }
   const machine = /^1 × .*$/m.exec(page)?.[0].replace(/T(\d+:\d+).*$/, " $1 UTC") ?? "";
   elsewhere(
-    `Not taken on the machine above, which has no NVIDIA GPU: these are the figures of [the check on a real H200](reference/nvidia-check.md) (${machine}). With nvidia-smi here they are measured anew.`,
+    `Not taken on the machine above, which has no NVIDIA GPU: these are the figures of [the check on a real H200](reference/nvidia-check.md) (${machine}). With nvidia-smi here they are measured again.`,
   );
 }
 

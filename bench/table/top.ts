@@ -26,7 +26,7 @@ export const top: Area = {
     line("top.8.cpu", "processor, 8 GPUs", peer, "processor", "%", { behind: simulated }),
     line("top.256.cpu", "processor, 256 GPUs of a hub", peer, "processor", "%", {
       behind:
-        "a frame of 256 GPUs is 100 kB of JSON a second, and every row is made anew. Sending what changed would shorten both.",
+        "a frame of 256 GPUs is 100 kB of JSON a second, and every row is made again. Sending what changed would shorten both.",
     }),
     line("top.8.memory", "resident memory, 8 GPUs", peer, "memory", "MiB", { behind: node }),
   ],

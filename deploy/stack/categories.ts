@@ -1,5 +1,5 @@
 // Every kind of metric that an observability stack of its size had, each with the series that gives it here. Asked of a
-// running stack: a kind without a series is told as missing, never left out.
+// running stack: a kind without a series is reported as missing, never left out.
 
 import type { Engine } from "./ask.ts";
 

@@ -18,7 +18,7 @@ import type { Service } from "./service.ts";
 export const GROUP_NAME = "gpulse-stack";
 const MOUNT = "/sys/fs/cgroup";
 const REMOVE_MS = 5_000;
-/** Version 1 has a tree per controller; those that are told per container. */
+/** Version 1 has a tree per controller; those that are reported per container. */
 const TREES = ["memory", "cpu", "cpuacct", "pids", "blkio"] as const;
 
 export interface Groups {

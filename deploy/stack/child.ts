@@ -1,4 +1,4 @@
-// One run of one program: its own process group, its output kept in a bounded file, its end told once. It must never
+// One run of one program: its own process group, its output kept in a bounded file, its end reported once. It must never
 // outlive the supervisor: where setpriv is there, the kernel ends it when we are gone, however we went.
 
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-// What a service prints, in one file that is begun anew when it has grown too large, and its last line for the table.
+// What a service prints, in one file that is begun again when it has grown too large, and its last line for the table.
 
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import path from "node:path";

@@ -47,7 +47,7 @@ test("the shipped file is filled, values stand for themselves, and only its owne
   if (process.platform !== "win32") expect(statSync(to).mode & 0o777).toBe(0o600);
 });
 
-test("what is not set is named, no value is told, and nothing is written", async () => {
+test("what is not set is named, no value is reported, and nothing is written", async () => {
   const { SMTP_PORT: _, ALERT_EMAIL_TO: __, ...rest } = env;
   const { code, stderr, to } = await render(shipped, rest);
   expect([code, stderr]).toEqual([

@@ -19,7 +19,7 @@ export interface Service {
   readonly memoryLimitBytes: number;
   /** Before every start: folders, files, a first database. */
   readonly prepare?: () => Promise<void>;
-  /** SIGTERM unless told. */
+  /** SIGTERM unless reported. */
   readonly stopSignal?: NodeJS.Signals;
 }
 

@@ -1,4 +1,4 @@
-// The list of everything the stack runs: one declaration a service. What is not installed here is told, not left out in
+// The list of everything the stack runs: one declaration a service. What is not installed here is reported, not left out in
 // silence. Everything listens on 127.0.0.1 alone.
 
 import { mkdir } from "node:fs/promises";

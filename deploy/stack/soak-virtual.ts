@@ -16,7 +16,7 @@ import { afterWarmUp, grows, leaks, type Point, type Trend, trendOf } from "./tr
 import { processTree, usageOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
-/** Short enough that a block with all of it must be written anew. */
+/** Short enough that a block with all of it must be written again. */
 const KEPT_HOURS = 8;
 /** The process as a whole, with what V8 and malloc keep: a coarse net for what is not JavaScript's. */
 const LEAST_BYTES = 40e6;

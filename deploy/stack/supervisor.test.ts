@@ -131,7 +131,7 @@ test("a port that answers no more makes a service unhealthy, not dead", async ()
     .toMatchObject({ state: "unhealthy", restarts: 0, lastWord: "refuses connections" });
 });
 
-test("waiting doubles up to half a minute, and begins anew after a minute that held", () => {
+test("waiting doubles up to half a minute, and begins again after a minute that held", () => {
   expect([1, 2, 3, 7, 20].map(backoffMs)).toEqual([500, 1_000, 2_000, 30_000, 30_000]);
   expect(deathsAfter(5, 1_000)).toBe(6);
   expect(deathsAfter(5, HELD_MS)).toBe(1);

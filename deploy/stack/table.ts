@@ -84,7 +84,7 @@ const BEFORE = [
   /^\d\d:\d\d:\d\d (?:info|warn|error)\s+(.*)$/,
 ];
 
-/** A line of a log is told by its message. */
+/** A line of a log is reported by its message. */
 export function plainWord(line: string): string {
   const flat = line.replaceAll(/\s+/g, " ");
   if (flat.startsWith("{")) return jsonMessage(flat);

@@ -5,7 +5,7 @@ import { afterWarmUp, floors, grows, leaks, type Point, trendOf } from "./trend.
 const points = (count: number, y: (index: number) => number): Point[] =>
   Array.from({ length: count }, (_, index) => ({ x: index / 10, y: y(index) }));
 
-test("a steady rise is told per hour, whatever peaks stand on it", () => {
+test("a steady rise is reported per hour, whatever peaks stand on it", () => {
   const rising = points(60, (index) => 100 + index + (index % 7 === 0 ? 500 : 0));
   expect(trendOf(rising)?.perHour).toBeCloseTo(10, 0);
 });
@@ -21,7 +21,7 @@ test("a leak is growth", () => {
   expect(trend !== undefined && grows(trend, 15e6, 0.15)).toBe(true);
 });
 
-test("of three points nothing is told, and the warm-up is left out", () => {
+test("of three points nothing is reported, and the warm-up is left out", () => {
   expect(trendOf(points(3, () => 1))).toBeUndefined();
   expect(afterWarmUp(points(9, (index) => index)).map(({ y }) => y)).toEqual([3, 4, 5, 6, 7, 8]);
 });

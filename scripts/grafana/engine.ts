@@ -1,4 +1,4 @@
-/** The engines that panels ask, over HTTP as Grafana does. Tells how many series have a number in them, and never takes an error for an empty answer. */
+/** The engines that panels ask, over HTTP as Grafana does. Reports how many series have a number in them, and never takes an error for an empty answer. */
 
 export interface Range {
   readonly startMs: number;

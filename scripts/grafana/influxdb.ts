@@ -19,7 +19,7 @@ interface Fields extends Omit<Panel, "targets"> {
 export const panels: readonly Fields[] = [
   {
     title: "GPU load",
-    about: "Share of time in which the GPU was busy, as GPU-Z tells it.",
+    about: "Share of time in which the GPU was busy, as GPU-Z reports it.",
     kind: "gauge",
     unit: "percent",
     fields: { Load: "gpu_load" },

@@ -1,4 +1,4 @@
-/** Runs every query of every panel against engines that run, as Grafana would, and tells what each answered. Judges nothing: who calls it does. */
+/** Runs every query of every panel against engines that run, as Grafana would, and reports what each answered. Judges nothing: who calls it does. */
 import { boards } from "./boards/index.ts";
 import { askInflux, type InfluxOptions, PromEngine, type Range } from "./engine.ts";
 import { gpuzBoard } from "./influxdb.ts";

@@ -31,7 +31,7 @@ export interface InfluxTarget {
 /** Where a value changes its colour: from the first, which holds below every other. */
 export type Steps = readonly (readonly [from: number | null, color: string])[];
 
-/** Where a number has no good and bad. Grafana, told nothing, would turn it red at 80. */
+/** Where a number has no good and bad. Grafana, reported nothing, would turn it red at 80. */
 export const neutral: Steps = [[null, "blue"]];
 
 /** Any at all is bad. */

@@ -13,7 +13,7 @@ const sections: readonly (readonly [MetricEntry["subject"], string, string])[] =
   [
     "host",
     "The machine",
-    "From the `host:` source, and where a GPU-Z log tells of it; with the label `host`.",
+    "From the `host:` source, and where a GPU-Z log reports on it; with the label `host`.",
   ],
   ["workload", "Machine-learning work", "One series per host, with the label `host`."],
   ["self", "gpulse itself", "About the running program and its sources and sinks."],
@@ -66,7 +66,7 @@ export function metricsPage(): string {
     "## Identity labels",
     "",
     `By subject: ${identity.join("; ")}.`,
-    "`job` and `instance` are added by whoever collects.",
+    "`job` and `instance` are added by anyone who collects.",
     "",
   );
   return parts.join("\n");

@@ -1,4 +1,4 @@
-// Which packages are in what we ship: told by the bundlers' own lists of files, never by what package.json asks for.
+// Which packages are in what we ship: reported by the bundlers' own lists of files, never by what package.json asks for.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -97,7 +97,7 @@ test("files are bounded: the newest stay, the oldest go", () => {
   expect(kept.length).toBeLessThan(200);
 });
 
-test("a disk that refuses is told once, and once more when it takes notes again", () => {
+test("a disk that refuses is reported once, and once more when it takes notes again", () => {
   writeFileSync(path.join(dataDir, "access"), "no folder");
   const audit = open();
   audit.note(made("a"));

@@ -44,7 +44,7 @@ export function checkNewPassword(name: string, password: string): void {
 
 export const isPasswordHash = (text: string): boolean => partsOf(text) !== undefined;
 
-/** So many hashes run at once that memory is bounded; more wait, and more than that are turned away. */
+/** So many hashes run at once that memory is bounded; more wait, and more than that are rejected. */
 export class Passwords {
   readonly #random: (bytes: number) => Buffer;
   readonly #cost: ScryptCost;

@@ -1,5 +1,5 @@
 /**
- * Links that show a view to whoever has them, until they end: kept in `access/shares.state` of the data folder. A link's
+ * Links that show a view to anyone who has them, until they end: kept in `access/shares.state` of the data folder. A link's
  * secret is shown once, kept as SHA-256, and is only ever in the part of a URL that browsers send to nobody.
  */
 import path from "node:path";

@@ -69,7 +69,7 @@ test.each([
   expect(isPasswordHash(text)).toBe(is);
 });
 
-test("a flood of checks waits its turn, and past its bound is turned away", async () => {
+test("a flood of checks waits its turn, and past its bound is rejected", async () => {
   const users = open({ ln: 12, r: 8, p: 1 });
   await users.add({ name: "ada", role: "viewer", password: secret }, nowMs);
   const checks = await Promise.all(
@@ -120,7 +120,7 @@ test("what was right is remembered until the password is another", async () => {
   expect((await users.check("ada", "another good one")).ok).toBe(true);
 });
 
-test("a weaker hash is made anew at the next login, and ends no session", async () => {
+test("a weaker hash is made again at the next login, and ends no session", async () => {
   const before = open();
   const { generation } = await before.add({ name: "ada", role: "admin", password: secret }, nowMs);
   before.close();

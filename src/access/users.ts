@@ -242,7 +242,7 @@ export class Users {
       );
   }
 
-  /** The only moment at which the password is known: a hash of earlier, lower parameters is made anew. */
+  /** The only moment at which the password is known: a hash of earlier, lower parameters is made again. */
   async #strengthen(user: User, password: string): Promise<User> {
     if (!this.#passwords.isWeak(user.hash)) return user;
     const hash = await this.#passwords.hash(password);

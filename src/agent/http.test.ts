@@ -27,7 +27,7 @@ const card: Device = {
   linkType: "PCIe",
 };
 
-/** Tells power and memory; has no fan. */
+/** Reports power and memory; has no fan. */
 function oneCard(): PolledSource {
   const builder = new LayoutBuilder();
   const labels = deviceLabels(card, "box");

@@ -264,7 +264,7 @@ export const errorCodes = {
   KAFKA_REFUSED: {
     means:
       "A Kafka cluster refuses what was asked: an unknown topic, a wrong login, missing rights, a message that is too large.",
-    next: "The message names what was refused and the option or right that mends it.",
+    next: "The message names what was refused and the option or right that fixes it.",
     exit: 1,
   },
   PAGE_INVALID: {

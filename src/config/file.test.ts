@@ -85,7 +85,7 @@ test("broken YAML says where", async () => {
   ]);
 });
 
-test("every mistake is told, not only the first", async () => {
+test("every mistake is reported, not only the first", async () => {
   expect(await problems("intervall: 1s\nagent:\n  port: x\n")).toHaveLength(2);
 });
 
@@ -132,7 +132,7 @@ test.each([
   await expect(loadFile(join(folder, name), schema, {})).rejects.toThrow(sentence);
 });
 
-test("text that begins with * is told without being shown: it may be a password", async () => {
+test("text that begins with * is reported without being shown: it may be a password", async () => {
   const checked = await checkText("token: *hunter2", "x.yaml", schema, {});
   expect(JSON.stringify(checked)).not.toContain("hunter2");
   expect(JSON.stringify(checked)).toContain("quote text that begins with *");

@@ -59,7 +59,7 @@ const namesOf = (rawHeaders: readonly string[]): number =>
 /** They only ask. */
 export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** A browser tells where a request comes from; one that another site caused must not write or delete. Programs tell nothing. */
+/** A browser reports where a request comes from; one that another site caused must not write or delete. Programs report nothing. */
 export function isForeign(headers: IncomingHttpHeaders, publicUrl?: string): boolean {
   if (headers["sec-fetch-site"] === "cross-site") return true;
   return headers.origin !== undefined && !isOwnOrigin(headers, publicUrl);

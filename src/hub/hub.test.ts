@@ -151,7 +151,7 @@ test("a failure inside is a 500 without its details", async () => {
   expect(answer.body).not.toContain("secret detail");
 });
 
-test("/api/fleet tells devices and newest readings once", async () => {
+test("/api/fleet reports devices and newest readings once", async () => {
   const latest = new LatestFrames();
   latest.write(delivery("fast", Date.now(), [[first, gpu.power, 250]]));
   const fleet = (await (await app({ latest })).get("/api/fleet")).json<WireFleet>();
@@ -262,14 +262,17 @@ test.each([
   ["a client that has gone", Object.assign(new Error("aborted"), { code: "ECONNRESET" }), 400, 0],
   ["a request that was called off", new DOMException("gone", "AbortError"), 400, 0],
   ["a fault of ours", new Error("no"), 500, 1],
-])("%s is answered %3$i and told as a fault %4$i times", async (_name, thrown, status, faults) => {
-  const told: string[] = [];
-  const log = { ...silentLog, error: (message: string) => void told.push(message) };
-  const built = await buildHub(options({ log }));
-  hubs.push(built);
-  built.get("/breaks", async () => {
-    throw thrown;
-  });
-  const answer = await built.inject({ url: "/breaks", headers: { host: "localhost" } });
-  expect([answer.statusCode, told.length]).toEqual([status, faults]);
-});
+])(
+  "%s is answered %3$i and reported as a fault %4$i times",
+  async (_name, thrown, status, faults) => {
+    const reported: string[] = [];
+    const log = { ...silentLog, error: (message: string) => void reported.push(message) };
+    const built = await buildHub(options({ log }));
+    hubs.push(built);
+    built.get("/breaks", async () => {
+      throw thrown;
+    });
+    const answer = await built.inject({ url: "/breaks", headers: { host: "localhost" } });
+    expect([answer.statusCode, reported.length]).toEqual([status, faults]);
+  },
+);

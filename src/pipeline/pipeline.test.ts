@@ -313,11 +313,11 @@ test.for([
   expect(sink.taken.length).toBeGreaterThan(before + 5);
   expect(sink.taken.every(({ frame }) => frame.layout === layout)).toBe(true);
   const times = sink.taken.map(({ frame }) => frame.timeMs);
-  expect(new Set(times).size, "no instant is told twice").toBe(times.length);
+  expect(new Set(times).size, "no instant is reported twice").toBe(times.length);
   await pipeline.stop();
 });
 
-test("an instant that was told as silent is not read after all: what comes back is of a later one", async () => {
+test("an instant that was reported as silent is not read after all: what comes back is of a later one", async () => {
   const clock = new FakeClock(0);
   const sink = collecting();
   let calls = 0;
@@ -334,9 +334,9 @@ test("an instant that was told as silent is not read after all: what comes back 
   await clock.advance(10_300);
   release[0]?.(frameAt(0));
   await clock.advance(1_000);
-  const told = sink.taken.map(({ frame }) => [frame.timeMs, frame.layout === layout]);
-  expect(told.at(0)).toEqual([0, true]);
-  expect(told.slice(-3)).toEqual([
+  const reported = sink.taken.map(({ frame }) => [frame.timeMs, frame.layout === layout]);
+  expect(reported.at(0)).toEqual([0, true]);
+  expect(reported.slice(-3)).toEqual([
     [10_000, false],
     [10_300, true],
     [11_000, true],
@@ -344,7 +344,7 @@ test("an instant that was told as silent is not read after all: what comes back 
   await pipeline.stop();
 });
 
-test("a source that falls silent has its GPUs told as down, until it is back", async () => {
+test("a source that falls silent has its GPUs reported as down, until it is back", async () => {
   const clock = new FakeClock(0);
   const sink = collecting();
   let broken = false;
@@ -360,15 +360,15 @@ test("a source that falls silent has its GPUs told as down, until it is back", a
   await clock.advance(3_000);
   broken = true;
   await clock.advance(20_000);
-  const told = sink.taken.filter(({ frame }) => frame.layout.series[0]?.metric === gpu.up);
-  expect(told.length).toBeGreaterThan(10);
-  expect(told[0]?.frame.timeMs, "not before the last reading is too old").toBe(9_000);
-  expect(told.every(({ frame }) => frame.values[0] === 0)).toBe(true);
+  const reported = sink.taken.filter(({ frame }) => frame.layout.series[0]?.metric === gpu.up);
+  expect(reported.length).toBeGreaterThan(10);
+  expect(reported[0]?.frame.timeMs, "not before the last reading is too old").toBe(9_000);
+  expect(reported.every(({ frame }) => frame.values[0] === 0)).toBe(true);
   broken = false;
   await clock.advance(40_000);
   expect(sink.taken.at(-1)?.frame.layout).toBe(layout);
   const times = sink.taken.map(({ frame }) => frame.timeMs);
-  expect(new Set(times).size, "no instant is told twice").toBe(times.length);
+  expect(new Set(times).size, "no instant is reported twice").toBe(times.length);
   await pipeline.stop();
 });
 

@@ -95,7 +95,7 @@ for (const [vendor, url, files] of cards) {
     });
   }
 
-  test(`an ${vendor} card whose address nothing tells is left out, once, with the reason`, async () => {
+  test(`an ${vendor} card whose address nothing reports is left out, once, with the reason`, async () => {
     const lines: string[] = [];
     const log = createLog({
       level: "warn",

@@ -131,7 +131,7 @@ test("a request of which a frame still waits is not said to be kept", async () =
   await done;
 });
 
-test("beyond its bound a sender is told to come again, and there is room after a commit", async () => {
+test("beyond its bound a sender is asked to retry, and there is room after a commit", async () => {
   const source = await open("remote-write+http://127.0.0.1:0?max-held=1024");
   const { seen, stop } = run(source);
   const many = Array.from({ length: 4 }, (_, at) => [power, at, at] as const);
@@ -148,7 +148,7 @@ test("beyond its bound a sender is told to come again, and there is room after a
   await stop();
 });
 
-test("what is not kept when it ends is told to come again", async () => {
+test("what is not kept when it ends is asked to retry", async () => {
   const source = await open("remote-write+http://127.0.0.1:0");
   const { seen, stop } = run(source);
   const answer = post(source, writeBody([power, 1, 1]));
@@ -242,7 +242,7 @@ test.each([
   await expect(openSources([url], context)).rejects.toThrow(words);
 });
 
-test("a port that is taken is told at once", async () => {
+test("a port that is taken is reported at once", async () => {
   const { port } = await open("otlp+http://127.0.0.1:0");
   await expect(openSources([`otlp+http://127.0.0.1:${port}`], context)).rejects.toMatchObject({
     code: "PORT_IN_USE",

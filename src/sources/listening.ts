@@ -51,7 +51,7 @@ export interface ListeningOptions {
   readonly log: Log;
   /** @throws RequestRejectedError */
   readonly understand: (body: Buffer, headers: http.IncomingHttpHeaders) => ReceivedBatch;
-  /** How a way of sending tells that something is wrong. */
+  /** How a way of sending reports that something is wrong. */
   readonly refusal?: (
     status: number,
     sentence: string,

@@ -1,5 +1,5 @@
 /**
- * An attacker's checklist against the built program: each attack is refused with its status and told in the log, and the
+ * An attacker's checklist against the built program: each attack is refused with its status and reported in the log, and the
  * process that was attacked goes on. Every row is one attack; the last test prints how many there were.
  */
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -39,7 +39,7 @@ const reportOf = (): string[] =>
   );
 
 /** There is a line for it, or so many of its kind within the minute that the log has said it stops. */
-async function isTold(before: number, status: number): Promise<void> {
+async function isReported(before: number, status: number): Promise<void> {
   await waitUntil(
     { what: `a line about a refusal with ${status}`, timeoutMs: 60_000 },
     async () => {
@@ -64,7 +64,7 @@ test.for(everyAttack)("%s", async ([name, made, status, says]) => {
   if (says !== undefined) expect(answer.head + answer.body).toContain(says);
   expect(answer.answers).toBeLessThan(2);
   expect(answer.body).not.toMatch(/root:|inner network|node_modules|\n\s+at /);
-  if (isRefusal(name, answer.status)) await isTold(before, answer.status);
+  if (isRefusal(name, answer.status)) await isReported(before, answer.status);
   refused++;
 });
 
@@ -128,7 +128,7 @@ test("headers that trickle in do not keep a connection, and hold up nobody", asy
   refused++;
 }, 90_000);
 
-test("the attacked still answer, reached nothing they should not have, and tell of it", async () => {
+test("the attacked still answer, reached nothing they should not have, and report on it", async () => {
   const { hub, open, agent: attacked, bait } = lab;
   for (const one of [hub, open, attacked]) expect(one.process.exited()).toBeUndefined();
   expect((await hubGet("/api/v1/query?query=1", as("read"))).status).toBe(200);

@@ -1,5 +1,5 @@
 // Alerts while everything that carries them fails: rules fire and resolve on written samples, and a webhook, a mail server, the hub
-// and its clock go away or wrong. Owed is one telling of each firing and one of each end, to each of both.
+// and its clock go away or wrong. Pending is one telling of each firing and one of each end, to each of both.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -74,7 +74,7 @@ const alertFaults: Readonly<Record<string, AlertFault>> = {
     await sleep(chaos.between(1_500, 3_000));
     await mailUp();
   },
-  // Before or after its rules have seen it, and before or after it was told.
+  // Before or after its rules have seen it, and before or after it was reported.
   "kill -9 of the hub": async (bench, change) => {
     void change();
     await sleep(bench.chaos.between(0, 2_500));
@@ -243,7 +243,7 @@ function verifyDeliveries(
   chaos.told({ owed: pending.length, delivered, repeated: notes.length - delivered });
   expect([...keys.keys()].sort(), channel).toEqual([...pending].sort());
   const twoKeys = [...keys].filter(([, used]) => used.size > 1).map(([name]) => name);
-  expect(twoKeys, `${channel}: told again as if it were another`).toEqual([]);
+  expect(twoKeys, `${channel}: reported again as if it were another`).toEqual([]);
 }
 
 function letterOf(text: string): Note {

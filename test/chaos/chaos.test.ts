@@ -22,7 +22,7 @@ test(
 );
 
 test(
-  "an alert and its end are told by webhook and by mail though one is away and the hub is killed",
+  "an alert and its end are reported by webhook and by mail though one is away and the hub is killed",
   careful,
   () =>
     alertsUnderFire(chaos, {

@@ -1,4 +1,4 @@
-// What a run of the chaos suite has to show: faults by kind, what was acknowledged, lost and found twice, alerts owed and told.
+// What a run of the chaos suite has to show: faults by kind, what was acknowledged, lost and found twice, alerts pending and reported.
 // Chance is seeded: the seed is printed, and CHAOS_SEED repeats the choices of a run.
 
 import { appendFileSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface SampleVerdict {
 export interface AlertCounts {
   readonly owed: number;
   readonly delivered: number;
-  /** Told again under the same key. */
+  /** Reported again under the same key. */
   readonly repeated: number;
 }
 
@@ -60,7 +60,7 @@ export class Chaos {
   readonly name: string;
   readonly seed: number;
   readonly random: () => number;
-  /** What was done when, for whoever has to find out why something failed. */
+  /** What was done when, for anyone who has to find out why something failed. */
   readonly story: string[] = [];
   readonly counts: Counts = { faults: {}, samples: noSamples, alerts: noAlerts };
 
@@ -136,7 +136,7 @@ export function tableOf(rows: readonly Row[]): string {
     line("duplicated", samples.duplicated),
     line("with another value", samples.wrong),
     line("never sent", samples.unexplained),
-    line("alerts owed", alerts.owed),
+    line("alerts pending", alerts.owed),
     line("delivered", alerts.delivered),
     line("repeated", alerts.repeated),
   ].join("\n");

@@ -73,7 +73,7 @@ async function harmHub(
   await lab.flowing();
 }
 
-/** What waits in a spool while hub and agent are down. Whatever of it is lost is told by its number. */
+/** What waits in a spool while hub and agent are down. Whatever of it is lost is reported by its number. */
 async function harmSpool(lab: ChaosLab, chaos: Chaos): Promise<void> {
   const [agent] = lab.agents;
   if (agent === undefined) throw new Error("BUG: no agent");

@@ -128,7 +128,7 @@ async function build(
     calm: async () => {
       proxy.weather = {};
       lab.deliver = () => "well";
-      // Whoever waits for an answer that was swallowed hears of it now, and not in half a minute.
+      // Anyone who waits for an answer that was swallowed hears of it now, and not in half a minute.
       proxy.reset();
       await lab.ready();
       await lab.flowing();

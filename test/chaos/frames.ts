@@ -24,7 +24,7 @@ interface Sent {
 }
 
 export interface MissingFrames {
-  /** The first of what is lost, for whoever has to find out why. */
+  /** The first of what is lost, for anyone who has to find out why. */
   readonly missing: readonly string[];
   /** Frames that were never sent, or of which something is not there. */
   readonly lostFrames: number;

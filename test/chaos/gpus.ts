@@ -49,14 +49,18 @@ export async function runDriverFaults(chaos: Chaos, stub: Stub, rounds: number):
     const before = levelOf(pid);
     for (let round = 0; round < rounds; round++) {
       stub.script("gpus 2", "1.power.hang 1");
-      await until(lab, "a hung driver to be told", (now) => now["0"] === "0" && now["1"] === "0");
+      await until(
+        lab,
+        "a hung driver to be reported",
+        (now) => now["0"] === "0" && now["1"] === "0",
+      );
       chaos.fault("NVML hangs");
       stub.script("gpus 2");
       await until(lab, "both to be back", (now) => now["0"] === "1" && now["1"] === "1");
       stub.script("gpus 2", ...lost);
       await until(
         lab,
-        "a lost GPU to be told alone",
+        "a lost GPU to be reported alone",
         (now) => now["0"] === "1" && now["1"] === "0",
       );
       chaos.fault("GPU lost");
@@ -89,7 +93,7 @@ export async function smiHangs(chaos: Chaos): Promise<void> {
     const pid = lab.agents[0]?.running.process.pid ?? 0;
     const before = levelOf(pid);
     writeFileSync(mood, "");
-    await until(lab, "nvidia-smi's silence to be told", (now) =>
+    await until(lab, "nvidia-smi's silence to be reported", (now) =>
       Object.values(now).every((one) => one === "0"),
     );
     expect(lab.agents[0]?.running.process.exited()).toBeUndefined();

@@ -20,7 +20,7 @@ export const valueOf = (batch: number, series: number): number =>
 export interface Writer {
   /** Batches that were acknowledged. */
   readonly acknowledged: () => number;
-  /** Sends that had no answer, or were told to come again. */
+  /** Sends that had no answer, or were asked to retry. */
   readonly again: () => number;
   /** Ends after the batch that is under way is acknowledged: the hub has to be there. */
   stop(): Promise<void>;

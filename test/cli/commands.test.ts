@@ -63,7 +63,7 @@ test("stats asks a running agent, and says what to do where none answers", async
   expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining("No gpulse answers at")]);
 });
 
-test("doctor tells about every source; exit code 1 where no GPU can be read", async () => {
+test("doctor reports about every source; exit code 1 where no GPU can be read", async () => {
   const { code, stdout } = await runGpulse([
     "doctor",
     "--json",

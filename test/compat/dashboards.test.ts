@@ -27,7 +27,7 @@ async function simulated(clock: FakeClock): Promise<OpenSource[]> {
   });
 }
 
-/** A card whose driver tells everything there is. */
+/** A card whose driver reports everything there is. */
 function complete(device: Device): OpenSource {
   return {
     name: device.uuid,
@@ -87,7 +87,7 @@ test.for(queries.filter((query) => query.simulated))(
 );
 
 test.for(queries.filter((query) => !query.simulated))(
-  "a driver that tells it has the series of: $asks",
+  "a driver that reports it has the series of: $asks",
   ({ expression }) => {
     expect(missing(expression, parsePage(completePage))).toEqual([]);
   },

@@ -4,7 +4,7 @@
 export interface Query {
   readonly asks: string;
   readonly expression: string;
-  /** Where a simulated fleet has the reading; else it takes a driver that tells it. */
+  /** Where a simulated fleet has the reading; else it takes a driver that reports it. */
   readonly simulated: boolean;
 }
 
@@ -111,7 +111,7 @@ const smiPanels: readonly Query[] = [
   driver("process list is read", "nvidia_smi_compute_apps_last_collect_success"),
 ];
 
-/** The boards AMD's dashboards tell apart by `card_model`: MI250X, MI210 and MI250, and the MI300s. */
+/** The boards AMD's dashboards distinguish by `card_model`: MI250X, MI210 and MI250, and the MI300s. */
 const mi200 = "102-D65208-0C|102-D67305-00|102-D65209-0C";
 const mi300 = "102-G30211-00|102-G30211-0C|102-G30211-4C|102-G30212-0C|102-G30213-00|102-G30213-0C";
 

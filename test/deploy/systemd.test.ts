@@ -241,7 +241,7 @@ test.for([
       throw new Error(`${String(thrown)}\nit printed:\n${running.output()}`, { cause: thrown });
     } finally {
       const seconds = Number(unit["Service"]?.["TimeoutStopSec"]?.[0]);
-      // By itself, with 0: killed after the time it has would be told as a signal.
+      // By itself, with 0: killed after the time it has would be reported as a signal.
       expect(await running.stop(seconds * 1_000)).toEqual({ code: 0, signal: null });
     }
   },

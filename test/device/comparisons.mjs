@@ -164,7 +164,7 @@ export const comparisons = [
   { name: "gpu_row_remap_failed", path: "remapped_rows/remapped_row_failure", as: "yes" },
 ];
 
-/** Sums, since nvidia-smi tells the parts: our metric, its labels, the parts. */
+/** Sums, since nvidia-smi reports the parts: our metric, its labels, the parts. */
 export const sums = ["volatile", "aggregate"].flatMap((span) =>
   ["corrected", "uncorrected"].map((type) => ({
     name: span === "volatile" ? "gpu_ecc_errors_total" : "gpu_ecc_lifetime_errors_total",

@@ -243,7 +243,7 @@ async function listTokens(): Promise<readonly Listed[]> {
 /** A running hub follows within a moment; how long a busy machine takes for it is not what is tested. */
 const soon = { timeout: 30_000, interval: 200 };
 
-test("a token created while the hub runs opens, its use is told, and revoked it closes", async () => {
+test("a token created while the hub runs opens, its use is reported, and revoked it closes", async () => {
   const token = await addToken("late");
   await expect.poll(() => push("late", token), soon).toBe(204);
   const lastUsed = async () => (await listTokens()).find(({ name }) => name === "late")?.lastUsed;

@@ -1,5 +1,5 @@
 // The built hub with a webhook and a mail server (STARTTLS and AUTH) that are away, and killed meanwhile: once they are back
-// each is told of every group once, under the key it would have had before, and later of the end.
+// each is reported every group once, under the key it would have had before, and later of the end.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -151,11 +151,11 @@ const keys = (deliveries: readonly Delivery[], channel: string): string[] =>
     .filter((one) => one.channel === channel && one.outcome === "failed")
     .map((one) => `${one.group["alertname"]} ${one.status} ${one.idempotencyKey}`);
 
-test("what fired before the hub was killed is told after it is back, with the key it had, and then its end, each once", async () => {
+test("what fired before the hub was killed is reported after it is back, with the key it had, and then its end, each once", async () => {
   const bench = await openOutageLab();
   bench.rules(["Hot"]);
   await bench.start();
-  // Of this one nobody will tell again.
+  // Of this one nobody will report again.
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
   await fetch(`${bench.hub.url}/api/v2/alerts`, {
     method: "POST",
@@ -187,7 +187,7 @@ test("what fired before the hub was killed is told after it is back, with the ke
     expect(without(reported)).toEqual(["Hot firing", "Hot resolved", "Once firing"]);
 });
 
-test("after an outage of both, each group is told once by each; a killed hub that had told all tells nothing again", async () => {
+test("after an outage of both, each group is reported once by each; a killed hub that had reported all reports nothing again", async () => {
   const bench = await openOutageLab();
   bench.rules(["Hot", "Slow"]);
   await bench.start();

@@ -1,5 +1,5 @@
-// A real Prometheus tells the built hub and a real Alertmanager of the same alerts; and a hub with the same rules tells the
-// real Alertmanager beside it. Whoever routes, and whoever found them: the same groups reach the webhook, and their ends.
+// A real Prometheus reports the built hub and a real Alertmanager of the same alerts; and a hub with the same rules reports the
+// real Alertmanager beside it. Anyone who routes, and anyone who found them: the same groups reach the webhook, and their ends.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -25,7 +25,7 @@ const missing = found.flatMap((tool) => ("missing" in tool ? [tool.missing] : []
 const [alertmanager = "", prometheus = ""] = found.map((tool) => ("path" in tool ? tool.path : ""));
 const stops: (() => Promise<void>)[] = [];
 let pair: AlertmanagerPair;
-/** What the target tells of its GPUs: more than 90 is hot. */
+/** What the target reports on its GPUs: more than 90 is hot. */
 let celsius = [50, 50];
 
 const rules = {
@@ -122,14 +122,14 @@ afterAll(async () => {
 
 const of = (side: Side, from: string): readonly WebhookPayload[] =>
   pair.told(side).filter(({ groupLabels }) => groupLabels["from"] === from);
-/** Who was told what: by the hub and by Alertmanager of what Prometheus found, and by Alertmanager of what the hub found. */
+/** Who was notified what: by the hub and by Alertmanager of what Prometheus found, and by Alertmanager of what the hub found. */
 const ways = [
   ["hub", "prometheus"],
   ["alertmanager", "prometheus"],
   ["alertmanager", "hub"],
 ] as const;
 
-/** Without times, and without the word that tells who found it. */
+/** Without times, and without the word that reports who found it. */
 function shape(payload: WebhookPayload | undefined): unknown {
   const text = JSON.stringify({
     ...payload,
@@ -151,13 +151,16 @@ function shape(payload: WebhookPayload | undefined): unknown {
 }
 
 async function eachNotified(count: number): Promise<void> {
-  await waitUntil({ what: `every way to be told ${count} times`, timeoutMs: 60_000 }, async () => {
-    const counts = ways.map(([side, from]) => of(side, from).length);
-    return counts.every((reported) => reported >= count) ? true : undefined;
-  });
+  await waitUntil(
+    { what: `every way to be reported ${count} times`, timeoutMs: 60_000 },
+    async () => {
+      const counts = ways.map(([side, from]) => of(side, from).length);
+      return counts.every((reported) => reported >= count) ? true : undefined;
+    },
+  );
 }
 
-test("alerts arrive, are grouped, and their ends are told, the same by every way", async (context) => {
+test("alerts arrive, are grouped, and their ends are reported, the same by every way", async (context) => {
   if (missing.length > 0) context.skip(missing.join("; "));
   // Everything is scraped and evaluated before anything is hot, so that both GPUs turn hot in one evaluation.
   await waitUntil({ what: "the first evaluations", timeoutMs: 60_000 }, async () => {

@@ -14,7 +14,7 @@ beforeAll(ensureBuild, 300_000);
 afterAll(() => chaos.close());
 
 test(
-  "a driver that hangs and a GPU that is lost are told, and are back",
+  "a driver that hangs and a GPU that is lost are reported, and are back",
   careful,
   async (context) => {
     toolOrSkip(context, "gcc");
@@ -27,4 +27,4 @@ test(
   },
 );
 
-test("an nvidia-smi that never ends is told, and is back", careful, () => smiHangs(chaos));
+test("an nvidia-smi that never ends is reported, and is back", careful, () => smiHangs(chaos));

@@ -49,6 +49,6 @@ test("a hundred faults cost no sample", careful, () =>
   storm(chaos, { agents: 3, faults: rounds(100) }),
 );
 
-test("every alert is told through thirty troubles", careful, () =>
+test("every alert is reported through thirty problems", careful, () =>
   alertsUnderFire(chaos, { rounds: rounds(30) }),
 );

@@ -18,6 +18,8 @@ test(
   () => storm(chaos, { agents: 3, faults: rounds(16) }),
 );
 
-test("every alert and every end of one is told by webhook and by mail", { timeout: 900_000 }, () =>
-  alertsUnderFire(chaos, { rounds: rounds(8) }),
+test(
+  "every alert and every end of one is reported by webhook and by mail",
+  { timeout: 900_000 },
+  () => alertsUnderFire(chaos, { rounds: rounds(8) }),
 );

@@ -168,7 +168,7 @@ test("without a password, or with an empty one, compose refuses and names each",
   await expect(resolveComposeText({ env: "" })).rejects.toThrow("set GRAFANA_PASSWORD in .env");
 });
 
-test("a mistake in a file is told as compose tells it", async () => {
+test("a mistake in a file is reported as compose reports it", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "gpulse-compose-"));
   try {
     const wrong = path.join(folder, "wrong.yaml");

@@ -46,7 +46,7 @@ const firing = {
   ],
 };
 
-/** What cAdvisor tells of a Docker container, by its names and labels; without a container engine it knows no filesystems. */
+/** What cAdvisor reports on a Docker container, by its names and labels; without a container engine it knows no filesystems. */
 async function startContainerPage(): Promise<{ address: string; stop(): Promise<void> }> {
   const container = 'id="/docker/5f0c",image="nginx:1.27",name="web"';
   const startMs = Date.now();

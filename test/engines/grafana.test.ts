@@ -1,5 +1,5 @@
 // Every query of every dashboard, as Grafana would ask it, of a real Prometheus, of the hub and of InfluxDB. What only the
-// demonstration application tells is asked here without an answer; the stack's own test has that.
+// demonstration application reports is asked here without an answer; the stack's own test has that.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // The built Lambda function with real events against a real S3-compatible server: Parquet and a summary out of an uploaded
-// GPU-Z log, once however often it is told, and on into InfluxDB.
+// GPU-Z log, once however often it is reported, and on into InfluxDB.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -90,7 +90,7 @@ test(
     const { ticks, written, sent, refused, dropped, retries } = fleet.now;
     const kept = await valueOf(hub.url, "sum(count_over_time(gpu_power_watts[2h]))");
     const { cpuSeconds, shed, peakBytes } = await watching.end();
-    const line = `${hosts * gpusPerHost} GPUs: ${written} samples read, ${sent} acknowledged, ${refused + dropped} lost, ${retries} times sent again; turned away ${JSON.stringify(shed)}; ${((cpuSeconds / sent) * 1e6).toFixed(2)} s of processor a million samples with all else, at most ${Math.round(peakBytes / 2 ** 20)} MiB`;
+    const line = `${hosts * gpusPerHost} GPUs: ${written} samples read, ${sent} acknowledged, ${refused + dropped} lost, ${retries} times sent again; rejected ${JSON.stringify(shed)}; ${((cpuSeconds / sent) * 1e6).toFixed(2)} s of processor a million samples with all else, at most ${Math.round(peakBytes / 2 ** 20)} MiB`;
     process.stderr.write(`${line}\n`);
     await context.annotate(line);
     expect({ sent, refused, dropped, kept }).toEqual({

@@ -143,7 +143,7 @@ interface Round {
   readonly subjects: readonly string[];
 }
 
-/** Tells the alerts, and waits until nothing more comes. */
+/** Reports the alerts, and waits until nothing more comes. */
 async function round(tell: () => Promise<void>, expected: number): Promise<Round> {
   service.requests.length = 0;
   mail.mails.length = 0;

@@ -1,4 +1,4 @@
-// Notifications to a real MQTT broker: over TLS, with user names and passwords, as its own log tells it.
+// Notifications to a real MQTT broker: over TLS, with user names and passwords, as its own log reports it.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Returns the port; what it is told is in its log. */
+/** Returns the port; what it is reported is in its log. */
 async function startBroker(program: string, secure: boolean): Promise<number> {
   const port = await freePort();
   const { cert, key } = writeCertificate(

@@ -66,7 +66,7 @@ receivers:
       found() >= count ? true : undefined,
     );
   await arrived(2, () => service.requests.length);
-  // It ends while the mails are still owed, and begins anew.
+  // It ends while the mails are still pending, and begins again.
   await before.close();
   const after = open();
   expect(after.router.put(alerts)).toBe(0);

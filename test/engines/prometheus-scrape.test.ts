@@ -83,7 +83,7 @@ test.for(FORMATS)("Prometheus takes every sample of the $job format", async (for
   expect(await valueOf(`count(gpu_up{job="${job}"})`)).toBe(8);
 });
 
-test("Prometheus logs no trouble and drops no sample", async (context) => {
+test("Prometheus logs no problem and drops no sample", async (context) => {
   toolOrSkip(context, "prometheus");
   for (const job of JOBS) await afterSomeScrapes(job);
   const complaints = prometheus

@@ -81,7 +81,7 @@ export const victoriaMetrics179: readonly KnownDifference[] = [
   { sentence: "`topk` and `bottomk` come in another order.", fits: problem(/is at place/) },
   {
     sentence:
-      "A histogram's buckets are mended before a quantile is taken of them, and below zero the first bucket is read otherwise.",
+      "A histogram's buckets are fixed before a quantile is taken of them, and below zero the first bucket is read otherwise.",
     fits: query(/histogram_quantile\((0\.5, step_seconds_bucket\)|0\.9, step|0\.2, cold)/),
   },
   {

@@ -11,7 +11,7 @@ import type { QueryResult } from "../../src/query/result.ts";
 import type { Queryable } from "../../src/model/select.ts";
 import { type CaseResult, runScript } from "../promql/run.ts";
 
-/** Scripts begin at the epoch, where not every engine keeps anything: they are asked here, and told as if it were there. */
+/** Scripts begin at the epoch, where not every engine keeps anything: they are asked here, and reported as if it were there. */
 const beginMs = Date.UTC(2026, 0, 1, 12);
 /** What such a query says depends on when it is asked; it is left out. */
 const tiedToItsTime =

@@ -59,7 +59,7 @@ async function query(
     .sort((a, b) => (JSON.stringify(a.metric) < JSON.stringify(b.metric) ? -1 : 1));
 }
 
-/** The hub's own count, as its page tells it. */
+/** The hub's own count, as its page reports it. */
 async function counted(way: string, outcome: string): Promise<number> {
   const page = await (await fetch(`${hub.url}/metrics`)).text();
   const name = "gpulse_received_samples_total";
@@ -172,7 +172,7 @@ test("Influx's own library writes, packed and not", async () => {
   ]);
 });
 
-test("Influx's library is told of the line that was refused", async () => {
+test("Influx's library is reported the line that was refused", async () => {
   const client = new InfluxDB({ url: hub.url, token: "any" });
   const writer = client.getWriteApi("org", "gpus", "ms", { maxRetries: 0 });
   writer.writeRecord("good f=1");

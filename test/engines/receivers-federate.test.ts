@@ -69,7 +69,7 @@ async function write(
   if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`);
 }
 
-/** Its samples; labels in order, since neither promises one. Types are told here where they are known. */
+/** Its samples; labels in order, since neither promises one. Types are reported here where they are known. */
 async function federated(url: string, match: string): Promise<string[]> {
   const answer = await fetch(`${url}/federate?match[]=${encodeURIComponent(match)}`);
   const text = await answer.text();

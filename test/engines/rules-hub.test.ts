@@ -1,4 +1,4 @@
-// A hub evaluates a rule file as a real Prometheus does that is given the same samples, tells of it in the same shape, and
+// A hub evaluates a rule file as a real Prometheus does that is given the same samples, reports on it in the same shape, and
 // goes on where it was after it was killed or told to read its files again.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -68,7 +68,7 @@ class Feed {
       [Date.now()],
       (index) => values[index] ?? 0,
     );
-    // Whoever is away misses one.
+    // Anyone who is away misses one.
     await Promise.all(this.#clients.map((client) => client.send(body).catch(() => undefined)));
   }
 }
@@ -90,7 +90,7 @@ function settled(data: unknown): unknown {
         return [];
       }
       if (key === "evaluationTime") return [];
-      // Both name the trouble and the labels; the words around are each one's own.
+      // Both name the problem and the labels; the words around are each one's own.
       if (key === "lastError") return [[key, String(value).includes("many-to-many")]];
       // Prometheus 2.42 leaves empty labels of a recording rule out, 3 does not.
       if (key === "labels" && Object.keys(value as object).length === 0) return [];

@@ -1,4 +1,4 @@
-// Two hubs over one VictoriaMetrics evaluate the same rules into one real Alertmanager: whoever is told hears of each group
+// Two hubs over one VictoriaMetrics evaluate the same rules into one real Alertmanager: those notified of hears of each group
 // once, also while one of the two is killed and comes back in the middle of a `for`.
 
 import { createServer } from "node:http";
@@ -175,7 +175,7 @@ test(
       relays[at]?.sent.filter(({ labels }) => labels["alertname"] === name) ?? [];
 
     feed.values.temp = 95;
-    await until("both replicas to tell of all that is hot", () =>
+    await until("both replicas to report on all that is hot", () =>
       [0, 1].every((at) => sentBy(at, "Hot").length >= gpus.length),
     );
     await until("the notification", () => reported("Hot", "firing").length > 0);
@@ -205,7 +205,7 @@ test(
     expect(since.map(({ labels }) => labels)).toEqual(
       expect.arrayContaining(restored.map(({ labels }) => labels)),
     );
-    await until("both replicas to tell of the second alert", () =>
+    await until("both replicas to report on the second alert", () =>
       [0, 1].every((at) => sentBy(at, "Drained").length >= gpus.length),
     );
     await until("its notification", () => reported("Drained", "firing").length > 0);
@@ -224,7 +224,7 @@ test(
     feed.values.drained = 0;
     for (const name of ["Hot", "Drained"])
       await until(`the end of ${name}`, () => reported(name, "resolved").length > 0);
-    // Long enough for whatever would still be told of these groups.
+    // Long enough for whatever would still be reported these groups.
     await sleep(8_000);
     const counts = Object.fromEntries(
       ["Hot", "Drained"].flatMap((name) =>

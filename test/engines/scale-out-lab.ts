@@ -25,7 +25,7 @@ import { offsetsOf } from "./stream-lab.ts";
 
 export const topic = "gpu-metrics";
 export const group = "store";
-/** What the fleet tells of each GPU; whole numbers, which every engine keeps to the last digit. */
+/** What the fleet reports on each GPU; whole numbers, which every engine keeps to the last digit. */
 export const metrics = [gpu.power, gpu.memoryUsed, gpu.memoryTotal] as const;
 const gpusPerHost = 8;
 const partitions = 6;

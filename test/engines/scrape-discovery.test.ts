@@ -158,7 +158,7 @@ function summarizeTargets({ activeTargets, droppedTargets }: TargetLists, job: s
   };
 }
 
-/** Until both tell the same of a job; what they tell. */
+/** Until both report the same of a job; what they report. */
 async function agreedTargets(job: string) {
   return waitUntil(
     { what: `both to agree on the targets of ${job}`, timeoutMs: 30_000 },

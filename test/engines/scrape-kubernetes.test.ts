@@ -1,4 +1,4 @@
-// One cluster, as its API server tells of it, discovered by the built hub and by a real VictoriaMetrics (the packaged
+// One cluster, as its API server reports on it, discovered by the built hub and by a real VictoriaMetrics (the packaged
 // Prometheus is built without Kubernetes): the same targets with the same labels, also after the cluster has changed.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

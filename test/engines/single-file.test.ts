@@ -104,7 +104,7 @@ test("it calls NVIDIA's library itself, and falls back to no other tool", async 
   }
 });
 
-test("a place that cannot be written is told, with what to do", async (context) => {
+test("a place that cannot be written is reported, with what to do", async (context) => {
   const program = path.join(repository, "dist", "single", `gpulse-${version}-linux-x64`);
   if (!existsSync(program)) context.skip("the test before was skipped");
   const done = await runProcess(program, ["--version"], {

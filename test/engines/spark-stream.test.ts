@@ -28,7 +28,7 @@ const startMs = Date.UTC(2026, 0, 1, 23, 55);
 
 const timeoutMs = 240_000;
 
-/** Every threshold is passed by some, met exactly by others, and not told by a third. */
+/** Every threshold is passed by some, met exactly by others, and not reported by a third. */
 function message(at: number): { readonly key: string; readonly value: string } {
   const index = at % 3;
   const uuid = `GPU-${index}`;

@@ -82,7 +82,7 @@ describe.skipIf("missing" in victoriaMetrics)("over VictoriaMetrics", () => {
       "another value for the same time is refused, and the first stays":
         "VictoriaMetrics refuses nothing: it keeps both, and answers with the later",
       "what is refused takes nothing else of its batch with it": "VictoriaMetrics refuses nothing",
-      "labels of series without samples in the range are not told":
+      "labels of series without samples in the range are not reported":
         "VictoriaMetrics looks labels up by the day, in UTC",
       "a scalar is a scalar and a text a text": "VictoriaMetrics answers with a vector of one",
     },
@@ -240,7 +240,7 @@ test("a Prometheus that takes no samples is refused at the start, with what to d
   }
 });
 
-test("while the store is away senders are told to come again, and it goes on when the store is back", async (context) => {
+test("while the store is away senders are asked to retry, and it goes on when the store is back", async (context) => {
   const store = await startVictoriaMetrics(toolOrSkip(context, "victoria-metrics"));
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-elsewhere-"));
   const hub = await startHub({ dataDir, args: [`--store=${store.url}`] });

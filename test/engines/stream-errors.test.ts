@@ -1,4 +1,4 @@
-// What goes wrong on a stream's way, on the built program: each trouble says what to do, ends with an exit code that is not 0, and
+// What goes wrong on a stream's way, on the built program: each problem says what to do, ends with an exit code that is not 0, and
 // the group of the topic has heard of nothing that is not stored.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

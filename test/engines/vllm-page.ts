@@ -41,7 +41,7 @@ export function vllmPage(state: Readonly<VllmState>, seconds: number): string {
     lines.push(`${name}{${text.join(",")}} ${number(value)}`);
   };
   const head = (name: string, type: string): void =>
-    void lines.push(`# HELP ${name} As vLLM tells it.`, `# TYPE ${name} ${type}`);
+    void lines.push(`# HELP ${name} As vLLM reports it.`, `# TYPE ${name} ${type}`);
   const gauge = (name: string, value: number): void => {
     head(name, "gauge");
     sample(name, own, value);

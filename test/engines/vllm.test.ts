@@ -91,7 +91,7 @@ test.for(engines)("fills every recording rule in %s", async ([, url], context) =
 });
 
 test.for(engines)(
-  "tells tokens per joule in %s as they come out by hand",
+  "reports tokens per joule in %s as they come out by hand",
   async ([, url], context) => {
     if (missing !== undefined) return context.skip(missing);
     const ratio = "host:vllm_generation_tokens_per_joule:rate1m";

@@ -1,4 +1,4 @@
-// Tells one finding from another, and makes the input that shows it as small as it gets.
+// Distinguishes one finding from another, and makes the input that shows it as small as it gets.
 
 import { inspect } from "node:util";
 

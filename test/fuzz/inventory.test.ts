@@ -98,7 +98,7 @@ test("no reason stands for a parser that is gone, or that is fuzzed by now", () 
   expect(idle).toEqual([]);
 });
 
-test("names of targets are told apart, and the corpus holds nothing of one that is gone", () => {
+test("names of targets are distinguished, and the corpus holds nothing of one that is gone", () => {
   const names = Object.values(groups).flatMap((targets) => targets.map(({ name }) => name));
   expect(new Set(names).size).toBe(names.length);
   expect(corpusFolders().filter((folder) => !names.includes(folder))).toEqual([]);

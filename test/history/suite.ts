@@ -197,7 +197,7 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
     expect(await vector("s_end", t0 + 35_000)).toEqual([[{ __name__: "s_end", s: "a" }, 2]]);
   });
 
-  it("where a series ended is told with its samples", async () => {
+  it("where a series ended is reported with its samples", async () => {
     await keep([
       { __name__: "s_told", s: "a" },
       [
@@ -341,7 +341,7 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
     expect(await history.labelValues("s", [one], -8e15, 8e15)).toEqual(["a"]);
   });
 
-  it("labels of series without samples in the range are not told", async () => {
+  it("labels of series without samples in the range are not reported", async () => {
     await keep([{ __name__: "s_when", s: "a" }, [[t0, 1]]]);
     const asked = [[is("__name__", "s_when")]];
     expect(await history.labelValues("s", asked, t0 + 120_000, t0 + 180_000)).toEqual([]);

@@ -1,4 +1,4 @@
-// What the NVIDIA source tells, against a stand-in for NVML that says what a script says.
+// What the NVIDIA source reports, against a stand-in for NVML that says what a script says.
 
 import { expect, test } from "vitest";
 
@@ -6,7 +6,7 @@ import { eventually, pick, read, useStub } from "./harness.ts";
 
 const nvml = useStub();
 
-test("eight GPUs are told with their identity, and none of their serial numbers", async () => {
+test("eight GPUs are reported with their identity, and none of their serial numbers", async () => {
   const source = nvml.open();
   await source.read("fast", 1_000);
   expect(source.devices()).toHaveLength(8);
@@ -169,7 +169,7 @@ test("a card that reports only a margin has no limit in °C, and none that moves
   expect(await limits()).toEqual(none);
 });
 
-test("a card that tells no margin has no margin series, so that the common derivation makes one", async () => {
+test("a card that reports no margin has no margin series, so that the common derivation makes one", async () => {
   nvml.stub.script("gpus 1", "*.margin.rc 3");
   expect([...(await read(nvml.open(), "fast")).keys()]).not.toContain(
     "0 gpu_temperature_margin_celsius{}",
@@ -215,7 +215,7 @@ test("XIDs are counted as they come, with their time, and have no series before"
   await eventually(source, "slow", "1 gpu_xid_errors_total{xid=79}", 3);
 });
 
-test("processes are counted once each and told only where asked for, with share and kind", async () => {
+test("processes are counted once each and reported only where asked for, with share and kind", async () => {
   const script = [
     "gpus 2",
     `process 0 ${process.pid} 2e9 C`,
@@ -245,7 +245,7 @@ test("processes are counted once each and told only where asked for, with share 
   expect(of("gpu_process_info").map(([, value]) => value)).toEqual([1, 1, 1]);
 });
 
-test("more processes than there is room for are all counted, and the largest 20 told", async () => {
+test("more processes than there is room for are all counted, and the largest 20 reported", async () => {
   nvml.stub.script(
     "gpus 1",
     ...Array.from({ length: 300 }, (_, index) => `process 0 ${4_000_000 + index} ${1e6 + index} C`),

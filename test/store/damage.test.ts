@@ -77,7 +77,7 @@ test("a flipped byte costs the record it is in and no other", async () => {
   await store.close();
 });
 
-test("a missing segment is told, and the others are served", async () => {
+test("a missing segment is reported, and the others are served", async () => {
   const dir = folders.make();
   await writeLog(dir);
   const [, second = ""] = files(dir, "wal");
@@ -117,7 +117,7 @@ async function writeBlocks(dir: string): Promise<void> {
   await store.close();
 }
 
-test("a block with a damaged page starts, tells what is lost when it is read, and serves the other block", async () => {
+test("a block with a damaged page starts, reports what is lost when it is read, and serves the other block", async () => {
   const dir = folders.make();
   await writeBlocks(dir);
   const [first = ""] = files(dir, "blocks");
@@ -137,7 +137,7 @@ test.each([
   ["flipped in its footer", (file: string) => flip(file, statSync(file).size - 100), "checksum"],
   ["missing", (file: string) => rmSync(file), "is missing"],
 ])(
-  "a block that is %s is told and left out, and the other is served",
+  "a block that is %s is reported and left out, and the other is served",
   async (_what, harm, says) => {
     const dir = folders.make();
     await writeBlocks(dir);

@@ -9,7 +9,7 @@ import { dayMs, dump, Folders, named, nowMs, openAt, put } from "./folder.ts";
 const folders = new Folders();
 afterEach(() => folders.remove());
 
-test("an identical duplicate is accepted, a conflicting one refused, a late one kept, each told apart", async () => {
+test("an identical duplicate is accepted, a conflicting one refused, a late one kept, each distinguished", async () => {
   const dir = folders.make();
   const store = await openAt(dir);
   const [a, b] = [named("a"), named("b")];
@@ -127,7 +127,7 @@ test("series that come and go do not make the store grow", async () => {
   await store.close();
 });
 
-test("after much churn the index is made anew, and the series that are left keep their samples", async () => {
+test("after much churn the index is made again, and the series that are left keep their samples", async () => {
   const dir = folders.make();
   let clock = nowMs;
   const options = { retentionMs: dayMs, retentionNowMs: () => clock, removalGraceMs: 0 };

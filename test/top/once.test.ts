@@ -55,7 +55,7 @@ test("this machine, once, as JSON", async () => {
   expectWhole(await once("--source", "sim:3"), 3);
 });
 
-test("an agent, once, tells the same GPUs as its own machine", async () => {
+test("an agent, once, reports the same GPUs as its own machine", async () => {
   const agent = await startAgent(["--source", "sim:3", "--log-level", "error"]);
   try {
     const [here, there] = [await once("--source", "sim:3"), await once("--url", agent.url)];
@@ -66,7 +66,7 @@ test("an agent, once, tells the same GPUs as its own machine", async () => {
   }
 });
 
-test("a hub, once, tells its whole fleet", async () => {
+test("a hub, once, reports its whole fleet", async () => {
   const data = mkdtempSync(path.join(tmpdir(), "gpulse-top-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

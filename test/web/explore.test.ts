@@ -60,7 +60,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("a broken query says what is wrong in the hub's words, underlines it, and can be mended", async () => {
+    test("a broken query says what is wrong in the hub's words, underlines it, and can be fixed", async () => {
       const { page } = await open("?expr=sum(gpu_power_watts");
       await expect
         .poll(() => page.locator(".plot-says").innerText(), slow)

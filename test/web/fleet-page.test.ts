@@ -162,7 +162,7 @@ describe.skipIf("missing" in chromium)(
       },
     );
 
-    test("a lost connection greys the numbers and tells their age, and the page comes back by itself", async () => {
+    test("a lost connection greys the numbers and reports their age, and the page comes back by itself", async () => {
       const { page, complaints } = await open();
       const shown = () => page.locator(".page").getAttribute("data-live");
       expect(await shown()).toBe("live");

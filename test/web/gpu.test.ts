@@ -208,7 +208,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("jobs of the range are listed, and identity and limits told", async () => {
+    test("jobs of the range are listed, and identity and limits reported", async () => {
       const { page } = await open("gpu?range=5m");
       await expect
         .poll(() => page.locator(".gpu-work tbody tr").first().innerText(), { timeout: 30_000 })
@@ -218,7 +218,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("a GPU nobody knows is told apart from one that is only late", async () => {
+    test("a GPU nobody knows is distinguished from one that is only late", async () => {
       const { page } = await open("gpu?uuid=GPU-none", {}, ".empty");
       expect(await page.locator(".empty").innerText()).toContain("No GPU GPU-none was seen");
       await page.context().close();

@@ -29,7 +29,7 @@ export function pastDays(endMs: number, days: number): PastDays {
     for (let ms = fromMs; ms <= toMs; ms += STEP_MS) {
       const hour = new Date(ms).getHours();
       const works = hour >= 8 && hour < 20 ? 1 : 0.1;
-      // Told apart from a constant by a slow wave that is the same in every run.
+      // Distinguished from a constant by a slow wave that is the same in every run.
       const busy = works * (0.75 + 0.15 * Math.sin(ms / 7_000_000 + gpu));
       const watts = 60 + 240 * busy;
       joules += (watts * STEP_MS) / 1_000;

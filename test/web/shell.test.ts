@@ -154,7 +154,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("from and to can be typed, and nonsense is told apart from them", async () => {
+    test("from and to can be typed, and nonsense is distinguished from them", async () => {
       const { page } = await open("gpu");
       await page.keyboard.press("t");
       await page.getByLabel("From").fill("yesterday");

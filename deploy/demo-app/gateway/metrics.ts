@@ -46,7 +46,7 @@ export function gatewayMetrics() {
     }),
     rejected: new Counter({
       name: "gateway_queue_rejected_total",
-      help: "Requests turned away because the queue was full.",
+      help: "Requests rejected because the queue was full.",
       registers,
     }),
     idleAlerts: new Counter({
@@ -99,7 +99,7 @@ export function tellState(
         if (!redis.isReady) return;
         const nowMs = Date.now();
         const states = await Promise.all(QUEUES.map((queue) => queueState(redis, queue, nowMs)))
-          // Redis went in between: the page is then told without its queues.
+          // Redis went in between: the page is then reported without its queues.
           .catch(() => []);
         for (const [index, state] of states.entries())
           gauge.set({ queue: QUEUES[index] ?? "" }, state[of]);

@@ -1,4 +1,4 @@
-// What clients may ask of the gateway, checked; what is wrong is told with what would be right.
+// What clients may ask of the gateway, checked; what is wrong is reported with what would be right.
 
 import type { BatchWork, CompletionWork } from "../queue/job.ts";
 import { HttpError } from "../run/http.ts";

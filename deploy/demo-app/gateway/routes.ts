@@ -143,7 +143,7 @@ export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
     return id;
   }
 
-  /** Undefined where the GPU was given work already: an alert is told again as long as it lasts. */
+  /** Undefined where the GPU was given work already: an alert is reported again as long as it lasts. */
   async function giveWork(gpu: number): Promise<string | undefined> {
     needAll();
     const seconds = parts.idleBatchSeconds;

@@ -1,4 +1,4 @@
-// What the load generator counts. Time is told from the moment a request was due, not from when it was sent, so that a
+// What the load generator counts. Time is distinguished from the moment a request was due, not from when it was sent, so that a
 // generator that is late makes the service look no faster than it was.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";

@@ -54,7 +54,7 @@ test("requests side by side are each slower, and together faster than in a row",
   expect(slowest).toBeLessThan(4 * aloneSeconds);
 });
 
-test("what has no slot waits, and its wait is told", () => {
+test("what has no slot waits, and its wait is reported", () => {
   const { engine, seen } = engineWith();
   for (const id of ["a", "b", "c", "d", "e", "f"]) engine.submit(sequence(id), "", 0);
   engine.advance(stepMs(1, 20, 1) + 1);
@@ -65,7 +65,7 @@ test("what has no slot waits, and its wait is told", () => {
   expect(last?.scheduledMs).toBeGreaterThan(0);
 });
 
-test("an answer that ends by itself is told apart from one that met its limit, and from one given up", () => {
+test("an answer that ends by itself is distinguished from one that met its limit, and from one given up", () => {
   const { engine, seen } = engineWith();
   engine.submit(sequence("whole", 10, 10), "", 0);
   engine.submit(sequence("short", 4, 10), "", 0);

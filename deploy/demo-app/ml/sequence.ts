@@ -1,4 +1,4 @@
-// One request as a batching engine sees it: tokens in, tokens out, and the moments that latency is told from.
+// One request as a batching engine sees it: tokens in, tokens out, and the moments that latency is distinguished from.
 
 export type FinishReason = "stop" | "length" | "abort";
 

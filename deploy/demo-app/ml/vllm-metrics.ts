@@ -1,4 +1,4 @@
-// What a vLLM server tells of itself, by its names, labels and buckets (v1 engine), counted from what this server served.
+// What a vLLM server reports on itself, by its names, labels and buckets (v1 engine), counted from what this server served.
 // Each GPU is one engine of a data-parallel server, so the `engine` label is the GPU's index.
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";

@@ -27,7 +27,7 @@ export function connectRedis(url: string, log: Log, blocking = false): Connectio
     problem = undefined;
   });
   redis.on("error", (error: unknown) => {
-    // A reconnect that fails tells again and again: once is enough.
+    // A reconnect that fails reports again and again: once is enough.
     if (problem === undefined) log.warn("Redis is away", { error: reasonOf(error) });
     problem = `Redis is away: ${reasonOf(error)}`;
   });

@@ -11,7 +11,7 @@ export interface CompletionWork {
 
 export interface BatchWork {
   readonly seconds: number;
-  /** Where it should run; anywhere unless told. */
+  /** Where it should run; anywhere unless reported. */
   readonly gpu?: number;
 }
 
@@ -67,7 +67,7 @@ export function waitedSeconds(oldest: string | null, nowMs: number): number | un
   return Math.max(0, nowMs - parseJob(oldest).enqueuedMs) / 1000;
 }
 
-/** When a client that was turned away should come back: after the queue's excess has been worked off, 1 to 30 s. */
+/** When a client that was rejected should come back: after the queue's excess has been worked off, 1 to 30 s. */
 export function retryAfterSeconds(depth: number, limit: number, perSecond: number): number {
   const excess = Math.max(1, depth - limit / 2);
   return Math.min(30, Math.max(1, Math.ceil(excess / Math.max(perSecond, 1))));

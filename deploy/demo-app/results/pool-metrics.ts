@@ -1,4 +1,4 @@
-// What a program tells of its pool of database connections.
+// What a program reports on its pool of database connections.
 
 import type { Pool } from "pg";
 import { Gauge, type Registry } from "prom-client";

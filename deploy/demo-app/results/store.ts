@@ -49,7 +49,7 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
   });
   let problem: string | undefined = "PostgreSQL is not connected yet";
   let hasTable = false;
-  // An idle connection that breaks is told here; without a listener it would end the process.
+  // An idle connection that breaks is reported here; without a listener it would end the process.
   pool.on("error", (error) => away(error));
   const away = (error: unknown): void => {
     if (problem === undefined) log.warn("PostgreSQL is away", { error: reasonOf(error) });

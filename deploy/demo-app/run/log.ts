@@ -32,7 +32,7 @@ export function makeLog(service: string, options: LogOptions = {}): Log {
 
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node tells a refused connection to two addresses as an AggregateError without a message of its own.
+  // Node reports a refused connection to two addresses as an AggregateError without a message of its own.
   const inner = error instanceof AggregateError ? error.errors.map(reasonOf).join(", ") : "";
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `${error.message || inner || error.name}${cause}`;

@@ -1,4 +1,4 @@
-// Starts a program and ends it in good order: settings that are wrong are told in one line, SIGTERM and SIGINT let what is
+// Starts a program and ends it in good order: settings that are wrong are reported in one line, SIGTERM and SIGINT let what is
 // under way finish.
 
 import { type Log, reasonOf } from "./log.ts";

@@ -9,7 +9,7 @@ const read = (env: Environment) =>
     redisUrl: from.url("REDIS_URL", "redis://127.0.0.1:6379"),
   }));
 
-test("a program listens on loopback unless told", () => {
+test("a program listens on loopback unless reported", () => {
   expect(read({})).toEqual({
     host: "127.0.0.1",
     port: 8000,
@@ -25,7 +25,7 @@ test("an empty variable counts as not set", () => {
   expect(read({ PORT: " ", RATE: "" })).toMatchObject({ port: 8000, rate: 8 });
 });
 
-test("all that is wrong is told at once", () => {
+test("all that is wrong is reported at once", () => {
   expect(() => read({ PORT: "99999", RATE: "many", REDIS_URL: "user secret" })).toThrow(
     "PORT must be a number from 0 to 65535, not 99999; RATE must be a number from 0 to 1000, not many; " +
       "REDIS_URL must be an address such as http://127.0.0.1:8000",

@@ -1,4 +1,4 @@
-// A program's settings from its environment. All that is wrong is told at once, each with what would be right; a value that
+// A program's settings from its environment. All that is wrong is reported at once, each with what would be right; a value that
 // means nothing must never be replaced by the default in silence.
 
 export class SettingsError extends Error {}
@@ -56,7 +56,7 @@ export class Reader {
 
   #url(name: string, given: string): string {
     if (URL.canParse(given)) return given.replace(/\/+$/, "");
-    // What was given is not told: an address may hold a password.
+    // What was given is not reported: an address may hold a password.
     this.problems.push(`${name} must be an address such as http://127.0.0.1:8000`);
     return given;
   }
@@ -76,7 +76,7 @@ export interface ListenSettings {
   readonly logLevel: string;
 }
 
-/** What every program has: where it listens (loopback unless HOST says more), where traces go, how much it tells. */
+/** What every program has: where it listens (loopback unless HOST says more), where traces go, how much it reports. */
 export function listenSettings(from: Reader, defaultPort: number): ListenSettings {
   return {
     host: from.text("HOST", "127.0.0.1"),

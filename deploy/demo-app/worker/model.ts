@@ -51,7 +51,7 @@ export async function train(
   let silent = 0;
   for (;;) {
     try {
-      // Ordering again is asking how it is, also of a server that was started anew and knows nothing of it.
+      // Ordering again is asking how it is, also of a server that was started again and knows nothing of it.
       const answer = await ask("PUT", `${url}/v1/batch/${id}`, work, stopping);
       silent = 0;
       if (answer.body["status"] === "done") return answer.body;

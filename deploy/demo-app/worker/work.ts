@@ -1,4 +1,4 @@
-// One job from its taking to its end: ask the model, write the result to PostgreSQL, tell the gateway, and only then let the
+// One job from its taking to its end: ask the model, write the result to PostgreSQL, report the gateway, and only then let the
 // job go. A result that cannot be written is kept in its slot until it can; no more jobs are taken meanwhile than there are slots.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -42,7 +42,7 @@ export async function workOn(text: string, parts: WorkParts): Promise<void> {
       await inSpan(tracer, "INSERT results", { kind: SpanKind.CLIENT }, () =>
         untilDone(parts, "write a result", () => parts.results.write(result)),
       );
-      await untilDone(parts, "tell a result", () => settle(text, job, result, parts));
+      await untilDone(parts, "report a result", () => settle(text, job, result, parts));
       const { outcome } = result;
       metrics.jobs.inc({ queue: job.queue, outcome });
       metrics.seconds.observe({ queue: job.queue }, (Date.now() - takenMs) / 1000);
@@ -50,7 +50,7 @@ export async function workOn(text: string, parts: WorkParts): Promise<void> {
     } catch (error) {
       log.warn("job put back", { job_id: job.id, queue: job.queue, error: reasonOf(error) });
       if (!stopping.aborted) trace.getActiveSpan()?.addEvent("put back");
-      // Where Redis is away too it stays on our list, and whoever finds us gone puts it back.
+      // Where Redis is away too it stays on our list, and anyone who finds us gone puts it back.
       await putBack(redis, job.queue, worker, text).catch((again: unknown) =>
         log.warn("job left to recovery", { job_id: job.id, error: reasonOf(again) }),
       );

@@ -1,4 +1,4 @@
-/** What is wrong, since when, who was told, and whether the alerting itself works. */
+/** What is wrong, since when, who was notified, and whether the alerting itself works. */
 import { gpu, self } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, rising } from "../shape.ts";
@@ -175,7 +175,7 @@ export const alerts: Board = {
             ask(`sum(rate(gpulse_alertmanager_alerts_dropped_total[${window}]))`, "hub dropped"),
           ],
           range: [0, undefined],
-          needs: "a Prometheus and a hub that are scraped and told of an Alertmanager",
+          needs: "a Prometheus and a hub that are scraped and reported an Alertmanager",
           width: 8,
         },
       ],

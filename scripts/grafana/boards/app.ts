@@ -136,7 +136,7 @@ export const application: Board = {
         graph({
           title: "Refused because the queue is full",
           unit: "reqps",
-          about: "Told to come again. More than none: more workers, or fewer callers.",
+          about: "Asked to retry. More than none: more workers, or fewer callers.",
           targets: [ask(`sum(rate(gateway_queue_rejected_total[${window}]))`, "refused")],
         }),
         graph({

@@ -6,7 +6,7 @@ import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';
 const ofModel = 'and on (host, uuid) gpu_info{model=~"$model"}';
-/** One that is told of twice, by its agent and by a hub, is still one. */
+/** One that is reported twice, by its agent and by a hub, is still one. */
 const once = (metric: string, more = ""): string =>
   `max by (host, uuid) (${metric}{host=~"$host"${more}})`;
 const toGpu = { uid: "gpulse-gpu", labels: ["host", "gpu"] } as const;
@@ -165,7 +165,7 @@ export const fleet: Board = {
       panels: [
         metricPanel(gpu.temperature, {
           title: "GPU temperature by host, hottest GPU",
-          todo: "Limits differ by model: the table beside tells who is near its own.",
+          todo: "Limits differ by model: the table beside reports who is near its own.",
           kind: "timeseries",
           targets: [ask(`topk(20, host:gpu_temperature_celsius:max${at})`, "{{host}}")],
           width: 12,
@@ -195,7 +195,7 @@ export const fleet: Board = {
         }),
         metricPanel(gpu.throttleActive, {
           title: "GPUs held back, by reason",
-          todo: "Heat is to be mended; a power cap is a choice.",
+          todo: "Heat is to be fixed; a power cap is a choice.",
           kind: "bargauge",
           targets: [ask(`sum by (reason) (gpu_throttle_active${at})`, "{{reason}}")],
           steps: rising(1, 10),

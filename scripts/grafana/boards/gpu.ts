@@ -1,4 +1,4 @@
-/** Everything one GPU, or a few chosen ones, tell: most important first. */
+/** Everything one GPU, or a few chosen ones, report: most important first. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, falling, rising, up, yesNo } from "../shape.ts";
@@ -212,7 +212,7 @@ export const gpuDetail: Board = {
         }),
         metricPanel(gpu.pcieLinkWidth, {
           title: "PCIe link in use of its best",
-          todo: "Below 1 under load: seat the card anew, check riser and slot.",
+          todo: "Below 1 under load: seat the card again, check riser and slot.",
           kind: "timeseries",
           targets: [
             ask(`gpu_pcie_link_width${at} / gpu_pcie_link_width_max${at}`, `${gpuName} lanes`),

@@ -182,7 +182,7 @@ export const hostAndContainers: Board = {
         }),
         metricPanel(host.containerStarts, {
           title: "Container lifecycle",
-          todo: "Starts and ends in the chosen time. Both rising together: something crashes and is started anew.",
+          todo: "Starts and ends in the chosen time. Both rising together: something crashes and is started again.",
           kind: "stat",
           targets: [
             ask(

@@ -9,14 +9,14 @@ const capture = (name: string): string =>
   readFileSync(new URL(`../../sources/nvidia/smi/captures/${name}`, import.meta.url), "utf8");
 
 test("reads versions, firmware, clocks asked for and processes of a real H200 under load", () => {
-  const told = parseSmiFacts(capture("load.q.xml"));
-  const [[uuid, extra] = ["", {}]] = told.gpus;
-  expect(told.versions).toEqual({ cuda_driver: "13.0" });
+  const reported = parseSmiFacts(capture("load.q.xml"));
+  const [[uuid, extra] = ["", {}]] = reported.gpus;
+  expect(reported.versions).toEqual({ cuda_driver: "13.0" });
   expect(extra).toEqual({
     firmware: { gsp: "580.159.04", inforom: "G520.0282.02.02" },
     applicationHertz: { graphics: 1.98e9, memory: 3.201e9 },
   });
-  expect(told.processes).toEqual([
+  expect(reported.processes).toEqual([
     { uuid, pid: 507, name: "python3", kind: "compute", memoryBytes: 1_130 * 2 ** 20 },
   ]);
 });
@@ -27,7 +27,7 @@ test("of a command line only the program's name is kept", () => {
   expect(parseSmiFacts(xml).processes).toEqual([{ uuid: "G", pid: 1, name: "serve" }]);
 });
 
-test("no tool, no answer and half an answer leave a snapshot without what it would have told", async () => {
+test("no tool, no answer and half an answer leave a snapshot without what it would have reported", async () => {
   expect(parseSmiFacts("").gpus.size).toBe(0);
   expect(parseSmiFacts(capture("load.q.xml").slice(0, 900)).versions).toEqual({
     cuda_driver: "13.0",

@@ -48,7 +48,7 @@ export function createSnapshotTaker(
   });
   const take = async (): Promise<Snapshot> => {
     const hasNvidia = views().some(({ device }) => device.vendor === "nvidia" && !device.simulated);
-    const told = hasNvidia ? await askSmi(runner, settings.log) : undefined;
+    const reported = hasNvidia ? await askSmi(runner, settings.log) : undefined;
     const machine = { procfs, sysfs, fileAccess, env, architecture: architecture() };
     const gpus = views();
     return takeSnapshot({
@@ -57,7 +57,7 @@ export function createSnapshotTaker(
       host,
       version,
       nowMs: nowMs(),
-      ...(told === undefined ? {} : { driverFacts: told }),
+      ...(reported === undefined ? {} : { driverFacts: reported }),
     });
   };
   let running: Promise<Snapshot> | undefined;

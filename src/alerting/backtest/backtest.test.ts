@@ -57,16 +57,16 @@ const run = (rule: AlertingRule, fromMs = startMs, forMs = hour): Promise<Backte
     externalUrl: "",
   });
 
-const told = ({ firings }: BacktestResult): string[] =>
+const reported = ({ firings }: BacktestResult): string[] =>
   firings.map(
     ({ labels, startMs: from, endMs, durationMs, peak }) =>
       `${new Map(labels).get("gpu") ?? ""} ${(from - startMs) / minute}..${endMs === undefined ? "" : (endMs - startMs) / minute} ${durationMs / minute}m ${peak}`,
   );
 
-test("a rule's firings are told with start, end, how long and the worst value", async () => {
+test("a rule's firings are reported with start, end, how long and the worst value", async () => {
   given('temp{gpu="0"}', "70x4 90 95 85 70x10 99x3 70x30");
   const result = await run(hot());
-  expect(told(result)).toEqual(["0 5..8 3m 95", "0 19..23 4m 99"]);
+  expect(reported(result)).toEqual(["0 5..8 3m 95", "0 19..23 4m 99"]);
   expect(result.totals).toEqual({
     firings: 2,
     labelSets: 1,
@@ -80,25 +80,25 @@ test("for and keep_firing_for are walked as a running rule walks them", async ()
   given('temp{gpu="0"}', "70x4 90x9 70x10 90 70x40");
   given('temp{gpu="1"}', "70x60");
   const result = await run(hot({ forMs: 5 * minute, keepFiringForMs: 3 * minute }));
-  expect(told(result)).toEqual(["0 10..18 8m 90"]);
+  expect(reported(result)).toEqual(["0 10..18 8m 90"]);
   expect(result.totals.pendingOnly).toBe(1);
 });
 
 test("what still fires at the end has no end, and what fired before the start fires at the start", async () => {
   given('temp{gpu="0"}', "90x90", startMs - 30 * minute);
-  expect(told(await run(hot({ forMs: 10 * minute })))).toEqual(["0 0.. 60m 90"]);
+  expect(reported(await run(hot({ forMs: 10 * minute })))).toEqual(["0 0.. 60m 90"]);
 });
 
 test("what ended before the range is not in it; what keeps firing into it is", async () => {
   given('temp{gpu="0"}', "90x10 70x90", startMs - 20 * minute);
   expect((await run(hot({ forMs: 3 * minute }))).totals.firings).toBe(0);
   const kept = await run(hot({ forMs: 3 * minute, keepFiringForMs: 20 * minute }));
-  expect(told(kept)).toEqual(["0 -17..11 28m 90"]);
+  expect(reported(kept)).toEqual(["0 -17..11 28m 90"]);
 });
 
 test("where a rule asks for too little, the worst value is the smallest", async () => {
   given('temp{gpu="0"}', "70 20 10 15 70x9");
-  expect(told(await run(hot({ expr: "(temp < 30) and temp" })))).toEqual(["0 1..4 3m 10"]);
+  expect(reported(await run(hot({ expr: "(temp < 30) and temp" })))).toEqual(["0 1..4 3m 10"]);
 });
 
 test("labels and annotations are those an alert would have had", async () => {
@@ -121,7 +121,7 @@ test("a long time is asked for piece by piece, and nothing is lost between piece
   given('temp{gpu="0"}', "90x2500");
   const result = await run(hot({ forMs: minute }), startMs, 2_400 * minute);
   expect(ranges).toBe(3);
-  expect(told(result)).toEqual(["0 1.. 2399m 90"]);
+  expect(reported(result)).toEqual(["0 1.. 2399m 90"]);
 });
 
 test("it ends when it is told to", async () => {

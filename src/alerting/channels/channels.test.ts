@@ -326,7 +326,7 @@ telegram_configs: [{ api_url: '${service.url}', bot_token: abcdef, chat_id: 1 }]
   receivers.close();
 });
 
-test("a group of thousands of alerts is still told", async () => {
+test("a group of thousands of alerts is still reported", async () => {
   const alerts = Array.from({ length: 2_000 }, (_, gpu) =>
     alertOf(
       { alertname: "Hot", gpu: String(gpu), host: "h".repeat(50) },

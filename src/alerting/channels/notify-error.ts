@@ -7,7 +7,7 @@ import type { SecretRedactor } from "./secret-redactor.ts";
 
 /**
  * No cause goes along: it may hold the address, which may be a secret. What is none of ours is tried again, since a
- * notification told twice is better than one not told.
+ * notification reported twice is better than one not reported.
  */
 export function toNotifyError(thrown: unknown, hidden: SecretRedactor): NotifyError {
   const sentence = toSingleLine(hidden.hide(formatError(thrown)));

@@ -38,7 +38,7 @@ export interface ReceiverSet {
 }
 
 export interface OpenIntegration extends Integration {
-  /** What is told stays open on the other side until its end is told. */
+  /** What is reported stays open on the other side until its end is reported. */
   readonly staysOpen: boolean;
 }
 

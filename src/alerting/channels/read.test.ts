@@ -57,7 +57,7 @@ test("every mistake of a file is said at once", async () => {
   ]);
 });
 
-test("integrations have their channel, their place in it and whether they tell of ends", async () => {
+test("integrations have their channel, their place in it and whether they report on ends", async () => {
   const receivers =
     await openEntries(`webhook_configs: [{ url: 'http://a/b' }, { url: 'http://a/c', send_resolved: no }]
 email_configs: [{ to: a@b.c, from: a@b.c, smarthost: 'h:25' }]

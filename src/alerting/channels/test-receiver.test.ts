@@ -16,7 +16,7 @@ afterEach(() => service.close());
 
 const options = { clock: new FakeClock(startMs), externalUrl: "http://hub", id: "abc" };
 
-test("each way of a receiver gets one marked notification, and what came of it is told", async () => {
+test("each way of a receiver gets one marked notification, and what came of it is reported", async () => {
   service.answer = ({ path }) => ({ status: path === "/bad" ? 403 : 200, body: "no" });
   const receivers = await openEntries(
     `webhook_configs: [{ url: '${service.url}/good' }, { url: '${service.url}/bad' }]`,

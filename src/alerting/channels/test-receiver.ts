@@ -1,4 +1,4 @@
-/** Sends one notification, marked as a test, by every way of a receiver, and tells for each what came of it. */
+/** Sends one notification, marked as a test, by every way of a receiver, and reports for each what came of it. */
 import { fingerprintOf } from "../route/fingerprint.ts";
 import { type Notification, NotifyError } from "../route/notification.ts";
 import { didYouMean } from "../../config/closest.ts";

@@ -1,4 +1,4 @@
-/** TLS options of a connection that is no HTTP, read from their files anew for each one, so that a renewed certificate counts. */
+/** TLS options of a connection that is no HTTP, read from their files again for each one, so that a renewed certificate counts. */
 import type { ConnectionOptions } from "node:tls";
 import { formatError } from "../../base/error.ts";
 import { NotifyError } from "../route/notification.ts";

@@ -40,7 +40,7 @@ test("every alert has a severity, and says who, what, and what to do", () => {
 
 test("an alert's name stands once", () => expect(new Set(names).size).toBe(names.length));
 
-test("what is no trouble is information, and nothing else is", () => {
+test("what is no problem is information, and nothing else is", () => {
   const informs = alerts.filter(({ labels }) => labels["severity"] === "info");
   expect(informs.map(({ name }) => name).sort()).toEqual([
     "GpuBusy",
@@ -133,7 +133,7 @@ test("what follows from something else is hidden by it, and nothing more", async
   const { inhibitRules } = await parseRouting(defaultRouting, "embedded");
   const node = { job: "gpulse", instance: "node-1:9400" };
   const other = { job: "gpulse", instance: "node-2:9400" };
-  const told = [
+  const reported = [
     { alertname: "GpulseExporterDown", severity: "critical", ...node },
     { alertname: "GpuDataStale", severity: "warning", host: "node-1", ...node },
     { alertname: "GpuDataStale", severity: "warning", host: "node-2", ...other },
@@ -159,8 +159,8 @@ test("what follows from something else is hidden by it, and nothing more", async
     };
   });
   const inhibitor = new Inhibitor(inhibitRules);
-  for (const alert of told) inhibitor.set(alert);
-  const heard = told.filter((alert) => inhibitor.mutedBy(alert, 10) === undefined);
+  for (const alert of reported) inhibitor.set(alert);
+  const heard = reported.filter((alert) => inhibitor.mutedBy(alert, 10) === undefined);
   expect(
     heard.map(({ labels }) => [labels.get("alertname"), labels.get("uuid") ?? labels.get("host")]),
   ).toEqual([

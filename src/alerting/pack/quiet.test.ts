@@ -17,7 +17,7 @@ test.each([
   ["a shared machine that trains, serves and runs batches", "sim:8?seed=3"],
   ["one GPU of every model", "sim:?scenario=mixed"],
   ["machines that serve as fast as they can, over and over", "sim:4?scenario=mlperf"],
-])("%s tells of no trouble in an hour", { timeout: 120_000 }, async (_says, source) => {
+])("%s reports on no problem in an hour", { timeout: 120_000 }, async (_says, source) => {
   const { fired, failed } = await run(source, 60);
   expect([...failed]).toEqual([]);
   expect(problems(fired)).toEqual([]);
@@ -38,7 +38,7 @@ test(
   },
 );
 
-test("an hour of faults is told GPU by GPU", { timeout: 120_000 }, async () => {
+test("an hour of faults is reported GPU by GPU", { timeout: 120_000 }, async () => {
   const { fired, failed } = await run("sim:8?scenario=faults", 40);
   expect([...failed]).toEqual([]);
   expect(problems(fired)).toEqual(

@@ -20,7 +20,7 @@ test("an alert that ended while the clock was ahead stays ended when it is set b
   expect(ended && isResolved(ended, 3_000)).toBe(true);
 });
 
-test("told again after the clock was set back, its end is not in the future", () => {
+test("reported again after the clock was set back, its end is not in the future", () => {
   const alerts = book();
   alerts.put(
     { labels, annotations: {}, generatorUrl: "", startsAtMs: 1_000, endsAtMs: aheadMs },
@@ -34,7 +34,7 @@ test("told again after the clock was set back, its end is not in the future", ()
   expect(again && isResolved(again, 3_001)).toBe(true);
 });
 
-test("one that fires, with an end that is only valid until then, does not end by being told", () => {
+test("one that fires, with an end that is only valid until then, does not end by being reported", () => {
   const alert = book().put(
     { labels, annotations: {}, generatorUrl: "", startsAtMs: 1_000, endsAtMs: 240_000 },
     1_000,

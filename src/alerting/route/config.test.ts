@@ -56,7 +56,7 @@ test.each([
   expect(receiversOf((await read("teams.good.yml")).route, labels)).toEqual(receivers),
 );
 
-test("routes are named by their matchers in Alertmanager's words, and told apart where those are the same", async () => {
+test("routes are named by their matchers in Alertmanager's words, and distinguished where those are the same", async () => {
   const twice = `{receiver: a, matchers: ['b="x\\"y"', 'a=~"z"'], continue: true}`;
   const { route } = await parseRouting(
     `{route: {receiver: a, routes: [${twice}, ${twice}]}, receivers: [{name: a}]}`,

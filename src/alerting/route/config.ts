@@ -45,7 +45,7 @@ export interface RoutingConfig {
   readonly global: Readonly<Record<string, unknown>>;
   readonly receivers: readonly (Readonly<Record<string, unknown>> & { readonly name: string })[];
   readonly templates: readonly string[];
-  /** The text it was read from, for whoever asks what is running. May hold secrets. */
+  /** The text it was read from, for anyone who asks what is running. May hold secrets. */
   readonly source: string;
 }
 

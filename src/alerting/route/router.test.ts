@@ -80,7 +80,7 @@ const alert = (labels: Record<string, string>, endsAtMs?: number) => ({
 });
 const hot = (gpu: string) => ({ alertname: "Hot", host: "a", gpu });
 const byText = (left: string, right: string): number => (left < right ? -1 : 1);
-const told = (): string[] =>
+const reported = (): string[] =>
   sent.map(
     ({ status, alerts }) =>
       `${status} ${alerts
@@ -89,30 +89,30 @@ const told = (): string[] =>
         .join("+")}`,
   );
 
-test("alerts of one group are told together after group_wait, once, and again when they end", async () => {
+test("alerts of one group are reported together after group_wait, once, and again when they end", async () => {
   const { router, close } = await open();
   router.put([alert(hot("0"), clock.nowMs() + 900_000)]);
   await clock.advance(10_000);
   router.put([alert(hot("1"), clock.nowMs() + 900_000)]);
   await clock.advance(19_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   await clock.advance(2_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   await clock.advance(300_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   router.put([alert(hot("0"), clock.nowMs() - 1), alert(hot("1"), clock.nowMs() - 1)]);
   await clock.advance(300_000);
-  expect(told()).toEqual(["firing 0+1", "resolved 0+1"]);
+  expect(reported()).toEqual(["firing 0+1", "resolved 0+1"]);
   await close();
 });
 
-test("what fires for long is told again after repeat_interval, with another key", async () => {
+test("what fires for long is reported again after repeat_interval, with another key", async () => {
   const { router, close } = await open();
   for (let minute = 0; minute < 250; minute++) {
     router.put([alert(hot("0"), clock.nowMs() + 300_000)]);
     await clock.advance(60_000);
   }
-  expect(told()).toEqual(["firing 0", "firing 0"]);
+  expect(reported()).toEqual(["firing 0", "firing 0"]);
   expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
   await close();
 });
@@ -136,7 +136,7 @@ test("a host that is down silences its GPUs, and a silence what it matches; both
     alert({ alertname: "Idle", severity: "info" }, long),
   ]);
   await clock.advance(31_000);
-  expect(told()).toEqual(["firing HostDown"]);
+  expect(reported()).toEqual(["firing HostDown"]);
   const quiet = router.deliveries.list(10).filter(({ outcome }) => outcome === "suppressed");
   expect(quiet.map(({ why }) => why?.replace(/[0-9a-f]{16}$/, "FP") ?? "").sort(byText)).toEqual([
     "inhibited by alert FP",
@@ -166,7 +166,7 @@ test("a channel that is down is tried again until it takes it, with the same key
   await close();
 });
 
-test("a router that comes back tells the end of what it told before, and nothing twice", async () => {
+test("a router that comes back reports the end of what it reported before, and nothing twice", async () => {
   const first = await open();
   first.router.put([
     alert(hot("0"), clock.nowMs() + 900_000),
@@ -177,9 +177,9 @@ test("a router that comes back tells the end of what it told before, and nothing
   const second = await open();
   second.router.put([alert(hot("1"), clock.nowMs() + 3_600_000)]);
   await clock.advance(600_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   await clock.advance(900_000);
-  expect(told()).toEqual(["firing 0+1", "firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1", "firing 0+1"]);
   expect(sent[1]?.alerts.map(({ status }) => status)).toEqual(["resolved", "firing"]);
   await second.close();
 });
@@ -197,12 +197,12 @@ test("a router killed before it could send sends after it is back, with the key 
   const second = await open();
   second.router.put([alert(hot("0"), clock.nowMs() + 900_000)]);
   await clock.advance(31_000);
-  expect(told()).toEqual(["firing 0"]);
+  expect(reported()).toEqual(["firing 0"]);
   expect(sent[0]?.idempotencyKey).toBe(owedKey);
   await second.close();
 });
 
-test("a channel that stays away is told, when it is back, what is true then, and once", async () => {
+test("a channel that stays away is reported, when it is back, what is true then, and once", async () => {
   const { router, close } = await open();
   answer = () => {
     throw new NotifyError("away", { retryable: true });
@@ -215,11 +215,11 @@ test("a channel that stays away is told, when it is back, what is true then, and
   expect(sent).toEqual([]);
   answer = () => {};
   await clock.advance(301_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   await close();
 });
 
-test("the end of what was told reaches a channel that was away for longer than ends are kept for the page", async () => {
+test("the end of what was reported reaches a channel that was away for longer than ends are kept for the page", async () => {
   const { router, close } = await open();
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(31_000);
@@ -228,17 +228,17 @@ test("the end of what was told reaches a channel that was away for longer than e
   };
   router.put([alert(hot("0"), clock.nowMs())]);
   await clock.advance(7_200_000);
-  expect(told()).toEqual(["firing 0"]);
+  expect(reported()).toEqual(["firing 0"]);
   answer = () => {};
   await clock.advance(301_000);
-  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  expect(reported()).toEqual(["firing 0", "resolved 0"]);
   await clock.advance(3_600_000);
   expect(router.alerts).toEqual([]);
-  expect(told()).toHaveLength(2);
+  expect(reported()).toHaveLength(2);
   await close();
 });
 
-test("an end that was told but not sent before a restart is sent after it", async () => {
+test("an end that was reported but not sent before a restart is sent after it", async () => {
   const first = await open();
   first.router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(31_000);
@@ -252,11 +252,11 @@ test("an end that was told but not sent before a restart is sent after it", asyn
   answer = () => {};
   const second = await open();
   await clock.advance(1_000);
-  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  expect(reported()).toEqual(["firing 0", "resolved 0"]);
   await second.close();
 });
 
-test("what fires on over a restart is not told as ended because its old end has passed", async () => {
+test("what fires on over a restart is not reported as ended because its old end has passed", async () => {
   const first = await open();
   first.router.put([alert(hot("0"), clock.nowMs() + 240_000)]);
   await clock.advance(31_000);
@@ -266,7 +266,7 @@ test("what fires on over a restart is not told as ended because its old end has 
   await clock.advance(60_000);
   second.router.put([alert(hot("0"), clock.nowMs() + 240_000)]);
   await clock.advance(200_000);
-  expect(told()).toEqual(["firing 0"]);
+  expect(reported()).toEqual(["firing 0"]);
   await second.close();
 });
 
@@ -282,24 +282,24 @@ test("what somebody has yet to find out about after a restart is waited for as l
     alert(hot("1"), clock.nowMs() + 1_200_000),
   ]);
   await clock.advance(1_190_000);
-  expect(told()).toEqual(["firing 0"]);
+  expect(reported()).toEqual(["firing 0"]);
   await clock.advance(320_000);
-  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  expect(reported()).toEqual(["firing 0", "resolved 0"]);
   await second.close();
 });
 
-test("an alert heard of but not yet told before a restart is told after it", async () => {
+test("an alert heard of but not yet reported before a restart is reported after it", async () => {
   const first = await open();
   first.router.put([alert(hot("0"), clock.nowMs() + 600_000), alert(hot("1"))]);
   await clock.advance(5_000);
   await first.close();
   const second = await open();
   await clock.advance(31_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   await second.close();
 });
 
-test("another file regroups what fires, tells nobody twice, and keeps silences", async () => {
+test("another file regroups what fires, reports nobody twice, and keeps silences", async () => {
   const { router, close } = await open();
   const long = clock.nowMs() + 7_200_000;
   router.put([alert(hot("0"), long), alert(hot("1"), long)]);
@@ -308,7 +308,7 @@ test("another file regroups what fires, tells nobody twice, and keeps silences",
     await parseRouting(routing.replace("group_wait: 30s", "group_wait: 10s"), "alertmanager.yml"),
   );
   await clock.advance(600_000);
-  expect(told()).toEqual(["firing 0+1"]);
+  expect(reported()).toEqual(["firing 0+1"]);
   await router.reconfigure(
     await parseRouting(
       routing.replace("group_by: [alertname]", "group_by: [gpu]"),
@@ -316,11 +316,11 @@ test("another file regroups what fires, tells nobody twice, and keeps silences",
     ),
   );
   await clock.advance(31_000);
-  expect(told().sort(byText)).toEqual(["firing 0", "firing 0+1", "firing 1"]);
+  expect(reported().sort(byText)).toEqual(["firing 0", "firing 0+1", "firing 1"]);
   await close();
 });
 
-test("who wants no ends is told again when the same alert fires anew", async () => {
+test("who wants no ends is reported again when the same alert fires again", async () => {
   sendResolved = false;
   const { router, close } = await open();
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
@@ -329,7 +329,7 @@ test("who wants no ends is told again when the same alert fires anew", async () 
   await clock.advance(600_000);
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
   await clock.advance(600_000);
-  expect(told()).toEqual(["firing 0", "firing 0"]);
+  expect(reported()).toEqual(["firing 0", "firing 0"]);
   expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
   await close();
 });

@@ -55,7 +55,7 @@ const sent = (): string[] =>
         `${endsAtMs <= nowMs() ? "resolved" : "firing"} ${labels.get("gpu") ?? ""}`,
     );
 
-/** As a kill leaves it: nothing is told and nothing ended. */
+/** As a kill leaves it: nothing is reported and nothing ended. */
 async function away(rules: string, forMs: number): Promise<void> {
   await bench.engine.close();
   state.close();
@@ -74,7 +74,7 @@ async function firing(rules = hot): Promise<void> {
 }
 
 test.for([0.5, 20])(
-  "an alert that ended while nobody looked is told as ended once its source has spoken, after %s minutes away",
+  "an alert that ended while nobody looked is reported as ended once its source has spoken, after %s minutes away",
   async (minutes) => {
     feed('temp{gpu="0"}', 90, 2 * minute);
     await firing();
@@ -103,13 +103,13 @@ test("what nobody has spoken of yet is not over: it goes on where it still fires
   expect(new Set(sent())).toEqual(new Set(["resolved 1"]));
   feed('temp{gpu="0"}', 90, 10 * minute);
   await bench.pass(minute);
-  const told = sent();
-  expect(told).toContain("firing 0");
-  expect(told).not.toContain("resolved 0");
+  const reported = sent();
+  expect(reported).toContain("firing 0");
+  expect(reported).not.toContain("resolved 0");
   expect(alerts()).toContain('firing {gpu="0"} 90');
 });
 
-test("what is never heard of again ends after as long as it was said to hold, and whoever routes waits for that", async () => {
+test("what is never heard of again ends after as long as it was said to hold, and anyone who routes waits for that", async () => {
   feed('temp{gpu="0"}', 90, 2 * minute);
   await firing();
   await away(hot, 20 * minute);
@@ -184,7 +184,7 @@ test("keep_firing_for counts from when it was found to be over", async () => {
   expect(sent()).toContain("resolved 0");
 });
 
-test("one with `for` that is pending again and then ends is told as ended", async () => {
+test("one with `for` that is pending again and then ends is reported as ended", async () => {
   const rules = file("expr: temp > 80, for: 1m");
   feed('temp{gpu="0"}', 90, 3 * minute);
   await firing(rules);

@@ -174,7 +174,7 @@ test("after a restart what fired fires again as soon as it is known, and nothing
   expect(activeMinutes()).toEqual([0]);
 });
 
-test("what had ended before a restart, or is longer ago than an hour, begins anew", async () => {
+test("what had ended before a restart, or is longer ago than an hour, begins again", async () => {
   feed('temp{gpu="0"}', 90, 4 * minute);
   await bench.load(file("- { alert: Hot, expr: temp > 80, for: 10m }"));
   await bench.pass(4 * minute);

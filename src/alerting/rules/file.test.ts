@@ -53,7 +53,7 @@ test("of several YAML documents the first is read, as by Prometheus, and the res
   expect((await checkRules("---\ngroups: []\n---\n", "rules.yml")).warnings).toEqual([]);
 });
 
-test("every mistake is told, each with its line, group and rule", async () => {
+test("every mistake is reported, each with its line, group and rule", async () => {
   const { problems } = await checkRules(
     `groups:
   - name: g

@@ -20,7 +20,7 @@ ${group}
       - ${text.trim().replaceAll("\n", "\n        ")}
 `;
 
-/** Gives the values of one GPU, a minute each, and tells the state after every evaluation; "." is inactive, "" is gone. */
+/** Gives the values of one GPU, a minute each, and reports the state after every evaluation; "." is inactive, "" is gone. */
 async function states(
   group: RuleGroupRunner,
   values: readonly (number | undefined)[],
@@ -42,11 +42,11 @@ const hot = "alert: Hot\nexpr: temp > 80";
 test.each([
   ["fires at once without for", hot, [70, 90, 90, 70, 70], "_FF.."],
   ["waits for its time, counted from the first", `${hot}\nfor: 2m`, [90, 90, 90, 90, 70], "ppFF."],
-  ["starts anew after a gap", `${hot}\nfor: 2m`, [90, 90, 70, 90, 90, 90], "pp_ppF"],
+  ["starts again after a gap", `${hot}\nfor: 2m`, [90, 90, 70, 90, 90, 90], "pp_ppF"],
   ["is forgotten where it never fired", `${hot}\nfor: 9m`, [90, 90, 70, 70], "pp__"],
   ["fires on for keep_firing_for", `${hot}\nkeep_firing_for: 2m`, [90, 70, 70, 70, 70], "FFF.."],
   [
-    "has that time anew when it comes back",
+    "has that time again when it comes back",
     `${hot}\nkeep_firing_for: 2m`,
     [90, 70, 90, 70, 70, 70],
     "FFFFF.",
@@ -59,7 +59,7 @@ test.each([
   ],
   ["comes back as a new one", `${hot}\nfor: 1m`, [90, 90, 70, 90, 90], "pF.pF"],
   [
-    "is told as resolved for a quarter of an hour",
+    "is reported as resolved for a quarter of an hour",
     hot,
     [90, ...Array<number>(17).fill(70)],
     `F${".".repeat(16)}_`,
@@ -81,7 +81,7 @@ test("an alert knows when it was active, when it fired and what its value is", a
 });
 
 test.for(["", "for: 1m", "keep_firing_for: 1m"])(
-  "an alert that fired while the clock was ahead fires on when it is set back, and its end is told (%s)",
+  "an alert that fired while the clock was ahead fires on when it is set back, and its end is reported (%s)",
   async (more) => {
     const group = await bench.group(rule(`${hot}\n${more}`));
     const ahead = 200;
@@ -149,17 +149,17 @@ annotations:
   asked: '{{ with query "count(temp > 80)" }}{{ . | first | value }}{{ end }}'
   fixed: '{{ $labels.gpu }}'`),
   );
-  const told = () => group.runs[0]?.alerting?.alerts[0]?.annotations;
+  const reported = () => group.runs[0]?.alerting?.alerts[0]?.annotations;
   await states(group, [90]);
-  const first = told();
+  const first = reported();
   expect(first).toMatchObject({ value: "90", asked: "1", fixed: "0" });
   bench.set({ 'temp{gpu="0"}': 90, 'temp{gpu="1"}': 99 }, 1);
   await bench.evaluate(group, 1);
-  expect(told()).toMatchObject({ value: "90", asked: "2", fixed: "0" });
-  expect(told()?.["time"]).not.toBe(first?.["time"]);
+  expect(reported()).toMatchObject({ value: "90", asked: "2", fixed: "0" });
+  expect(reported()?.["time"]).not.toBe(first?.["time"]);
   bench.set({ 'temp{gpu="0"}': 91 }, 2);
   await bench.evaluate(group, 2);
-  expect(told()).toMatchObject({ value: "91", fixed: "0" });
+  expect(reported()).toMatchObject({ value: "91", fixed: "0" });
 });
 
 test("a template that cannot be expanded says so in place of its text, and the alert fires", async () => {
@@ -196,7 +196,7 @@ test("beyond its limit a rule has no alert at all; what still fires by keep_firi
   expect(group.runs[0]?.lastError).toBe("exceeded limit of 1 with 2 alerts");
 });
 
-test("an error is not sent over: alerts are told again when the rule works again", async () => {
+test("an error is not sent over: alerts are reported again when the rule works again", async () => {
   const group = await bench.group(
     rule("alert: Twice\nexpr: temp > 80 and on() (count(temp) < 3)\nlabels: { gpu: all }"),
   );

@@ -87,16 +87,16 @@ test("a file cut at any byte keeps the whole records before the cut and takes ne
   }
 });
 
-test("a changed byte anywhere costs at most its own record, and is told", () => {
+test("a changed byte anywhere costs at most its own record, and is reported", () => {
   const { bytes, ends } = writeRecords(6);
   const headerEnd = (ends[0] ?? 0) - ((ends[1] ?? 0) - (ends[0] ?? 0));
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes);
     changed[at] = (changed[at] ?? 0) ^ 0x5a;
     writeFileSync(file, changed);
-    const told: string[] = [];
+    const reported: string[] = [];
     const { log, records } = openLog({
-      log: { ...silentLog, error: (message) => told.push(message) },
+      log: { ...silentLog, error: (message) => reported.push(message) },
     });
     const hit = at < headerEnd ? -1 : ends.findIndex((end) => at < end);
     const others = values(0, 6).filter((_, index) => index !== hit);
@@ -104,7 +104,7 @@ test("a changed byte anywhere costs at most its own record, and is told", () => 
       records.filter((record) => JSON.stringify(record) !== JSON.stringify(values(0, 6)[hit])),
     ).toEqual(others);
     // Only a byte of the zeros that fill a record up is nobody's.
-    expect(records.length === 6 || told.length === 1).toBe(true);
+    expect(records.length === 6 || reported.length === 1).toBe(true);
     log.close();
   }
 });
@@ -171,15 +171,15 @@ test("a map keeps its entries and forgets deleted ones over a restart", () => {
   expect([...openMap().entries()]).toEqual([["a", "3"]]);
 });
 
-test("a value that is not one any more is told and left out", () => {
+test("a value that is not one any more is reported and left out", () => {
   const map = new StateMap<unknown>(file, { log: silentLog, parse: (value) => value });
   map.put("a", 5);
   map.put("b", "text");
   map.close();
-  const told: string[] = [];
-  const log: Log = { ...silentLog, error: (message) => told.push(message) };
+  const reported: string[] = [];
+  const log: Log = { ...silentLog, error: (message) => reported.push(message) };
   const again = new StateMap(file, { log, parse: isText });
-  expect([[...again.entries()], told.length]).toEqual([[["b", "text"]], 1]);
+  expect([[...again.entries()], reported.length]).toEqual([[["b", "text"]], 1]);
 });
 
 test("a map that is changed for ever does not grow for ever", () => {
@@ -213,7 +213,7 @@ test("a shared map whose file goes away is empty, and writes a new one", () => {
   expect([...openMap(true).entries()]).toEqual([["b", "2"]]);
 });
 
-test("a tail that another process is still writing is waited for, not told", () => {
+test("a tail that another process is still writing is waited for, not reported", () => {
   const { log, records } = openLog();
   const other = openLog();
   other.log.append("whole");
@@ -240,9 +240,10 @@ function startWriter(shared: boolean) {
   const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  let told = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text));
-  const last = (): number => Number(told.slice(0, told.lastIndexOf("\n")).split("\n").at(-1) || -1);
+  let reported = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (reported += text));
+  const last = (): number =>
+    Number(reported.slice(0, reported.lastIndexOf("\n")).split("\n").at(-1) || -1);
   const until = async (count: number): Promise<void> => {
     while (last() < count) await once(child.stdout, "data");
   };
@@ -263,7 +264,7 @@ const readBack = (): Map<string, { n: number }> => {
   return new Map(map.entries());
 };
 
-test("what a killed process was told is kept is there", { timeout: 60_000 }, async () => {
+test("what a killed process was reported is kept is there", { timeout: 60_000 }, async () => {
   const child = startWriter(false);
   await child.until(2_000);
   const last = await child.kill();
@@ -272,7 +273,7 @@ test("what a killed process was told is kept is there", { timeout: 60_000 }, asy
 });
 
 test(
-  "two processes that write at once and are killed lose nothing they were told",
+  "two processes that write at once and are killed lose nothing they were reported",
   { timeout: 60_000 },
   async () => {
     const children = [startWriter(true), startWriter(true)];

@@ -140,7 +140,7 @@ function metricLines(metrics: readonly MetricFinding[]): string[] {
       example === undefined ? "absent" : `${example}${unit === "none" ? "" : ` ${unit}`}`;
     return [metric, value, told === 0 ? "" : `reported by ${told}`, reasons.join(", ")];
   });
-  return alignColumns([["METRIC", "FIRST VALUE", "GPUS", "NOT TOLD"], ...rows])
+  return alignColumns([["METRIC", "FIRST VALUE", "GPUS", "NOT Reported"], ...rows])
     .trimEnd()
     .split("\n");
 }

@@ -38,7 +38,7 @@ export class StageTable {
   start(): void {
     const tick = (): void => {
       if (this.#isTerminal) this.#draw();
-      else for (const row of this.rows) if (row.standing === "running") this.#tell(row);
+      else for (const row of this.rows) if (row.standing === "running") this.#report(row);
     };
     this.#timer = setInterval(tick, this.#isTerminal ? drawEveryMs : lineEveryMs).unref();
     if (this.#isTerminal) this.#draw();
@@ -55,7 +55,7 @@ export class StageTable {
     if (note !== undefined) row.note = note;
     if (standing === "running") row.beganMs = this.#nowMs();
     if (this.#isTerminal) this.#draw();
-    else this.#tell(row);
+    else this.#report(row);
   }
 
   /** What a stage says, above the table. */
@@ -78,7 +78,7 @@ export class StageTable {
     });
   }
 
-  #tell(row: StageRow): void {
+  #report(row: StageRow): void {
     const [name, , standing, ...rest] = cellsOf(row, this.#nowMs());
     const [frames, rate, lag, letters] = rest;
     const counts =

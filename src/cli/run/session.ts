@@ -62,7 +62,7 @@ export class RunSession {
   #baselineBefore: RunSpan | undefined;
   #before: Snapshot | undefined;
   #cpu = process.cpuUsage();
-  #outputTrouble: string | undefined;
+  #outputProblem: string | undefined;
 
   constructor(given: RunSessionOptions, sources: readonly OpenSource[]) {
     const { id, options, settings, io, partial, log } = given;
@@ -162,11 +162,11 @@ export class RunSession {
 
   /** A full disk must not end the command whose output it is. */
   #keepOutput(chunk: Buffer): void {
-    if (this.#outputTrouble !== undefined) return;
+    if (this.#outputProblem !== undefined) return;
     try {
       this.#given.partial.output(chunk);
     } catch (thrown) {
-      this.#outputTrouble = formatError(thrown);
+      this.#outputProblem = formatError(thrown);
     }
   }
 
@@ -313,8 +313,8 @@ export class RunSession {
       notes.push(
         `The last ${this.#output.cutBytes} bytes of the output are not kept in this file.`,
       );
-    if (this.#outputTrouble !== undefined)
-      notes.push(`The output could not be written aside (${this.#outputTrouble}).`);
+    if (this.#outputProblem !== undefined)
+      notes.push(`The output could not be written aside (${this.#outputProblem}).`);
     const averaged = [...trace.values()].some(
       ({ columns }) => columns.has("gpu_power_watts") && !columns.has("gpu_power_instant_watts"),
     );

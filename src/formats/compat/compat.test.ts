@@ -347,7 +347,7 @@ test("half of a sum is no sum, and a difference needs both", () => {
   ).toBeUndefined();
 });
 
-test("a series that two sources tell is counted once", () => {
+test("a series that two sources report is counted once", () => {
   const link: CompatFixtureReading = [
     gpu.interconnectBytes,
     { link: "0", direction: "receive" },

@@ -341,7 +341,7 @@ const rows: readonly CompatRow[] = [
     unit: "0 or 1",
     help: "1 where memory pages will be retired at the next reset.",
     from: gpu.retiredPagesPending,
-    note: "Whether, not how many: the driver tells no more.",
+    note: "Whether, not how many: the driver reports no more.",
   },
   linkErrors("CRC_FLIT", "crc_flit", "NVLink flow-control CRC errors, all links."),
   linkErrors("CRC_DATA", "crc_data", "NVLink data CRC errors, all links."),

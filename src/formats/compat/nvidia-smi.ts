@@ -266,7 +266,7 @@ export const nvidiaSmi: CompatTable = {
   leftOut: [
     [
       "nvidia_smi_failed_scrapes_total, nvidia_smi_command_exit_code, nvidia_smi_nvml_return_code, nvidia_smi_last_collect_duration_seconds",
-      "About running nvidia-smi, which we do not; gpulse_source_reads_total and gpulse_source_read_duration_seconds tell of our reads.",
+      "About running nvidia-smi, which we do not; gpulse_source_reads_total and gpulse_source_read_duration_seconds report on our reads.",
     ],
     [
       "nvidia_smi_mig_*",

@@ -4,12 +4,12 @@ import { deviceLabels } from "../../model/device.ts";
 import { h200 } from "../../../test/fixtures/formats/compat.ts";
 import { otelDevice, otelRows, otelSeries } from "./otel.ts";
 
-function told(metric: MetricEntry, labels: Record<string, string> = {}) {
+function reported(metric: MetricEntry, labels: Record<string, string> = {}) {
   return otelSeries({ metric, suffix: "", labels: deviceLabels(h200, "node-1", labels) }, h200);
 }
 
 test("a GPU's own metrics carry what the conventions ask for", () => {
-  expect(told(gpu.utilization)).toMatchObject([
+  expect(reported(gpu.utilization)).toMatchObject([
     {
       name: "hw.gpu.utilization",
       instrument: "gauge",
@@ -40,11 +40,11 @@ test.each<[string, string, string, MetricEntry, Record<string, string>]>([
   ["hw.fan.speed_ratio", "gauge", "1", gpu.fanSpeed, { fan: "1" }],
   ["hw.voltage", "gauge", "V", gpu.voltage, { rail: "gfx" }],
 ])("%s is a %s in %s", (name, instrument, unit, metric, labels) => {
-  expect(told(metric, labels)).toMatchObject([{ name, instrument, unit }]);
+  expect(reported(metric, labels)).toMatchObject([{ name, instrument, unit }]);
 });
 
 test("a sensor is a component of its own, under the GPU", () => {
-  expect(told(gpu.temperature, { sensor: "memory" })[0]?.attributes).toEqual({
+  expect(reported(gpu.temperature, { sensor: "memory" })[0]?.attributes).toEqual({
     "hw.id": "GPU-6f1a2b3c-0000-1111-2222-333344445555/temperature/memory",
     "hw.name": "GPU 3 memory",
     "hw.parent": "GPU-6f1a2b3c-0000-1111-2222-333344445555",
@@ -53,7 +53,7 @@ test("a sensor is a component of its own, under the GPU", () => {
 });
 
 test("a GPU that answers is ok and not failed; a lost one the other way round", () => {
-  const states = told(gpu.up).map(({ attributes, convert }) => [
+  const states = reported(gpu.up).map(({ attributes, convert }) => [
     attributes["hw.state"],
     convert(1),
     convert(0),
@@ -65,12 +65,12 @@ test("a GPU that answers is ok and not failed; a lost one the other way round", 
 });
 
 test("errors say their kind, and other limits have no word", () => {
-  expect(told(gpu.eccErrors, { type: "corrected" })[0]?.attributes).toMatchObject({
+  expect(reported(gpu.eccErrors, { type: "corrected" })[0]?.attributes).toMatchObject({
     "hw.type": "gpu",
     "error.type": "corrected",
   });
-  expect(told(gpu.temperatureLimit, { limit: "target" })).toEqual([]);
-  expect(told(gpu.pcieReplays)).toEqual([]);
+  expect(reported(gpu.temperatureLimit, { limit: "target" })).toEqual([]);
+  expect(reported(gpu.pcieReplays)).toEqual([]);
 });
 
 test("every name is in the hardware namespace, and simulated GPUs say so", () => {

@@ -127,7 +127,7 @@ export const otelRows: readonly OtelRow[] = [
 
 /** Conventions we do not follow, and why. */
 export const otelLeftOut: readonly (readonly [names: string, why: string])[] = [
-  ["hw.gpu.io", "A counter of all bytes moved; PCIe traffic is only told as a rate."],
+  ["hw.gpu.io", "A counter of all bytes moved; PCIe traffic is only reported as a rate."],
   ["hw.serial_number", "We do not put serial numbers on series."],
 ];
 

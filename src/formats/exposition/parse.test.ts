@@ -67,7 +67,7 @@ test.each(badPages)("$format: $says is refused", ({ page, format, refused }) => 
   expect(memory.size).toBe(0);
 });
 
-test("metadata is told with its escapes resolved, untyped as unknown", () => {
+test("metadata is reported with its escapes resolved, untyped as unknown", () => {
   const { metadata } = read('# HELP a b\\\\c\\nd\\"e\n# TYPE a untyped\n', "text");
   expect(metadata).toEqual(['help a b\\c\nd\\"e', "type a unknown"]);
   const open = read(
@@ -103,7 +103,7 @@ test("a name that is known is not taken for one with labels, nor for a longer on
   expect(read("ab 2\n", "text", memory).samples).toEqual(["ab 2"]);
 });
 
-test("what is no longer on the page is told once, and opened anew when it comes back", () => {
+test("what is no longer on the page is reported once, and opened again when it comes back", () => {
   const memory = new SeriesMemory<LabelSet>();
   const gone: string[] = [];
   const end = () => memory.endPage((labels) => gone.push(shown(labels, 0, undefined)));

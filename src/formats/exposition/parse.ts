@@ -8,7 +8,7 @@ import { pageError, type ExpositionFormat, type PageCounts, type PageVisitor } f
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";
 import { isNameStart, SeriesText } from "./series-text.ts";
 
-/** @throws ExpositionError with the line and what is wrong there; what the visitor was told until then is to be dropped. */
+/** @throws ExpositionError with the line and what is wrong there; what the visitor was reported until then is to be dropped. */
 export function parsePage<Handle>(
   body: Buffer,
   format: ExpositionFormat,
@@ -140,9 +140,9 @@ class PageReader<Handle> {
     const text = this.#page.slice(start, end);
     let line = this.#memory.find(text);
     if (line === undefined) {
-      const { family, text: told } = readMetadata(this.#bytes, this.#format, kind, nameAt, end);
+      const { family, text: reported } = readMetadata(this.#bytes, this.#format, kind, nameAt, end);
       line = this.#memory.add(text, false, undefined);
-      this.#visitor.metadata?.(kind, family, told);
+      this.#visitor.metadata?.(kind, family, reported);
     }
     this.#see(line);
   }

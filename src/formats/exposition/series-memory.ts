@@ -43,7 +43,7 @@ export class SeriesMemory<Handle> {
   }
 
   /**
-   * After a page that was read to its end: forgets the series that were not on it, and tells of each. A page that failed
+   * After a page that was read to its end: forgets the series that were not on it, and reports on each. A page that failed
    * needs no call: the series it opened are forgotten at once, in silence.
    */
   endPage(gone: (handle: Handle) => void): void {

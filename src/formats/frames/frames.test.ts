@@ -51,8 +51,8 @@ test("a layout, devices, a metric and a hello are read as they were written", ()
   );
   expect(decodeDevices(seen.content)).toEqual(devices);
   expect(decodeHello(encodeHello(hello))).toEqual(hello);
-  const { labels: _labels, given: _given, plausible: _plausible, ...told } = gpu.power;
-  expect(decodeMetric(encodeMetric(gpu.power))).toMatchObject(told);
+  const { labels: _labels, given: _given, plausible: _plausible, ...reported } = gpu.power;
+  expect(decodeMetric(encodeMetric(gpu.power))).toMatchObject(reported);
 });
 
 test("the same content has the same name wherever it was made, and other content another", () => {
@@ -148,7 +148,7 @@ test("without its layout a frame is still named, so that the hub can ask for it"
   expect(heads[0]).toMatchObject({ ...names, sequence: 1, source: "sim", tier: "fast" });
 });
 
-test("kinds of record that a newer agent has are passed over and told", () => {
+test("kinds of record that a newer agent has are passed over and reported", () => {
   const { frames, unknownKinds } = read(request({ definitions: true, more: [77, 1_000] }));
   expect(frames).toHaveLength(4);
   expect(unknownKinds).toEqual([77, 1_000]);
@@ -159,7 +159,7 @@ test("what a newer agent adds behind the fields known here is left alone", () =>
   expect(decodeHello(longer)).toEqual(hello);
 });
 
-test("another version of the format is told apart from what is no request at all", () => {
+test("another version of the format is distinguished from what is no request at all", () => {
   const body = request({ definitions: true });
   body[6] = 2;
   expect(() => read(body)).toThrow(VersionError);

@@ -107,7 +107,7 @@ export class RowParser {
   /** Whether a row of this log was written with decimal points. */
   #hasPoints = false;
 
-  /** Told of every line that is left out, with why. */
+  /** Reported every line that is left out, with why. */
   constructor(unusable: (line: string, reason: string) => void = () => {}) {
     this.#unusable = unusable;
   }

@@ -75,7 +75,7 @@ test.each([
   ['m f="x', "a quoted value has no end"],
   ['m f="x"y', "there is something behind a value"],
   ["m\\", "it has no fields"],
-])("%s is told of, and the lines around it are taken", (line, sentence) => {
+])("%s is reported, and the lines around it are taken", (line, sentence) => {
   const { batch, badLines, firstBad } = decode(
     `a f=1 1000000\n${line}\n${line.includes('"') ? "" : "b f=2 2000000"}`,
   );
@@ -156,7 +156,7 @@ test("floats are read to the last bit", () => {
 });
 
 test(
-  "broken bytes are told of, never a hang",
+  "broken bytes are reported, never a hang",
   async () => {
     const samples = [
       String.raw`m\ 1,ta\,g=a\=b,x=y f=1.5,g=2i,h="te\"xt",i=t 1790000000123456789` + "\ncpu f=1\n",

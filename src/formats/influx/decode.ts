@@ -1,5 +1,5 @@
 /**
- * Influx's line protocol, decoded into columns. A line that is not understood is left out and told of, the others are
+ * Influx's line protocol, decoded into columns. A line that is not understood is left out and reported, the others are
  * taken; texts are counted, since nothing here keeps them.
  */
 import type { Label } from "../../model/labels.ts";
@@ -51,7 +51,7 @@ export class LineDecoder {
 
   decode(bytes: Buffer, options: LineOptions): DecodedLines {
     const key = JSON.stringify(options.extra ?? []);
-    if (this.#books.size >= maxBooks && !this.#books.has(key)) this.#books.clear();
+    if (this.#books.size >= maxLayouts && !this.#books.has(key)) this.#books.clear();
     let book = this.#books.get(key);
     if (book === undefined) this.#books.set(key, (book = new LineSeriesCache(options.extra)));
     book.begin();
@@ -60,7 +60,7 @@ export class LineDecoder {
 }
 
 /** By the label that all series of a request get: a hub is written to under few names. */
-const maxBooks = 8;
+const maxLayouts = 8;
 
 function decodeWith(bytes: Buffer, options: LineOptions, book: LineSeriesCache): DecodedLines {
   const builder = new BatchBuilder(maxBatchLabelBytes);

@@ -1,5 +1,5 @@
 /**
- * A message back to a frame, with the GPU it tells of. Trusts nothing: whatever is no message, is too large or is of a later
+ * A message back to a frame, with the GPU it reports on. Trusts nothing: whatever is no message, is too large or is of a later
  * version gives one sentence that says why, and never a frame that is half of it.
  */
 import * as v from "valibot";

@@ -21,7 +21,7 @@ const first: Device = {
 };
 const second: Device = { ...first, uuid: "GPU-b", index: 1, vendor: "amd", simulated: false };
 
-function told(devices: readonly Device[], host = "lab"): MessageInput {
+function reported(devices: readonly Device[], host = "lab"): MessageInput {
   const builder = new LayoutBuilder();
   for (const device of devices) {
     builder.add(gpu.info, deviceInfoLabels(device, host));
@@ -64,7 +64,7 @@ const reason = (value: string | Uint8Array): string => {
 };
 
 test("a frame of one GPU is one message with everything, and comes back as it was", () => {
-  const given = told([first]);
+  const given = reported([first]);
   const [message, ...more] = encode(given);
   expect(more).toEqual([]);
   expect(message?.key).toBe("GPU-a");
@@ -102,7 +102,7 @@ test("a frame of one GPU is one message with everything, and comes back as it wa
 });
 
 test("a frame of two GPUs is a message for each, with the machine's columns, and one for the machine", () => {
-  const messages = encode(told([first, second]));
+  const messages = encode(reported([first, second]));
   expect(messages.map(({ key }) => key)).toEqual(["GPU-a", "GPU-b", "lab"]);
   for (const { value } of messages.slice(0, 2))
     expect(JSON.parse(value)).toMatchObject({ values: { host_load1: 1 } });
@@ -112,14 +112,14 @@ test("a frame of two GPUs is a message for each, with the machine's columns, and
 });
 
 test("readings of another machine keep their labels, since a column does not say whose it is", () => {
-  const given = { ...told([first], "elsewhere"), host: "lab" };
+  const given = { ...reported([first], "elsewhere"), host: "lab" };
   const back = decode(encode(given)[0]?.value ?? "");
   const labels = back.frame.layout.series.find(({ metric }) => metric === gpu.power)?.labels ?? [];
   expect(labelValue(labels, "host")).toBe("elsewhere");
 });
 
 test("frames of one shape share a layout", () => {
-  const [message] = encode(told([first]));
+  const [message] = encode(reported([first]));
   const one = decoder();
   const layouts = [1, 2].map(() => {
     const decoded = one.decode(Buffer.from(message?.value ?? ""));
@@ -179,7 +179,7 @@ function manyValues(): Record<string, number> {
 }
 
 test("binary messages come back bit for bit, GPU by GPU", () => {
-  const given = told([first, second]);
+  const given = reported([first, second]);
   const messages = new BinaryEncoder("1.0.0").encode(given, "sim");
   expect(messages.map(({ key }) => key)).toEqual(["GPU-a", "GPU-b", "lab"]);
   const back = messages.map(({ value, tags }) => {
@@ -207,7 +207,7 @@ test("a metric that is in no catalogue travels with its own definition", () => {
 });
 
 test("no bytes break a decoder", { timeout: fuzzTimeoutMs }, async () => {
-  const given = told([first, second]);
+  const given = reported([first, second]);
   const one = decoder();
   const samples = [...encode(given).map(({ value }) => value), like({ tags: ["a"] })];
   await fuzz({ seed: 81, samples, parse: (bytes) => one.decode(bytes) });

@@ -94,7 +94,7 @@ export const messageSchema = v.object({
   ),
   host: v.pipe(text("the machine's name"), v.description("The machine it was read on.")),
   gpu: v.optional(
-    v.pipe(gpu, v.description("Absent where the message tells of the machine alone.")),
+    v.pipe(gpu, v.description("Absent where the message reports on the machine alone.")),
   ),
   values: v.pipe(
     v.record(metricName, value),
@@ -156,7 +156,7 @@ function plainMetric(name: string): MetricEntry {
     name,
     kind: "gauge",
     unit: "none",
-    help: "Told by a later version.",
+    help: "Reported by a later version.",
     subject: "device",
     tier: "fast",
     resolution: 0.001,

@@ -49,7 +49,7 @@ test("OpenMetrics: families lose _total and _info, units are said, the page ends
   expect(page.endsWith("# EOF\n")).toBe(true);
 });
 
-test("a family of two sources is one block, and a series told twice stands once", () => {
+test("a family of two sources is one block, and a series reported twice stands once", () => {
   const page = new PageWriter("text").write([frame(), frame()]);
   expect(page.match(/# TYPE gpu_power_watts/g)).toHaveLength(1);
   expect(page.match(/^gpu_power_watts\{/gm)).toHaveLength(1);

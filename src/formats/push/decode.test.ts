@@ -39,7 +39,7 @@ test("one on each line", () => {
   expect(batchLines(decodePush(text, nowMs).batch)).toEqual(["a{} 1 @1000", "b{} 2 @2000"]);
 });
 
-test("what is told of a metric is kept", () => {
+test("what is reported a metric is kept", () => {
   const { batch } = decodePush('{"name":"a","value":1,"type":"counter","help":"All."}', nowMs);
   expect(batch.metadata).toEqual([{ family: "a", type: "counter", help: "All.", unit: "" }]);
 });
@@ -87,7 +87,7 @@ test.each<[unknown, string, string]>([
   ],
   [{ metrics: 3 }, "metrics", "must be a list, or names with values"],
   [{ metrics: { a: [] } }, "metrics.a", 'must be a number, true, false, "NaN", "+Inf" or "-Inf"'],
-])("%j is told of", (entry, at, error) => {
+])("%j is reported", (entry, at, error) => {
   const { bad, badCount, batch } = decodePush(
     JSON.stringify([entry, { name: "ok", value: 1 }]),
     nowMs,
@@ -112,7 +112,7 @@ test("a text that is no JSON is refused, and names its line where there are seve
 });
 
 test(
-  "broken JSON ends in entries, in bad ones told, or in no JSON",
+  "broken JSON ends in entries, in bad ones reported, or in no JSON",
   async () => {
     const samples = [
       '{"job":"bench","labels":{"a":"b"},"time":1.5,"metrics":[{"name":"x","value":42,"labels":{"c":"d"}}]}',

@@ -1,5 +1,5 @@
 /**
- * Plain JSON, as a short script sends it, decoded into columns. An entry that is not understood is left out and told of by
+ * Plain JSON, as a short script sends it, decoded into columns. An entry that is not understood is left out and reported by
  * its place and field, the others are taken.
  *
  *   { "job": "bench", "instance": "box1", "labels": {…}, "time": 1790000000.5,
@@ -41,7 +41,7 @@ export interface DecodedPush {
   readonly bad: readonly BadEntry[];
 }
 
-const toldEntries = 10;
+const reportedEntries = 10;
 const envelopeKeys = new Set(["job", "instance", "labels", "time", "metrics"]);
 const metricKeys = new Set([
   "job",
@@ -168,7 +168,7 @@ class PushReader {
       if (++this.#badCount > maxBadParts)
         throw new SyntaxError(`more than ${maxBadParts} entries are not understood`);
       const place = thrown.field === "" ? at : `${at}.${thrown.field}`;
-      if (this.#bad.length < toldEntries)
+      if (this.#bad.length < reportedEntries)
         this.#bad.push({ at: place.replace(/^\.|(?<=: )\./, ""), error: thrown.message });
     }
   }

@@ -25,7 +25,7 @@ function frame(layout: Layout, timeMs: number, values: readonly (number | undefi
 }
 
 /** `gpu=value@time`, with `end` for a stale marker. */
-function told({ bytes, labelStarts, labelEnds, ...batch }: SampleBatch): string[] {
+function reported({ bytes, labelStarts, labelEnds, ...batch }: SampleBatch): string[] {
   const words = new Uint32Array(batch.values.buffer, batch.values.byteOffset);
   return Array.from({ length: batch.sampleCount }, (_, at) => {
     const series = batch.sampleSeries[at] ?? 0;
@@ -43,7 +43,7 @@ test("a reading that is gone ends its series once, and begins again with a value
   const samples = new FrameSamples();
   const layout = layoutOf("a", "b");
   const take = (timeMs: number, values: readonly (number | undefined)[]) =>
-    told(samples.take(from(frame(layout, timeMs, values)), extra).batch);
+    reported(samples.take(from(frame(layout, timeMs, values)), extra).batch);
   expect(take(1, [10, undefined])).toEqual(["a=10@1"]);
   expect(take(2, [undefined, 20])).toEqual(["b=20@2", "a=end@2"]);
   expect(take(3, [undefined, 21])).toEqual(["b=21@3"]);
@@ -54,16 +54,16 @@ test("what a new layout no longer has ends, and what both have goes on", () => {
   const samples = new FrameSamples();
   samples.take(from(frame(layoutOf("a", "b"), 1, [10, 20])), extra);
   const next = samples.take(from(frame(layoutOf("b", "c"), 2, [21, 30])), extra);
-  expect(told(next.batch)).toEqual(["b=21@2", "c=30@2", "a=end@2"]);
+  expect(reported(next.batch)).toEqual(["b=21@2", "c=30@2", "a=end@2"]);
 });
 
-test("an end that could not be sent is told with the next frame, unless the reading is back", () => {
+test("an end that could not be sent is reported with the next frame, unless the reading is back", () => {
   const samples = new FrameSamples();
   const layout = layoutOf("a", "b");
   samples.take(from(frame(layout, 1, [10, 20])), extra);
   samples.take(from(frame(layout, 2, [undefined, undefined])), extra).undo();
   const next = samples.take(from(frame(layout, 3, [11, undefined])), extra);
-  expect(told(next.batch)).toEqual(["a=11@3", "b=end@3"]);
+  expect(reported(next.batch)).toEqual(["a=11@3", "b=end@3"]);
 });
 
 test("a source that is gone for good ends all it had, and no other does", () => {
@@ -71,20 +71,20 @@ test("a source that is gone for good ends all it had, and no other does", () => 
   samples.take(from(frame(layoutOf("a"), 1, [10])), extra);
   samples.take({ ...from(frame(layoutOf("z"), 1, [1])), source: "other" }, extra);
   const gone = samples.end("sim", 5);
-  expect(told(gone.batch)).toEqual(["a=end@5"]);
+  expect(reported(gone.batch)).toEqual(["a=end@5"]);
   gone.undo();
-  expect(told(samples.end("sim", 6).batch)).toEqual(["a=end@6"]);
-  expect(told(samples.end("sim", 7).batch)).toEqual([]);
+  expect(reported(samples.end("sim", 6).batch)).toEqual(["a=end@6"]);
+  expect(reported(samples.end("sim", 7).batch)).toEqual([]);
 });
 
 test("frames of a stream take turns and end nothing of each other's, until the source does", () => {
   const samples = new FrameSamples();
   const [one, other] = [layoutOf("a", "b"), layoutOf("c")];
   const take = (layout: Layout, timeMs: number, values: readonly (number | undefined)[]) =>
-    told(samples.take({ ...from(frame(layout, timeMs, values)), tier: "stream" }, extra).batch);
+    reported(samples.take({ ...from(frame(layout, timeMs, values)), tier: "stream" }, extra).batch);
   expect(take(one, 1, [10, 20])).toEqual(["a=10@1", "b=20@1"]);
   expect(take(other, 1, [30])).toEqual(["c=30@1"]);
   expect(take(one, 2, [11, undefined])).toEqual(["a=11@2", "b=end@2"]);
   expect(take(one, 3, [12, undefined])).toEqual(["a=12@3"]);
-  expect(told(samples.end("sim", 9).batch).sort()).toEqual(["a=end@9", "c=end@9"]);
+  expect(reported(samples.end("sim", 9).batch).sort()).toEqual(["a=end@9", "c=end@9"]);
 });

@@ -1,7 +1,7 @@
 /**
  * Frames as batches for sinks that send samples. A layout's labels are encoded once; a reading that was there and is
  * not any more ends its series with a stale marker, exactly as if it had vanished from a scrape. What could not be sent is
- * taken back, so that an end is told again.
+ * taken back, so that an end is reported again.
  */
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -47,7 +47,7 @@ interface OpenSeriesSet {
   kept: number;
 }
 
-/** Whoever asks for a series looks back no further: its end needs no telling any more. */
+/** Anyone who asks for a series looks back no further: its end needs no telling any more. */
 const lookbackMs = 5 * 60_000;
 
 const streamTier = "stream";

@@ -1,4 +1,4 @@
-/** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC unless told. */
+/** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC unless reported. */
 import { TemplateError } from "./lex.ts";
 import type { GoObject, TemplateValue } from "./value.ts";
 

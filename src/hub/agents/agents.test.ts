@@ -92,8 +92,8 @@ test("a metric that the hub's catalogue does not have is asked for by name", asy
     status: 428,
     body: { needs: { layouts: [agent.layout.hash], metrics: ["gpu_dreams_watts"] } },
   });
-  const told = agent.request(frames, { define: true, describe: true });
-  expect(await hub.push(told)).toMatchObject({ status: 200, body: { acknowledged: 1 } });
+  const reported = agent.request(frames, { define: true, describe: true });
+  expect(await hub.push(reported)).toMatchObject({ status: 200, body: { acknowledged: 1 } });
   expect(await hub.values("gpu_dreams_watts")).toEqual([["lab:9400", "5"]]);
 });
 
@@ -125,7 +125,7 @@ test("an agent whose clock is behind is shown as long as any other", async () =>
   expect(hub.latest.at(hub.clock.nowMs)).toEqual([]);
 });
 
-test("one that falls silent is told of: its series end, up is 0, and it is back with its next frame", async () => {
+test("one that falls silent is reported: its series end, up is 0, and it is back with its next frame", async () => {
   const hub = await openHub();
   const agent = new SmallAgent();
   await hub.push(agent.request([[1, startMs, 100]], { define: true }));
@@ -184,7 +184,7 @@ test("an agent is forgotten when asked, and after retention", async () => {
   expect(hub.agents.list).toEqual([]);
 });
 
-test("two agents that push under one name are told of", async () => {
+test("two agents that push under one name are reported", async () => {
   const hub = await openHub();
   const one = new SmallAgent();
   const other = new SmallAgent();
@@ -239,16 +239,16 @@ test("where the history was away as an agent fell silent, its series end as soon
   expect(await hub.push(agent.request([[2, hub.clock.nowMs, 101]]))).toMatchObject({ status: 200 });
 });
 
-test("the hub's own page tells how many agents stand how, and each by name", async () => {
+test("the hub's own page reports how many agents stand how, and each by name", async () => {
   const hub = await openHub();
   await hub.push(new SmallAgent().request([[1, startMs - 2_000, 100]], { define: true }));
   const frame = new SelfFrames().at(0, [hub.agents.selfMetrics]);
-  const told = frame.layout.series.flatMap(({ metric, labels }, slot) =>
+  const reported = frame.layout.series.flatMap(({ metric, labels }, slot) =>
     frame.presence[slot] === presence.present
       ? [`${metric.name} ${labels.map(([, value]) => value).join()} ${frame.values[slot]}`]
       : [],
   );
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "gpulse_agents ok 1",
     "gpulse_agents late 0",
     "gpulse_agents silent 0",

@@ -1,4 +1,4 @@
-/** What agents have told once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
+/** What agents have reported once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
 import type { MissingDefinitions } from "../../formats/frames/push-response.ts";
 import type { FrameHead } from "../../formats/frames/frame.ts";
@@ -87,7 +87,7 @@ export class Definitions {
 export class AgentDefinitions implements DefinitionStore {
   readonly #all: Definitions;
   readonly #identity: AgentIdentity;
-  /** Metrics of layouts told in this request that nobody has described. */
+  /** Metrics of layouts reported in this request that nobody has described. */
   readonly #undescribed = new Set<string>();
   /** Layouts that wait for their metrics. */
   readonly #waiting: LayoutDefinition[] = [];
@@ -128,7 +128,7 @@ export class AgentDefinitions implements DefinitionStore {
     for (const definition of this.#waiting.splice(0)) this.learnLayout(definition);
   }
 
-  /** What these frames name and nobody has told; undefined where all is known. */
+  /** What these frames name and nobody has reported; undefined where all is known. */
   needs(heads: readonly FrameHead[]): MissingDefinitions | undefined {
     const waiting = new Set(this.#waiting.map(({ hash }) => hash));
     const layouts = new Set<string>();
@@ -140,7 +140,7 @@ export class AgentDefinitions implements DefinitionStore {
     }
     const metrics = this.#undescribed;
     if (layouts.size + devices.size + metrics.size === 0) return undefined;
-    // A layout that waits for its metrics is not cached: it comes again beside them.
+    // A layout that waits for its metrics is not cached: it returns beside them.
     return {
       layouts: [...layouts, ...waiting],
       devices: [...devices],

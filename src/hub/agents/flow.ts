@@ -43,7 +43,7 @@ export async function ingestFrame(
     frame,
     source,
     tier: wire.tier,
-    // Freshness is told by our clock, the frame's time is the agent's.
+    // Freshness is reported by our clock, the frame's time is the agent's.
     freshForMs: wire.freshForMs + (Math.abs(differenceMs) > noticedClockMs ? differenceMs : 0),
     devices,
     host: wire.host === "" ? agent.record.host : wire.host,

@@ -78,7 +78,7 @@ test("a conflict is logged and put onto the timeline once, counted while it last
   expect(new SelfFrames().at(0, [conflicts.selfMetrics]).values[0]).toBe(0);
 });
 
-test("a fleet of clones is told in few lines", () => {
+test("a fleet of clones is reported in few lines", () => {
   const many = Array.from({ length: 300 }, (_, at) => `amd-${at}`);
   const lines: string[] = [];
   const conflicts = new UuidConflicts({

@@ -24,16 +24,16 @@ let dir: string;
 let clock: FakeClock;
 let storage: EmbeddedStorage;
 let alerting: AlertingEngine | undefined;
-let told: PostableAlert[];
+let reported: PostableAlert[];
 let relabelRules: RelabelRule[];
-let sinkTrouble: Error | undefined;
+let sinkProblem: Error | undefined;
 
 beforeEach(async () => {
   dir = mkdtempSync(path.join(tmpdir(), "gpulse-alerting-"));
   clock = new FakeClock(startMs);
-  told = [];
+  reported = [];
   relabelRules = [];
-  sinkTrouble = undefined;
+  sinkProblem = undefined;
   const nowMs = (): number => clock.nowMs();
   storage = await openStorage({
     dir: path.join(dir, "data"),
@@ -56,14 +56,14 @@ async function open(rules: string, pack = false): Promise<AlertingEngine> {
   writeFileSync(rulesFile(), rules);
   const sink: AlertSink = {
     put: (alerts) => {
-      told.push(...alerts);
+      reported.push(...alerts);
       return 0;
     },
     alertmanagers: { active: ["http://am:9093/api/v2/alerts"], dropped: [] },
     problems: () => [],
     selfMetrics: () => {},
     reload: async () => {
-      if (sinkTrouble !== undefined) throw sinkTrouble;
+      if (sinkProblem !== undefined) throw sinkProblem;
     },
     close: async () => {},
   };
@@ -124,19 +124,19 @@ test("what fires reaches the sink with the external labels, relabelled, and ends
     await put({ "0": 90, "1": 95 });
     await pass(15);
   }
-  expect(told.map(({ labels }) => Object.fromEntries(labels))[0]).toEqual({
+  expect(reported.map(({ labels }) => Object.fromEntries(labels))[0]).toEqual({
     alertname: "Hot",
     gpu: "0",
     severity: "page",
     urgency: "page",
     site: "lab",
   });
-  expect(told.every(({ labels }) => labels.get("gpu") === "0")).toBe(true);
-  told.length = 0;
+  expect(reported.every(({ labels }) => labels.get("gpu") === "0")).toBe(true);
+  reported.length = 0;
   await put({ "0": 50, "1": 50 });
   await pass(20);
-  expect(told).toHaveLength(1);
-  expect(told[0]?.endsAtMs ?? Infinity).toBeLessThanOrEqual(clock.nowMs());
+  expect(reported).toHaveLength(1);
+  expect(reported[0]?.endsAtMs ?? Infinity).toBeLessThanOrEqual(clock.nowMs());
 });
 
 test("a reload takes a changed file up and keeps what is active; a bad file, or a bad routing, keeps the one before and says why", async () => {
@@ -149,10 +149,10 @@ test("a reload takes a changed file up and keeps what is active; a bad file, or 
   expect(running.loaded.ok).toBe(false);
   expect(running.groups[0]?.runs[0]?.alerting?.state).toBe("pending");
   writeFileSync(rulesFile(), hot.replace("temp > 80", "temp > 70"));
-  sinkTrouble = new Error("the routing is wrong");
+  sinkProblem = new Error("the routing is wrong");
   await expect(running.reload()).rejects.toThrow("the routing is wrong");
   expect(running.groups[0]?.runs[0]?.rule.expr).toBe("temp > 80");
-  sinkTrouble = undefined;
+  sinkProblem = undefined;
   await running.reload();
   expect(running.loaded).toEqual({ ok: true, timeMs: clock.nowMs() });
   expect(running.groups[0]?.runs[0]).toMatchObject({ rule: { expr: "temp > 70" } });
@@ -167,10 +167,10 @@ test("the default rules give nothing on a hub without data: not one series", asy
     running.groups.every(({ evaluations, failures }) => evaluations > 0 && failures === 0),
   ).toBe(true);
   expect(storage.store.stats().series).toBe(0);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
-test("the hub's page tells of groups, alerts and the last reload", async () => {
+test("the hub's page reports on groups, alerts and the last reload", async () => {
   const running = await open(hot);
   await put({ "0": 90 });
   await pass(16);
@@ -180,7 +180,7 @@ test("the hub's page tells of groups, alerts and the last reload", async () => {
   expect(page).toMatch(/gpulse_rule_evaluations_total\{rule_group="[^"]*rules\.yml;g"\} [12]\n/);
 });
 
-test("rules are told in Prometheus's shape", async () => {
+test("rules are reported in Prometheus's shape", async () => {
   await open(`
 groups:
   - { name: b, limit: 3, interval: 1m, rules: [{ record: 'r:x', expr: 'sum(temp)', labels: { z: '1', a: '2' } }, { record: bad, expr: 'temp * on(x) temp' }] }
@@ -272,7 +272,7 @@ groups:
   });
 });
 
-test("rules are filtered and told page by page", async () => {
+test("rules are filtered and reported page by page", async () => {
   await open(
     "groups: [{ name: a, rules: [{ alert: A, expr: '1', labels: { t: x } }, { record: r, expr: '1' }] }, { name: b, rules: [{ alert: B, expr: '1' }] }, { name: c, rules: [{ record: r, expr: '2', labels: { c: c } }] }]",
   );
@@ -310,7 +310,7 @@ test("rules are filtered and told page by page", async () => {
   expect(without.data.groups[0]?.rules[0]?.alerts).toBeNull();
 });
 
-test("a backtest over HTTP tells a loaded rule's firings, or an expression's, and refuses what it cannot do", async () => {
+test("a backtest over HTTP reports a loaded rule's firings, or an expression's, and refuses what it cannot do", async () => {
   await open(hot);
   for (let round = 0; round < 20; round++) {
     await put({ "0": round >= 4 && round < 10 ? 90 : 50 });

@@ -41,9 +41,9 @@ async function ask({ app }: AlertApiFixture, method: Method, url: string, body?:
   };
 }
 
-test("what is told is found again with its state, its receivers and what keeps it quiet", async () => {
+test("what is reported is found again with its state, its receivers and what keeps it quiet", async () => {
   const opened = await bench();
-  const told = [
+  const reported = [
     { labels: { alertname: "Down", host: "a" } },
     {
       labels: { alertname: "Hot", host: "a", severity: "info", empty: "" },
@@ -51,7 +51,7 @@ test("what is told is found again with its state, its receivers and what keeps i
     },
     { labels: { alertname: "Hot", host: "b" }, annotations: { summary: "s" } },
   ];
-  expect(await ask(opened, "POST", "/api/v2/alerts", told)).toEqual({
+  expect(await ask(opened, "POST", "/api/v2/alerts", reported)).toEqual({
     status: 200,
     body: undefined,
   });
@@ -193,7 +193,7 @@ test("another file is taken up with silences and alerts kept; one that is wrong 
   ]);
 });
 
-test("a receiver is tested for real, and deliveries are told with their outcome", async () => {
+test("a receiver is tested for real, and deliveries are reported with their outcome", async () => {
   const paths: string[] = [];
   const server = createServer((request, response) => {
     paths.push(request.url ?? "");

@@ -22,7 +22,7 @@ export function addDeliveries(app: FastifyInstance, sink: AlertSink, nowMs: () =
     },
   );
 
-  /** Sends for real, and tells of each way what came of it. */
+  /** Sends for real, and reports on each way what came of it. */
   app.post<{ Body: unknown }>("/api/alerts/test", async ({ body }, reply) => {
     const receiver =
       typeof body === "object" && body !== null && "receiver" in body ? body.receiver : undefined;

@@ -131,7 +131,7 @@ test("what is refused for good, and what finds no room, is dropped and counted; 
   expect(names()[0]?.[0]).toBe("50");
 });
 
-test("each is told by its own rules, and one that is away holds up no other", async () => {
+test("each is reported by its own rules, and one that is away holds up no other", async () => {
   const rule = (input: Parameters<typeof compileRule>[0]) => compileRule(input);
   const here = {
     ...parseAlertmanagerTarget(base),
@@ -192,4 +192,4 @@ test.each([
   ["http://am:9093/", "http://am:9093/api/v2/alerts"],
   ["https://am/prefix", "https://am/prefix/api/v2/alerts"],
   ["http://am:9093/api/v2/alerts", "http://am:9093/api/v2/alerts"],
-])("%s is told at %s", (given, url) => expect(parseAlertmanagerTarget(given).url).toBe(url));
+])("%s is reported at %s", (given, url) => expect(parseAlertmanagerTarget(given).url).toBe(url));

@@ -26,7 +26,7 @@ function open(rows = 3) {
       Array.from({ length: rows }, (_, at) => row(at)),
     );
   let flushes = 0;
-  const desk = new AnalysisQueue({
+  const queue = new AnalysisQueue({
     // What is still in memory comes into the lake because somebody asks.
     lake: { place: lake, flush: async () => writeLake(lake, [row(100 + flushes++)], "today") },
     cacheDir: path.join(dir, "cache"),
@@ -34,11 +34,11 @@ function open(rows = 3) {
     log: silentLog,
     nowMs: () => timeMs,
   });
-  ends.push(() => desk.close());
+  ends.push(() => queue.close());
   const app = fastify();
-  addAnalytics(app, desk);
+  addAnalytics(app, queue);
   ends.push(() => app.close());
-  return { app, desk, lake, row, flushes: () => flushes };
+  return { app, desk: queue, lake, row, flushes: () => flushes };
 }
 
 test("the list says what can be asked, with units and defaults", async () => {
@@ -94,13 +94,13 @@ test("the same question is answered once, until the lake has something new", asy
   expect(await ask()).not.toBe(first);
 });
 
-test("a job tells how far it is, gives its result, and can be cancelled", async () => {
-  const { app, desk } = open();
+test("a job reports how far it is, gives its result, and can be cancelled", async () => {
+  const { app, desk: queue } = open();
   const { href, job } = (await app.inject({ method: "POST", url: "/api/analytics/idle" })).json<{
     href: string;
     job: string;
   }>();
-  await desk.job(job)?.ended;
+  await queue.job(job)?.ended;
   expect((await app.inject(href)).json()).toMatchObject({
     state: "done",
     progress: 1,

@@ -50,7 +50,7 @@ const defaultMemoryBytes = 2 ** 30;
 const cacheBytes = 10 * 2 ** 30;
 /** Rows still in memory go into a file at most this often because somebody asks: small files cost every later reader. */
 const flushEveryMs = 300_000;
-/** A time told as "so long ago" moves; within this it counts as the same question. */
+/** A time reported as "so long ago" moves; within this it counts as the same question. */
 const sameMs = 300_000;
 
 export class AnalysisQueue {

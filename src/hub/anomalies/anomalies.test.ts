@@ -92,7 +92,7 @@ test("an anomaly is a series that rules can ask for, and an event that says what
   );
 });
 
-test("after a restart the watch knows from the history what is usual and what was told", async () => {
+test("after a restart the watch knows from the history what is usual and what was reported", async () => {
   const history = await openHistory();
   for (const [tier, frame] of simulated(stuck, 25)) {
     nowMs = frame.timeMs;
@@ -117,7 +117,7 @@ test("a history that cannot be read is no reason not to watch", async () => {
   expect(events.map(({ state }) => state)).toEqual(["began"]);
 });
 
-test("turned off, it looks at nothing and tells nothing", async () => {
+test("turned off, it looks at nothing and reports nothing", async () => {
   const history = await openHistory();
   const frames = new LatestFrames();
   const off = openAnomalies(false, {

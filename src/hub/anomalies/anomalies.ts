@@ -1,7 +1,7 @@
 /**
- * The anomaly watch of a running hub: fed by every frame that is shown, its own and those of agents, it writes what it tells
+ * The anomaly watch of a running hub: fed by every frame that is shown, its own and those of agents, it writes what it reports
  * into the history and onto the timeline. After a start it first reads the last hours of the history, so that it knows at
- * once what is usual. Trouble here never reaches the frames.
+ * once what is usual. Problem here never reaches the frames.
  */
 import {
   type Anomaly,
@@ -64,7 +64,7 @@ export class Anomalies {
     return this.watch.active();
   }
 
-  /** What is told now, for the page that Prometheus scrapes. */
+  /** What is reported now, for the page that Prometheus scrapes. */
   frame(): Frame {
     return this.#page.whole(this.#options.nowMs(), this.watch);
   }

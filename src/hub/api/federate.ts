@@ -93,7 +93,7 @@ function lineOf(
   const rest = labels.filter(([label]) => label !== "__name__");
   const shown: readonly Label[] = rest.some(([label]) => label === "instance")
     ? rest
-    : // Whoever scrapes this honours labels: an empty instance keeps its own from being put on.
+    : // Anyone who scrapes this honours labels: an empty instance keeps its own from being put on.
       [...rest, ["instance", ""] as const].sort(([left], [right]) => (left < right ? -1 : 1));
   const plainName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name);
   const inside = shown.map(([label, text]) => `${labelText(label)}="${escapeText(text)}"`);

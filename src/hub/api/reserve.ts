@@ -4,7 +4,7 @@ import type { Reservation } from "../../query/memory.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 
-/** Evaluating takes two minutes at most. Whoever reads no faster than this keeps others from their queries. */
+/** Evaluating takes two minutes at most. Anyone who reads no faster than this keeps others from their queries. */
 const longestMs = 5 * 60_000;
 
 export function reserveFor(

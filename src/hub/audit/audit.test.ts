@@ -87,7 +87,7 @@ test.each([
   expect(isAudited(method, pattern, status)).toBe(is);
 });
 
-test("a change tells who made it, from where and to what, and its secret is nowhere", async () => {
+test("a change reports who made it, from where and to what, and its secret is nowhere", async () => {
   const app = await hub(false);
   const boss = bearer("boss", "admin");
   const made = await app.inject({

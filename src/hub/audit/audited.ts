@@ -1,4 +1,4 @@
-/** Which requests the audit log tells of: those that change something, and refused tries at it. Never those that only ask. */
+/** Which requests the audit log reports on: those that change something, and refused tries at it. Never those that only ask. */
 import { isQueryRoute, isIngestRoute, requiredScope } from "../auth/required-scope.ts";
 import { safeMethods } from "../guard.ts";
 
@@ -10,7 +10,7 @@ export function isAudited(method: string, pattern: string | undefined, status: n
   if (pattern === undefined) return refused && !safeMethods.has(method);
   // A provider leads back by a link: it logs somebody in all the same.
   if (pattern === "/login/oidc/callback") return true;
-  // What nobody but an administrator may even look at: a refused look is told of.
+  // What nobody but an administrator may even look at: a refused look is reported.
   if (safeMethods.has(method)) return refused && requiredScope(method, pattern) === "admin";
   if (isQueryRoute(pattern)) return false;
   // A flood of lines about readings would hide the one that matters.

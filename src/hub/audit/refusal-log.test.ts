@@ -11,11 +11,11 @@ afterEach(async () => {
 
 let nowMs = Date.parse("2026-11-15T12:00:00Z");
 function hub() {
-  const told: string[] = [];
+  const reported: string[] = [];
   const write =
     (level: string) =>
     (message: string, fields: object = {}): void =>
-      void told.push(`${level} ${message} ${Object.values(fields).join(" ")}`);
+      void reported.push(`${level} ${message} ${Object.values(fields).join(" ")}`);
   const app = fastify({ bodyLimit: 10 });
   apps.push(app);
   addRefusalLog(app, {
@@ -26,7 +26,7 @@ function hub() {
   app.get("/status/:code", async (request, reply) =>
     reply.code(Number((request.params as { code: string }).code)).send({}),
   );
-  return { app, told };
+  return { app, told: reported };
 }
 
 test.each([
@@ -38,55 +38,55 @@ test.each([
   [422, "info"],
   [200, undefined],
   [500, undefined],
-])("an answer of %i is told as %s", async (status, level) => {
-  const { app, told } = hub();
+])("an answer of %i is reported as %s", async (status, level) => {
+  const { app, told: reported } = hub();
   await app.inject({ url: `/status/${status}?token=secret` });
   const line = `${level} request refused 127.0.0.1 GET /status/:code ${status}`;
-  await vi.waitFor(() => expect(told).toEqual(level === undefined ? [] : [line]));
+  await vi.waitFor(() => expect(reported).toEqual(level === undefined ? [] : [line]));
 });
 
-test("a body that is too large is told by its route, and not with it", async () => {
-  const { app, told } = hub();
+test("a body that is too large is reported by its route, and not with it", async () => {
+  const { app, told: reported } = hub();
   await app.inject({ method: "POST", url: "/api/things/x1", payload: { secret: "a".repeat(99) } });
   await vi.waitFor(() =>
-    expect(told).toEqual(["warn request refused 127.0.0.1 POST /api/things/:id 413"]),
+    expect(reported).toEqual(["warn request refused 127.0.0.1 POST /api/things/:id 413"]),
   );
 });
 
-test("who has yet to log in is not told of, and who asks as a program is", async () => {
-  const { app, told } = hub();
+test("who has yet to log in is not reported, and who asks as a program is", async () => {
+  const { app, told: reported } = hub();
   await app.inject({ url: "/status/401", headers: { accept: "text/html" } });
   await app.inject({ url: "/status/401" });
-  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await vi.waitFor(() => expect(reported).toHaveLength(1));
 });
 
-test("what is not there is told of where somebody climbs for it", async () => {
-  const { app, told } = hub();
+test("what is not there is reported where somebody climbs for it", async () => {
+  const { app, told: reported } = hub();
   await app.inject({ url: "/favicon.ico" });
   await app.inject({ url: "/..%2f..%2fetc%2fpasswd" });
   await vi.waitFor(() =>
-    expect(told).toEqual(["info request refused 127.0.0.1 GET (no such route) 404"]),
+    expect(reported).toEqual(["info request refused 127.0.0.1 GET (no such route) 404"]),
   );
 });
 
-test("a flood is told five times a minute, and another kind all the same", async () => {
-  const { app, told } = hub();
+test("a flood is reported five times a minute, and another kind all the same", async () => {
+  const { app, told: reported } = hub();
   for (let count = 0; count < 50; count++) await app.inject({ url: "/status/429" });
   await app.inject({ url: "/status/403" });
-  await vi.waitFor(() => expect(told).toHaveLength(6));
-  expect(told[4]).toContain("further ones of this kind and minute are not logged");
+  await vi.waitFor(() => expect(reported).toHaveLength(6));
+  expect(reported[4]).toContain("further ones of this kind and minute are not logged");
   nowMs += 60_000;
   await app.inject({ url: "/status/429" });
-  await vi.waitFor(() => expect(told).toHaveLength(7));
+  await vi.waitFor(() => expect(reported).toHaveLength(7));
 });
 
-test("what is no HTTP is told of", async () => {
-  const { app, told } = hub();
+test("what is no HTTP is reported", async () => {
+  const { app, told: reported } = hub();
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const socket = connect(port, "127.0.0.1", () => socket.write("NONSENSE\r\n\r\n"));
   await new Promise((resolve) => socket.on("close", resolve).resume());
   await vi.waitFor(() =>
-    expect(told[0]).toMatch(/^info request refused 127\.0\.0\.1 \(no request: HPE_\w+\) 400$/),
+    expect(reported[0]).toMatch(/^info request refused 127\.0\.0\.1 \(no request: HPE_\w+\) 400$/),
   );
 });

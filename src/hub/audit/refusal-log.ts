@@ -1,5 +1,5 @@
 /**
- * Tells in the log which requests were refused, by whichever guard: from where, at which route, with which status. A line for
+ * Reports in the log which requests were refused, by whichever guard: from where, at which route, with which status. A line for
  * a few of a kind and minute, so that a flood of them neither fills the disk nor hides the rest. Never what was sent.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -21,7 +21,7 @@ export interface RefusalLogOptions {
   readonly nowMs: () => number;
 }
 
-/** Mistakes of whoever asked, which an honest client makes too; all other refusals are a guard's. */
+/** Mistakes of anyone who asked, which an honest client makes too; all other refusals are a guard's. */
 const mistakes = new Set([400, 404, 405, 415, 422]);
 const guards = new Set([401, 403, 408, 411, 413, 414, 421, 429, 431]);
 
@@ -46,7 +46,7 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
   app.server.prependListener("clientError", (thrown: Error, socket) => {
     const code = systemCode(thrown);
-    // Certificates and handshakes are the door's to tell of; it gives no code, or OpenSSL's.
+    // Certificates and handshakes are the door's to report on; it gives no code, or OpenSSL's.
     if (code === undefined || /^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(code)) return;
     const address: unknown = "remoteAddress" in socket ? socket.remoteAddress : undefined;
     logRefusal(

@@ -136,7 +136,7 @@ export class Authenticator {
     return { ok: false, why: "password", who: this.triedName(name) };
   }
 
-  /** For logs: people type their password into the wrong field, so a name is told only where it is one. */
+  /** For logs: people type their password into the wrong field, so a name is reported only where it is one. */
   triedName(name: string): string {
     const known =
       this.#access.accounts.get(name)?.name ??

@@ -83,7 +83,7 @@ test("a wrong password and an unknown user are told the same, in a form and to a
   expect(lab.logged.join("\n")).not.toContain("something else");
 });
 
-test("guesses by the form are slowed by address, whatever the name, and a password in the wrong field is told nowhere", async () => {
+test("guesses by the form are slowed by address, whatever the name, and a password in the wrong field is reported nowhere", async () => {
   await lab.addUser("ada", "admin");
   const app = await lab.hub();
   const statuses: number[] = [];

@@ -18,9 +18,9 @@ export interface LoginContext {
   readonly attempts: Attempts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Ends the live streams of whoever may see them no more; within a second this happens by itself. */
+  /** Ends the live streams of anyone who may see them no more; within a second this happens by itself. */
   readonly endStreams: () => void;
-  /** Counts and tells a failed try. */
+  /** Counts and reports a failed try. */
   readonly failed: (
     address: string,
     verdict: Exclude<AuthResult, { ok: true }>,

@@ -29,7 +29,7 @@ export class OidcError extends Error {
 }
 
 const timeoutSeconds = 10;
-/** What a provider says about itself changes rarely; its keys are fetched anew by the library. */
+/** What a provider says about itself changes rarely; its keys are fetched again by the library. */
 const keepMs = 3_600_000;
 
 export class OidcClient {
@@ -94,7 +94,7 @@ export class OidcClient {
       const { roleClaim } = this.#settings;
       const hasRole = claimAt(claims, roleClaim) !== undefined;
       if (hasRole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
-      // Many providers tell groups only there.
+      // Many providers report groups only there.
       const subject = typeof claims["sub"] === "string" ? claims["sub"] : "";
       const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
       return { ...more, ...claims };

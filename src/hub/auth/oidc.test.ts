@@ -254,7 +254,7 @@ test("a code of an earlier login is refused by the provider, also under a right 
   expect(answer.body).toContain("no longer accepts this login");
 });
 
-test("what the provider refuses is told in its words, as text", async () => {
+test("what the provider refuses is reported in its words, as text", async () => {
   const app = await hub();
   const { answer, cookie } = await begin(app);
   const state = new URL(answer.headers.location ?? "").searchParams.get("state") ?? "";
@@ -266,7 +266,7 @@ test("what the provider refuses is told in its words, as text", async () => {
   expect(refused.body).toContain("did not let you in: &#60;b&#62;no.");
 });
 
-test("a wrong secret and a provider that is away are told as what they are, without the secret", async () => {
+test("a wrong secret and a provider that is away are reported as what they are, without the secret", async () => {
   const wrong = await hub({ clientSecret: new Secret("not the right one") });
   const { returned, cookie } = await through(wrong, "ada");
   const refused = await comeBack(wrong, returned, cookie);

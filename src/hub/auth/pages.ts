@@ -64,7 +64,7 @@ export function sendAccessPage(
     .code(status)
     .headers({
       "cache-control": "no-store",
-      // Told no referrer, a browser says of its own form that it comes from nowhere, and it would be refused as foreign.
+      // Reported no referrer, a browser says of its own form that it comes from nowhere, and it would be refused as foreign.
       "referrer-policy": "same-origin",
       "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
     })

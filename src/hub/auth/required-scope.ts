@@ -97,7 +97,7 @@ export function requiredScope(method: string, pattern: string | undefined): Scop
   // An agent also asks before it sends.
   if (isUnder(pattern, "/api/push") || pattern === influxQuestion) return "push";
   if (safeMethods.has(method)) return "read";
-  // Whoever sends readings may send the benchmark run they belong to, and delete none.
+  // Anyone who sends readings may send the benchmark run they belong to, and delete none.
   if (method === "POST" && pattern === "/api/runs") return "push";
   if (isUnderAny(pattern, push)) return "push";
   return questions.has(pattern) || ofOneself.has(pattern) ? "read" : "admin";

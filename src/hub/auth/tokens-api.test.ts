@@ -112,7 +112,7 @@ test.each<[Record<string, unknown>, number]>([
   expect(answer.statusCode, answer.body).toBe(status);
 });
 
-test("a name that is taken is told", async () => {
+test("a name that is taken is reported", async () => {
   const app = await hub({});
   const headers = bearer(tokenOf("boss", "admin"));
   expect((await app.inject({ ...wanted("boss", "read"), headers })).statusCode).toBe(409);

@@ -113,7 +113,7 @@ test("readings that follow each other closely decide nothing yet, and their mean
   expect(own[0]?.mean).toBeGreaterThan(200);
 });
 
-test("a GPU beside itself in another time, and beside a GPU that tells only its chip's power", async () => {
+test("a GPU beside itself in another time, and beside a GPU that reports only its chip's power", async () => {
   const { ask } = await hub([
     { uuid: "a", watts: 230 },
     { uuid: "c", watts: 190, power: "gpu_chip_power_watts" },

@@ -1,4 +1,4 @@
-/** GPUs and hosts that the history has never seen: a mistake in a name, told apart from one that was only silent. */
+/** GPUs and hosts that the history has never seen: a mistake in a name, distinguished from one that was only silent. */
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import type { Queryable } from "../../model/select.ts";
 import { PrometheusApiError } from "../api/failure.ts";

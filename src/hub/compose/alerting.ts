@@ -22,7 +22,7 @@ export async function openAlerting(
   log: Log,
 ): Promise<AlertingEngine> {
   const plan = (): Promise<RulePlan> => planOf(settings, io, log);
-  // A rule file that is wrong must be told before anything is opened for it.
+  // A rule file that is wrong must be reported before anything is opened for it.
   const first = bringsFiles(settings) ? await plan() : undefined;
   const sink = timeline.watchAlerts(
     await openAlertSink(settings, externalUrlOf(settings), io, log),
@@ -64,7 +64,7 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
   };
 }
 
-/** Those of gpulse.yaml, which a reload reads anew. */
+/** Those of gpulse.yaml, which a reload reads again. */
 async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<readonly string[]> {
   if (configFile === undefined) return [];
   const { configSchema } = await import("../../cli/command/schema.ts");

@@ -32,7 +32,7 @@ export function openHubPipes(settings: Settings, io: CommandIo, log: Log): Pipes
 }
 
 /**
- * On loopback whoever asks is on this machine and may contact what it may. Beyond, a pipe reaches private networks only
+ * On loopback anyone who asks is on this machine and may contact what it may. Beyond, a pipe reaches private networks only
  * where the hub's own files or flags name them, and this very hub, which asks for a token itself.
  */
 export function pipeRule({
@@ -63,7 +63,7 @@ async function check({ kind, from, to, options }: PipeSpec, rule: OutboundSettin
   for (const url of [...from, ...to]) await refuseAddresses(url, rule);
 }
 
-/** Told at once what the process would be refused later; that one is the guard, this is the sentence. */
+/** Reported at once what the process would be refused later; that one is the guard, this is the sentence. */
 async function refuseAddresses(url: string, rule: OutboundSettings): Promise<void> {
   const [, authority = ""] = /^[a-z0-9+.-]+:\/\/([^/?#]*)/i.exec(url) ?? [];
   for (const place of authority.slice(authority.lastIndexOf("@") + 1).split(",")) {

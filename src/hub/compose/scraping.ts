@@ -15,7 +15,7 @@ export interface HubScrapeRunner extends ScrapeRunner {
   close(): Promise<void>;
 }
 
-/** Losing samples is told, but not a thousand times a second. */
+/** Losing samples is reported, but not a thousand times a second. */
 const errorLogIntervalMs = 60_000;
 
 export function startScraping(

@@ -266,7 +266,7 @@ function readyState(
   };
 }
 
-/** An agent that is silent is told of; the hub itself is as ready as before. */
+/** An agent that is silent is reported; the hub itself is as ready as before. */
 function withProblems<State extends { readonly problems: readonly string[] }>(
   state: State,
   more: readonly string[],

@@ -15,8 +15,8 @@ const hot = (startsAtMs: number, endsAtMs?: number): PostableAlert =>
 
 /** A run of the hub: what it hears, after what an earlier one left on the timeline. */
 function run(left: readonly NewEvent[], heard: readonly PostableAlert[]): NewEvent[] {
-  const told: NewEvent[] = [];
-  const events = { add: (event: NewEvent) => (told.push(event), undefined) };
+  const reported: NewEvent[] = [];
+  const events = { add: (event: NewEvent) => (reported.push(event), undefined) };
   const watched = withTimeline(
     sink,
     events,
@@ -24,7 +24,7 @@ function run(left: readonly NewEvent[], heard: readonly PostableAlert[]): NewEve
     findOngoingAlerts(left.map(({ key }) => key)),
   );
   for (const alert of heard) void watched.put([alert]);
-  return told;
+  return reported;
 }
 const states = (events: readonly NewEvent[]) => events.map(({ state, timeMs }) => [state, timeMs]);
 
@@ -35,7 +35,7 @@ test("an alert that goes on firing after a restart is not told to fire again, an
   expect(states(after)).toEqual([["resolved", 9_000]]);
 });
 
-test("one that was over before the restart, and one that fires another time after it, are told", () => {
+test("one that was over before the restart, and one that fires another time after it, are reported", () => {
   const before = run([], [hot(1_000), hot(1_000, 2_000)]);
   expect(states(run(before, [hot(5_000)]))).toEqual([["firing", 5_000]]);
   expect(states(run(run([], [hot(1_000)]), [hot(5_000), hot(7_000)]))).toEqual([["firing", 7_000]]);

@@ -46,7 +46,7 @@ export function runCommand(
   };
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
-  // One that does not read its input is no trouble.
+  // One that does not read its input is no problem.
   child.stdin.on("error", () => {});
   child.stdin.end(`${JSON.stringify(webhookAlertJson(alert))}\n`);
   let ended: string | undefined;
@@ -83,7 +83,7 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** What the program is told, as its variables. */
+/** What the program is reported, as its variables. */
 export function alertVariables(alert: WebhookAlert): Record<string, string> {
   const { labels, annotations, status, fingerprint, startsAtMs, endsAtMs } = alert;
   const variables: Record<string, string> = {

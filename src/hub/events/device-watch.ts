@@ -1,5 +1,5 @@
 /**
- * Tells the timeline what frames show of devices: one that appears, is lost, comes back or has another driver, and XIDs.
+ * Reports the timeline what frames show of devices: one that appears, is lost, comes back or has another driver, and XIDs.
  * Remembers what it knew over restarts, so that a restart is no news. Looks at few slots of a frame, and at no value twice.
  */
 import path from "node:path";
@@ -41,7 +41,7 @@ interface Plan {
   readonly up: readonly { readonly slot: number; readonly uuid: string }[];
   readonly xids: readonly {
     readonly slot: number;
-    /** Of the time it was last seen; -1 where it is not told. */
+    /** Of the time it was last seen; -1 where it is not reported. */
     readonly lastSlot: number;
     readonly uuid: string;
     readonly xid: string;

@@ -24,7 +24,7 @@ export interface NewEvent {
   readonly title: string;
   readonly text?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  /** Events with the same key are one: told twice, kept once. */
+  /** Events with the same key are one: reported twice, kept once. */
   readonly key?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface TimelineEvent extends NewEvent {
   readonly id: string;
 }
 
-/** Whoever has something to tell. */
+/** Anyone who has something to tell. */
 export interface EventSink {
   /** Undefined where an event with this key is kept already, or it is older than anything that is. */
   add(event: NewEvent): TimelineEvent | undefined;
@@ -46,7 +46,7 @@ const maxText = 4_000;
 const maxLabels = 40;
 const maxLabel = 500;
 
-/** Within bounds, so that whoever tells a lot costs no more than whoever tells a little. */
+/** Within bounds, so that anyone who reports a lot costs no more than anyone who reports a little. */
 export function boundEvent(event: NewEvent): NewEvent {
   const labels = Object.entries(event.labels)
     .slice(0, maxLabels)

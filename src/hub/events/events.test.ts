@@ -281,7 +281,7 @@ test("no more run at once than may, and the rest wait", async () => {
   });
 });
 
-test("a program that is not there is told, not thrown", async () => {
+test("a program that is not there is reported, not thrown", async () => {
   const one = await hub(onAlert({ command: ["/no/such/program"] }));
   await one.post("/alert", webhook(), one.token());
   await vi.waitFor(async () =>

@@ -1,4 +1,4 @@
-/** `/api/events`, `POST /alert` and the runbook: what happened, who tells of it, and what to do about it. */
+/** `/api/events`, `POST /alert` and the runbook: what happened, who reports on it, and what to do about it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
@@ -136,7 +136,7 @@ const newEvent = v.strictObject({
   ),
 });
 
-/** Somebody tells of a deployment, a maintenance, anything worth a mark on the time axis. */
+/** Somebody reports on a deployment, a maintenance, anything worth a mark on the time axis. */
 async function add(
   { store: book, nowMs }: EventRoutesContext,
   request: FastifyRequest,

@@ -55,7 +55,7 @@ test("events are kept in the order of their time, over a restart too", () => {
   expect(again.add(event("fourth"))?.id).toBe("4");
 });
 
-test("an event told twice is kept once, over a restart too", () => {
+test("an event reported twice is kept once, over a restart too", () => {
   const book = open();
   expect(book.add(event("a", { key: "k" }))?.title).toBe("a");
   expect(book.add(event("b", { key: "k" }))).toBeUndefined();
@@ -145,21 +145,21 @@ function watching(): { book: EventStore; watch: DeviceChangeWatch; close(): void
   };
 }
 
-test("a GPU that appears, is lost, comes back and has another driver is told once each", () => {
+test("a GPU that appears, is lost, comes back and has another driver is reported once each", () => {
   const first = watching();
   for (const up of [1, 1, 0, 0, 1]) first.watch.take(frame(device(), { up }));
   first.watch.take(frame(device({ driver: "590.2" }), { up: 1 }));
-  const told = [
+  const reported = [
     "NVIDIA H200 GPU 0 on lab (GPU-12345678) is here",
     "NVIDIA H200 GPU 0 on lab (GPU-12345678) does not answer any more",
     "NVIDIA H200 GPU 0 on lab (GPU-12345678) answers again",
     "NVIDIA H200 GPU 0 on lab (GPU-12345678) has another driver: 590.2 after 580.1",
   ];
-  expect(titles(first.book)).toEqual(told);
+  expect(titles(first.book)).toEqual(reported);
   first.close();
   const again = watching();
   again.watch.take(frame(device({ driver: "590.2" }), { up: 1 }));
-  expect(titles(again.book)).toEqual(told);
+  expect(titles(again.book)).toEqual(reported);
 });
 
 test("an XID is an event at its own time, once, whatever restarts in between", () => {
@@ -179,7 +179,7 @@ test("an XID is an event at its own time, once, whatever restarts in between", (
   );
 });
 
-test("a count without a time is told only when it grows", () => {
+test("a count without a time is reported only when it grows", () => {
   const { watch, book } = watching();
   for (const count of [5, 5, 6]) watch.take(frame(device(), { xid: [count] }));
   expect(book.list({ ...all, kinds: ["xid"] }).events.length).toBe(1);

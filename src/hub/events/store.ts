@@ -42,7 +42,7 @@ export interface EventQuery {
 const defaultMaxEvents = 50_000;
 /** So much above the bound, as a part of it, is let stand for a while. */
 const slackShare = 50;
-/** The file is written anew when it holds this many records more than there are events. */
+/** The file is written again when it holds this many records more than there are events. */
 const slackRecords = 5_000;
 
 export class EventStore implements EventSink {
@@ -51,7 +51,7 @@ export class EventStore implements EventSink {
   readonly #log: StateLog;
   readonly #keys = new Set<string>();
   readonly #listeners = new Set<(event: TimelineEvent) => void>();
-  /** By time; events of one instant in the order they were told. */
+  /** By time; events of one instant in the order they were reported. */
   #events: TimelineEvent[] = [];
   #records = 0;
   #next = 1;

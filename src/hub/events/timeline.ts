@@ -1,4 +1,4 @@
-/** The timeline of a running hub: its book, everybody who tells it something, and what is done about alerts that come in. */
+/** The timeline of a running hub: its book, everybody who reports it something, and what is done about alerts that come in. */
 import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
 import { EventStore } from "./store.ts";
 import { DeviceChangeWatch } from "./device-watch.ts";
@@ -59,7 +59,7 @@ export class Timeline implements EventRoutesContext {
     );
   }
 
-  /** Alerts that go through this sink are on the timeline, and so is who was told. */
+  /** Alerts that go through this sink are on the timeline, and so is who was notified. */
   watchAlerts(sink: AlertSink): AlertSink {
     this.#look(() => {
       for (const delivery of (sink.routing?.router.deliveries.list(deliveriesLookedAt) ?? [])

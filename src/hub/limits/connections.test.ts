@@ -36,13 +36,13 @@ test("beyond the bound idle connections make room: everybody is served in the en
   server.close();
 });
 
-test("an address beyond its share is turned away and told of once, others and this machine are not", async () => {
+test("an address beyond its share is rejected and reported once, others and this machine are not", async () => {
   const server = createServer();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   let [dropped, nowMs] = [0, 0];
   limitAddresses(server, {
     perAddress: 2,
-    log: { ...silentLog, warn: (_sentence, about) => void told.push(about) },
+    log: { ...silentLog, warn: (_sentence, about) => void reported.push(about) },
     nowMs: () => nowMs,
     dropped: () => dropped++,
   });
@@ -60,7 +60,7 @@ test("an address beyond its share is turned away and told of once, others and th
   const held = come("10.0.0.1");
   expect([held, come("::ffff:10.0.0.1")].map(({ destroyed }) => destroyed)).toEqual([false, false]);
   expect([come("10.0.0.1"), come("10.0.0.1")].every(({ destroyed }) => destroyed)).toBe(true);
-  expect([dropped, told]).toEqual([2, [{ address: "10.0.0.1", connections: 2 }]]);
+  expect([dropped, reported]).toEqual([2, [{ address: "10.0.0.1", connections: 2 }]]);
   for (const here of ["10.0.0.2", ...Array<string>(5).fill("127.0.0.1"), "::1", "::1", "::1"])
     expect(come(here).destroyed).toBe(false);
   // A customer of IPv6 has all addresses of his network.
@@ -72,5 +72,5 @@ test("an address beyond its share is turned away and told of once, others and th
   nowMs = 60_000;
   await leave(held);
   expect([come("10.0.0.1").destroyed, come("10.0.0.1").destroyed]).toEqual([false, true]);
-  expect([dropped, told.length]).toEqual([4, 2]);
+  expect([dropped, reported.length]).toEqual([4, 2]);
 });

@@ -45,7 +45,7 @@ async function hub(rates: { queriesPerSecond?: number } | undefined): Promise<Fa
   return app;
 }
 
-test("who asks too often is told for how long to wait; others and other things are not held up", async () => {
+test("who asks too often is reported for how long to wait; others and other things are not held up", async () => {
   const app = await hub({ queriesPerSecond: 1 });
   const ask = (url: string, remoteAddress = "10.0.0.1") =>
     app.inject({ method: "GET", url, remoteAddress });
@@ -111,7 +111,7 @@ test("one who reads nothing is let go, and what he held is free again", async ()
   await vi.waitFor(() => expect(pending.bytes).toBe(0), { timeout: 30_000 });
 });
 
-test("when too much waits for one reader he gets no more, and it is told as a 503", async () => {
+test("when too much waits for one reader he gets no more, and it is reported as a 503", async () => {
   const { port } = await large4({ pendingBytes: large * 1.5 });
   const answer = await fetch(`http://127.0.0.1:${port}/large`);
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "10"]);

@@ -83,7 +83,7 @@ export function addRates(app: FastifyInstance, { rates = {}, log, nowMs }: RateO
   });
 }
 
-/** Whoever is on this machine, where nobody is asked for a name. */
+/** Anyone who is on this machine, where nobody is asked for a name. */
 const isOwner = ({
   access,
   ip,

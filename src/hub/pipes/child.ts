@@ -35,7 +35,7 @@ const maxPageBytes = 1_048_576;
 export class PipeChild {
   readonly ended: Promise<PipeExit>;
   samples: readonly PipeSample[] | undefined;
-  /** How far a replay is behind its own pace, where it told. */
+  /** How far a replay is behind its own pace, where it reported. */
   behindSeconds: number | undefined;
   problem: PipeProblem | undefined;
   readonly #options: PipeChildOptions;

@@ -9,7 +9,7 @@ export interface PipeSample {
 export interface PipeCounts {
   readonly frames: number;
   readonly deadLetters: number;
-  /** Of the source that is furthest behind; undefined where none tells. */
+  /** Of the source that is furthest behind; undefined where none reports it. */
   readonly lagSeconds: number | undefined;
   readonly lagRecords: number | undefined;
 }

@@ -101,7 +101,7 @@ test("one that fails is started again, then given up with its last words and no 
   });
 });
 
-test("a replay tells how far it is behind, and is given its options", async () => {
+test("a replay reports how far it is behind, and is given its options", async () => {
   const pipes = open();
   const options = { speed: "2", loop: true };
   const id = await pipes.add(wanted("again", "args:", { kind: "replay", options }));
@@ -114,7 +114,7 @@ test("a replay tells how far it is behind, and is given its options", async () =
   );
 });
 
-test("a warning of a running pipe is its trouble, and it runs on", async () => {
+test("a warning of a running pipe is its problem, and it runs on", async () => {
   const pipes = open();
   const id = await pipes.add(wanted("warned", "warns:"));
   await expect

@@ -89,7 +89,7 @@ const tokenOf = (scope: Scope): string =>
   tokens.add({ name: scope, scope }, Date.now(), randomBytes).text.reveal();
 const lake = { name: "lake", kind: "pipe", from: ["sim:1"], to: ["parquet:lake"] };
 
-test("an administrator adds, stops, starts and removes; whoever may read sees it", async () => {
+test("an administrator adds, stops, starts and removes; anyone who may read sees it", async () => {
   const [ask, admin, read] = [await hub(), tokenOf("admin"), tokenOf("read")];
   const made = await ask("POST", "/api/pipes", { token: admin, payload: lake });
   expect([made.status, made.body]).toMatchObject([201, { id: "1", state: "running", options: {} }]);

@@ -42,7 +42,7 @@ test("the importer finds the whole file with what was said of it, and it is gone
   expect(existsSync(seen[0]?.file ?? "")).toBe(false);
 });
 
-test("what the importer refuses is told by the name the file had, not by where it lay", async () => {
+test("what the importer refuses is reported by the name the file had, not by where it lay", async () => {
   const app = await hub(async ({ file }) => {
     throw new GpulseError("FILE_FORMAT", `${file} is no log.`);
   });

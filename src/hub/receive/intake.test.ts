@@ -32,7 +32,7 @@ function batchOf(name: string, seriesCount: number, bad?: number): SampleBatch {
   return builder.finish();
 }
 
-test("whoever comes after a large request is answered before its end", async () => {
+test("anyone who comes after a large request is answered before its end", async () => {
   const order: string[] = [];
   await Promise.all([
     intake
@@ -44,7 +44,7 @@ test("whoever comes after a large request is answered before its end", async () 
   expect(await receivers.query("count(large)")).toEqual([` ${3 * sliceLimits.series}`]);
 });
 
-test("a bad series in a later part is refused alone, and the sum of the parts is told", async () => {
+test("a bad series in a later part is refused alone, and the sum of the parts is reported", async () => {
   const count = 2 * sliceLimits.series;
   const kept = await intake.store("json", batchOf("m", count, sliceLimits.series + 7), client);
   expect(kept.samples).toBe(count - 1);

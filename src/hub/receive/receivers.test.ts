@@ -77,11 +77,14 @@ test.each([
 
 test("OTLP: what is not kept is a partial success in the encoding it came in", async () => {
   const request = gauges("otlp.partial", { asInt: 1 }, {});
-  const told = { rejectedDataPoints: 1, errorMessage: 'a point of "otlp_partial" has no value' };
+  const reported = {
+    rejectedDataPoints: 1,
+    errorMessage: 'a point of "otlp_partial" has no value',
+  };
   const bytes = await post("/v1/metrics", otlpProtobuf(request), protobufType);
-  expect(readOtlpResponse("Response", bytes.rawPayload)).toEqual({ partialSuccess: told });
+  expect(readOtlpResponse("Response", bytes.rawPayload)).toEqual({ partialSuccess: reported });
   const json = await post("/v1/metrics", JSON.stringify(request), jsonType);
-  expect(json.json()).toEqual({ partialSuccess: { ...told, rejectedDataPoints: "1" } });
+  expect(json.json()).toEqual({ partialSuccess: { ...reported, rejectedDataPoints: "1" } });
   expect(receivers.counted("otlp")).toEqual({ stored: 1, duplicate: 1, malformed: 2 });
 });
 
@@ -126,7 +129,7 @@ test.each([
   expect(await receivers.query(`count(${selector})`)).toEqual([" 1"]);
 });
 
-test("Influx: good lines are kept, the first bad one is told in the shape of the version", async () => {
+test("Influx: good lines are kept, the first bad one is reported in the shape of the version", async () => {
   const lines = `good value=1 ${nowMs}000000\nbad\nworse f=x\ngood,s=t s="text",value=2 ${nowMs}000000\n`;
   const message = "partial write: unable to parse line 2: it has no fields, and 1 more lines";
   const v1 = await post("/write", lines);

@@ -96,7 +96,7 @@ test.each([
   },
 );
 
-test("2.0: references that lead nowhere are told of, the other series kept", async () => {
+test("2.0: references that lead nowhere are reported, the other series kept", async () => {
   const answer = await send(
     writeV2([
       { labels: { __name__: "led" }, samples: [[nowMs, 1]] },
@@ -144,7 +144,7 @@ test.each([
   expect(receivers.counted("remote_write")).toEqual({ malformed_request: 1 });
 });
 
-test("what is told of a metric is kept within bounds", async () => {
+test("what is reported a metric is kept within bounds", async () => {
   const symbols = ["", "h".repeat(1_000_000)];
   const labels = { __name__: "told" };
   await send(

@@ -86,7 +86,7 @@ test("bounds: bytes of one, and how many", async () => {
   expect((await small.post(new Uint8Array())).statusCode).toBe(400);
 });
 
-test("what was kept is there after a restart, and a damaged file is told", async () => {
+test("what was kept is there after a restart, and a damaged file is reported", async () => {
   const { post, folder } = await hub();
   await post(await packed("run-1"));
   writeFileSync(path.join(folder, "broken.gpulserun"), "no zip");

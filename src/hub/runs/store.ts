@@ -125,7 +125,7 @@ export class RunStore {
     return this.#known;
   }
 
-  /** A damaged file is told and left where it is: nobody else has it, perhaps. */
+  /** A damaged file is reported and left where it is: nobody else has it, perhaps. */
   async #load(): Promise<Map<string, StoredRun>> {
     const known = new Map<string, StoredRun>();
     await makeFolder(this.#folder);

@@ -104,7 +104,7 @@ test("days and hours follow the zone, also over the night its clocks change", as
   ]);
 });
 
-test("hours tell workdays from weekends, and how often a GPU was busy", async () => {
+test("hours report workdays from weekends, and how often a GPU was busy", async () => {
   const rows = [
     { timeMs: at("2026-01-02T09:00"), gpu_utilization_ratio: 1 }, // Friday
     { timeMs: at("2026-01-02T09:30"), gpu_utilization_ratio: 0.5 },
@@ -148,7 +148,7 @@ test("energy is the area under power; a gap too long is not counted, and the cou
   expect(energy?.["power_mean_watts"]).toBeCloseTo(650 / 3, 9);
   expect(energy?.["cost"]).toBeCloseTo(kwh / 2, 12);
   expect(energy?.["co2_grams"]).toBeCloseTo(kwh * 400, 9);
-  // 36,000 J, then 20,000 from a counter that began anew, then 108,000.
+  // 36,000 J, then 20,000 from a counter that began again, then 108,000.
   expect(energy?.["counter_kwh"]).toBeCloseTo(164_000 / 3_600_000, 12);
   const [without] = await answers("energy", rows);
   expect(without).toMatchObject({ cost: null, co2_grams: null });
@@ -215,7 +215,7 @@ test.each([
     }),
   ],
   ["unknown", () => steady],
-] as const)("a spike is told with its cause: %s", async (cause, extra) => {
+] as const)("a spike is reported with its cause: %s", async (cause, extra) => {
   expect(await answers("spikes", spikeRows(extra))).toEqual([
     expect.objectContaining({
       began: "2026-01-01T00:05:00.000Z",
@@ -291,7 +291,7 @@ test("readings that differ by one bit, as means do by the order of adding up, sh
   }));
   const given = { metrics: "gpu_load,board_power", "fewest-steps": "3", lags: "0", step: "1m" };
   const [pair] = await answers("correlation", rows, given);
-  // Ranks 1.5 1.5 3 and 1 2 3; told apart they would be 2 1 3.
+  // Ranks 1.5 1.5 3 and 1 2 3; distinguished they would be 2 1 3.
   expect(pair?.["spearman"]).toBeCloseTo(1.5 / Math.sqrt(1.5 * 2), 12);
 });
 

@@ -4,7 +4,7 @@ import { classify } from "./classify.ts";
 const line = (text: string, level = 3, facility = 0) =>
   classify({ facility, level, sequence: 1, sinceBootUs: 1, isFragment: false, text });
 
-test("an Xid line tells its number and its GPU", () => {
+test("an Xid line reports its number and its GPU", () => {
   const text =
     "NVRM: Xid (PCI:0000:18:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
   expect(line(text)).toEqual({

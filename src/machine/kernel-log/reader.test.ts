@@ -81,7 +81,7 @@ test("since boot, everything the log still holds is given", async () => {
   expect(reader.lost).toBe(0);
 });
 
-test("records that were written over are counted by their sequence, and told of", async () => {
+test("records that were written over are counted by their sequence, and reported", async () => {
   writeFileSync(file, "6,10,1,-;a\n");
   const reader = follow(file);
   await expect.poll(() => reader.isReadable, patient).toBe(true);

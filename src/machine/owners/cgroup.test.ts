@@ -113,7 +113,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
 
 test.each(paths)("%s", (path, owner) => expect(parseCgroupPath(path)).toEqual(owner));
 
-test("a version 1 file names a path per hierarchy; the one that tells is found, whichever it is", () => {
+test("a version 1 file names a path per hierarchy; the one that reports is found, whichever it is", () => {
   const text = `12:pids:/\n4:memory:/docker/${id}\n1:name=systemd:/init.scope\n0::/\nnonsense`;
   expect(parseCgroupFile(text)).toEqual(["/", "/init.scope", `/docker/${id}`]);
   expect(ownerOfCgroups(parseCgroupFile(text))).toEqual(docker);

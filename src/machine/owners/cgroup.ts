@@ -36,7 +36,7 @@ export function parseCgroupFile(text: string): readonly string[] {
   return [...new Set(paths)];
 }
 
-/** The first path that says anything; facts the others add are kept (Slurm and a container may be told apart). */
+/** The first path that says anything; facts the others add are kept (Slurm and a container may be distinguished). */
 export function ownerOfCgroups(paths: readonly string[]): CgroupOwner {
   let owner: CgroupOwner = {};
   for (const path of paths) owner = { ...parseCgroupPath(path), ...owner };

@@ -31,7 +31,7 @@ const xe = [
   "drm-cycles-ccs:\t5",
 ].join("\n");
 
-test("an amdgpu file tells its engines in ns and its memory in bytes", () => {
+test("an amdgpu file reports its engines in ns and its memory in bytes", () => {
   const client = parseFdinfo(amdgpu(42));
   expect(client).toMatchObject({ driver: "amdgpu", pciBusId: "0000:0c:00.0", clientId: "42" });
   expect(Object.fromEntries(client?.busyNs ?? [])).toEqual({ gfx: 4_200 });
@@ -39,7 +39,7 @@ test("an amdgpu file tells its engines in ns and its memory in bytes", () => {
   expect(Object.fromEntries(client?.memoryBytes ?? [])).toEqual({ vram: 2_097_152, gtt: 524_288 });
 });
 
-test("an xe file tells cycles where both counts are there, and memory that is resident before memory that could be", () => {
+test("an xe file reports cycles where both counts are there, and memory that is resident before memory that could be", () => {
   const client = parseFdinfo(xe);
   expect(Object.fromEntries(client?.cycles ?? [])).toEqual({
     rcs: { busy: 28_257_900, total: 7_655_183_225 },

@@ -1,5 +1,5 @@
 /**
- * What the kernel tells of one open graphics file: `/proc/PID/fdinfo/N` with its `drm-` lines (kernel 5.14 for amdgpu, 5.19
+ * What the kernel reports on one open graphics file: `/proc/PID/fdinfo/N` with its `drm-` lines (kernel 5.14 for amdgpu, 5.19
  * for i915). Pure. A line it does not know is left out, a file without a client id is no graphics file.
  *
  *   drm-driver: amdgpu            drm-engine-gfx: 123 ns         drm-memory-vram: 512 KiB

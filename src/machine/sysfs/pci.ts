@@ -65,7 +65,7 @@ export async function readLinkWidth(
 }
 
 /**
- * Where the slot's link is told. A card with a switch of its own shows the link inside the card; the switch's upstream port,
+ * Where the slot's link is reported. A card with a switch of its own shows the link inside the card; the switch's upstream port,
  * a bridge of the same vendor above it, shows the one to the slot.
  */
 export async function findSlotPort(device: string, fileAccess: FileAccess): Promise<string> {

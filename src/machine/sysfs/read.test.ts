@@ -98,7 +98,7 @@ test("a real /proc file longer than a page comes whole", async () => {
   expect(reading.ok && reading.value.length).toBeGreaterThan(8_192);
 });
 
-test("a folder is no file, a file is no folder, and a link tells where it points", async () => {
+test("a folder is no file, a file is no folder, and a link reports where it points", async () => {
   mkdirSync(path.join(folder, "sub"));
   symlinkSync("sub", path.join(folder, "link"));
   expect(await readText(path.join(folder, "sub"))).toEqual({ ok: false, reason: "unsupported" });
@@ -107,7 +107,7 @@ test("a folder is no file, a file is no folder, and a link tells where it points
   expect(await listDir(path.join(folder, "link"))).toEqual({ ok: true, value: [] });
 });
 
-test("a traced door tells every path that was touched", async () => {
+test("a traced door reports every path that was touched", async () => {
   const fileAccess = traceFileAccess(hostFileAccess);
   await readText(path.join(folder, "missing"), 16, fileAccess);
   await listDir(folder, fileAccess);

@@ -120,7 +120,7 @@ export const self = {
     labels: [source, { name: "outcome", help: "Where it went.", values: ["kept", "counted"] }],
   }),
   pipeCheckpoints: own("gpulse_pipe_checkpoints_total", {
-    help: "Times that every sink held everything and the sources were told.",
+    help: "Times that every sink held everything and the sources were reported.",
   }),
   pipeLastCheckpoint: own("gpulse_pipe_last_checkpoint_timestamp_seconds", {
     help: "When that last was.",
@@ -211,7 +211,7 @@ export const self = {
     ],
   }),
   hubShed: own("gpulse_hub_shed_total", {
-    help: "What was more than the hub could do and was told to come again later.",
+    help: "What was more than the hub could do and was asked to retry later.",
     labels: [
       {
         name: "what",
@@ -302,7 +302,7 @@ export const self = {
     plausible: [-Number.MAX_VALUE, Number.MAX_VALUE],
   }),
   agentSpoolBytes: own("gpulse_agent_spool_bytes", {
-    help: "What waits in the agent's spool, as it last told.",
+    help: "What waits in the agent's spool, as it last reported.",
     labels: [agent],
   }),
   accessRefused: own("gpulse_access_refused_total", {

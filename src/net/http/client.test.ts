@@ -189,7 +189,7 @@ test("a client shows its certificate, and versions are kept to", async () => {
   expect(await ask(port, made)).toBe("hub.test TLSv1.2");
 });
 
-test("an agent is kept as long as its files are the same, and made anew when they change", async () => {
+test("an agent is kept as long as its files are the same, and made again when they change", async () => {
   const port = await secureServer();
   const caFile = file("changing-ca.pem", readFileSync(fixture("client.pem"), "utf8"));
   const made = client({ tls: { caFile, serverName: "target.test", insecureSkipVerify: false } });

@@ -13,10 +13,10 @@ import { checkAddress, guardSockets, type OutboundRule } from "./outbound.ts";
 import { request } from "./request.ts";
 
 const ends: (() => void)[] = [];
-const told: string[] = [];
+const reported: string[] = [];
 afterEach(() => {
   for (const end of ends.splice(0).reverse()) end();
-  told.length = 0;
+  reported.length = 0;
 });
 
 const rangesOf = (texts: readonly string[]): AddressRange[] =>
@@ -30,7 +30,7 @@ const rule = (privateAllowed: boolean, ...allow: string[]): OutboundRule => ({
   allow: rangesOf(allow),
 });
 const guard = (given: OutboundRule): void =>
-  void ends.push(guardSockets(given, ({ address }, name) => told.push(`${name} ${address}`)));
+  void ends.push(guardSockets(given, ({ address }, name) => reported.push(`${name} ${address}`)));
 
 test.each([
   ["169.254.169.254", "metadata"],
@@ -120,7 +120,7 @@ test.each([
   "a",
 ])("%j is no range", (text) => expect(parseRange(text)).toBeUndefined());
 
-/** Takes connections, and tells how many. */
+/** Takes connections, and reports how many. */
 async function server(listener: http.RequestListener = (_request, reply) => void reply.end("ok")) {
   const own = http.createServer(listener);
   let taken = 0;
@@ -167,7 +167,7 @@ test.each([
   guard(rule(false));
   expect(await failed(connect(port))).toBe("EOUTBOUND");
   expect(taken()).toBe(0);
-  expect(told.length).toBeGreaterThan(0);
+  expect(reported.length).toBeGreaterThan(0);
 });
 
 test.each(["http", "https"])(
@@ -234,7 +234,7 @@ test("a name that resolves to good and bad addresses reaches only the good", asy
   ends.push(() => socket.destroy());
   await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   expect(socket.remoteAddress).toBe("127.0.0.1");
-  expect(told).toEqual(["rebound.example 169.254.169.254"]);
+  expect(reported).toEqual(["rebound.example 169.254.169.254"]);
 });
 
 test("what is allowed works as before: requests, keep-alive, names, sockets of files", async () => {
@@ -254,7 +254,7 @@ test("what is allowed works as before: requests, keep-alive, names, sockets of f
   expect(taken()).toBe(3);
   const said = net.connect(file).setEncoding("utf8");
   expect((await said.toArray()).join("")).toBe("hello");
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("without the guard everything is as it was", async () => {

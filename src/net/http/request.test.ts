@@ -73,7 +73,7 @@ test.each([
   expect(await kindOf(path)).toBe(kind);
 });
 
-test("what does not answer is a timeout, what the caller gives up is told apart", async () => {
+test("what does not answer is a timeout, what the caller gives up is distinguished", async () => {
   expect(await kindOf("/silent", { timeoutMs: 50 })).toBe("timeout");
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 20);
@@ -91,7 +91,7 @@ test("a redirect is followed only when asked, without credentials to another hos
   expect(await kindOf("/round", { maxRedirects: 3 })).toBe("redirect");
 });
 
-test("trouble is told without user, password or query", async () => {
+test("problem is reported without user, password or query", async () => {
   const url = "http://me:hunter2@127.0.0.1:1/x?token=hunter2";
   await expect(request(url, { timeoutMs: 2_000, maxBytes: 10 })).rejects.toThrow(
     /^(?!.*hunter2).*127\.0\.0\.1:1\/x/,

@@ -88,7 +88,7 @@ const webConfigSchema = v.strictObject({
   ),
   http_server_config: v.optional(
     v.strictObject({
-      // Whoever offers HTTP/2 also takes HTTP/1.1, which is what we speak.
+      // Anyone who offers HTTP/2 also takes HTTP/1.1, which is what we speak.
       http2: v.optional(flag()),
       headers: v.optional(v.partial(v.strictObject(headerSchemas))),
     }),

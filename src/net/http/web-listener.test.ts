@@ -106,12 +106,12 @@ test("only a client certificate with an allowed name is let in", async () => {
   expect(await get(url, { ca: ca.cert, ...client("other.example") })).toBe("refused");
 });
 
-test("who is refused for a certificate is told in the log, and a flood of them in a few lines", async () => {
+test("who is refused for a certificate is reported in the log, and a flood of them in a few lines", async () => {
   hubCertificate();
   writeFileSync(path.join(dir, "ca.pem"), ca.cert);
-  const told: string[] = [];
+  const reported: string[] = [];
   const warn = (message: string, fields: object = {}): void =>
-    void told.push(`${message}: ${Object.values(fields).join(" ")}`);
+    void reported.push(`${message}: ${Object.values(fields).join(" ")}`);
   const { url } = await serve(
     tlsYaml(
       "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n  client_allowed_sans: [scraper.example]\n",
@@ -125,11 +125,11 @@ test("who is refused for a certificate is told in the log, and a flood of them i
     [unnamed, "has none of the allowed names"],
   ] as const) {
     expect(await get(url, { ca: ca.cert, ...given })).toBe("refused");
-    await vi.waitFor(() => expect(told.join("\n")).toContain(says), 60_000);
+    await vi.waitFor(() => expect(reported.join("\n")).toContain(says), 60_000);
   }
   for (let count = 0; count < 10; count++) await get(url);
-  await vi.waitFor(() => expect(told.join("\n")).toContain("are not logged"), 60_000);
-  expect(told.length).toBeLessThanOrEqual(10);
+  await vi.waitFor(() => expect(reported.join("\n")).toContain("are not logged"), 60_000);
+  expect(reported.length).toBeLessThanOrEqual(10);
 });
 
 test("a version below the least is refused", async () => {
@@ -139,26 +139,26 @@ test("a version below the least is refused", async () => {
   expect(await get(url)).toBe("hello");
 });
 
-test("a new certificate is served without a restart, a broken one is told and not taken", async () => {
+test("a new certificate is served without a restart, a broken one is reported and not taken", async () => {
   hubCertificate();
-  const told: string[] = [];
-  const note = (message: string): void => void told.push(message);
+  const reported: string[] = [];
+  const note = (message: string): void => void reported.push(message);
   const { listener, url } = await serve(tlsYaml(), { ...silentLog, info: note, error: note });
   hubCertificate("hub", otherCa);
   await vi.waitFor(async () => expect(await get(url, { ca: otherCa.cert })).toBe("hello"), 8_000);
   expect(await get(url)).toBe("refused");
   writeFileSync(path.join(dir, "hub.key"), "no key at all");
-  await vi.waitFor(() => expect(told.at(-1)).toContain("keeping the previous ones"), 8_000);
+  await vi.waitFor(() => expect(reported.at(-1)).toContain("keeping the previous ones"), 8_000);
   expect(await get(url, { ca: otherCa.cert })).toBe("hello");
   expect(await listener.reload()).toBe(false);
 });
 
 test("users and headers follow the file; turning TLS off waits for a restart", async () => {
   hubCertificate();
-  const told: string[] = [];
+  const reported: string[] = [];
   const log = {
     ...silentLog,
-    error: (_: string, fields = {}) => void told.push(JSON.stringify(fields)),
+    error: (_: string, fields = {}) => void reported.push(JSON.stringify(fields)),
   };
   const { listener } = await serve(tlsYaml(), log);
   expect(listener.users.any).toBe(false);
@@ -173,7 +173,7 @@ test("users and headers follow the file; turning TLS off waits for a restart", a
   expect(listener.headers).toEqual({ "strict-transport-security": "max-age=1" });
   writeFileSync(path.join(dir, "web.yml"), "{}\n");
   expect(await listener.reload()).toBe(false);
-  expect(told.at(-1)).toContain("turning TLS on or off needs a restart");
+  expect(reported.at(-1)).toContain("turning TLS on or off needs a restart");
   expect([listener.secure, listener.users.any]).toEqual([true, true]);
 });
 

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { loadClient } from "./client.ts";
 
-test("a broker that the cluster does not list any more is an error to whoever asks, not the end of the process", async () => {
+test("a broker that the cluster does not list any more is an error to anyone who asks, not the end of the process", async () => {
   const { ConnectionPool, NetworkError } = await loadClient();
   const pool = new ConnectionPool("test");
-  const told = await new Promise((resolve) => {
+  const reported = await new Promise((resolve) => {
     // What the client itself does where its metadata lacks a broker.
     const listed = new Map<number, { host: string; port: number }>();
     pool.get(listed.get(7) as never, (error) => resolve(error));
   });
-  expect(told).toBeInstanceOf(NetworkError);
+  expect(reported).toBeInstanceOf(NetworkError);
   await pool.close();
 });

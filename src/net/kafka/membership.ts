@@ -31,7 +31,7 @@ export class Membership {
   readonly #over = new AbortController();
   readonly #watch: NodeJS.Timeout;
   #assigning: Promise<void> = Promise.resolve();
-  #lastHeardMs: number;
+  #lastSeenMs: number;
   #generation = 0;
 
   constructor(client: KafkaClient, options: MembershipOptions, positions: Positions) {
@@ -39,7 +39,7 @@ export class Membership {
     this.#client = client;
     this.#options = options;
     this.#positions = positions;
-    this.#lastHeardMs = nowMs();
+    this.#lastSeenMs = nowMs();
     const rebalanceMs = Math.max(30_000, sessionMs);
     const consumer = new client.Consumer({
       // A join is answered when every other member has come, which takes up to the rebalance's time.
@@ -54,13 +54,13 @@ export class Membership {
     consumer.topics.track(target.topic);
     consumer.on("consumer:group:rebalance", () => this.#revoke());
     consumer.on("consumer:group:join", () => this.#learn());
-    consumer.on("consumer:heartbeat:end", () => (this.#lastHeardMs = nowMs()));
+    consumer.on("consumer:heartbeat:end", () => (this.#lastSeenMs = nowMs()));
     consumer.on("consumer:heartbeat:error", ({ error }) => this.#doubt(error));
     consumer.on("error", (error) => this.#end(error));
     // The client can lose a response with a broken connection, and then neither joins nor reports an error.
     const silentMs = rebalanceMs + 5_000;
     this.#watch = setInterval(() => {
-      if (nowMs() - this.#lastHeardMs > silentMs)
+      if (nowMs() - this.#lastSeenMs > silentMs)
         this.#end(new Error(`the group was silent for ${silentMs / 1_000} s`));
     }, 1_000).unref();
   }
@@ -148,7 +148,7 @@ export class Membership {
 
   #learn(): void {
     this.#revoke();
-    this.#lastHeardMs = this.#options.nowMs();
+    this.#lastSeenMs = this.#options.nowMs();
     const generation = this.#generation;
     this.#assigning = this.#begin(generation).catch((thrown: unknown) => this.#end(thrown));
   }
@@ -192,7 +192,7 @@ export class Membership {
   #doubt(error: Error): void {
     const { nowMs, sessionMs } = this.#options;
     const isLost = protocolNames(error).some((name) => lostPlace.has(name));
-    if (isLost || nowMs() - this.#lastHeardMs > sessionMs) this.#end(error);
+    if (isLost || nowMs() - this.#lastSeenMs > sessionMs) this.#end(error);
   }
 
   #end(thrown: unknown): void {

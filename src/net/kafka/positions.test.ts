@@ -35,7 +35,7 @@ test("only what was handed on of our own partitions is to be committed", () => {
   expect([...positions.uncommitted()]).toEqual([[0, 3n]]);
 });
 
-test("lag is told once the end is known, and is never below nothing", () => {
+test("lag is reported once the end is known, and is never below nothing", () => {
   const positions = new Positions();
   positions.assign(begin([0, 4n], [1, 4n]));
   expect(positions.lag().size).toBe(0);
@@ -47,7 +47,7 @@ test("lag is told once the end is known, and is never below nothing", () => {
   ]);
 });
 
-test("a mark commits what had been handed on by then, and nothing of a partition that began anew since", () => {
+test("a mark commits what had been handed on by then, and nothing of a partition that began again since", () => {
   const positions = new Positions();
   positions.assign(
     new Map([

@@ -63,7 +63,7 @@ export class Positions {
 
   /**
    * What the group does not know yet of the partitions that are ours; up to the mark where there is one. A partition that
-   * began anew since then is not in it: what was handed on of it now is not what the mark saw.
+   * began again since then is not in it: what was handed on of it now is not what the mark saw.
    */
   uncommitted(upTo?: OffsetSnapshot): ReadonlyMap<number, bigint> {
     const found = new Map<number, bigint>();

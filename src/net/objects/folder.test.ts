@@ -32,7 +32,7 @@ test("a folder that may not be written says so", async (context) => {
   await chmod(folder, 0o700);
 });
 
-test("a file in the place of the folder is told apart from a broken disk", async () => {
+test("a file in the place of the folder is distinguished from a broken disk", async () => {
   await writeFile(join(folder, "log.txt"), "");
   const files = await openFiles(join(folder, "log.txt"), {});
   await expect(files.list("_merges/")).rejects.toThrow(/give another folder/);

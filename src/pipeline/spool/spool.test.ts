@@ -193,7 +193,7 @@ test("files go as they are acknowledged", async () => {
   await spool.close();
 });
 
-test("tells how old the oldest that waits is", async () => {
+test("reports how old the oldest that waits is", async () => {
   const spool = open();
   for (const name of names(0, 3)) {
     put(spool, name);
@@ -205,7 +205,7 @@ test("tells how old the oldest that waits is", async () => {
   await spool.close();
 });
 
-test("wakes whoever waits when something comes, and when told to stop", async () => {
+test("wakes anyone who waits when something comes, and when told to stop", async () => {
   const spool = open();
   const stop = new AbortController();
   const waits = spool.readable(stop.signal);

@@ -72,7 +72,7 @@ export class Spool {
   #buffer = Buffer.alloc(16_384);
   #cancelSync: (() => void) | undefined;
   #cancelObserve: () => void = () => {};
-  #cursorTold = false;
+  #cursorReported = false;
   #closed = false;
 
   constructor(options: SpoolOptions, opened: OpenedSpool) {
@@ -422,14 +422,14 @@ export class Spool {
   #saveCursor(): void {
     try {
       this.#opened.cursor.save();
-      this.#cursorTold = false;
+      this.#cursorReported = false;
     } catch (thrown) {
-      if (!this.#cursorTold)
+      if (!this.#cursorReported)
         this.#options.log.warn(
           "what is acknowledged cannot be written down: a restart would send it again",
           { spool: this.#options.name ?? this.#options.dir, error: formatError(thrown) },
         );
-      this.#cursorTold = true;
+      this.#cursorReported = true;
     }
   }
 }

@@ -175,7 +175,7 @@ test.each<[string, Partial<Truth>, Partial<Truth>]>([
   ["doubt", {}, { doubts: ["the driver changed"] }],
   ["throttled", {}, { throttled: 0.4 }],
   ["repeats", {}, { repeats: 2 }],
-])("what is not alike is told of: %s", (code, one, other) => {
+])("what is not alike is reported: %s", (code, one, other) => {
   expect(codes(compared({}, {}))).not.toContain(code);
   expect(codes(compared(one, other))).toContain(code);
 });

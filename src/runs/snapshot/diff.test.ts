@@ -19,14 +19,14 @@ beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), "gpulse-diff-"));
   await writeTree(root, serverTree);
   const machine = machineAt(root);
-  const told = { versions: { cuda_driver: "13.0" }, gpus: new Map(), processes: [] };
+  const reported = { versions: { cuda_driver: "13.0" }, gpus: new Map(), processes: [] };
   before = await takeSnapshot({
     machine,
     gpus: twoH200(),
     host: "n",
     nowMs: 1e12,
     version: "1",
-    driverFacts: told,
+    driverFacts: reported,
   });
 });
 afterAll(() => rm(root, { recursive: true }));
@@ -150,7 +150,7 @@ test("another order of the same GPUs is no change, and is said", () => {
   ]);
 });
 
-test("another process is another load, also where only their number is told", () => {
+test("another process is another load, also where only their number is reported", () => {
   const process = {
     uuid: "GPU-a",
     pid: 4_711,
@@ -198,7 +198,7 @@ test("memory and power are compared with thresholds", () => {
   expect(verdictOf({ powerWatts: 700, powerKind: "chip" })).toBe("same");
 });
 
-test("a changed fact weighs more than a load, and both are told", () => {
+test("a changed fact weighs more than a load, and both are reported", () => {
   const both = withReadings({ powerWatts: 500 }, withGpu({ driver: "1" }));
   const { verdict, sentence } = diffSnapshots(before, both);
   expect([verdict, sentence]).toEqual([
@@ -227,7 +227,7 @@ test.each<[string, Snapshot | (() => Snapshot), () => Snapshot, string]>([
   expect(diffSnapshots(first, is()).verdict).toBe(verdict);
 });
 
-test("what could not be read just then is neither the same nor changed; what is never told any more is changed", () => {
+test("what could not be read just then is neither the same nor changed; what is never reported any more is changed", () => {
   const { eccEnabled: _, ...without } = before.facts.gpus[0] ?? { uuid: "" };
   const gone = withFacts({ gpus: [without as GpuFacts, ...before.facts.gpus.slice(1)] });
   const because = (reason: string): Snapshot => ({

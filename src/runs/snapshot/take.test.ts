@@ -40,7 +40,7 @@ async function taken(
   });
 }
 
-test("tells the machine from its files", async () => {
+test("reports the machine from its files", async () => {
   const { facts } = await taken();
   expect(facts.processor).toEqual({
     model: "AMD EPYC 9654",
@@ -87,7 +87,7 @@ test("tells the machine from its files", async () => {
   });
 });
 
-test("tells the GPUs, and what each could not say with its reason", async () => {
+test("reports the GPUs, and what each could not say with its reason", async () => {
   const { facts, readings, missing, hidden } = await taken();
   expect(facts.gpus[0]).toMatchObject({
     uuid: "GPU-a",
@@ -193,7 +193,7 @@ test("GPUs on the bus that cannot be read, and variables that narrow, are said",
   ]);
 });
 
-test("AMD tells firmware and performance level, and is not woken for it", async () => {
+test("AMD reports firmware and performance level, and is not woken for it", async () => {
   const view = h200(0, "amd-1", "x");
   const device = { ...view.device, vendor: "amd" as const, pciBusId: "0000:03:00.0" };
   const folder = "sys/bus/pci/devices/0000:03:00.0";

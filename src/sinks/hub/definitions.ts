@@ -1,6 +1,6 @@
 /**
  * Layouts and device lists that spooled frames name, in memory and as files beside the spool, so that what waited through a
- * restart can still be told. A file's name is its content's hash; nothing in it ever changes.
+ * restart can still be reported. A file's name is its content's hash; nothing in it ever changes.
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

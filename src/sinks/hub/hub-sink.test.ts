@@ -140,7 +140,7 @@ test("frames reach the hub in order, each once, with what it asked for", async (
   for (const value of [1, 2, 3]) await sink.write(delivery(value));
   await until(() => hub.held.length === 3);
   expect(valuesOf(hub)).toEqual([1, 2, 3]);
-  // One that asks, one that tells: a tick is one request.
+  // One that asks, one that reports: a tick is one request.
   expect(hub.requests.filter(({ heads }) => heads.length > 0)).toHaveLength(2);
   hub.forget();
   await sink.write(delivery(4));
@@ -202,7 +202,7 @@ test.for([
   [403, "may not push"],
   [404, "no hub of gpulse"],
   [415, "other versions of the format"],
-] as const)("%d is told as an error, and everything is kept", async ([status, says]) => {
+] as const)("%d is reported as an error, and everything is kept", async ([status, says]) => {
   const hub = await newHub();
   hub.refuse = () => ({ status, body: { error: "no." } });
   const lines: string[] = [];
@@ -222,7 +222,7 @@ test.for([
   await sink.close();
 });
 
-test("a hub that is older is told of once, and both go on with what both have", async () => {
+test("a hub that is older is reported once, and both go on with what both have", async () => {
   const hub = await newHub();
   const lines: string[] = [];
   const log = createLog({
@@ -251,7 +251,7 @@ test("a hub that is older is told of once, and both go on with what both have", 
   await sink.close();
 });
 
-test("readings that the hub refuses as from the future are told of once, until that ends", async () => {
+test("readings that the hub refuses as from the future are reported once, until that ends", async () => {
   const hub = await newHub();
   const lines: string[] = [];
   const log = createLog({
@@ -276,7 +276,7 @@ test("readings that the hub refuses as from the future are told of once, until t
   await sink.close();
 });
 
-test("the token is sent, and is nowhere in what is told", async () => {
+test("the token is sent, and is nowhere in what is reported", async () => {
   const hub = await newHub();
   const sink = openSink(hub.url, newFolder(), { token: "gp_secret" });
   await until(() => hub.headers.length > 0);

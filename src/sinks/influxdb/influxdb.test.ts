@@ -167,7 +167,7 @@ test.each([
 
 const bad = "board_power=113";
 
-test("a refused line is found, counted and told of, and takes no other with it", async () => {
+test("a refused line is found, counted and reported, and takes no other with it", async () => {
   const said: string[] = [];
   const sink = await open("", said);
   const stored = new Set<string>();

@@ -30,8 +30,8 @@ test("a GPU's readings go under OpenTelemetry's names with its id, maker and mod
       [of("gpu_clock_hertz", { clock: "memory" }), 1, 1e9],
     ),
   );
-  const told = resource?.metrics.map(({ name, kind, unit }) => `${name} ${kind} ${unit}`);
-  expect(told).toEqual([
+  const reported = resource?.metrics.map(({ name, kind, unit }) => `${name} ${kind} ${unit}`);
+  expect(reported).toEqual([
     "hw.gpu.utilization gauge 1",
     "hw.gpu.memory.usage sum By",
     "hw.temperature gauge Cel",

@@ -121,7 +121,7 @@ test("frames carry the machine's identity, their metadata and the ends of series
   expect(metadata).toMatchObject({ family: "gpu_power_watts", type: "gauge", unit: "watts" });
 });
 
-test("external labels, relabelling, headers and a user go out as told", async () => {
+test("external labels, relabelling, headers and a user go out as reported", async () => {
   const sink = await openSink(
     {
       "remote-write+http": {
@@ -169,7 +169,7 @@ test("an outage loses nothing and keeps the order, and what waits outlives the p
   );
 });
 
-test("503 and 429 are tried again, 404 and 401 too since a person can mend them", async () => {
+test("503 and 429 are tried again, 404 and 401 too since a person can fix them", async () => {
   const statuses = [503, 429, 404, 401, 200];
   receiver.answer = () => ({ status: statuses.shift() ?? 200, headers: { "retry-after": "0" } });
   const sink = await sinkTo();
@@ -252,9 +252,9 @@ test.each([
   await expect(openSink(url, sinkContextIn(dir))).rejects.toThrow(sentence);
 });
 
-test("a mistake in an address with secrets is told without them", async () => {
+test("a mistake in an address with secrets is reported without them", async () => {
   const url = "remote-write+http://tom:hunter2@h/w?bearer_token=hunter3&nmae=x";
-  const told = await openSink(url, sinkContextIn(dir)).catch(String);
-  expect(told).toContain('"nmae"');
-  expect(told).not.toContain("hunter");
+  const reported = await openSink(url, sinkContextIn(dir)).catch(String);
+  expect(reported).toContain('"nmae"');
+  expect(reported).not.toContain("hunter");
 });

@@ -71,7 +71,7 @@ test.each([
   [0x15bf, "", "board", undefined],
   [0x7fff, "", "board", undefined],
 ])(
-  "device 0x%s is of the family %j, tells the power of its %s, counts energy in %s J",
+  "device 0x%s is of the family %j, reports the power of its %s, counts energy in %s J",
   (id, name, power, step) => expect(familyOf(id)).toEqual({ name, power, joulesPerStep: step }),
 );
 

@@ -133,7 +133,7 @@ test("a module reports its board's part number and the events of its PCIe link",
   });
 });
 
-test("an APU tells its package's power and parts, its shared memory, no slot, and no voltage of a rail that is off", async () => {
+test("an APU reports its package's power and parts, its shared memory, no slot, and no voltage of a rail that is off", async () => {
   const all = await readAll(await open(writeTree(apuTree)), 0);
   expect(all).toMatchObject({
     gpu_power_watts: 14.5,
@@ -151,7 +151,7 @@ test("an APU tells its package's power and parts, its shared memory, no slot, an
   expect(Object.keys(all).filter((name) => /pcie|fan/.test(name))).toEqual([]);
 });
 
-test("a card whose power is its chip's is never told as a board's", async () => {
+test("a card whose power is its chip's is never reported as a board's", async () => {
   const uevent = "DRIVER=amdgpu\nPCI_ID=1002:73BF\nPCI_SLOT_NAME=0000:03:00.0";
   const tree = { ...radeonTree, "class/drm/card1/device/uevent": uevent };
   const all = await readAll(await open(writeTree(tree)), 0);
@@ -162,7 +162,7 @@ test("a card whose power is its chip's is never told as a board's", async () => 
 test.each([
   ["runtime_status says suspended", { "power/runtime_status": "suspended" }],
   ["it is on its way to sleep", { "power/runtime_status": "suspending" }],
-  ["only power_state tells", { "power/runtime_status": "unsupported", power_state: "D3cold" }],
+  ["only power_state reports", { "power/runtime_status": "unsupported", power_state: "D3cold" }],
 ])("when %s the card is asleep, and no sensor file is opened", async (_when, files) => {
   const sysfs = writeTree({ ...radeonTree, ...prefixed("class/drm/card1/device", files) });
   const fileAccess = traceFileAccess();
@@ -296,7 +296,7 @@ test("gpu_metrics is opened once a tick at most, and pcie_bw never unless asked 
   expect(opened("/pcie_bw")).toBe(0);
 });
 
-test("PCIe traffic is read in the background when asked for, and told with the next slow tick", async () => {
+test("PCIe traffic is read in the background when asked for, and reported with the next slow tick", async () => {
   const source = await open(writeTree(radeonTree), { options: { ...plain, pcie: true } });
   const traffic = async (timeMs: number) =>
     frameReadings(await source.read("slow", timeMs, signal))[
@@ -337,7 +337,7 @@ test("the slot's link is the one above the card's own switch", async () => {
   });
 });
 
-test("an energy counter is told once the card's own power has settled its step", async () => {
+test("an energy counter is reported once the card's own power has settled its step", async () => {
   const sysfs = writeTree(radeonTree);
   const file = path.join(sysfs, "class/drm/card1/device/gpu_metrics");
   const energyAt = async (second: number) => {
@@ -351,7 +351,7 @@ test("an energy counter is told once the card's own power has settled its step",
   expect(await energyAt(5)).toBe(650);
 });
 
-test("Instinct cards tell links, partitions and whom they reach", async () => {
+test("Instinct cards report links, partitions and whom they reach", async () => {
   const card = (bus: string, id: string) => ({
     vendor: "0x1002",
     uevent: `DRIVER=amdgpu\nPCI_ID=1002:74A1\nPCI_SLOT_NAME=0000:${bus}:00.0`,
@@ -408,7 +408,7 @@ test("Instinct cards tell links, partitions and whom they reach", async () => {
   ]);
 });
 
-test("processes are told from their open files and from kfd, each once", async () => {
+test("processes are distinguished from their open files and from kfd, each once", async () => {
   const fdinfo = (gfxNs: number) =>
     `drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:2d:00.0\ndrm-memory-vram:\t1024 KiB\ndrm-engine-gfx:\t${gfxNs} ns`;
   const procfs = writeTree({

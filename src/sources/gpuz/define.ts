@@ -24,7 +24,7 @@ export const gpuz = defineSource({
     vendor: v.optional(
       v.pipe(
         v.picklist(vendors, vendorChoice),
-        v.description("Who made the GPU, where neither its name nor the columns tell."),
+        v.description("Who made the GPU, where neither its name nor the columns report."),
       ),
     ),
     gpu: v.optional(v.pipe(wholeNumber(0, 1_023), v.description("Its number on that machine.")), 0),

@@ -20,7 +20,7 @@ const timeSays: Record<TimeNote, string> = {
   twice: "this hour comes twice when clocks go back: took the one nearer to the row before",
   never: "this hour does not exist in the time zone: is timezone=… that of the logging machine?",
   back: "the clock of the logging machine went back: the row keeps its time",
-  "same-second": "several rows share a second: told apart by a millisecond each",
+  "same-second": "several rows share a second: distinguished by a millisecond each",
 };
 const mostOfAKind: Record<TimeNote, number> = { twice: 1, never: 1, back: 10, "same-second": 1 };
 

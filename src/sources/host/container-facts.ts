@@ -60,7 +60,7 @@ export class ContainerFactsFinder {
     return found;
   }
 
-  /** Its process has ended, or was not there yet: look anew the next time. */
+  /** Its process has ended, or was not there yet: look again the next time. */
   forget(path: string): void {
     this.#kept.delete(path);
   }

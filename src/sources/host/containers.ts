@@ -18,7 +18,7 @@ interface Plan {
   readonly path: string;
   readonly folder: string;
   readonly facts: ContainerFacts;
-  /** Whose network to read; undefined where it is told elsewhere. */
+  /** Whose network to read; undefined where it is reported elsewhere. */
   readonly process: ReadResult<number> | undefined;
 }
 
@@ -77,7 +77,7 @@ export class Containers {
     }
   }
 
-  /** A network that is the machine's, or that an earlier container of the pod was given, is not told again. */
+  /** A network that is the machine's, or that an earlier container of the pod was given, is not reported again. */
   async #plan(
     root: string,
     shown: readonly FoundContainer[],
@@ -90,9 +90,9 @@ export class Containers {
       if (known === undefined) return [];
       // Without knowing the machine's own network nobody can say whose this one is.
       const network = own.ok ? known.network : own;
-      const told = network.ok && seen.has(network.value);
+      const reported = network.ok && seen.has(network.value);
       if (network.ok) seen.add(network.value);
-      const process = told ? undefined : network.ok ? known.pid : network;
+      const process = reported ? undefined : network.ok ? known.pid : network;
       return [{ path, folder: `${root}${path}`, facts: known, process }];
     });
   }

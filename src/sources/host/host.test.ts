@@ -168,7 +168,7 @@ const web = "1a1a1a1a1a1a docker";
 const main = `2b2b2b2b2b2b containerd main train-0 ${podUid} research`;
 const side = `3c3c3c3c3c3c containerd ${podUid}`;
 
-test("containers tell processor, memory, disk, network and limits; what is unlimited or not told is absent", async () => {
+test("containers report processor, memory, disk, network and limits; what is unlimited or not reported is absent", async () => {
   await writeTree(folder, machineTree);
   const values = await read(source(), "slow");
   expect(values).toMatchObject({
@@ -224,7 +224,7 @@ test("containers that come and go are counted, and the count of shown ones is bo
   });
 });
 
-test("a container whose first process has ended is looked at anew, and its settings once a minute", async () => {
+test("a container whose first process has ended is looked at again, and its settings once a minute", async () => {
   await writeTree(folder, machineTree);
   const from = source();
   await read(from, "slow");

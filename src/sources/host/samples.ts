@@ -13,7 +13,7 @@ interface Sample {
   readonly reading: ReadResult<number>;
 }
 
-/** Label sets of things long gone are forgotten all at once; those still there are made anew. */
+/** Label sets of things long gone are forgotten all at once; those still there are made again. */
 const mostLabelSets = 20_000;
 
 export class HostFrameBuilder {
@@ -33,7 +33,7 @@ export class HostFrameBuilder {
     this.#keys.clear();
   }
 
-  /** Of two things the kernel gives one name the first is told. */
+  /** Of two things the kernel gives one name the first is reported. */
   add(
     metric: MetricEntry,
     reading: ReadResult<number> | number,

@@ -121,7 +121,7 @@ export class Temperatures {
 const byNumber = (a: string, b: string): number =>
   Number(a.replace(/\D/g, "")) - Number(b.replace(/\D/g, ""));
 
-/** Two sensors of a chip with one label are told apart by number. */
+/** Two sensors of a chip with one label are distinguished by number. */
 function unique(sensors: readonly Sensor[]): Sensor[] {
   const seen = new Map<string, number>();
   return sensors.map((one) => {

@@ -62,7 +62,7 @@ function clientTree(text: string): TreeFiles {
   };
 }
 
-test("an Arc card under xe tells power by its energy, clocks by part, and engines by its programs", async () => {
+test("an Arc card under xe reports power by its energy, clocks by part, and engines by its programs", async () => {
   const sysfs = writeTree(arcTree);
   const procfs = writeTree(clientTree(xeClient(1_000, 10_000)));
   const source = await open(sysfs, { procfs, processes: true });
@@ -306,7 +306,7 @@ test.each([
   ["", []],
 ])("the list %j is %j", (text, reasons) => expect([...parseReasons(text)]).toEqual(reasons));
 
-test("a counter that went back tells nothing, and counts on from there", () => {
+test("a counter that went back reports nothing, and counts on from there", () => {
   const counter = new CounterRate();
   expect(counter.perSecond(0, 100).ok).toBe(false);
   expect(counter.perSecond(1_000, 40).ok).toBe(false);

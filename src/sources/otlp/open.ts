@@ -1,4 +1,4 @@
-/** OTLP metrics in, as protobuf or JSON. What cannot be kept of a request is told as a partial success. */
+/** OTLP metrics in, as protobuf or JSON. What cannot be kept of a request is reported as a partial success. */
 import type http from "node:http";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
@@ -49,11 +49,11 @@ function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatc
       batch.droppedHistograms === 0
         ? undefined
         : "exponential histograms are not kept: use explicit buckets";
-    const told = [problem, histograms].filter((part) => part !== undefined).join("; ");
+    const reported = [problem, histograms].filter((part) => part !== undefined).join("; ");
     const answer: HttpReply = {
       status: 200,
       type: json ? "application/json" : "application/x-protobuf",
-      body: partialSuccess(rejected, told, json),
+      body: partialSuccess(rejected, reported, json),
     };
     return { batch, answer };
   } catch (thrown) {

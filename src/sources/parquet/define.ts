@@ -18,7 +18,7 @@ export const readOptions = {
   end: date("The last day (UTC) that is read."),
   series: v.optional(v.pipe(flag(), v.description("Read the long table too.")), true),
   tags: v.optional(
-    v.pipe(flag(), v.description("Keep the tags that rows have; false for finding them anew.")),
+    v.pipe(flag(), v.description("Keep the tags that rows have; false for finding them again.")),
     true,
   ),
 };
@@ -40,7 +40,7 @@ export const parquet = defineSource({
     { url: "parquet:lake", description: "a whole lake" },
     {
       url: "parquet:lake?start=2026-01-01&end=2026-01-31&tags=false",
-      description: "January, to be tagged anew",
+      description: "January, to be tagged again",
     },
     { url: "parquet:day.parquet", description: "one file" },
   ],
@@ -68,7 +68,7 @@ const logOptions = {
     v.pipe(text("the name of the GPU"), v.description("Which GPU the GPU-Z logs are of.")),
   ),
   vendor: v.optional(
-    v.pipe(text(vendorChoice), v.description("Who made it, where nothing else tells.")),
+    v.pipe(text(vendorChoice), v.description("Who made it, where nothing else reports it.")),
   ),
   uuid: v.optional(v.pipe(text("an identifier"), v.description("The identity of that GPU."))),
   timezone: v.optional(

@@ -105,7 +105,7 @@ interface TraceValue {
   readonly value: number;
 }
 
-/** One frame an instant for all GPUs of a machine; who they are is told with the first. */
+/** One frame an instant for all GPUs of a machine; who they are is reported with the first. */
 function* framesOf(
   devices: readonly (Device & { readonly host: string })[],
   trace: RunTrace,

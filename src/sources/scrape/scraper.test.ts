@@ -77,7 +77,7 @@ const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { tim
 const linesOf = (written: readonly string[], start: string): readonly string[] =>
   written.filter((line) => line.startsWith(start)).map((line) => line.split(" ")[1] ?? "");
 
-test("a target is asked as Prometheus asks, and told as up with its series", async () => {
+test("a target is asked as Prometheus asks, and reported as up with its series", async () => {
   const target = await exporter("a 1\n");
   const { scraper: made, written } = scraper();
   made.apply([jobOf([target.address])]);
@@ -96,7 +96,7 @@ test("a target is asked as Prometheus asks, and told as up with its series", asy
   });
 });
 
-test("what is asked for apart is told too", async () => {
+test("what is asked for apart is reported too", async () => {
   const target = await exporter("a 1\n");
   const { scraper: made, written } = scraper();
   const limits = { ...noLimits, samples: 7 };
@@ -122,20 +122,20 @@ test("a target that fails is down, with the reason, and its series end", async (
   await eventually(() => expect(linesOf(written, "up{").at(-1)).toBe("1"));
 });
 
-test("what is left out of every page is told once, and again when that ends", async () => {
+test("what is left out of every page is reported once, and again when that ends", async () => {
   const target = await exporter("a 1\na 2\n");
-  const told: string[] = [];
+  const reported: string[] = [];
   const log: Log = {
     ...silentLog,
-    warn: (sentence) => void told.push(sentence),
-    info: (sentence) => void told.push(sentence),
+    warn: (sentence) => void reported.push(sentence),
+    info: (sentence) => void reported.push(sentence),
   };
   const { scraper: made, written } = scraper(log);
   made.apply([jobOf([target.address])]);
   await eventually(() => expect(linesOf(written, "up{").length).toBeGreaterThan(3));
-  expect(told).toEqual(["samples dropped"]);
+  expect(reported).toEqual(["samples dropped"]);
   target.body = "a 1\n";
-  await eventually(() => expect(told.slice(1)).toEqual(["samples no longer dropped"]));
+  await eventually(() => expect(reported.slice(1)).toEqual(["samples no longer dropped"]));
 });
 
 test("a page as large as the limit is refused", async () => {
@@ -208,7 +208,7 @@ test("a target that is gone ends after two intervals, with its reports", async (
   expect(linesOf(written, "scrape_timeout_seconds{")).toEqual([]);
 });
 
-test("a target that is set up anew goes on without an end", async () => {
+test("a target that is set up again goes on without an end", async () => {
   const target = await exporter("a 1\nb 1\n");
   const { scraper: made, written } = scraper();
   made.apply([jobOf([target.address])]);

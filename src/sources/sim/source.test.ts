@@ -215,7 +215,7 @@ test("the owner of a GPU is its job and user, and a new job is a new series", as
   expect(await owners(12)).not.toEqual(early);
 });
 
-test("a Radeon tells edge, hotspot and memory, fan turns and voltage; an H200 no fan", async () => {
+test("a Radeon reports edge, hotspot and memory, fan turns and voltage; an H200 no fan", async () => {
   const source = await polled("sim:?scenario=mixed");
   const frame = await read(source, "fast", nowMs + 60_000);
   for (const sensor of ["edge", "hotspot", "memory"])

@@ -5,9 +5,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatError } from "../../base/error.ts";
 import { Block, type BlockContext } from "./blocks/block.ts";
-import type { UnreadableSource } from "./blocks/job.ts";
+import type { BlockWorker, UnreadableSource } from "./blocks/job.ts";
 import { planMerge } from "./blocks/plan.ts";
-import type { BlockWorker } from "./blocks/job.ts";
 import { makeReserve } from "./files/reserve.ts";
 import { collectGarbage, growYoungGenerationWithHeap } from "../../base/heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A loopback engine that answers as told. */
+/** A loopback engine that answers as reported. */
 async function engine(routes: Readonly<Record<string, Handler>>): Promise<string> {
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
@@ -121,7 +121,7 @@ test.each([
   expect((failure as GpulseError).message).toMatch(says);
 });
 
-test("one that is not there yet is waited for: callers are told to come again, and it is found later", async () => {
+test("one that is not there yet is waited for: callers are asked to retry, and it is found later", async () => {
   let away = true;
   const url = await engine({
     "/api/v1/status/buildinfo": () =>

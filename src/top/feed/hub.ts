@@ -33,8 +33,8 @@ export class HubFeed implements Feed {
   #fleet = -1;
   #devices: readonly WireDevice[] = [];
   #tasks: readonly GpuTask[] = [];
-  #taskTrouble: string | undefined;
-  #isTold = false;
+  #taskProblem: string | undefined;
+  #isReported = false;
   #failures = 0;
   #next: NodeJS.Timeout | undefined;
   #taskTimer: NodeJS.Timeout | undefined;
@@ -111,11 +111,11 @@ export class HubFeed implements Feed {
       rows,
       timeMs,
       problems:
-        this.#taskTrouble === undefined
+        this.#taskProblem === undefined
           ? problems
-          : [...problems, `processes: ${this.#taskTrouble}`],
+          : [...problems, `processes: ${this.#taskProblem}`],
       tasks: this.#tasks,
-      areTasksPending: !this.#isTold,
+      areTasksPending: !this.#isReported,
     });
   }
 
@@ -130,13 +130,13 @@ export class HubFeed implements Feed {
         signal,
       });
       this.#tasks = tasksOf(vectorOf(JSON.parse(body.toString("utf8"))), this.#devices);
-      this.#taskTrouble = undefined;
+      this.#taskProblem = undefined;
     } catch (thrown) {
       if (signal.aborted) return;
       // The stream itself reports a lost hub.
-      this.#taskTrouble = formatError(thrown);
+      this.#taskProblem = formatError(thrown);
     }
-    this.#isTold = this.#devices.length > 0;
+    this.#isReported = this.#devices.length > 0;
     const waitMs = this.#devices.length === 0 ? 200 : TASKS_EVERY_MS;
     if (!signal.aborted) this.#taskTimer = setTimeout(() => void this.#askTasks(), waitMs);
   }

@@ -1,4 +1,4 @@
-// One request over a socket of its own, byte for byte as it was made: no client library mends what shall arrive broken.
+// One request over a socket of its own, byte for byte as it was made: no client library fixes what shall arrive broken.
 
 import { connect } from "node:net";
 

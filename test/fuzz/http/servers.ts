@@ -1,4 +1,4 @@
-// The programs under fuzz, built and running on loopback: a hub that tells its routes, an agent, a pipe that listens.
+// The programs under fuzz, built and running on loopback: a hub that reports its routes, an agent, a pipe that listens.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { freePort } from "../../../engines/ports.ts";
 import { type RunningProcess, runProcess, startProcess } from "../../../engines/process.ts";
 import type { FuzzRoute } from "./make.ts";
 
-/** Fastify announces each server it makes; its routes are written down as they are added, whoever adds them. */
+/** Fastify announces each server it makes; its routes are written down as they are added, anyone who adds them. */
 const printRoutesModule = `data:text/javascript,${encodeURIComponent(`
   import { subscribe } from "node:diagnostics_channel";
   import { appendFileSync } from "node:fs";

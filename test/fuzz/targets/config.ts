@@ -95,7 +95,7 @@ const each =
       try {
         parse(text);
       } catch (thrown) {
-        // A fault of the engine is never a refusal: told at once.
+        // A fault of the engine is never a refusal: reported at once.
         if (!(thrown instanceof Error) || thrown instanceof TypeError) throw thrown;
         if (thrown instanceof RangeError) throw thrown;
         refusal = thrown;
@@ -308,7 +308,7 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "relabel-rule",
-    // The operator's own file: a pattern beyond this only hurts whoever wrote it.
+    // The operator's own file: a pattern beyond this only hurts anyone who wrote it.
     maxBytes: 65_536,
     seeds: [
       "replace\na,b\n;\n(.*)-(\\d+)\n0\nx_$1\n${2}y",

@@ -237,7 +237,7 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [lakeFile.subarray(4, lakeFile.length - lakeFooterBytes)],
     refuses: [LakeFileError],
     cost: 20,
-    // The footer is a good one: what is harmed are the pages it tells of.
+    // The footer is a good one: what is harmed are the pages it reports on.
     parse: async (bytes) => {
       const harmed = Buffer.from(lakeFile);
       bytes.copy(harmed, 4, 0, lakeFile.length - lakeFooterBytes - 4);

@@ -15,7 +15,7 @@ export function PageView() {
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   const [, redraw] = useState(0);
-  const [problem, setTrouble] = useState<PageName | undefined>(undefined);
+  const [problem, setProblem] = useState<PageName | undefined>(undefined);
   useEffect(() => {
     announced.value = undefined;
     let left = false;
@@ -23,7 +23,7 @@ export function PageView() {
       routeOf(name)
         ?.load()
         .then(({ Page }) => loaded.set(name, Page))
-        .catch(() => setTrouble(name))
+        .catch(() => setProblem(name))
         .finally(() => left || redraw((count) => count + 1));
     }
     // Who follows a link by keyboard or ear starts at the top of what it led to.

@@ -48,11 +48,11 @@ export class LiveLink {
     this.#source = source;
     this.#watch();
     source.addEventListener("fleet", (message: MessageEvent<string>) => {
-      this.#heard();
+      this.#lastMessage();
       this.#events.fleet(JSON.parse(message.data) as WireFleet);
     });
     source.addEventListener("frame", (message: MessageEvent<string>) => {
-      this.#heard();
+      this.#lastMessage();
       this.#events.frame(JSON.parse(message.data) as LiveFrame);
     });
     source.addEventListener("closed", (message: MessageEvent<string>) =>
@@ -61,7 +61,7 @@ export class LiveLink {
     source.addEventListener("error", () => this.#lose());
   }
 
-  #heard(): void {
+  #lastMessage(): void {
     this.#failures = 0;
     this.#watch();
     this.#events.state({ kind: "open" });

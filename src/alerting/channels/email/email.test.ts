@@ -104,7 +104,7 @@ test("an identity goes along with PLAIN", async () => {
   receivers.close();
 });
 
-test("headers and texts of the file are templates, and name who is told", async () => {
+test("headers and texts of the file are templates, and name who is notified", async () => {
   const server = await serve();
   const more = `${signedIn}
 headers: { subject: '{{ .Status }}: {{ .CommonLabels.host }}', Reply-To: answers@example.com, X-Team: '{{ .GroupLabels.alertname }}', To: hidden@example.com }
@@ -137,7 +137,7 @@ test("a wrong password is said without it, and asked for again only slowly", asy
   receivers.close();
 });
 
-test("a password that is mended in its file is used the next time", async () => {
+test("a password that is fixed in its file is used the next time", async () => {
   const server = await serve();
   const file = path.join(dir, "password");
   writeFileSync(file, "not yet\n");

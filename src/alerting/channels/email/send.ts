@@ -74,7 +74,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
       subject: take("Subject") ?? oneLine(render.subject(message)),
       ...optionalEntry("text", nonEmpty(render.text(message))),
       ...optionalEntry("html", nonEmpty(render.html(message))),
-      // The same for every try, so that a mail server may tell the second from the first.
+      // The same for every try, so that a mail server may distinguish the second from the first.
       messageId: take("Message-Id") ?? `<${idempotencyKey}@${domain}>`,
       date: new Date(context.nowMs()),
       ...(thread === undefined ? {} : { references: thread, inReplyTo: thread }),

@@ -34,7 +34,7 @@ export interface SmtpResult {
 
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 20_000;
-/** A wrong password is asked for again now and then, since it may be mended in its file; more often would lock the account. */
+/** A wrong password is asked for again now and then, since it may be fixed in its file; more often would lock the account. */
 const signInAgainMs = 300_000;
 
 /** @throws NotifyError */

@@ -41,7 +41,7 @@ const lines = (request: object): string[] => batchLines(both(request).batch);
 test.each<[string, object, string]>([
   ["a double", gauge({ asDouble: 1.5 }), `g{} 1.5 @${timeMs}`],
   ["a whole number", gauge({ asInt: "-7" }), `g{} -7 @${timeMs}`],
-  ["zero that was told", gauge({ asDouble: 0 }), `g{} 0 @${timeMs}`],
+  ["zero that was reported", gauge({ asDouble: 0 }), `g{} 0 @${timeMs}`],
   ["NaN", gauge({ asDouble: "NaN" }), `g{} NaN @${timeMs}`],
   [
     "the last nanosecond",

@@ -10,14 +10,14 @@ import { encodeOtlpJson } from "./json.ts";
 import { exportOf } from "./model.ts";
 import { encodeOtlp } from "./protobuf.ts";
 
-const told = (family: string, type: string, unit = ""): [string, Metadata] => [
+const reported = (family: string, type: string, unit = ""): [string, Metadata] => [
   family,
   { family, type, unit, help: `About ${family}.` },
 ];
 const families = new Map([
-  told("gpu_power_watts", "gauge", "watts"),
-  told("gpu_energy_joules_total", "counter", "joules"),
-  told("wait_seconds", "histogram", "seconds"),
+  reported("gpu_power_watts", "gauge", "watts"),
+  reported("gpu_energy_joules_total", "counter", "joules"),
+  reported("wait_seconds", "histogram", "seconds"),
 ]);
 const about = (name: string): Metadata | undefined => families.get(name);
 const identity = { job: "gpulse", instance: "n:9400", host: "n" };

@@ -1,4 +1,4 @@
-/** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
+/** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is reported here, and what is known of it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { RoutedAlert, PostableAlert } from "../../../alerting/alert.ts";
 import { fingerprintOf } from "../../../alerting/route/fingerprint.ts";

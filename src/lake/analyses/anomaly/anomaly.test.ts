@@ -43,11 +43,11 @@ function watchOrdinary(
   );
 }
 
-test("a load that starts and stops is nothing to tell of", () => {
+test("a load that starts and stops is nothing to report on", () => {
   expect(summary(watchOrdinary(180, (_, usual) => usual).began)).toEqual([]);
 });
 
-test("a jump of temperature at steady power is told within a minute, and its end too", () => {
+test("a jump of temperature at steady power is reported within a minute, and its end too", () => {
   const from = 124 * minute + 100;
   const { changes } = watchOrdinary(150, (second, usual) => ({
     ...usual,
@@ -57,12 +57,12 @@ test("a jump of temperature at steady power is told within a minute, and its end
     "began temperature_spike",
     "ended temperature_spike",
   ]);
-  const told = changes[0]?.anomaly;
-  expect(told?.toldMs).toBeLessThan(startMs + (from + minute) * 1_000);
-  expect((told?.seen ?? 0) - (told?.expected ?? 0)).toBeGreaterThan(12);
+  const reported = changes[0]?.anomaly;
+  expect(reported?.toldMs).toBeLessThan(startMs + (from + minute) * 1_000);
+  expect((reported?.seen ?? 0) - (reported?.expected ?? 0)).toBeGreaterThan(12);
 });
 
-test("power that jumps while the load does not is told at once", () => {
+test("power that jumps while the load does not is reported at once", () => {
   const from = 128 * minute + 120;
   const { began } = watchOrdinary(140, (second, usual) => ({
     ...usual,
@@ -73,7 +73,7 @@ test("power that jumps while the load does not is told at once", () => {
   expect(began[0]?.toldMs).toBeLessThanOrEqual(startMs + (from + 6) * 1_000);
 });
 
-test("power far over its limit is told, whatever the load", () => {
+test("power far over its limit is reported, whatever the load", () => {
   const { began } = watchOrdinary(40, (second, usual) => ({
     ...usual,
     watts: second > 33 * minute && second < 34 * minute ? 850 : usual.watts,
@@ -113,8 +113,8 @@ describe("memory of one job", () => {
     ],
     ["goes up and down", (second: number) => (40 + 20 * Math.sin(second / 100)) * gb, []],
     ["grows in one step", (second: number) => (second > 1_200 ? 60 : 20) * gb, []],
-  ] as const)("that %s", (_what, bytes, told) => {
-    expect(job(bytes)).toEqual(told);
+  ] as const)("that %s", (_what, bytes, reported) => {
+    expect(job(bytes)).toEqual(reported);
   });
 
   test("that grows from one short job to the next is no leak", () => {
@@ -122,7 +122,7 @@ describe("memory of one job", () => {
     expect(job(bytes, 40, (second) => `job-${Math.floor(second / 300)}`)).toEqual([]);
   });
 
-  test("leaks where nobody tells whose it is, too", () => {
+  test("leaks where nobody reports whose it is, too", () => {
     expect(
       job(
         (second) => 20 * gb + second * 0.02 * gb,
@@ -142,7 +142,7 @@ describe("memory of one job", () => {
   });
 });
 
-test("readings that are absent are no zeroes: a card that tells little is watched for the rest", () => {
+test("readings that are absent are no zeroes: a card that reports little is watched for the rest", () => {
   const { began } = watchOrdinary(60, (second) => ({
     watts: 300,
     memoryBytes: 20 * gb + second * 0.02 * gb,

@@ -38,11 +38,11 @@ test.each([
   ["h200-unseen", undefined],
   ["h200-mixed", "benchmark-1"],
   ["h200-unseen", "benchmark-1"],
-])("three hours of what a real card did (%s, job %s) are nothing to tell of", (folder, job) => {
+])("three hours of what a real card did (%s, job %s) are nothing to report on", (folder, job) => {
   expect(summary(watchAll(makeFrames(3 * 3_600, recorded(folder, job))).began)).toEqual([]);
 });
 
-test("the same card 12 K hotter than before at the same work is told of", () => {
+test("the same card 12 K hotter than before at the same work is reported", () => {
   const usual = recorded("h200-mixed", undefined);
   const { began } = watchAll(
     makeFrames(3 * 3_600, (second) => {

@@ -35,13 +35,13 @@ test.each([
   [4, "pcie-downgrade", /link_degraded/],
   [5, "power-brake", /clock_low/],
   [6, "memory-leak", /memory_leak/],
-] as const)("GPU %i with %s is told of as such, after the fault began", (gpu, _fault, kind) => {
+] as const)("GPU %i with %s is reported as such, after the fault began", (gpu, _fault, kind) => {
   const [first] = of(gpu);
   expect(first?.kind).toMatch(kind);
   expect(((first?.toldMs ?? 0) - Date.UTC(2026, 0, 5)) / 60_000).toBeGreaterThan(70);
 });
 
-test("the GPU that nothing ails is not told of", () => {
+test("the GPU that nothing ails is not reported", () => {
   expect(of(7)).toEqual([]);
 });
 
@@ -53,7 +53,7 @@ test("one fault that lasts is one anomaly while jobs come and go", () => {
   ]);
 });
 
-test("what was mended is told as over", () => {
+test("what was fixed is reported as over", () => {
   const ended = ailing.changes.flatMap(({ change, anomaly }) =>
     change === "ended" ? [anomaly] : [],
   );
@@ -75,7 +75,7 @@ test("an anomaly says in words what was seen against what was expected, and wher
   expect(anomaly?.series[0]).toContain(`uuid="${anomaly?.device.uuid ?? ""}"`);
 });
 
-test("cards with fans: a dead fan is told as the fan, bad paste as heat", () => {
+test("cards with fans: a dead fan is reported as the fan, bad paste as heat", () => {
   const { began } = watchSimulated(
     `
 fleet: [{ model: RTX 4090, count: 4 }]
@@ -113,7 +113,7 @@ test.each([
     "fleet: [{ model: H200, count: 4 }]\nworkloads: [{ run: memcopy, for: 10m, every: 30m }, { run: matmul_bf16, after: 12m, for: 8m, every: 30m }, { run: inference, level: 0.4, after: 20m, for: 10m, every: 30m }]",
     120,
   ],
-] as const)("nothing is told of %s", (_what, scenario, minutes) => {
+] as const)("nothing is reported %s", (_what, scenario, minutes) => {
   expect(summary(watchSimulated(scenario, minutes, 8).began)).toEqual([]);
 });
 

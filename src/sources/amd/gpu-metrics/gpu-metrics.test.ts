@@ -53,8 +53,8 @@ test.each([
   expect(Object.fromEntries(found)).toEqual(offsets);
 });
 
-test("a card's table is whole °C, W and MHz, and what it leaves at all-ones is not told", () => {
-  const told = readings(
+test("a card's table is whole °C, W and MHz, and what it leaves at all-ones is not reported", () => {
+  const reported = readings(
     metricsBlob("1.3", {
       temperatureEdge: 61,
       temperatureHotspot: 74,
@@ -66,15 +66,15 @@ test("a card's table is whole °C, W and MHz, and what it leaves at all-ones is 
       independentThrottle: [1, 0, 0, 0],
     }),
   );
-  expect(told.temperatureCelsius).toMatchObject({ edge: 61, hotspot: 74, memory: undefined });
-  expect(told).toMatchObject({ utilizationRatio: 0.99, powerWatts: 263, fanRpm: 1_450 });
-  expect(told.clockHertz).toMatchObject({ graphics: 2.42e9, memory: undefined });
-  expect(told.voltageVolts).toEqual({ gfx: undefined, soc: undefined, memory: 1.35 });
-  expect(told.energySteps).toBeUndefined();
+  expect(reported.temperatureCelsius).toMatchObject({ edge: 61, hotspot: 74, memory: undefined });
+  expect(reported).toMatchObject({ utilizationRatio: 0.99, powerWatts: 263, fanRpm: 1_450 });
+  expect(reported.clockHertz).toMatchObject({ graphics: 2.42e9, memory: undefined });
+  expect(reported.voltageVolts).toEqual({ gfx: undefined, soc: undefined, memory: 1.35 });
+  expect(reported.energySteps).toBeUndefined();
 });
 
 test("an APU's table is 0.01 °C and mW; the junk its system power holds is not read", () => {
-  const told = readings(
+  const reported = readings(
     metricsBlob("3.0", {
       temperatureGfx: 5_312,
       temperatureSkin: 3_650,
@@ -85,10 +85,10 @@ test("an APU's table is 0.01 °C and mW; the junk its system power holds is not 
       averageGfxClock: 2_100,
     }),
   );
-  expect(told.isApu).toBe(true);
-  expect(told.temperatureCelsius).toMatchObject({ edge: 53.12, skin: 36.5 });
-  expect(told.railPowerWatts).toEqual({ cpu: 9, gfx: 11.25, soc: undefined, npu: undefined });
-  expect(told).toMatchObject({ powerWatts: 28.4, utilizationRatio: 0.45 });
+  expect(reported.isApu).toBe(true);
+  expect(reported.temperatureCelsius).toMatchObject({ edge: 53.12, skin: 36.5 });
+  expect(reported.railPowerWatts).toEqual({ cpu: 9, gfx: 11.25, soc: undefined, npu: undefined });
+  expect(reported).toMatchObject({ powerWatts: 28.4, utilizationRatio: 0.45 });
 });
 
 test.each([
@@ -102,7 +102,7 @@ test.each([
 );
 
 test("an Instinct's table gives the fastest die, its links and its partitions", () => {
-  const told = readings(
+  const reported = readings(
     metricsBlob("1.8", {
       currentGfxClock: [2_100, 132, 133, 2_050],
       xgmiRead: [10, 20],
@@ -113,17 +113,17 @@ test("an Instinct's table gives the fastest die, its links and its partitions", 
       pcieWidth: 16,
     }),
   );
-  expect(told.clockHertz.graphics).toBe(2.1e9);
-  expect(told.partitions).toBe(8);
-  expect(told.pcieGigatransfers).toBe(32);
-  expect(told.xgmi).toEqual([
+  expect(reported.clockHertz.graphics).toBe(2.1e9);
+  expect(reported.partitions).toBe(8);
+  expect(reported.pcieGigatransfers).toBe(32);
+  expect(reported.xgmi).toEqual([
     { link: 0, readBytes: 10_240, writtenBytes: 30_720, isUp: true },
     { link: 1, readBytes: 20_480, writtenBytes: 40_960, isUp: false },
   ]);
 });
 
 test("version 1.9 is read by its own description, unknown attributes are stepped over", () => {
-  const told = readings(
+  const reported = readings(
     attributesBlob([
       { id: 900, unit: 0, type: 6, values: [1, 2, 3] },
       { id: 3, unit: 3, type: 2, values: [742] },
@@ -132,9 +132,9 @@ test("version 1.9 is read by its own description, unknown attributes are stepped
       { id: 0, unit: 2, type: 3, values: [0xffff] },
     ]),
   );
-  expect(told).toMatchObject({ powerWatts: 742, pcieGigatransfers: 32 });
-  expect(told.clockHertz.graphics).toBe(2e9);
-  expect(told.temperatureCelsius.hotspot).toBeUndefined();
+  expect(reported).toMatchObject({ powerWatts: 742, pcieGigatransfers: 32 });
+  expect(reported.clockHertz.graphics).toBe(2e9);
+  expect(reported.temperatureCelsius.hotspot).toBeUndefined();
 });
 
 test.each([
@@ -189,11 +189,11 @@ test.each([
   "an energy counter in %s is recognised by the card's own power",
   (_unit, stepsPerJoule, step) => {
     const energy = new EnergyStep();
-    const told = Array.from({ length: 8 }, (_, second) =>
+    const reported = Array.from({ length: 8 }, (_, second) =>
       energy.read(second * 1_000, second * 30 * stepsPerJoule, 30),
     );
-    expect(told[1]).toBeUndefined();
-    expect(told.at(-1)).toBeCloseTo(7 * 30 * stepsPerJoule * step, 6);
+    expect(reported[1]).toBeUndefined();
+    expect(reported.at(-1)).toBeCloseTo(7 * 30 * stepsPerJoule * step, 6);
   },
 );
 
@@ -206,8 +206,8 @@ test("an energy counter that fits no known step is never guessed", () => {
 
 describe("captures from ../shared/captures/public", () => {
   test.skipIf(noCaptures)("an RX 6900 XT's table gives its real values", () => {
-    const told = readings(publicCapture("gpu_metrics", "lact_rx6900xt.bin"));
-    const { edge, hotspot, memory, vrm, vrm_soc, vrm_memory, soc } = told.temperatureCelsius;
+    const reported = readings(publicCapture("gpu_metrics", "lact_rx6900xt.bin"));
+    const { edge, hotspot, memory, vrm, vrm_soc, vrm_memory, soc } = reported.temperatureCelsius;
     expect([edge, hotspot, memory, vrm, vrm_soc, vrm_memory, soc]).toEqual([
       56,
       59,
@@ -217,55 +217,80 @@ describe("captures from ../shared/captures/public", () => {
       51,
       undefined,
     ]);
-    expect(told.clockHertz).toMatchObject({ graphics: 5e8, memory: 1e9, soc: 8e8, video: 0 });
-    expect(told.voltageVolts).toEqual({ soc: 0.818, gfx: 0.775, memory: 1.356 });
-    expect(told).toMatchObject({ utilizationRatio: 0.03, powerWatts: 36, energySteps: 17_691_682 });
-    expect(told).toMatchObject({ pcieGigatransfers: 16, pcieWidth: 16, fanRpm: 0 });
+    expect(reported.clockHertz).toMatchObject({ graphics: 5e8, memory: 1e9, soc: 8e8, video: 0 });
+    expect(reported.voltageVolts).toEqual({ soc: 0.818, gfx: 0.775, memory: 1.356 });
+    expect(reported).toMatchObject({
+      utilizationRatio: 0.03,
+      powerWatts: 36,
+      energySteps: 17_691_682,
+    });
+    expect(reported).toMatchObject({ pcieGigatransfers: 16, pcieWidth: 16, fanRpm: 0 });
   });
 
   test.skipIf(noCaptures)("an RX 7800 XT's table gives its real values", () => {
-    const told = readings(publicCapture("gpu_metrics", "lact_rx7800xt.bin"));
-    expect(told.temperatureCelsius).toMatchObject({ edge: 24, hotspot: 31, memory: 48, vrm: 34 });
-    expect(told).toMatchObject({
+    const reported = readings(publicCapture("gpu_metrics", "lact_rx7800xt.bin"));
+    expect(reported.temperatureCelsius).toMatchObject({
+      edge: 24,
+      hotspot: 31,
+      memory: 48,
+      vrm: 34,
+    });
+    expect(reported).toMatchObject({
       powerWatts: 32,
       fanRpm: 868,
       energySteps: 0,
       utilizationRatio: 0.24,
     });
-    expect(told.clockHertz).toMatchObject({ graphics: 2.011e9, memory: 4.56e8, video: 2.5e7 });
+    expect(reported.clockHertz).toMatchObject({ graphics: 2.011e9, memory: 4.56e8, video: 2.5e7 });
   });
 
   test.skipIf(noCaptures)("MangoHud's card is at 64 %, 33 W, 2165 MHz, 36 °C", () => {
-    const told = readings(publicCapture("gpu_metrics", "mangohud_gpu_metrics.bin"));
-    expect(told).toMatchObject({
+    const reported = readings(publicCapture("gpu_metrics", "mangohud_gpu_metrics.bin"));
+    expect(reported).toMatchObject({
       utilizationRatio: 0.64,
       powerWatts: 33,
       pcieGigatransfers: 8,
       pcieWidth: 8,
     });
-    expect(told.clockHertz.graphics).toBe(2.165e9);
-    expect(told.temperatureCelsius.edge).toBe(36);
+    expect(reported.clockHertz.graphics).toBe(2.165e9);
+    expect(reported.temperatureCelsius.edge).toBe(36);
   });
 
   test.skipIf(noCaptures)(
     "MangoHud's APU is at 100 %, 6.161 W, 9.235 W, 1040 MHz, 81.75 °C and held by its power limits",
     () => {
-      const told = readings(publicCapture("gpu_metrics", "mangohud_gpu_metrics_apu.bin"));
-      expect(told.utilizationRatio).toBe(1);
-      expect(told.railPowerWatts).toEqual({ cpu: 9.235, gfx: 6.161, soc: 1.083, npu: undefined });
-      expect(told.clockHertz).toMatchObject({ graphics: 1.04e9, memory: 6.87e8 });
-      expect(told.temperatureCelsius).toMatchObject({ edge: 81.75, soc: 71 });
-      expect(told.throttle?.kind === "bits" && [...told.throttle.active]).toEqual(["power_cap"]);
+      const reported = readings(publicCapture("gpu_metrics", "mangohud_gpu_metrics_apu.bin"));
+      expect(reported.utilizationRatio).toBe(1);
+      expect(reported.railPowerWatts).toEqual({
+        cpu: 9.235,
+        gfx: 6.161,
+        soc: 1.083,
+        npu: undefined,
+      });
+      expect(reported.clockHertz).toMatchObject({ graphics: 1.04e9, memory: 6.87e8 });
+      expect(reported.temperatureCelsius).toMatchObject({ edge: 81.75, soc: 71 });
+      expect(reported.throttle?.kind === "bits" && [...reported.throttle.active]).toEqual([
+        "power_cap",
+      ]);
     },
   );
 
   test.skipIf(noCaptures)("a Phoenix APU is at 25 °C, 3.401 W and 0.79 %", () => {
-    const told = readings(publicCapture("gpu_metrics", "lact_phoenix.bin"));
-    expect(told).toMatchObject({ powerWatts: 3.401, utilizationRatio: 0.0079, fanRpm: undefined });
-    expect(told.railPowerWatts).toEqual({ cpu: undefined, gfx: 0.585, soc: 0.743, npu: undefined });
-    expect(told.temperatureCelsius).toMatchObject({ edge: 25, soc: 27.37 });
-    expect(told.clockHertz).toMatchObject({ graphics: 8e8, fabric: 4e8, memory: 4e8 });
-    expect(told.throttle).toBeUndefined();
+    const reported = readings(publicCapture("gpu_metrics", "lact_phoenix.bin"));
+    expect(reported).toMatchObject({
+      powerWatts: 3.401,
+      utilizationRatio: 0.0079,
+      fanRpm: undefined,
+    });
+    expect(reported.railPowerWatts).toEqual({
+      cpu: undefined,
+      gfx: 0.585,
+      soc: 0.743,
+      npu: undefined,
+    });
+    expect(reported.temperatureCelsius).toMatchObject({ edge: 25, soc: 27.37 });
+    expect(reported.clockHertz).toMatchObject({ graphics: 8e8, fabric: 4e8, memory: 4e8 });
+    expect(reported.throttle).toBeUndefined();
   });
 
   test.skipIf(noCaptures)("the invalid table is refused", () =>

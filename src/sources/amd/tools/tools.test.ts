@@ -19,7 +19,7 @@ function cards(reading: ReadResult<readonly ToolCard[]>): readonly ToolCard[] {
 }
 
 /** Values by `metric label label`. */
-function told(card: ToolCard | undefined): Record<string, number> {
+function reported(card: ToolCard | undefined): Record<string, number> {
   return Object.fromEntries(
     (card?.values ?? []).map(({ metric, labels, value }) => [
       [metric, ...Object.values(labels ?? {})].join(" "),
@@ -89,10 +89,10 @@ test.each([
   ],
 ])(
   "amd-smi's metric page is read as %s; N/A, 0xFFFF and counters that are not there are left out",
-  (_shape, output) => expect(told(cards(parseAmdSmiMetric(output))[0])).toEqual(expectedMetric),
+  (_shape, output) => expect(reported(cards(parseAmdSmiMetric(output))[0])).toEqual(expectedMetric),
 );
 
-test("amd-smi's static page tells identity and limits, also by ROCm 7's names", () => {
+test("amd-smi's static page reports identity and limits, also by ROCm 7's names", () => {
   const [card] = cards(parseAmdSmiStatic(JSON.stringify({ gpu_data: [staticCard] })));
   expect(card).toMatchObject({
     pciBusId: "0000:0b:00.0",
@@ -101,7 +101,7 @@ test("amd-smi's static page tells identity and limits, also by ROCm 7's names", 
     vbios: "020.001",
     driver: "6.12.0",
   });
-  expect(told(card)).toEqual({
+  expect(reported(card)).toEqual({
     pcieLinkWidthMax: 16,
     pcieLinkGenerationMax: 4,
     powerLimit: 250,
@@ -142,7 +142,7 @@ test.each([
   const [found] = cards(parseRocmSmi(rocm(card)));
   expect(found).toMatchObject({ number: 3, driver: "6.3.6" });
   expect(found?.model).toBeUndefined();
-  expect(told(found)).toEqual({
+  expect(reported(found)).toEqual({
     utilization: 0.07,
     memoryControllerUtilization: 0.04,
     power: 39,
@@ -177,7 +177,7 @@ test.each([
   ["0x1002", undefined],
   ["N/A", undefined],
   ["", undefined],
-])("the name %j is told as %j", (name, tidy) => expect(tidyName(name)).toBe(tidy));
+])("the name %j is reported as %j", (name, tidy) => expect(tidyName(name)).toBe(tidy));
 
 /** A folder with a command of ours in it, to be the only one on the path. */
 function toolFolder(scripts: Readonly<Record<string, string>>): string {
@@ -222,7 +222,7 @@ test("a tool that prints without end is stopped", async () => {
   expect(await runner.run(0, "amd-smi", [])).toEqual({ ok: false, reason: "failed" });
 });
 
-test("where /sys tells nothing, amd-smi's pages are the cards", async () => {
+test("where /sys reports nothing, amd-smi's pages are the cards", async () => {
   const pages = writeTree({
     static: JSON.stringify([staticCard]),
     metric: JSON.stringify([metricCard]),
@@ -303,7 +303,7 @@ describe("captures from ../shared/captures/public", () => {
 
   test.skipIf(noCaptures)("amd-smi of an RX 6600", () => {
     const [metric] = cards(parseAmdSmiMetric(page("amd-smi", "rx6600_metric_list-shape.json")));
-    expect(told(metric)).toEqual({
+    expect(reported(metric)).toEqual({
       utilization: 0.01,
       memoryControllerUtilization: 0,
       videoUtilization: 0,
@@ -343,7 +343,7 @@ describe("captures from ../shared/captures/public", () => {
       vbios: "020.003.000.030.000000",
       driver: "7.0.0-3-pve",
     });
-    expect(told(fixed)).toMatchObject({
+    expect(reported(fixed)).toMatchObject({
       powerLimit: 100,
       powerLimitMax: 100,
       powerLimitMin: 94,
@@ -359,7 +359,7 @@ describe("captures from ../shared/captures/public", () => {
     "amd-smi of a W7700, use alone, and a topology page without readings",
     () => {
       const [metric] = cards(parseAmdSmiMetric(page("amd-smi", "w7700_metric_-u.json")));
-      expect(told(metric)).toEqual({
+      expect(reported(metric)).toEqual({
         utilization: 0.42,
         memoryControllerUtilization: 0.01,
         videoUtilization: 0,
@@ -379,13 +379,13 @@ describe("captures from ../shared/captures/public", () => {
       "0000:46:00.0",
       "0000:49:00.0",
     ]);
-    expect(found.map((card) => told(card)["power"])).toEqual([39, 37, 35, 39, 39, 40]);
+    expect(found.map((card) => reported(card)["power"])).toEqual([39, 37, 35, 39, 39, 40]);
     expect(found[0]).toMatchObject({
       deviceId: 0x738c,
       model: "AMD Instinct MI100",
       vbios: "113-D3430400-037",
     });
-    expect(told(found[0])).toMatchObject({
+    expect(reported(found[0])).toMatchObject({
       "temperature hotspot": 34,
       "clock memory": 1.2e9,
       powerLimit: 290,
@@ -406,7 +406,7 @@ describe("captures from ../shared/captures/public", () => {
     const [card] = cards(parseRocmSmi(page("rocm-smi", file)));
     expect(card).toMatchObject({ pciBusId: "0000:07:00.0", deviceId: 0x73df, driver: "6.3.6" });
     expect(card?.model).toBe(wanted.model);
-    const values = told(card);
+    const values = reported(card);
     expect(values).toMatchObject({
       "temperature hotspot": 47,
       power: 6,
@@ -422,7 +422,7 @@ describe("captures from ../shared/captures/public", () => {
   test.skipIf(noCaptures)("rocm-smi of a Vega 10", () => {
     const [card] = cards(parseRocmSmi(page("rocm-smi", "telegraf_vega-10-XT.json")));
     expect(card).toMatchObject({ uniqueId: "0x2150e7d042a1124", driver: "5.9.25" });
-    expect(told(card)).toMatchObject({
+    expect(reported(card)).toMatchObject({
       "fanSpeed 1": 0.13,
       "fanRpm 1": 682,
       "voltage gfx": 0.906,

@@ -15,7 +15,7 @@ function only(read: Record<string, unknown>, wanted: Record<string, unknown>): u
   return Object.fromEntries(Object.keys(wanted).map((name) => [name, read[name]]));
 }
 
-test("an H200 under load as XML tells everything nvidia-smi knew", () => {
+test("an H200 under load as XML reports everything nvidia-smi knew", () => {
   const [one, ...others] = parseSmiXml(ownCapture("load.q.xml"));
   expect(others).toEqual([]);
   expect(one?.device).toEqual({

@@ -315,7 +315,7 @@ test("no secret shows in what was read", async () => {
     expect(text).not.toMatch(/hunter2|"abc"|'abc'/);
 });
 
-test("a file that is not there, or another file's job of the same name, is told", async () => {
+test("a file that is not there, or another file's job of the same name, is reported", async () => {
   await expect(loaded("missing.yml")).rejects.toThrow(/missing\.yml does not exist/);
   await expect(loaded("two-jobs.bad.yml")).rejects.toThrow(/two-jobs\.bad\.yml:3:5: /);
 });

@@ -67,16 +67,16 @@ test("a file that breaks keeps its last good targets and says what is wrong", as
   const file = path.join(dir, "a.json");
   await writeFile(file, '[{"targets":["a:1"]}]');
   await writeFile(path.join(dir, "b.json"), '[{"targets":["b:1"]}]');
-  const told: LogFields[] = [];
+  const reported: LogFields[] = [];
   const groups = follow([`${dir}/*.json`], {
     ...silentLog,
-    warn: (_message, fields = {}) => void told.push(fields),
+    warn: (_message, fields = {}) => void reported.push(fields),
   });
   await groups.next();
   await writeFile(file, '[{"targets":["a:1"],"lables":{}}]');
   await writeFile(path.join(dir, "b.json"), '[{"targets":["b:2"]}]');
   expect(addresses(await groups.next())).toEqual([["a:1"], ["b:2"]]);
-  expect(told[0]).toMatchObject({
+  expect(reported[0]).toMatchObject({
     file,
     error: expect.stringMatching(/unknown key "lables"/) as string,
   });

@@ -1,5 +1,5 @@
 /**
- * Targets listed in JSON and YAML files. A change is seen at once where the system tells of it, and at the refresh
+ * Targets listed in JSON and YAML files. A change is seen at once where the system reports on it, and at the refresh
  * interval otherwise; a file that cannot be read or understood keeps its last good groups, one that is gone loses them.
  */
 import { type FSWatcher, watch } from "node:fs";

@@ -63,10 +63,10 @@ test.for([
   [{ body: "[" }, /JSON/],
 ] as const)("the answer %j keeps the last targets and says why", async ([bad, why]) => {
   const { url } = await serve([{ body: list("a:1") }, bad, { body: list("a:2") }]);
-  const told: LogFields[] = [];
-  const log = { ...silentLog, warn: (_: string, fields = {}) => void told.push(fields) };
+  const reported: LogFields[] = [];
+  const log = { ...silentLog, warn: (_: string, fields = {}) => void reported.push(fields) };
   const groups = follow(url, log);
   expect((await groups.next())[0]?.targets).toEqual([{ __address__: "a:1" }]);
   expect((await groups.next())[0]?.targets).toEqual([{ __address__: "a:2" }]);
-  expect(String(told[0]?.["error"])).toMatch(why);
+  expect(String(reported[0]?.["error"])).toMatch(why);
 });

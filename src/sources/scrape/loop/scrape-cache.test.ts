@@ -151,8 +151,8 @@ test("metadata is handed on once, and again when it changes", () => {
     return book.finish().metadata;
   };
   const page = "# HELP a Some help.\n# TYPE a counter\na 1\n";
-  const told = { family: "a", type: "counter", help: "Some help.", unit: "" };
-  expect(learn(page)).toEqual([told]);
+  const reported = { family: "a", type: "counter", help: "Some help.", unit: "" };
+  expect(learn(page)).toEqual([reported]);
   expect(learn(page)).toEqual([]);
-  expect(learn(page.replace("Some", "Other"))).toEqual([{ ...told, help: "Other help." }]);
+  expect(learn(page.replace("Some", "Other"))).toEqual([{ ...reported, help: "Other help." }]);
 });

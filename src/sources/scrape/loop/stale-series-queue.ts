@@ -1,6 +1,6 @@
 /**
  * The series of targets that are gone. They end two intervals and a bit later, at the time of the scrape that did not
- * come any more; what another loop has taken up meanwhile goes on, since the target was only set up anew.
+ * come any more; what another loop has taken up meanwhile goes on, since the target was only set up again.
  */
 import { formatError } from "../../../base/error.ts";
 import type { CachedSeries } from "./scrape-cache.ts";

@@ -70,7 +70,7 @@ export class Emitter {
   readonly #host: string;
   readonly #readings = new Map<GpuModel, Readonly<Record<Tier, readonly SimReading[]>>>();
   readonly #fixed: Readonly<Record<Tier, Layout>>;
-  /** The slow tier's layout with who owns what now; made anew only when that has changed. */
+  /** The slow tier's layout with who owns what now; made again only when that has changed. */
   #slow: { readonly layout: Layout; readonly changes: number };
 
   constructor(fleet: SimFleet, host: string) {
@@ -186,11 +186,11 @@ function owned(gpu: SimGpu): boolean {
   return gpu.workload.kind !== undefined && !gpu.lost;
 }
 
-function ownerOf({ job, workload, device, told }: SimGpu): Record<string, string> {
+function ownerOf({ job, workload, device, told: reported }: SimGpu): Record<string, string> {
   return job === undefined
     ? {
         workload: `${workload.kind ?? "none"}-${device.index}`,
-        user: told === undefined ? "scenario" : "service",
+        user: reported === undefined ? "scenario" : "service",
       }
     : { workload: job.name, user: job.user };
 }

@@ -1,6 +1,6 @@
 /**
- * What a card of each model tells, and from which part of its state. One list serves the layout and the frame, in the same
- * order. What the vendor's real driver does not tell of such a card is not in the list.
+ * What a card of each model reports, and from which part of its state. One list serves the layout and the frame, in the same
+ * order. What the vendor's real driver does not report on such a card is not in the list.
  */
 import { gpu as metrics, type MetricEntry, type Tier } from "../../../model/catalogue/index.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
@@ -11,7 +11,7 @@ export interface SimReading {
   readonly metric: MetricEntry;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: (gpu: SimGpu) => number;
-  /** Still told by a card that is lost or asleep. */
+  /** Still reported by a card that is lost or asleep. */
   readonly always: boolean;
 }
 
@@ -73,12 +73,12 @@ function fastReadings(model: GpuModel): SimReading[] {
 }
 
 function temperatures(model: GpuModel): SimReading[] {
-  // NVIDIA tells whole degrees, AMD thousandths of one.
-  const told = model.vendor === "nvidia" ? Math.round : (celsius: number): number => celsius;
+  // NVIDIA reports whole degrees, AMD thousandths of one.
+  const reported = model.vendor === "nvidia" ? Math.round : (celsius: number): number => celsius;
   const by = {
-    edge: ({ state }: SimGpu) => told(state.dieCelsius),
-    hotspot: ({ state }: SimGpu) => told(state.hotspotCelsius),
-    memory: ({ state }: SimGpu) => told(state.memoryCelsius),
+    edge: ({ state }: SimGpu) => reported(state.dieCelsius),
+    hotspot: ({ state }: SimGpu) => reported(state.hotspotCelsius),
+    memory: ({ state }: SimGpu) => reported(state.memoryCelsius),
   } as const;
   return model.sensors.map((sensor) => reading(metrics.temperature, by[sensor], { sensor }));
 }
@@ -113,8 +113,9 @@ function fans({ fans: own, vendor }: GpuModel): SimReading[] {
 }
 
 function throttling(model: GpuModel): SimReading[] {
-  const told = model.vendor === "nvidia" ? simThrottleReasons : (["power_cap", "thermal"] as const);
-  return told.flatMap((reason) => {
+  const reported =
+    model.vendor === "nvidia" ? simThrottleReasons : (["power_cap", "thermal"] as const);
+  return reported.flatMap((reason) => {
     const at = simThrottleReasons.indexOf(reason);
     const active = reading(metrics.throttleActive, ({ state }) => (state.reasons >> at) & 1, {
       reason,
@@ -157,7 +158,7 @@ function slowReadings(model: GpuModel): SimReading[] {
     reading(metrics.pcieLinkWidth, (gpu) => gpu.pcieWidth),
     reading(metrics.pcieReplays, (gpu) => gpu.pcieReplays),
   ];
-  // A Radeon's energy counter reads 0 always: it tells none.
+  // A Radeon's energy counter reads 0 always: it reports none.
   if (datacentre || nvidia) list.push(reading(metrics.energy, ({ state }) => state.energyJoules));
   if (datacentre || nvidia) {
     list.push(

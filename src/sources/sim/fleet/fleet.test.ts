@@ -197,7 +197,7 @@ test("xid happens once, takes the job down, and the next one starts", () => {
   expect(ill.workload.kind).toBe("training");
 });
 
-test("pcie-downgrade lowers generation and width and counts replays, then mends", () => {
+test("pcie-downgrade lowers generation and width and counts replays, then fixes", () => {
   const { fleet, ill } = pair("pcie-downgrade");
   fleet.advanceTo(120_000);
   expect([ill.pcieGeneration, ill.pcieWidth]).toEqual([1, 8]);

@@ -94,13 +94,13 @@ export class SimMachine {
   }
 
   /** Another workload's name is another job; how busy it is, the running one asks by itself. */
-  #obey(gpu: SimGpu, told: LoadReader, elapsedMs: number): void {
-    const said = told();
+  #obey(gpu: SimGpu, reported: LoadReader, elapsedMs: number): void {
+    const said = reported();
     const now = gpu.workload instanceof FollowedWorkload ? gpu.workload.workload : undefined;
     if (said?.workload === now) return;
     this.#stop(gpu, elapsedMs, false);
     if (said === undefined) return;
-    gpu.workload = new FollowedWorkload(told, said, gpu.context);
+    gpu.workload = new FollowedWorkload(reported, said, gpu.context);
     if (gpu.workload.kind !== undefined) this.tally.running[gpu.workload.kind] += 1;
     this.changes += 1;
   }

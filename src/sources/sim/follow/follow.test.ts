@@ -107,7 +107,7 @@ test("a model that waits for work holds its memory and nothing else", async () =
   }, waiting);
 });
 
-test("a service that is away for long leaves its GPUs idle, is told of once, and is taken up again", async () => {
+test("a service that is away for long leaves its GPUs idle, is reported once, and is taken up again", async () => {
   say(inference);
   await follow();
   await vi.waitFor(

@@ -110,8 +110,12 @@ export class FollowedWorkload implements Workload {
   readonly #told: LoadReader;
   readonly #memoryBytes: number;
 
-  constructor(told: LoadReader, { workload, kind }: ReportedLoad, { memoryBytes }: WorkContext) {
-    this.#told = told;
+  constructor(
+    reported: LoadReader,
+    { workload, kind }: ReportedLoad,
+    { memoryBytes }: WorkContext,
+  ) {
+    this.#told = reported;
     this.workload = workload;
     this.#memoryBytes = memoryBytes;
     if (kind !== undefined) this.kind = kind;

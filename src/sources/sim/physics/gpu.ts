@@ -78,7 +78,7 @@ function settleIdle(
   state.ringSum = state.powerWatts * card.windowSteps;
 }
 
-/** The ambient temperature at which an idle card shows this die temperature: what a trace's first reading tells of its room. */
+/** The ambient temperature at which an idle card shows this die temperature: what a trace's first reading reports on its room. */
 export function ambientForIdle(card: SimCard, dieCelsius: number, context: boolean): number {
   const { thermal, power } = card.model;
   const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);

@@ -1,4 +1,4 @@
-/** What a GPU model is: constants only. Everything the simulator tells of a card follows from these and from its load. */
+/** What a GPU model is: constants only. Everything the simulator reports on a card follows from these and from its load. */
 
 export interface FanConstants {
   readonly count: number;
@@ -71,7 +71,7 @@ export interface GpuModel {
   readonly vbios: string;
   readonly partNumber?: string;
   readonly linkType: "PCIe" | "SXM" | "OAM";
-  /** The temperatures the vendor's driver tells of this card. */
+  /** The temperatures the vendor's driver reports on this card. */
   readonly sensors: readonly ("edge" | "hotspot" | "memory")[];
   readonly memory: {
     readonly totalBytes: number;

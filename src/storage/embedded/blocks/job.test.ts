@@ -4,8 +4,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { collectGarbage } from "../../../base/heap.ts";
-import type { BlockJob } from "./job.ts";
-import { openBlockWorker } from "./job.ts";
+import { type BlockJob, openBlockWorker } from "./job.ts";
 
 test("a job that is done is not held in memory until the next: it carries a whole head", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-worker-"));

@@ -57,7 +57,7 @@ test.each([
   ["labels without an end", [2, 1, 4, 2 ** 40, 0, 1], /runs past the end/],
   ["a set of labels under two numbers", [2, 1, 4, 1, 0, 1], /under two numbers/],
   ["a series of labels that are not there", [2, 1, 4, 1, 7, 8], /lost with their labels/],
-] as const)("%s are told, and the rest is kept", (_name, record, says) => {
+] as const)("%s are reported, and the rest is kept", (_name, record, says) => {
   const { lost, series: kept } = open(symbols, series, record);
   expect(kept.slice(0, 1)).toEqual(whole);
   expect(lost.join("\n")).toMatch(says);

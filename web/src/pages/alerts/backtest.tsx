@@ -19,12 +19,12 @@ const pasts = [
 
 export function BacktestPanel({ rule, group }: { rule: string; group: string }) {
   const [result, setResult] = useState<Backtest | undefined>(undefined);
-  const [problem, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const late = useLate(busy);
   const run = async (ms: number): Promise<void> => {
     setBusy(true);
-    setTrouble(undefined);
+    setProblem(undefined);
     const endMs = hubTimeMs();
     const query = new URLSearchParams({
       rule,
@@ -38,7 +38,7 @@ export function BacktestPanel({ rule, group }: { rule: string; group: string }) 
       };
       setResult(answer.data);
     } catch (thrown) {
-      setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+      setProblem(thrown instanceof ApiError ? thrown.message : String(thrown));
     }
     setBusy(false);
   };

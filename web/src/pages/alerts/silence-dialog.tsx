@@ -68,7 +68,7 @@ function Form({
   const [ms, setMs] = useState<number>(lengths[1].ms);
   const [comment, setComment] = useState("");
   const [by, setBy] = useState(readStoredText("gpulse.name") ?? "");
-  const [problem, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const id = useId();
   const change = (at: number, next: Partial<MatcherInput>): void =>
@@ -76,7 +76,7 @@ function Form({
   const submit = async (): Promise<void> => {
     const chosen = matchers.filter(({ on, name }) => on && name !== "");
     if (chosen.length === 0)
-      return setTrouble("Choose at least one label: a silence without any would cover everything.");
+      return setProblem("Choose at least one label: a silence without any would cover everything.");
     setBusy(true);
     const nowMs = hubTimeMs();
     try {
@@ -98,7 +98,7 @@ function Form({
       return onDone();
     } catch (thrown) {
       setBusy(false);
-      return setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+      return setProblem(thrown instanceof ApiError ? thrown.message : String(thrown));
     }
   };
   return (

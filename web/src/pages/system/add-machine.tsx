@@ -9,14 +9,14 @@ export function AddMachine() {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
   const [made, setMade] = useState<CreatedToken | undefined>(undefined);
-  const [problem, setTrouble] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
   const make = async (): Promise<void> => {
-    setTrouble(undefined);
+    setProblem(undefined);
     try {
       const wanted = { name: name.trim(), scope: "push" };
       setMade((await send("POST", "api/tokens", wanted)) as CreatedToken);
     } catch (thrown) {
-      setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+      setProblem(thrown instanceof ApiError ? thrown.message : String(thrown));
     }
   };
   if (!open)

@@ -200,8 +200,8 @@ export class StragglerDetector implements Detector {
     this.#power.noise = noiseOf(this.#seen.map((one) => one.utilization));
     const traffic = this.#seen.flatMap((one) => one.traffic ?? []);
     const usually = group.traffic.median;
-    const isTold = isFull && traffic.length === windowBlocks && usually > 0.02;
-    this.#traffic.less = isTold
+    const isReported = isFull && traffic.length === windowBlocks && usually > 0.02;
+    this.#traffic.less = isReported
       ? 1 - sum(traffic, (one) => one) / windowBlocks / usually
       : undefined;
     this.#traffic.noise = noiseOf(traffic);

@@ -71,7 +71,7 @@ test("a fit that believes its peers predicts before it has seen anything", () =>
   expect(fit.predict(Float64Array.of(1, 0.5)).value).toBeCloseTo(50);
 });
 
-test("an hour is a season once two other days have told of it", () => {
+test("an hour is a season once two other days have reported it", () => {
   const season = new Seasonal(0.1);
   const dayMs = 86_400_000;
   const at = (day: number, hour: number): number => day * dayMs + hour * 3_600_000;

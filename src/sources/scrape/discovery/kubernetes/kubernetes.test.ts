@@ -52,7 +52,7 @@ const addresses = (groups: readonly DiscoveredGroup[]): unknown =>
 const watched = (api: ApiServer, path_ = pods): Promise<void> =>
   vi.waitFor(() => expect(api.watching(path_)).toBe(1));
 
-test("what is listed and what a watch tells are followed: new, changed, gone", async () => {
+test("what is listed and what a watch reports are followed: new, changed, gone", async () => {
   const api = await cluster({ [pods]: [pod("a", "1", "10.0.0.1")] });
   const groups = follow({ apiServer: api.url });
   expect(addresses(await groups.next())).toEqual(["10.0.0.1:80"]);
@@ -95,7 +95,7 @@ test("a watch that ends goes on where it was, also from a bookmark", async () =>
   expect(addresses(await groups.next())).toEqual(["10.0.0.2:80"]);
 });
 
-test("a place the server has forgotten is listed anew, and what went meanwhile is gone", async () => {
+test("a place the server has forgotten is listed again, and what went meanwhile is gone", async () => {
   const api = await cluster({ [pods]: [pod("a", "1", "10.0.0.1")] });
   const groups = follow({ apiServer: api.url });
   await groups.next();
@@ -143,7 +143,7 @@ test("only the namespaces and selectors that are given are asked for", async () 
   );
 });
 
-test("a kubeconfig tells the server and the token", async () => {
+test("a kubeconfig reports the server and the token", async () => {
   const api = await cluster({ [pods]: [pod("a", "1", "10.0.0.1")] });
   const dir = await mkdtemp(path.join(tmpdir(), "gpulse-kube-"));
   ends.push(() => rm(dir, { recursive: true }));
@@ -162,8 +162,8 @@ test("a kubeconfig tells the server and the token", async () => {
 });
 
 test("outside of a cluster it finds nothing and says what is missing", async () => {
-  const told: unknown[] = [];
-  const log = { ...silentLog, warn: (_: string, fields: unknown) => void told.push(fields) };
+  const reported: unknown[] = [];
+  const log = { ...silentLog, warn: (_: string, fields: unknown) => void reported.push(fields) };
   expect(await follow({}, { log }).next()).toEqual([]);
-  expect(JSON.stringify(told)).toMatch(/give api_server or kubeconfig_file/);
+  expect(JSON.stringify(reported)).toMatch(/give api_server or kubeconfig_file/);
 });
