@@ -16,7 +16,9 @@ const patternFor = (file: string): RegExp =>
 const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/cli/command/parse.ts#parseToExit":
     "commander's own reading of a command line that its user typed",
+  "src/cli/command/setting.ts#parseSetting": "a flag or variable that the user typed",
   "src/cli/pipe/options.ts#parseTuning": "flags that the user typed",
+  "src/hub/api/params.ts#parseSelectorParam": "one parameter, read with the PromQL parser",
   "src/cli/run/options.ts#parseRunOptions": "flags that the user typed",
   "src/cli/run/options.ts#parseDurationFlag": "flags that the user typed",
   "src/hub/alerts/v2/alerts.ts#parseOrBadRequest": "calls a fuzzed parser and answers 400",
@@ -54,9 +56,9 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiXml",
   "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
   "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",
-  "src/formats/template/literal.ts#readString": "under TemplateSet",
-  "src/formats/template/literal.ts#readChar": "under TemplateSet",
-  "src/formats/template/literal.ts#readNumber": "under TemplateSet",
+  "src/formats/template/lex.ts#readString": "under TemplateSet",
+  "src/formats/template/lex.ts#readChar": "under TemplateSet",
+  "src/formats/template/lex.ts#readNumber": "under TemplateSet",
   "src/formats/template/parse.ts#parseTemplate": "under TemplateSet",
 };
 

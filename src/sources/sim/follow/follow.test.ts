@@ -134,7 +134,7 @@ test("a service that is away for long leaves its GPUs idle, is reported once, an
     async () => expect(of(await later(1_000), "gpu_utilization_ratio", "0")).toBeGreaterThan(0.4),
     waiting,
   );
-  expect(lines[1]).toMatch(/^info .*is back/);
+  expect(lines[1]).toMatch(/^info .*reachable again/);
 });
 
 test("no read waits for a service that never answers", async () => {
