@@ -13,6 +13,7 @@ export interface SetClock {
 
 /** Written beside the clock's file, since Node 20 reads no TypeScript. In worker threads too, which load what their process did. */
 const hook = `
+import { readFileSync } from "node:fs";
 const RealDate = Date;
 let offsetMs = 0;
 const look = () => {
