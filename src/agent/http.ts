@@ -53,7 +53,7 @@ export function createAgentServer(
         sources.length === 0
           ? { hint: "no GPU was found: name a source with --source, or run gpulse doctor" }
           : {};
-      // The field is `trouble` since 1.0, and scripts read it.
+      // The name of this JSON field is older than the glossary; scripts read it.
       const listed = sources.map(({ problem, ...source }) => ({ ...source, trouble: problem }));
       return json(ready ? 200 : 503, { ready, sources: listed, ...hint });
     },

@@ -119,7 +119,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Plain, or with TLS where the door has it; with the same bounds either way. */
+/** Plain, or with TLS where the listener has it; with the same limits either way. */
 function createServerFor(listener: WebListener | undefined, handler: RequestListener): Server {
   const bounds = {
     headersTimeout: 10_000,

@@ -26,7 +26,7 @@ test("many parts come in their order, with turns for others between them", async
   expect(turns).toBeGreaterThan(5);
 });
 
-test("anyone who makes the parts is told when the reader has gone", async () => {
+test("the producer of the parts learns when the reader is gone", async () => {
   let left = false;
   const made = streamParts(
     (function* () {

@@ -225,7 +225,7 @@ test("what fires is sent again and again, with how long it holds, and its end on
     (startsAtMs - startMs) / minute,
     (endsAtMs - startMs) / minute,
   ]);
-  // Told when it fires, not again within a minute, then again, then its end.
+  // Sent when it fires, not again within a minute, then again, then its end.
   expect(offsets).toEqual([
     [1, 5],
     [1, 7],

@@ -16,7 +16,7 @@ afterEach(async () => {
 const timeMs = Date.UTC(2026, 0, 1);
 
 function open(rows = 3) {
-  const dir = mkdtempSync(path.join(tmpdir(), "gpulse-desk-"));
+  const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analytics-"));
   ends.push(() => rmSync(dir, { recursive: true, force: true }));
   const lake = path.join(dir, "lake");
   const row = (at: number) => ({ timeMs: timeMs + at * 60_000, gpu_power_watts: 120 });
@@ -38,7 +38,7 @@ function open(rows = 3) {
   const app = fastify();
   addAnalytics(app, queue);
   ends.push(() => app.close());
-  return { app, desk: queue, lake, row, flushes: () => flushes };
+  return { app, queue, lake, row, flushes: () => flushes };
 }
 
 test("the list says what can be asked, with units and defaults", async () => {
@@ -95,7 +95,7 @@ test("the same question is answered once, until the lake has something new", asy
 });
 
 test("a job reports how far it is, gives its result, and can be cancelled", async () => {
-  const { app, desk: queue } = open();
+  const { app, queue } = open();
   const { href, job } = (await app.inject({ method: "POST", url: "/api/analytics/idle" })).json<{
     href: string;
     job: string;

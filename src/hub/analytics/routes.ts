@@ -10,7 +10,7 @@ import { noStore, sendError } from "../reply.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** How long a plain request waits for its answer before it is told where to look for it. */
+/** How long a plain request waits for its result before it gets a link to the job instead. */
 const waitMs = 20_000;
 
 export function addAnalytics(app: FastifyInstance, queue: AnalysisQueue | undefined): void {

@@ -26,7 +26,7 @@ function hub() {
   app.get("/status/:code", async (request, reply) =>
     reply.code(Number((request.params as { code: string }).code)).send({}),
   );
-  return { app, told: reported };
+  return { app, reported };
 }
 
 test.each([
@@ -39,14 +39,14 @@ test.each([
   [200, undefined],
   [500, undefined],
 ])("an answer of %i is reported as %s", async (status, level) => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   await app.inject({ url: `/status/${status}?token=secret` });
   const line = `${level} request refused 127.0.0.1 GET /status/:code ${status}`;
   await vi.waitFor(() => expect(reported).toEqual(level === undefined ? [] : [line]));
 });
 
 test("a body that is too large is reported by its route, and not with it", async () => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   await app.inject({ method: "POST", url: "/api/things/x1", payload: { secret: "a".repeat(99) } });
   await vi.waitFor(() =>
     expect(reported).toEqual(["warn request refused 127.0.0.1 POST /api/things/:id 413"]),
@@ -54,14 +54,14 @@ test("a body that is too large is reported by its route, and not with it", async
 });
 
 test("who has yet to log in is not reported, and who asks as a program is", async () => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   await app.inject({ url: "/status/401", headers: { accept: "text/html" } });
   await app.inject({ url: "/status/401" });
   await vi.waitFor(() => expect(reported).toHaveLength(1));
 });
 
 test("what is not there is reported where somebody climbs for it", async () => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   await app.inject({ url: "/favicon.ico" });
   await app.inject({ url: "/..%2f..%2fetc%2fpasswd" });
   await vi.waitFor(() =>
@@ -70,7 +70,7 @@ test("what is not there is reported where somebody climbs for it", async () => {
 });
 
 test("a flood is reported five times a minute, and another kind all the same", async () => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   for (let count = 0; count < 50; count++) await app.inject({ url: "/status/429" });
   await app.inject({ url: "/status/403" });
   await vi.waitFor(() => expect(reported).toHaveLength(6));
@@ -81,7 +81,7 @@ test("a flood is reported five times a minute, and another kind all the same", a
 });
 
 test("what is no HTTP is reported", async () => {
-  const { app, told: reported } = hub();
+  const { app, reported } = hub();
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const socket = connect(port, "127.0.0.1", () => socket.write("NONSENSE\r\n\r\n"));

@@ -46,7 +46,7 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
   app.server.prependListener("clientError", (thrown: Error, socket) => {
     const code = systemCode(thrown);
-    // Certificates and handshakes are the door's to report on; it gives no code, or OpenSSL's.
+    // The TLS listener reports failed handshakes and certificates itself, without a code or with OpenSSL's.
     if (code === undefined || /^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(code)) return;
     const address: unknown = "remoteAddress" in socket ? socket.remoteAddress : undefined;
     logRefusal(

@@ -1,4 +1,4 @@
-/** The hub's answers to the right token, the wrong one and none, through its front door. */
+/** The hub's responses to the right token, a wrong one and none, over HTTP. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -202,7 +202,7 @@ test("no spelling of a path gets around its scope", async () => {
   ).toContain("deleted");
 });
 
-test("health is told to everybody", async () => {
+test("everybody may read health", async () => {
   const send = await hub(remote());
   expect((await send("GET", "/-/healthy")).statusCode).toBe(200);
   expect((await send("GET", "/-/ready")).statusCode).toBe(200);
@@ -226,7 +226,7 @@ test("on loopback nothing is asked before there is a token; then writing is, and
   expect(await statuses()).toEqual([200, 401, 401]);
 });
 
-test("told to ask always, loopback asks too", async () => {
+test("with authentication always on, loopback needs it too", async () => {
   const send = await hub(loopback({ openReads: false, openWithoutTokens: false }));
   expect((await send("GET", "/metrics")).statusCode).toBe(401);
 });

@@ -17,9 +17,9 @@ import type { RefusalCounts } from "./self-metrics.ts";
 export interface HubAccess extends AccessState {
   /** Of the web configuration file; a user may do everything, as there. */
   readonly users: () => BasicUsers;
-  /** Loopback, and not told to ask always: reading needs nothing there. */
+  /** Loopback without `always`: reading needs no credentials there. */
   readonly openReads: boolean;
-  /** Loopback, or told to be insecure: as long as there is no token and no user, nothing is asked. */
+  /** Loopback or `--insecure`: no credentials are needed as long as there is no token and no user. */
   readonly openWithoutTokens: boolean;
   /** The browser reaches the hub by HTTPS, so its cookie must not travel otherwise. */
   readonly secure: boolean;

@@ -1,4 +1,4 @@
-/** Users and their sessions through the hub's front door. */
+/** Users and their sessions over HTTP. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { hashSync } from "bcryptjs";
@@ -67,7 +67,7 @@ test.each(["//evil.example", "https://evil.example/", "\\\\evil.example", "api/u
   },
 );
 
-test("a wrong password and an unknown user are told the same, in a form and to a program", async () => {
+test("a wrong password and an unknown user get the same answer, in a form and as a program", async () => {
   await lab.addUser("ada", "admin");
   const app = await lab.hub();
   for (const [name, secret] of [

@@ -1,4 +1,4 @@
-/** The pages of the hub's door: log in, refused, on the way. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
+/** The pages around a login: log in, refused, redirecting. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
 import type { FastifyReply } from "fastify";
 import { guardHeaders } from "../guard.ts";
 import { pagePath } from "./share-page.ts";

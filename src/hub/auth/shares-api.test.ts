@@ -1,4 +1,4 @@
-/** Shared links through the hub's front door, and what ends when somebody is shut out. */
+/** Shared links over HTTP, and what ends when a user is removed. */
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";

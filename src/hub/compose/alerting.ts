@@ -31,7 +31,7 @@ export async function openAlerting(
     { ...storage, sink, plan, clock: systemClock, log },
     first,
   );
-  // It has told the log what is wrong.
+  // It has logged the error.
   io.onReload?.(() => void alerting.reload().catch(() => undefined));
   return alerting;
 }

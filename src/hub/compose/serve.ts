@@ -239,7 +239,7 @@ async function openScraping(
     return undefined;
   const { startScraping } = await import("./scraping.ts");
   const scraping = startScraping(files, settings, api, io, log);
-  // It has told the log what is wrong.
+  // It has logged the error.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;
 }

@@ -28,7 +28,7 @@ function run(left: readonly NewEvent[], heard: readonly PostableAlert[]): NewEve
 }
 const states = (events: readonly NewEvent[]) => events.map(({ state, timeMs }) => [state, timeMs]);
 
-test("an alert that goes on firing after a restart is not told to fire again, and its end is", () => {
+test("an alert that goes on firing after a restart is not recorded as firing again, and its end is recorded", () => {
   const before = run([], [hot(1_000)]);
   expect(states(before)).toEqual([["firing", 1_000]]);
   const after = run(before, [hot(5_000), hot(5_000), hot(5_000, 9_000)]);

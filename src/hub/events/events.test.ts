@@ -1,4 +1,4 @@
-/** The timeline's routes through the hub's front door, and what an alert that comes in sets off. */
+/** The timeline's routes over HTTP, and the actions that an incoming alert starts. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -188,7 +188,7 @@ test.each([
 
 const onAlert = (entry: object): readonly AlertActionSettings[] =>
   onAlertSettings({ on_alert: [{ match: ['alertname="GpuIdle"'], ...entry }] });
-/** Writes what it was told to a file; node, so that it runs anywhere. */
+/** Writes its input to a file; node, so that it runs anywhere. */
 const writes = (file: string, more = ""): string[] => [
   process.execPath,
   "-e",
@@ -199,7 +199,7 @@ const writes = (file: string, more = ""): string[] => [
 ];
 
 test("a command is started once for each alert, knows what it is about, and none of the hub's secrets", async () => {
-  const file = path.join(dataDir, "told");
+  const file = path.join(dataDir, "received");
   const first = await hub(onAlert({ command: writes(file) }));
   const headers = first.token();
   expect((await first.post("/alert", webhook(), headers)).json()).toMatchObject({ started: 1 });
@@ -229,14 +229,14 @@ test("a command is started once for each alert, knows what it is about, and none
 });
 
 test("without a token nothing is started, also on loopback", async () => {
-  const one = await hub(onAlert({ command: writes(path.join(dataDir, "told")) }));
+  const one = await hub(onAlert({ command: writes(path.join(dataDir, "received")) }));
   const answer = await one.post("/alert", webhook());
   expect([answer.statusCode, answer.body]).toEqual([401, expect.stringContaining("scope push")]);
   expect(await events(one)).toEqual([]);
 });
 
 test("what does not match, or is over, sets nothing off", async () => {
-  const one = await hub(onAlert({ command: writes(path.join(dataDir, "told")) }));
+  const one = await hub(onAlert({ command: writes(path.join(dataDir, "received")) }));
   const other = webhook("firing", { labels: { alertname: "GpuHot" } });
   const headers = one.token();
   expect((await one.post("/alert", other, headers)).json()).toMatchObject({ started: 0 });
@@ -265,7 +265,7 @@ test("a command that takes too long is ended with all it started, and the timeli
 });
 
 test("no more run at once than may, and the rest wait", async () => {
-  const file = path.join(dataDir, "told");
+  const file = path.join(dataDir, "received");
   const one = await hub(
     onAlert({ command: writes(file, "setTimeout(() => {}, 200)"), concurrency: 1 }),
   );

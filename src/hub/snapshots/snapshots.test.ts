@@ -16,7 +16,7 @@ let dataDir = "";
 let archive: SnapshotStore;
 let gpus = twoH200();
 beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-shelf-"));
+  dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-snapshots-"));
   gpus = twoH200();
   archive = open();
 });

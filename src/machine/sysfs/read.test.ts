@@ -29,7 +29,7 @@ function file(name: string, content: string | Buffer): string {
   return full;
 }
 
-/** A door behind which every call fails with one system error. */
+/** File access whose every call fails with one system error. */
 function failing(code: string): FileAccess {
   const reject = (): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));
@@ -107,7 +107,7 @@ test("a folder is no file, a file is no folder, and a link reports where it poin
   expect(await listDir(path.join(folder, "link"))).toEqual({ ok: true, value: [] });
 });
 
-test("a traced door reports every path that was touched", async () => {
+test("traced file access reports every path that was touched", async () => {
   const fileAccess = traceFileAccess(hostFileAccess);
   await readText(path.join(folder, "missing"), 16, fileAccess);
   await listDir(folder, fileAccess);

@@ -20,7 +20,7 @@ const names = ["localhost", "127.0.0.1"];
 let dir = "";
 const ends: (() => void)[] = [];
 beforeEach(() => {
-  dir = mkdtempSync(path.join(tmpdir(), "gpulse-door-"));
+  dir = mkdtempSync(path.join(tmpdir(), "gpulse-listener-"));
 });
 afterEach(() => {
   for (const end of ends.splice(0)) end();

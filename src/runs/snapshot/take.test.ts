@@ -231,7 +231,7 @@ test("processes the source names come with their owners; the driver's list stand
     { ...named, readings: [...named.readings, { metric: gpu.processMemory, labels, value: 5 }] },
     h200(1, "GPU-b", "GPU-a"),
   ];
-  const told = {
+  const driverFacts = {
     versions: { cuda_driver: "13.0" },
     gpus: new Map([["GPU-b", { firmware: { gsp: "580" } }]]),
     processes: [
@@ -240,7 +240,7 @@ test("processes the source names come with their owners; the driver's list stand
       { uuid: "GPU-elsewhere", pid: 9 },
     ],
   };
-  const { readings, facts } = await taken({}, { gpus, driverFacts: told });
+  const { readings, facts } = await taken({}, { gpus, driverFacts });
   expect(readings.processes).toEqual([
     { uuid: "GPU-a", pid: 42, name: "python3", memoryBytes: 5, pod: "train-0" },
     { uuid: "GPU-b", pid: 7, name: "vllm" },

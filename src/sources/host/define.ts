@@ -42,9 +42,7 @@ export const host = defineSource({
     return {
       state: "found",
       says: `${context.procfs} and ${context.sysfs} can be read; containers ${
-        cgroups.ok
-          ? "by their version 2 cgroups"
-          : "cannot be told, since cgroup version 2 is not mounted"
+        cgroups.ok ? "by their version 2 cgroups" : "unavailable: cgroup version 2 is not mounted"
       }.`,
     };
   },

@@ -1,6 +1,6 @@
 /**
  * Messages to frames. What is no message goes to the dead letters before the next is read, so that it is neither lost nor in the
- * way; nothing is told to the group that was not handed on.
+ * way; no offset is committed before its message was handed on.
  */
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
 import { MessageDecoder, type MessageDecodeResult } from "../../formats/message/decode.ts";

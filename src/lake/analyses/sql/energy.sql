@@ -26,7 +26,7 @@ counted as (
   where gpu_energy_joules_total is not null
 ),
 counters as (
-  -- A counter that fell began anew at 0.
+  -- A counter that fell was reset to 0.
   select device, day_number, sum(case when joules >= joules_before then joules - joules_before when joules < joules_before then joules end) / 3600000e0 as counter_kwh
   from counted
   group by device, day_number

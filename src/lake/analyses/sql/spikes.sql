@@ -10,7 +10,7 @@ with readings as (
     gpu_temperature_celsius_edge as temperature,
     gpu_power_watts as power,
     gpu_utilization_ratio as load,
-    -- The slowest fan: one that stands still among turning ones is the trouble.
+    -- The slowest fan: one that stands still among turning ones is the problem.
     least(gpu_fan_rpm_1, gpu_fan_rpm_2, gpu_fan_rpm_3, gpu_fan_rpm_4) as fan_rpm,
     least(gpu_fan_speed_ratio_1, gpu_fan_speed_ratio_2, gpu_fan_speed_ratio_3, gpu_fan_speed_ratio_4) as fan_ratio,
     host_cpu_temperature_celsius_package as cpu

@@ -67,7 +67,7 @@ function readLabels(labels: unknown, index: number): TargetLabels {
 
 /**
  * @param find returns the groups; undefined where they are the same as before, or nothing could be found out, which it
- * has told the log.
+ * has logged it.
  */
 export function createRefreshingDiscovery(
   everyMs: number,

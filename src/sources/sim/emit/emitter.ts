@@ -186,7 +186,12 @@ function owned(gpu: SimGpu): boolean {
   return gpu.workload.kind !== undefined && !gpu.lost;
 }
 
-function ownerOf({ job, workload, device, told: reported }: SimGpu): Record<string, string> {
+function ownerOf({
+  job,
+  workload,
+  device,
+  followedLoad: reported,
+}: SimGpu): Record<string, string> {
   return job === undefined
     ? {
         workload: `${workload.kind ?? "none"}-${device.index}`,

@@ -119,7 +119,7 @@ function buildGpu(
     faultRandom: new Random(seed, `faults/${index}`),
     faults: faultsOf(scenario, index),
     assignments: follow === undefined ? assignmentsOf(scenario, index) : [],
-    told: follow === undefined ? undefined : () => follow(index),
+    followedLoad: follow === undefined ? undefined : () => follow(index),
     around,
     demand: noDemand(),
     state: idleState(card, around, false),

@@ -30,7 +30,7 @@ export interface SimGpu {
   readonly faults: readonly FaultPlan[];
   readonly assignments: readonly Assignment[];
   /** Where a service says what runs here; then neither an assignment nor a queue does. */
-  readonly told: LoadReader | undefined;
+  readonly followedLoad: LoadReader | undefined;
   readonly around: CardEnvironment;
   readonly demand: Demand;
   state: SimGpuState;

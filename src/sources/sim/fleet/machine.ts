@@ -61,7 +61,7 @@ export class SimMachine {
   }
 
   #feed(gpu: SimGpu, elapsedMs: number): void {
-    if (gpu.told !== undefined) return this.#obey(gpu, gpu.told, elapsedMs);
+    if (gpu.followedLoad !== undefined) return this.#obey(gpu, gpu.followedLoad, elapsedMs);
     if (gpu.assignments.length > 0) {
       const assigned = assignmentAt(gpu.assignments, elapsedMs);
       if (assigned === gpu.assigned) return;

@@ -107,7 +107,7 @@ export type LoadReader = () => ReportedLoad | undefined;
 export class FollowedWorkload implements Workload {
   readonly kind?: JobKind;
   readonly workload: string;
-  readonly #told: LoadReader;
+  readonly #followedLoad: LoadReader;
   readonly #memoryBytes: number;
 
   constructor(
@@ -115,14 +115,14 @@ export class FollowedWorkload implements Workload {
     { workload, kind }: ReportedLoad,
     { memoryBytes }: WorkContext,
   ) {
-    this.#told = reported;
+    this.#followedLoad = reported;
     this.workload = workload;
     this.#memoryBytes = memoryBytes;
     if (kind !== undefined) this.kind = kind;
   }
 
   advance(_stepMs: number, _pace: number, _clockMs: number, demand: Demand): void {
-    const said = this.#told();
+    const said = this.#followedLoad();
     const memoryBytes = said?.memoryBytes ?? 0;
     const { kernel, busy } = said ?? { kernel: "idle", busy: 0 };
     // A program that waits for work still holds its memory.

@@ -13,7 +13,7 @@ interface ChannelTestResult {
 
 type ReceiverTestState =
   | { readonly ways: readonly ChannelTestResult[] }
-  | { readonly trouble: string };
+  | { readonly problem: string };
 
 export function ReceiverTests() {
   const receivers = useJson<readonly { readonly name: string }[]>("api/v2/receivers");
@@ -33,7 +33,7 @@ export function ReceiverTests() {
       );
     } catch (thrown) {
       setOutcome(receiver, {
-        trouble: thrown instanceof ApiError ? thrown.message : String(thrown),
+        problem: thrown instanceof ApiError ? thrown.message : String(thrown),
       });
     }
   };
@@ -68,7 +68,7 @@ export function ReceiverTests() {
 
 function TestResultText({ outcome }: { outcome: ReceiverTestState | "busy" }) {
   if (outcome === "busy") return <span class="unit">sending…</span>;
-  if ("trouble" in outcome) return <span class="warn">{outcome.trouble}</span>;
+  if ("problem" in outcome) return <span class="warn">{outcome.problem}</span>;
   return outcome.ways.map(({ channel, index, ok, tookMs, why }) => (
     <span key={`${channel}${index}`} class={ok ? "" : "warn"}>
       {channel}: {ok ? `delivered after ${tookMs} ms` : (why ?? "failed")}{" "}
