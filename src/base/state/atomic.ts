@@ -1,10 +1,18 @@
 /** Replacing a small file so that a crash leaves the old one or the new one, never a part. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { formatError } from "../error.ts";
+import { formatError, systemCode } from "../error.ts";
 
 /** The file is replaced, but its folder could not be synced: a power cut may bring the old one back. */
-export class ReplacedUnsyncedError extends Error {}
+export class ReplacedUnsyncedError extends Error {
+  /** The system's code of the failed sync, as on its cause: a folder that cannot be synced is no bug of ours. */
+  readonly code: string | undefined;
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} was replaced, but not synced: ${formatError(cause)}`, { cause });
+    this.code = systemCode(cause);
+  }
+}
 
 export function replaceFile(file: string, text: string): void {
   const next = `${file}.tmp`;
@@ -19,12 +27,7 @@ export function replaceFile(file: string, text: string): void {
   try {
     syncFolder(path.dirname(file));
   } catch (thrown) {
-    throw new ReplacedUnsyncedError(
-      `${file} was replaced, but not synced: ${formatError(thrown)}`,
-      {
-        cause: thrown,
-      },
-    );
+    throw new ReplacedUnsyncedError(file, thrown);
   }
 }
 

@@ -14,7 +14,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemCode } from "../error.ts";
 import { type Log, silentLog } from "../log.ts";
+import { ReplacedUnsyncedError } from "./atomic.ts";
 import { StateLog } from "./state-log.ts";
 import { StateMap } from "./state-map.ts";
 
@@ -295,3 +297,10 @@ function crc(bytes: Buffer): number {
   }
   return (value ^ 0xffffffff) >>> 0;
 }
+
+test("a file that was replaced and not synced carries the system's code: an EIO is no bug", () => {
+  const cause = Object.assign(new Error("EIO: i/o error, fsync"), { code: "EIO" });
+  const error = new ReplacedUnsyncedError("manifest.json", cause);
+  expect(systemCode(error)).toBe("EIO");
+  expect(error.message).toContain("manifest.json was replaced, but not synced: EIO");
+});
