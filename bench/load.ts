@@ -92,7 +92,7 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
     const seen = await watch(hub, name.includes("first") ? Math.max(20, stepSeconds) : stepSeconds);
     const { sent, lagSeconds, problems } = fleet.now;
     const samples = sent - before;
-    figures[`agents ${name}`] = { ...seen, samples, lagSeconds, troubles: problems };
+    figures[`agents ${name}`] = { ...seen, samples, lagSeconds, agentProblems: problems };
     row([
       name,
       grouped(Math.round(samples / seen.seconds)),

@@ -35,7 +35,7 @@ await runProgram("gateway", async () => {
     [connection.problem() ?? replies.problem(), results.problem()].filter(
       (problem) => problem !== undefined,
     );
-  const server = { ...settings, registry: metrics.registry, log, troubles: problems };
+  const server = { ...settings, registry: metrics.registry, log, problems };
   const app = createDemoServer(server);
   const { redis } = connection;
   tellState(metrics, app.server, redis, results, settings.poolSize);

@@ -91,7 +91,7 @@ await runProgram("worker", async () => {
 
   const problems = (): readonly string[] =>
     [connection.problem(), results.problem()].filter((problem) => problem !== undefined);
-  const server = { ...settings, registry: metrics.registry, log, troubles: problems };
+  const server = { ...settings, registry: metrics.registry, log, problems };
   const app = createDemoServer(server);
   await listen(app, server);
   return {
