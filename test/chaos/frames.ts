@@ -62,8 +62,12 @@ export function openFrameLedger(): FrameLedger {
       const sent = spools.get(session) ?? { instance, job, frames: new Map() };
       spools.set(session, sent);
       for (const frame of frames) {
-        if (sent.frames.has(frame.sequence)) repeats++;
-        sent.frames.set(frame.sequence, frame);
+        const before = sent.frames.get(frame.sequence);
+        if (before !== undefined) repeats++;
+        // A retry may repeat a frame as the wrong clock stamped it, after the hub has accepted the corrected one.
+        const offBy = ({ timeMs }: PushFrame): number => Math.abs(timeMs - Date.now());
+        if (before === undefined || offBy(frame) <= offBy(before))
+          sent.frames.set(frame.sequence, frame);
       }
     },
     judge: async (place) => {
