@@ -188,7 +188,7 @@ export class BatchSender<Item> {
   }
 
   async #attempt(items: readonly Item[]): Promise<SendResult | SendFailure> {
-    const { log, name: to, clock, send } = this.#options;
+    const { log, name: to, clock, send, samplesOf = () => 1 } = this.#options;
     const { signal } = this.#stop;
     if (signal.aborted) return { outcome: "retry", problem: "stopped" };
     const startMs = clock.monotonicMs();
@@ -202,6 +202,7 @@ export class BatchSender<Item> {
       log.debug("batch sent", {
         to,
         records: items.length,
+        samples: items.reduce((sum, item) => sum + samplesOf(item), 0),
         outcome: result.outcome,
         tookMs: Math.round((clock.monotonicMs() - startMs) * 100) / 100,
         error: result.outcome === "failed" ? result.error.message : result.problem,
