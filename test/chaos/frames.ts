@@ -59,7 +59,7 @@ export function openFrameLedger(): FrameLedger {
       const plain = headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
       const { hello, frames } = readRequest(plain, () => known);
       const { instance, job, session } = hello;
-      const sent = spools.get(session) ?? { instance, job, frames: new Map() };
+      const sent: Sent = spools.get(session) ?? { instance, job, frames: new Map() };
       spools.set(session, sent);
       for (const frame of frames) {
         const before = sent.frames.get(frame.sequence);
