@@ -56,8 +56,9 @@ test("clients wait behind the hub's own queries, in bounded number, and not for 
 test("one client never has all slots, and a slot goes to who has had fewest", async () => {
   const admission = new QueryAdmission({ ...two, maxConcurrent: 4 });
   const order: string[] = [];
+  const end = new AbortController();
   const enter = async (name: string): Promise<() => void> => {
-    const leave = await admission.enter(10_000, undefined, page(name));
+    const leave = await admission.enter(10_000, end.signal, page(name));
     order.push(name);
     return leave;
   };
@@ -70,6 +71,9 @@ test("one client never has all slots, and a slot goes to who has had fewest", as
   await next;
   first?.();
   expect(order).toEqual(["greedy", "greedy", "innocent", "another"]);
+  // What still waits would time out beside another test.
+  end.abort();
+  await Promise.allSettled(greedy);
 });
 
 test("who waits too long or is called off leaves the queue", async () => {
