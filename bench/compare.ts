@@ -132,14 +132,14 @@ print(
 const watchedMetric = compared.find(({ key }) => key === "power");
 for (const following of [0, 0.5, 0.9])
   for (const paired of [true, false]) {
-    const { told: reported, real } = watchedShare(following, paired);
+    const { reported, real } = watchedShare(following, paired);
     line(`     following ${following}, ${paired ? "the same time" : "another time"}`, [
       percent(reported === 0 ? Number.NaN : real / reported),
       `of ${reported} pairs that got a verdict`,
     ]);
   }
 
-function watchedShare(following: number, paired: boolean): { told: number; real: number } {
+function watchedShare(following: number, paired: boolean): { reported: number; real: number } {
   const random = seeded(5);
   let [reported, real] = [0, 0];
   if (watchedMetric === undefined) throw new Error("BUG: power is not compared");
@@ -159,6 +159,6 @@ function watchedShare(following: number, paired: boolean): { told: number; real:
     if (p !== undefined) reported += 1;
     if (verdict === "real") real += 1;
   }
-  return { told: reported, real };
+  return { reported, real };
 }
 process.exitCode = outside === 0 ? 0 : 1;

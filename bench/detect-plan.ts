@@ -11,7 +11,7 @@ export interface PlannedFault {
   readonly atMs: number;
   readonly forMs: number;
   readonly amount: number | undefined;
-  /** Whether its amount is large enough that somebody should be reported. */
+  /** Whether its amount is large enough that somebody should be notified. */
   readonly matters: boolean;
   /** The card's own fans: they stand still at idle anyway. */
   readonly ownFans: boolean;

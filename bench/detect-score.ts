@@ -1,4 +1,4 @@
-/** Holds alarms against what was injected: what was found and when, and what was reported GPUs that nothing ailed. */
+/** Holds alarms against what was injected: what was found and when, and alarms about GPUs without a fault. */
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";

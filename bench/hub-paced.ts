@@ -133,7 +133,7 @@ export async function paced(scale: number, minutes: number): Promise<void> {
       for (const share of [0.5, 0.99, 1]) put(`wait ${share}`, quantile(waits[i] ?? [], share));
     }
     head(
-      `${grouped(gpus)} GPUs, ${grouped(gpus * seriesPerGpu)} series, one sample each 15 s for ${minutes} minutes: ${grouped(pending)} samples owed`,
+      `${grouped(gpus)} GPUs, ${grouped(gpus * seriesPerGpu)} series, one sample each 15 s for ${minutes} minutes: ${grouped(pending)} samples pending`,
     );
     row("samples acknowledged", figures.of("acknowledged"), grouped);
     const lost = receivers.map(({ engine, refused }) => `${engine.name} ${grouped(refused)}`);

@@ -74,7 +74,7 @@ class BenchAgent {
       capabilities: [],
     });
     writer.record(recordKind.hello, hello);
-    // Reported once; a hub that restarts asks for it again.
+    // Sent once; a hub that restarts asks for it again.
     if (from === 0) this.#define(writer);
     const encoder = new FrameEncoder();
     for (let step = from; step < to; step++) {

@@ -88,7 +88,7 @@ function ask(person: number, query: BoardQuery): Promise<void> {
   });
 }
 
-/** As the browser's app: again after what it was reported, or a second. */
+/** As the browser's app: again after Retry-After, or a second. */
 function openPage(page: number): void {
   const again = (afterMs: number): void => {
     pages.delete(page);

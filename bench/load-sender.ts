@@ -1,4 +1,4 @@
-/** A process that is many hosts: reported over its channel how fast to go, it reports once a second how far it is. Started by load-fleet.ts. */
+/** A process that is many hosts: it gets the rate over its channel and reports once a second how far it is. Started by load-fleet.ts. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readTemplate, SimulatedHost } from "./load-host.ts";

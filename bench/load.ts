@@ -110,7 +110,7 @@ async function agents(hub: RunningHub, tokens: readonly string[]): Promise<void>
   const reported = fleet.now;
   const kept = await valueOf(hub.url, `sum(count_over_time(gpu_power_watts{host=~"load-.*"}[1h]))`);
   const pending = reported.ticks * gpusPerHost;
-  figures["agents after"] = { ...after, settledSeconds, told: reported, kept, owed: pending };
+  figures["agents after"] = { ...after, settledSeconds, reported, kept, pending };
   say(
     `\nAfter the load: what waited was taken in ${number(settledSeconds)} s. Of ${grouped(reported.written)} samples ${grouped(reported.sent)} were acknowledged, ${reported.refused + reported.dropped} lost; of ${grouped(pending)} readings of power ${grouped(kept)} are read back. Resident ${mib(after.residentBytes)}, \`/-/healthy\` ${ratio(after.healthyMedianMs, unloaded.healthyMedianMs)} of unloaded.`,
   );

@@ -30,7 +30,7 @@ export const series: readonly LabelSet[] = metrics.flatMap((name) =>
   }),
 );
 
-/** Of one series at the instant with this number: it moves a little, and one GPU of a thousand is in problem all the time. */
+/** Of one series at the instant with this number: it moves a little, and one GPU of a thousand has a problem all the time. */
 export function valueAt(index: number, step: number): number {
   const [metric, gpu] = [Math.floor(index / gpus), index % gpus];
   const troubled = gpu % 1_000 === 999;

@@ -67,7 +67,7 @@ export interface NginxNames {
   readonly listen: string;
   /** host:port of the gateway. */
   readonly gateway: string;
-  /** A file; beside the other files of nginx unless reported. */
+  /** A file; beside the other files of nginx by default. */
   readonly accessLog?: string;
 }
 

@@ -11,7 +11,7 @@ import { type RunningProcess, startProcess } from "./process.ts";
 export interface CadvisorOptions {
   /** A free one where absent. */
   readonly port?: number;
-  /** Groups to report on, by how their path begins (`/gpulse-stack`); the root is always reported. All where absent. */
+  /** Groups to report, by how their path begins (`/gpulse-stack`); the root is always reported. All where absent. */
   readonly cgroups?: readonly string[];
 }
 

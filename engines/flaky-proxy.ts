@@ -1,4 +1,4 @@
-// A bad network on loopback: a TCP proxy that delays, throttles, resets in mid-body, swallows bytes and goes half-open as reported.
+// A bad network on loopback: a TCP proxy that delays, throttles, resets in mid-body, swallows bytes and goes half-open as configured.
 // It never changes a byte that it lets through.
 
 import { once } from "node:events";

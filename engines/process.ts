@@ -111,7 +111,7 @@ export interface FinishedProcess {
   readonly stderr: string;
 }
 
-/** Runs a program to its end with its two outputs apart; ends it when it takes longer than reported. */
+/** Runs a program to its end with its two outputs apart; ends it when it takes longer than allowed. */
 export async function runProcess(
   command: string,
   args: readonly string[],

@@ -15,7 +15,7 @@ export interface PrometheusOptions {
   /** Further flags. */
   readonly args?: readonly string[];
   readonly logLevel?: "debug" | "warn";
-  /** Whether it takes remote-write; it does unless reported. */
+  /** Whether it takes remote-write; it does by default. */
   readonly receiver?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface RunningPrometheus {
   query(expression: string): Promise<readonly PrometheusSample[]>;
   targets(): Promise<readonly PrometheusTarget[]>;
   log(): string;
-  /** Ends it, by SIGKILL where reported, does the work, and starts it again on the same data and address. */
+  /** Ends it, by SIGKILL where asked, does the work, and starts it again on the same data and address. */
   whileAway(work: () => Promise<void>, signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   stop(): Promise<void>;
 }

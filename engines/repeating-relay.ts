@@ -89,7 +89,7 @@ export async function startRepeatingRelay(options: RepeatingRelayOptions): Promi
       if (how === "lose-answer") return reset(response);
       return give(response, how === "twice" ? await forward() : answer);
     } catch {
-      // The target is away: so is anyone who stands in for it.
+      // The target is away: so is its stand-in.
       return reset(response);
     }
   }

@@ -28,9 +28,9 @@ export interface RunningServer {
 }
 
 export interface ServerOptions {
-  /** A free one unless reported. */
+  /** A free one by default. */
   readonly port?: number;
-  /** Where its data is kept: a temporary folder that goes with `stop` unless reported. */
+  /** Where its data is kept: a temporary folder that goes with `stop` by default. */
   readonly folder?: string;
 }
 

@@ -32,7 +32,7 @@ export interface ReceivedWebhook {
 export interface RunningWebhook {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** How it answers; 200 unless reported. The request is kept only where it is below 300. */
+  /** How it answers; 200 by default. The request is kept only where it is below 300. */
   answer: number;
   /** Nobody listens any more. */
   down(): Promise<void>;

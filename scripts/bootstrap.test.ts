@@ -82,7 +82,7 @@ test("a lock whose owner has died is taken over", async () => {
   expect(await withLock(lock, async () => readFileSync(lock, "utf8"))).toBe(String(process.pid));
 });
 
-test("a bundle's report reports at once from later, and who pulled a file in", async () => {
+test("a bundle's report distinguishes at once from later, and who pulled a file in", async () => {
   write("main.ts", `import "./near.ts"; export const far = () => import("./far.ts");`);
   write("near.ts", `console.log("near");`);
   write("far.ts", `import "./deep.ts"; console.log("far");`);

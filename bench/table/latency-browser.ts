@@ -112,7 +112,7 @@ export async function browserLatency({ full, put, progress }: Context): Promise<
       const shown = (await painted()).flatMap(({ readMs, atMs }) =>
         readMs === undefined ? [] : [{ readMs, waitMs: atMs - readMs }],
       );
-      // A reading counts when it is first on screen; the page is also reported old ones when nothing came.
+      // A reading counts when it is first on screen; the page also gets old ones when nothing came.
       const first = new Map<number, number>();
       for (const { readMs, waitMs } of shown)
         first.set(readMs, Math.min(waitMs, first.get(readMs) ?? waitMs));

@@ -94,7 +94,7 @@ async function outage(
     );
     note(name, "Alertmanager has it", stoppedMs);
     await until(`a mail about ${name}`, newMail);
-    note(name, "a mail reports people", stoppedMs);
+    note(name, "a mail notifies people", stoppedMs);
   } finally {
     await control.release(name);
   }

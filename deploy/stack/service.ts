@@ -19,7 +19,7 @@ export interface Service {
   readonly memoryLimitBytes: number;
   /** Before every start: folders, files, a first database. */
   readonly prepare?: () => Promise<void>;
-  /** SIGTERM unless reported. */
+  /** SIGTERM by default. */
   readonly stopSignal?: NodeJS.Signals;
 }
 

@@ -20,7 +20,7 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 }
 
-/** Undefined for fewer than four points: nothing can be reported them. */
+/** Undefined for fewer than four points: they show nothing. */
 export function trendOf(points: readonly Point[]): Trend | undefined {
   if (points.length < 4) return undefined;
   const slopes = points.flatMap((left, index) =>

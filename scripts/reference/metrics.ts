@@ -66,7 +66,7 @@ export function metricsPage(): string {
     "## Identity labels",
     "",
     `By subject: ${identity.join("; ")}.`,
-    "`job` and `instance` are added by anyone who collects.",
+    "`job` and `instance` are added by the collector.",
     "",
   );
   return parts.join("\n");

@@ -3,7 +3,7 @@
  * down, except for Influx 1 clients, which have no other way (`u` and `p` on /write and /query).
  *
  *   Authorization: Bearer SECRET          Prometheus, Grafana, OpenTelemetry, curl
- *   Authorization: Basic base64(u:SECRET) anyone who only knows passwords; the user name is free
+ *   Authorization: Basic base64(u:SECRET) for clients that only know passwords; the user name is free
  *   Authorization: Token SECRET           Influx 2;  Token USER:SECRET  Influx 1
  */
 import { Secret } from "../net/http/secret.ts";

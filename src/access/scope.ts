@@ -1,4 +1,4 @@
-/** What a token lets its bearer do. Scopes are few on purpose: anyone who pushes cannot read, anyone who reads cannot change. */
+/** What a token lets its bearer do. Scopes are few on purpose: a pusher cannot read, a reader cannot change. */
 export const scopes = ["push", "read", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 

@@ -1,4 +1,4 @@
-/** What the hub is given by anyone who composes it. */
+/** What composes a hub. */
 import type { AuditLog } from "../access/audit.ts";
 import type { Log } from "../base/log.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
@@ -65,6 +65,6 @@ export interface HubOptions {
   readonly connectionsPerAddress?: number;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
-  /** Hears of pages and connections that are rejected; absent where nobody reports it on. */
+  /** Hears of pages and connections that are rejected; absent where nobody counts them. */
   readonly shedding?: OverloadMonitor;
 }

@@ -24,7 +24,7 @@ async function* follow<Part extends string | Buffer>(
   begun: readonly Part[],
   rest: Iterator<Part>,
 ): AsyncGenerator<Part, void> {
-  // A reader that has gone leaves at a yield: what makes the parts is reported.
+  // A reader that has gone leaves at a yield: the producer of the parts learns of it.
   try {
     for (const part of begun) if (part.length > 0) yield part;
     for (;;) {

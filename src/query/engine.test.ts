@@ -107,7 +107,7 @@ test("a cancelled query stops, also while the store is asked", async () => {
   );
 });
 
-test("problem in the store is reported as the query's", async () => {
+test("an error of the store is reported as the query's", async () => {
   const store: Queryable = Object.assign(fleet(), {
     select: async () => {
       throw new Error("a block is missing");

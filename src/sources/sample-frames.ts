@@ -1,5 +1,5 @@
 /**
- * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, anyone who
+ * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, whoever
  * collected it; any other is kept as a plain number under its own labels. The end of a series is an end, never a value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";

@@ -240,7 +240,7 @@ function verifyDeliveries(
     `${at} resolved`,
   ]).flat();
   const delivered = pending.filter((name) => keys.has(name)).length;
-  chaos.told({ owed: pending.length, delivered, repeated: notes.length - delivered });
+  chaos.recordAlerts({ expected: pending.length, delivered, repeated: notes.length - delivered });
   expect([...keys.keys()].sort(), channel).toEqual([...pending].sort());
   const twoKeys = [...keys].filter(([, used]) => used.size > 1).map(([name]) => name);
   expect(twoKeys, `${channel}: reported again as if it were another`).toEqual([]);

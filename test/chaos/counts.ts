@@ -19,7 +19,7 @@ export interface SampleVerdict {
 }
 
 export interface AlertCounts {
-  readonly owed: number;
+  readonly expected: number;
   readonly delivered: number;
   /** Reported again under the same key. */
   readonly repeated: number;
@@ -38,7 +38,7 @@ export const noSamples: SampleVerdict = {
   wrong: 0,
   unexplained: 0,
 };
-const noAlerts: AlertCounts = { owed: 0, delivered: 0, repeated: 0 };
+const noAlerts: AlertCounts = { expected: 0, delivered: 0, repeated: 0 };
 
 /** A digest of the sets judged: what has to be nothing, for a test to hold against `flawless`. */
 export const flaws = ({ lost, duplicated, wrong, unexplained }: SampleVerdict) => ({
@@ -93,7 +93,7 @@ export class Chaos {
     return samples;
   }
 
-  told(alerts: AlertCounts): AlertCounts {
+  recordAlerts(alerts: AlertCounts): AlertCounts {
     this.counts.alerts = sum(this.counts.alerts, alerts);
     return alerts;
   }
@@ -136,7 +136,7 @@ export function tableOf(rows: readonly Row[]): string {
     line("duplicated", samples.duplicated),
     line("with another value", samples.wrong),
     line("never sent", samples.unexplained),
-    line("alerts pending", alerts.owed),
+    line("alerts expected", alerts.expected),
     line("delivered", alerts.delivered),
     line("repeated", alerts.repeated),
   ].join("\n");

@@ -31,7 +31,7 @@ export interface PipesOptions {
   readonly broker?: Broker;
 }
 
-/** A pipe that is started again whenever it has ended with problem or was killed, until it is through. */
+/** A pipe that is started again whenever it has ended with an error or was killed, until it is through. */
 interface Restarting {
   kill(): Promise<void>;
   readonly exited: () => boolean;

@@ -37,7 +37,7 @@ test("the documentation shows gpulse commands at all", () => {
 });
 
 // Nothing is published: a package of that name on the registry would be somebody else's.
-test("no page reports to install gpulse from the npm registry", () => {
+test("no page says to install gpulse from the npm registry", () => {
   const fromRegistry =
     /npm (?:i|install|add)(?: +-{1,2}[\w=/~.-]+)* +gpulse\b(?!-\d)|npx (?:--yes|-y) +gpulse/;
   expect("npm install -g gpulse").toMatch(fromRegistry);

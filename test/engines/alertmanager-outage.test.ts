@@ -1,5 +1,5 @@
 // The built hub with a webhook and a mail server (STARTTLS and AUTH) that are away, and killed meanwhile: once they are back
-// each is reported every group once, under the key it would have had before, and later of the end.
+// each gets every group once, under the key it would have had before, and later of the end.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -155,7 +155,7 @@ test("what fired before the hub was killed is reported after it is back, with th
   const bench = await openOutageLab();
   bench.rules(["Hot"]);
   await bench.start();
-  // Of this one nobody will report again.
+  // Nobody will report this one again.
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
   await fetch(`${bench.hub.url}/api/v2/alerts`, {
     method: "POST",

@@ -1,5 +1,5 @@
-// A real Prometheus reports the built hub and a real Alertmanager of the same alerts; and a hub with the same rules reports the
-// real Alertmanager beside it. Anyone who routes, and anyone who found them: the same groups reach the webhook, and their ends.
+// A real Prometheus sends the same alerts to the built hub and a real Alertmanager; and a hub with the same rules sends them to the
+// real Alertmanager beside it. Whichever routes, and whichever found them: the same groups reach the webhook, and their ends.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -152,7 +152,7 @@ function shape(payload: WebhookPayload | undefined): unknown {
 
 async function eachNotified(count: number): Promise<void> {
   await waitUntil(
-    { what: `every way to be reported ${count} times`, timeoutMs: 60_000 },
+    { what: `every way to be notified ${count} times`, timeoutMs: 60_000 },
     async () => {
       const counts = ways.map(([side, from]) => of(side, from).length);
       return counts.every((reported) => reported >= count) ? true : undefined;

@@ -67,7 +67,7 @@ async function settle(load: ForwardLoad, hub: RunningHub): Promise<void> {
 }
 
 test(
-  "a real Prometheus has every sample once, anyone who of the two was stopped or killed",
+  "a real Prometheus has every sample once, whichever of the two was stopped or killed",
   { retry: 0, timeout: 180_000 },
   async (context) => {
     const file = toolOrSkip(context, "prometheus");
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  "a hub above has every sample once by remote-write 2.0, anyone who of the two was stopped or killed",
+  "a hub above has every sample once by remote-write 2.0, whichever of the two was stopped or killed",
   { retry: 0, timeout: 180_000 },
   async () => {
     const keptAbove: HubKept = { dataDir: path.join(folder, "above"), port: await freePort() };

@@ -11,7 +11,7 @@ import { openSources } from "../../src/sources/open.ts";
 
 export const logStartMs = Date.UTC(2026, 0, 15, 12);
 
-/** A row a second; readings that report rows apart, some hot. */
+/** A row a second; readings that distinguish rows, some hot. */
 export async function writeLog(file: string, rows: number): Promise<void> {
   const [temperature, power] = ["GPU Temperature [\u00b0C]", "Board Power Draw [W]"];
   let text = headerLine(geforceColumns);

@@ -24,7 +24,7 @@ export function gpus(count: number): Device[] {
   }));
 }
 
-/** One frame of every GPU a second; the power reports frames apart. */
+/** One frame of every GPU a second; the power distinguishes frames. */
 export function frames(devices: readonly Device[]): (at: number) => Delivery {
   const builder = new LayoutBuilder();
   for (const device of devices) builder.add(gpu.power, deviceLabels(device, "lab"));

@@ -64,7 +64,7 @@ const until = async (what: string, holds: () => boolean | Promise<boolean>): Pro
     (await holds()) ? true : undefined,
   ));
 
-/** What a request with a small body is reported: the head of the answer. */
+/** What a request with a small body gets: the head of the answer. */
 async function asked(hub: RunningHub, from: string, token: string): Promise<string> {
   const { socket, answer } = await send(hub, from, token, 512 * 1_024);
   socket.write(Buffer.alloc(slackBytes));

@@ -1,4 +1,4 @@
-// The MQTT sink with a real broker: messages with receipts, what Home Assistant is reported, and a broker that goes and comes.
+// The MQTT sink with a real broker: messages with receipts, what Home Assistant receives, and a broker that goes and comes.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
@@ -84,7 +84,7 @@ async function subscribe(): Promise<Map<string, string[]>> {
 
 const url = (query = ""): string => `mqtt://127.0.0.1:${port}/lab?${query}`;
 
-test("every GPU's readings are published, and Home Assistant is reported its sensors", async (context) => {
+test("every GPU's readings are published, and Home Assistant learns its sensors", async (context) => {
   await startBroker(toolOrSkip(context, "mosquitto"));
   const seen = await subscribe();
   const sink = await sinkTo(url("discovery=homeassistant"));
@@ -132,7 +132,7 @@ test("a broker that is killed and comes back gets what it had no time for", asyn
   await flushed;
   const received = (topic: string): number => next.output().split(`'${topic}'`).length - 1;
   await expect.poll(() => received("lab/GPU-0/stream")).toBeGreaterThanOrEqual(29);
-  // It kept nothing over its end, so it is reported the sensors again.
+  // It kept nothing over its end, so the sensors are announced again.
   expect(received("homeassistant/sensor/gpulse_GPU-0/gpu_power_watts/config")).toBe(1);
   await sink.close();
 });

@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Returns the port; what it is reported is in its log. */
+/** Returns the port; what it receives is in its log. */
 async function startBroker(program: string, secure: boolean): Promise<number> {
   const port = await freePort();
   const { cert, key } = writeCertificate(

@@ -1,5 +1,5 @@
 // Agents that push to a hub, seen from outside: by a real Prometheus that scrapes only the hub, beside one that scrapes the
-// agent as well, and by anyone who repeats a request or has no right to send one.
+// agent as well, and by a client that repeats a request or has no right to send one.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -172,7 +172,7 @@ test("Influx's own library writes, packed and not", async () => {
   ]);
 });
 
-test("Influx's library is reported the line that was refused", async () => {
+test("Influx's library gets the line that was refused", async () => {
   const client = new InfluxDB({ url: hub.url, token: "any" });
   const writer = client.getWriteApi("org", "gpus", "ms", { maxRetries: 0 });
   writer.writeRecord("good f=1");

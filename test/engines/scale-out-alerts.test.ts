@@ -224,7 +224,7 @@ test(
     feed.values.drained = 0;
     for (const name of ["Hot", "Drained"])
       await until(`the end of ${name}`, () => reported(name, "resolved").length > 0);
-    // Long enough for whatever would still be reported these groups.
+    // Long enough for any notification of these groups that is still on its way.
     await sleep(8_000);
     const counts = Object.fromEntries(
       ["Hot", "Drained"].flatMap((name) =>

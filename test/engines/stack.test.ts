@@ -168,7 +168,7 @@ test(
     const done = await stackCommand(["drill", "--quick", "--only", "redis,idle"]);
     expect([done.code, done.stderr]).toEqual([0, expect.stringContaining("quick: ")]);
     for (const saw of [
-      "a mail reports people",
+      "a mail notifies people",
       "and in Alertmanager",
       "the webhook has reached the gateway",
       "the mail about GpuIdle",
@@ -209,7 +209,7 @@ test(
   },
 );
 
-/** Ended, and not yet collected by anyone who inherited it. */
+/** Ended, and not yet reaped by its new parent. */
 const isZombie = (pid: number): boolean => {
   try {
     return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -15,7 +15,7 @@ import { listLake } from "../../src/lake/files.ts";
 
 export const logStartMs = Date.UTC(2026, 0, 1);
 
-/** A row a second; board power and temperature report rows apart. Never enough for a tag that another row has not. */
+/** A row a second; board power and temperature distinguish rows. Never enough for a tag that another row has not. */
 export const wattsAt = (timeMs: number): number => ((timeMs - logStartMs) / 1_000) % 293;
 export const celsiusAt = (timeMs: number): number => 30 + (((timeMs - logStartMs) / 1_000) % 53);
 

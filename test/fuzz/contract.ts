@@ -11,7 +11,7 @@ export interface FuzzTarget {
   readonly seeds: readonly (Uint8Array | string)[];
   /** What it may throw beside a GpulseError: its callers know these and answer for them. */
   readonly refuses?: readonly Refusal[];
-  /** Where longer inputs are not to be had, or only by anyone who runs it. */
+  /** Where longer inputs are not to be had, or only where its user sets it. */
   readonly maxBytes?: number;
   /** How many times slower than a microsecond parser: it gets so many times fewer inputs. */
   readonly cost?: number;

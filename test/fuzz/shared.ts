@@ -1,4 +1,4 @@
-// What the thread that fuzzes and the one that watches it report each other.
+// What the thread that fuzzes and the one that watches it send each other.
 
 export interface FuzzJob {
   readonly bundle: string;

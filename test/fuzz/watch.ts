@@ -27,7 +27,7 @@ export interface FuzzFinding {
 
 type Ending = { readonly outcome: FuzzOutcome } | { readonly kind: "crash" | "hang"; says: string };
 
-/** `found` is reported each finding as it comes. */
+/** `found` is called with each finding as it comes. */
 export async function watch(
   workerFile: string,
   given: Omit<FuzzJob, "shared">,

@@ -124,7 +124,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("deliveries tell what failed and why, and a test of a receiver reports what came of it", async () => {
+    test("deliveries show what failed and why, and a test of a receiver reports what came of it", async () => {
       const { page } = await open("?tab=history");
       await expect
         .poll(() => page.locator(".table tbody").innerText(), poll)

@@ -99,7 +99,7 @@ export function tellState(
         if (!redis.isReady) return;
         const nowMs = Date.now();
         const states = await Promise.all(QUEUES.map((queue) => queueState(redis, queue, nowMs)))
-          // Redis went in between: the page is then reported without its queues.
+          // Redis went in between: the page is then served without its queues.
           .catch(() => []);
         for (const [index, state] of states.entries())
           gauge.set({ queue: QUEUES[index] ?? "" }, state[of]);

@@ -1,4 +1,4 @@
-// The simulated model server: an OpenAI-shaped door in front of the fleet, its clock, and what it reports on itself.
+// The simulated model server: an OpenAI-shaped server in front of the fleet, its clock, and what it reports on itself.
 // It must always say that it is simulated.
 
 import { SpanKind, type Tracer } from "@opentelemetry/api";

@@ -8,7 +8,7 @@ export const TRAINING_SHARE = 0.96;
 export interface BatchOrder {
   readonly id: string;
   readonly seconds: number;
-  /** Where it should run; anywhere that is free unless reported. */
+  /** Where it should run; anywhere that is free by default. */
   readonly gpu: number | undefined;
 }
 

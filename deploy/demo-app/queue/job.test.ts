@@ -14,7 +14,7 @@ test("the oldest job's wait is in seconds and never below 0", () => {
   expect(waitedSeconds(job(9_000), 3_500)).toBe(0);
 });
 
-test("who is rejected is told to come back when half the queue is worked off", () => {
+test("a rejected client gets a Retry-After for half the queue", () => {
   expect(retryAfterSeconds(100, 100, 10)).toBe(5);
   expect(retryAfterSeconds(100, 100, 1000)).toBe(1);
   expect(retryAfterSeconds(10_000, 100, 0)).toBe(30);

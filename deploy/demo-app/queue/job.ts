@@ -11,7 +11,7 @@ export interface CompletionWork {
 
 export interface BatchWork {
   readonly seconds: number;
-  /** Where it should run; anywhere unless reported. */
+  /** Where it should run; anywhere by default. */
   readonly gpu?: number;
 }
 

@@ -31,7 +31,7 @@ export async function putBack(
   await redis.eval(PUT_BACK_ONE, how);
 }
 
-/** Says that this worker lives for as long as reported. */
+/** Says that this worker lives for as long as given. */
 export async function sayAlive(redis: Redis, worker: string, aliveMs: number): Promise<void> {
   const expiration = { type: "PX", value: aliveMs } as const;
   await redis.set(keys.alive(worker), "1", { expiration });

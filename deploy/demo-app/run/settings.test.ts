@@ -9,7 +9,7 @@ const read = (env: Environment) =>
     redisUrl: from.url("REDIS_URL", "redis://127.0.0.1:6379"),
   }));
 
-test("a program listens on loopback unless reported", () => {
+test("a program listens on loopback by default", () => {
   expect(read({})).toEqual({
     host: "127.0.0.1",
     port: 8000,

@@ -45,7 +45,7 @@ export function startTracing(service: string, endpoint: string | undefined): Tra
 export interface SpanHow {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
-  /** Whose child it is; the active one's unless reported. */
+  /** Whose child it is; the active one's by default. */
   readonly parent?: Context;
 }
 

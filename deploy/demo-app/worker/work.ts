@@ -1,4 +1,4 @@
-// One job from its taking to its end: ask the model, write the result to PostgreSQL, report the gateway, and only then let the
+// One job from its taking to its end: ask the model, write the result to PostgreSQL, notify the gateway, and only then let the
 // job go. A result that cannot be written is kept in its slot until it can; no more jobs are taken meanwhile than there are slots.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -50,7 +50,7 @@ export async function workOn(text: string, parts: WorkParts): Promise<void> {
     } catch (error) {
       log.warn("job put back", { job_id: job.id, queue: job.queue, error: reasonOf(error) });
       if (!stopping.aborted) trace.getActiveSpan()?.addEvent("put back");
-      // Where Redis is away too it stays on our list, and anyone who finds us gone puts it back.
+      // Where Redis is away too it stays on our list, and the process that finds us gone puts it back.
       await putBack(redis, job.queue, worker, text).catch((again: unknown) =>
         log.warn("job left to recovery", { job_id: job.id, error: reasonOf(again) }),
       );

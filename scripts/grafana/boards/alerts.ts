@@ -164,7 +164,7 @@ export const alerts: Board = {
           title: "Alerts sent to Alertmanager",
           kind: "timeseries",
           unit: "cps",
-          about: "Sent, and dropped on the way: dropped ones were told to nobody.",
+          about: "Sent, and dropped on the way: nobody was notified of dropped ones.",
           targets: [
             ask(`sum(rate(prometheus_notifications_sent_total[${window}]))`, "Prometheus sent"),
             ask(
@@ -175,7 +175,7 @@ export const alerts: Board = {
             ask(`sum(rate(gpulse_alertmanager_alerts_dropped_total[${window}]))`, "hub dropped"),
           ],
           range: [0, undefined],
-          needs: "a Prometheus and a hub that are scraped and reported an Alertmanager",
+          needs: "a Prometheus and a hub that are scraped and send to an Alertmanager",
           width: 8,
         },
       ],

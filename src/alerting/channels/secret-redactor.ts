@@ -28,7 +28,7 @@ export class SecretRedactor {
     try {
       const { pathname, search, searchParams, password } = new URL(url);
       for (const part of [pathname, `${pathname}${search}`, password]) this.add(decoded(part));
-      // A long part is a token; a short one is a word, which only its slash reports from others.
+      // A long part is a token; a short one is a word, which only its slash distinguishes from others.
       for (const part of [...pathname.split("/"), ...searchParams.values()])
         if (part.length >= 16) this.add(decoded(part));
     } catch {

@@ -104,7 +104,7 @@ test("no secret is in an error, a log line, a warning, a test's outcome or the f
     log,
     clock,
   });
-  // A service that repeats to us all it was reported, and refuses.
+  // A service that repeats to us all it received, and refuses.
   service.answer = ({ path: asked, headers, text }) => ({
     status: 400,
     body: `${asked} ${JSON.stringify(headers)} ${text}`,

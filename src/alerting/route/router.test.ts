@@ -202,7 +202,7 @@ test("a router killed before it could send sends after it is back, with the key 
   await second.close();
 });
 
-test("a channel that stays away is reported, when it is back, what is true then, and once", async () => {
+test("a channel that was down gets, when it is back, what is true then, and once", async () => {
   const { router, close } = await open();
   answer = () => {
     throw new NotifyError("away", { retryable: true });
@@ -299,7 +299,7 @@ test("an alert heard of but not yet reported before a restart is reported after 
   await second.close();
 });
 
-test("another file regroups what fires, reports nobody twice, and keeps silences", async () => {
+test("another file regroups what fires, notifies nobody twice, and keeps silences", async () => {
   const { router, close } = await open();
   const long = clock.nowMs() + 7_200_000;
   router.put([alert(hot("0"), long), alert(hot("1"), long)]);
@@ -320,7 +320,7 @@ test("another file regroups what fires, reports nobody twice, and keeps silences
   await close();
 });
 
-test("who wants no ends is reported again when the same alert fires again", async () => {
+test("a receiver without resolved notifications is notified again when the same alert fires again", async () => {
   sendResolved = false;
   const { router, close } = await open();
   router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);

@@ -109,7 +109,7 @@ test("what nobody has spoken of yet is not over: it goes on where it still fires
   expect(alerts()).toContain('firing {gpu="0"} 90');
 });
 
-test("what is never heard of again ends after as long as it was said to hold, and anyone who routes waits for that", async () => {
+test("what is never heard of again ends after as long as it was said to hold, and the router waits for that", async () => {
   feed('temp{gpu="0"}', 90, 2 * minute);
   await firing();
   await away(hot, 20 * minute);

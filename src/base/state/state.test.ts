@@ -266,7 +266,7 @@ const readBack = (): Map<string, { n: number }> => {
   return new Map(map.entries());
 };
 
-test("what a killed process was reported is kept is there", { timeout: 60_000 }, async () => {
+test("what was acknowledged to a killed process is there", { timeout: 60_000 }, async () => {
   const child = startWriter(false);
   await child.until(2_000);
   const last = await child.kill();
@@ -275,7 +275,7 @@ test("what a killed process was reported is kept is there", { timeout: 60_000 },
 });
 
 test(
-  "two processes that write at once and are killed lose nothing they were reported",
+  "two processes that write at once and are killed lose nothing that was acknowledged to them",
   { timeout: 60_000 },
   async () => {
     const children = [startWriter(true), startWriter(true)];

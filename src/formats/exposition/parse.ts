@@ -8,7 +8,7 @@ import { pageError, type ExpositionFormat, type PageCounts, type PageVisitor } f
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";
 import { isNameStart, SeriesText } from "./series-text.ts";
 
-/** @throws ExpositionError with the line and what is wrong there; what the visitor was reported until then is to be dropped. */
+/** @throws ExpositionError with the line and what is wrong there; what the visitor received until then is to be dropped. */
 export function parsePage<Handle>(
   body: Buffer,
   format: ExpositionFormat,

@@ -272,7 +272,7 @@ test("a last row without its last comma is used but for its last cell, which may
   expect(parser.counts).toMatchObject({ rows: 2, unusable: 0, cut: 1 });
 });
 
-test("rows without a comma at their end that lack a cell are left out: which one is missing cannot be reported", () => {
+test("rows without a comma at their end that lack a cell are left out: which one is missing is unknown", () => {
   const { values, parser } = read(
     `Date,GPU Load [%],GPU Voltage [V]\r\n${at},92\r\n${at},92,0.9\r\n`,
   );

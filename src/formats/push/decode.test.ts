@@ -39,7 +39,7 @@ test("one on each line", () => {
   expect(batchLines(decodePush(text, nowMs).batch)).toEqual(["a{} 1 @1000", "b{} 2 @2000"]);
 });
 
-test("what is reported a metric is kept", () => {
+test("the metadata of a metric is kept", () => {
   const { batch } = decodePush('{"name":"a","value":1,"type":"counter","help":"All."}', nowMs);
   expect(batch.metadata).toEqual([{ family: "a", type: "counter", help: "All.", unit: "" }]);
 });

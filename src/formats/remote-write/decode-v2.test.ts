@@ -79,7 +79,7 @@ const expected = [
   { labels: [["__name__", "x_seconds_bucket"]], samples: [] },
 ];
 
-test("series, samples and what is reported their metrics come out; a created timestamp is passed over", () => {
+test("series, samples and the metadata of their metrics come out; a created timestamp is passed over", () => {
   const { batch, problem } = decodeWriteRequestV2(encode(request));
   expect(plain(batch)).toEqual(expected);
   expect(problem).toBeUndefined();

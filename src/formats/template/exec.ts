@@ -1,6 +1,6 @@
 /**
  * Runs a parsed template: text in, text out, within bounds. It never waits: what must be asked for outside is asked by
- * anyone who calls (see `query` in functions/prometheus.ts).
+ * the caller (see `query` in functions/prometheus.ts).
  */
 import { builtins, escapeHtml, type Functions, itemsOf } from "./builtins.ts";
 import {
@@ -69,7 +69,7 @@ export class TemplateSet {
   }
 }
 
-/** What a node leaves to anyone who runs the list it stands in. */
+/** What a node leaves to the list it stands in. */
 type Flow = "on" | "break" | "continue";
 type Branch = Extract<TemplateNode, { readonly body: readonly TemplateNode[] }>;
 type Scope = { readonly name: string; value: TemplateValue }[];

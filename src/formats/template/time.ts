@@ -1,4 +1,4 @@
-/** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC unless reported. */
+/** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC by default. */
 import { TemplateError } from "./lex.ts";
 import type { GoObject, TemplateValue } from "./value.ts";
 

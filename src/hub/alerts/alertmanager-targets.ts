@@ -1,4 +1,4 @@
-/** The Alertmanagers a hub reports: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
+/** The Alertmanagers a hub sends to: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
 import { GpulseError } from "../../base/error.ts";
 import { type HttpClientConfig, plainHttpClient } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";

@@ -131,7 +131,7 @@ test("what is refused for good, and what finds no room, is dropped and counted; 
   expect(names()[0]?.[0]).toBe("50");
 });
 
-test("each is reported by its own rules, and one that is away holds up no other", async () => {
+test("each gets what its own rules let through, and one that is away holds up no other", async () => {
   const rule = (input: Parameters<typeof compileRule>[0]) => compileRule(input);
   const here = {
     ...parseAlertmanagerTarget(base),

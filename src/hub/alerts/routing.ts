@@ -17,7 +17,7 @@ import { collectRouting } from "./self-metrics.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
 export interface RoutingOptions {
-  /** The alertmanager.yml; undefined: alerts can be seen and silenced, and nobody is reported. */
+  /** The alertmanager.yml; undefined: alerts can be seen and silenced, and nobody is notified. */
   readonly file: string | undefined;
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;

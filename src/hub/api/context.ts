@@ -32,7 +32,7 @@ export interface ApiContext {
   readonly budgets?: MemoryBudgets;
   readonly metadata: MetadataRegistry;
   readonly received: ReceiverCounts;
-  /** Hears of every query that is rejected; absent where nobody reports it on. */
+  /** Hears of every query that is rejected; absent where nobody counts them. */
   readonly shedding?: OverloadMonitor;
   /** The agents that push here; absent where none may. */
   readonly agents?: Agents;

@@ -16,7 +16,7 @@ import { queryParts, success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
-/** Pages and dashboards ask again anyway; anyone who waits longer has mostly gone, and holds up those who came after. */
+/** Pages and dashboards ask again anyway; a client that waits longer has mostly gone, and holds up those who came after. */
 const patienceMs = 30_000;
 
 export function addQueries(app: FastifyInstance, context: ApiContext): void {

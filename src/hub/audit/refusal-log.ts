@@ -21,7 +21,7 @@ export interface RefusalLogOptions {
   readonly nowMs: () => number;
 }
 
-/** Mistakes of anyone who asked, which an honest client makes too; all other refusals are a guard's. */
+/** Mistakes of the client, which an honest client makes too; all other refusals are a guard's. */
 const mistakes = new Set([400, 404, 405, 415, 422]);
 const guards = new Set([401, 403, 408, 411, 413, 414, 421, 429, 431]);
 

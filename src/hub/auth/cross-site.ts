@@ -1,4 +1,4 @@
-/** Whether a request with our cookie really comes from our page: a browser sends the cookie anyone who made it ask. */
+/** Whether a request with our cookie really comes from our page: a browser sends the cookie whichever page made the request. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isOwnOrigin, safeMethods } from "../guard.ts";
 

@@ -18,7 +18,7 @@ export interface LoginContext {
   readonly attempts: Attempts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Ends the live streams of anyone who may see them no more; within a second this happens by itself. */
+  /** Ends the live streams of clients that may no longer see them; within a second this happens by itself. */
   readonly endStreams: () => void;
   /** Counts and reports a failed try. */
   readonly failed: (

@@ -18,7 +18,7 @@ export function addMe(app: FastifyInstance, context: LoginContext): void {
   app.get("/api/me", async (request, reply) =>
     noStore(reply).send({
       ...callerJson(request.access),
-      // Where nobody is asked, anyone who is there may do everything but what needs somebody known.
+      // Where nobody is asked, any client may do everything but what needs a known user.
       mayChange:
         request.access?.by === "nobody" ? !requiresAuth(access) : mayChange(request.access),
       mayManage:

@@ -92,7 +92,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, context: L
   });
 }
 
-/** The address the browser used. The provider leads back only to those it was reported. */
+/** The address the browser used. The provider leads back only to registered ones. */
 const callbackOf = (
   { headers }: FastifyRequest,
   { secure }: { readonly secure: boolean },

@@ -1,4 +1,4 @@
-/** What somebody who is refused is reported. Revoked and unknown read the same outside: the log says which it was. */
+/** What a refused client gets. Revoked and unknown read the same outside: the log says which it was. */
 import type { AuthResult } from "./authenticator.ts";
 
 export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): string {

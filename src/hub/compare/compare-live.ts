@@ -60,7 +60,7 @@ export async function compareLive(
   );
 }
 
-/** As short as reports them apart: the model, then where, then which, then when. */
+/** As short as distinguishes them: the model, then where, then which, then when. */
 function namesOf(
   subjects: readonly LiveSubject[],
   watched: readonly SubjectSeries[],

@@ -8,7 +8,7 @@ import type { Sink } from "../../pipeline/sink.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface OpenLake {
-  /** For anyone who asks in SQL; absent where no lake is kept. */
+  /** For SQL queries; absent where no lake is kept. */
   readonly lake: HubLake | undefined;
   readonly sinks: readonly Sink[];
   close(): Promise<void>;

@@ -32,7 +32,7 @@ export function openHubPipes(settings: Settings, io: CommandIo, log: Log): Pipes
 }
 
 /**
- * On loopback anyone who asks is on this machine and may contact what it may. Beyond, a pipe reaches private networks only
+ * On loopback the client is on this machine and may contact what it may. Beyond, a pipe reaches private networks only
  * where the hub's own files or flags name them, and this very hub, which asks for a token itself.
  */
 export function pipeRule({

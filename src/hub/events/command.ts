@@ -83,7 +83,7 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** What the program is reported, as its variables. */
+/** What the program receives, as its variables. */
 export function alertVariables(alert: WebhookAlert): Record<string, string> {
   const { labels, annotations, status, fingerprint, startsAtMs, endsAtMs } = alert;
   const variables: Record<string, string> = {

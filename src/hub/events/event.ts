@@ -46,7 +46,7 @@ const maxText = 4_000;
 const maxLabels = 40;
 const maxLabel = 500;
 
-/** Within bounds, so that anyone who reports a lot costs no more than anyone who reports a little. */
+/** Within bounds, so that a busy sender costs no more than a quiet one. */
 export function boundEvent(event: NewEvent): NewEvent {
   const labels = Object.entries(event.labels)
     .slice(0, maxLabels)

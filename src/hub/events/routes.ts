@@ -136,7 +136,7 @@ const newEvent = v.strictObject({
   ),
 });
 
-/** Somebody reports on a deployment, a maintenance, anything worth a mark on the time axis. */
+/** Somebody announces a deployment, a maintenance, anything worth a mark on the time axis. */
 async function add(
   { store: book, nowMs }: EventRoutesContext,
   request: FastifyRequest,

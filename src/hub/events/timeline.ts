@@ -1,4 +1,4 @@
-/** The timeline of a running hub: its book, everybody who reports it something, and what is done about alerts that come in. */
+/** The timeline of a running hub: its book, everybody who writes to it, and what is done about alerts that come in. */
 import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
 import { EventStore } from "./store.ts";
 import { DeviceChangeWatch } from "./device-watch.ts";

@@ -45,7 +45,7 @@ async function hub(rates: { queriesPerSecond?: number } | undefined): Promise<Fa
   return app;
 }
 
-test("who asks too often is reported for how long to wait; others and other things are not held up", async () => {
+test("a client that asks too often learns how long to wait; others and other things are not held up", async () => {
   const app = await hub({ queriesPerSecond: 1 });
   const ask = (url: string, remoteAddress = "10.0.0.1") =>
     app.inject({ method: "GET", url, remoteAddress });

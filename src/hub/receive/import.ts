@@ -27,7 +27,7 @@ export interface ImportOutcome {
   readonly samples: number;
   readonly kept: number;
   readonly refused: number;
-  /** Why, in the words of anyone who refused, and what else is worth knowing. */
+  /** Why, in the words of the refusing side, and what else is worth knowing. */
   readonly notes: readonly string[];
   readonly fromTime: string | null;
   readonly toTime: string | null;

@@ -32,7 +32,7 @@ function batchOf(name: string, seriesCount: number, bad?: number): SampleBatch {
   return builder.finish();
 }
 
-test("anyone who comes after a large request is answered before its end", async () => {
+test("a request after a large one is answered before its end", async () => {
   const order: string[] = [];
   await Promise.all([
     intake

@@ -144,7 +144,7 @@ test.each([
   expect(receivers.counted("remote_write")).toEqual({ malformed_request: 1 });
 });
 
-test("what is reported a metric is kept within bounds", async () => {
+test("the metadata of a metric is kept within bounds", async () => {
   const symbols = ["", "h".repeat(1_000_000)];
   const labels = { __name__: "told" };
   await send(

@@ -104,7 +104,7 @@ test("days and hours follow the zone, also over the night its clocks change", as
   ]);
 });
 
-test("hours report workdays from weekends, and how often a GPU was busy", async () => {
+test("hours distinguish workdays from weekends, and how often a GPU was busy", async () => {
   const rows = [
     { timeMs: at("2026-01-02T09:00"), gpu_utilization_ratio: 1 }, // Friday
     { timeMs: at("2026-01-02T09:30"), gpu_utilization_ratio: 0.5 },

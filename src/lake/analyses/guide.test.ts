@@ -1,4 +1,4 @@
-/** What the guide reports people to run is run, as it stands there. */
+/** What the guide asks people to run is run, as it stands there. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -120,7 +120,7 @@ export const self = {
     labels: [source, { name: "outcome", help: "Where it went.", values: ["kept", "counted"] }],
   }),
   pipeCheckpoints: own("gpulse_pipe_checkpoints_total", {
-    help: "Times that every sink held everything and the sources were reported.",
+    help: "Times that every sink held everything and the sources were acknowledged.",
   }),
   pipeLastCheckpoint: own("gpulse_pipe_last_checkpoint_timestamp_seconds", {
     help: "When that last was.",

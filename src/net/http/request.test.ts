@@ -91,7 +91,7 @@ test("a redirect is followed only when asked, without credentials to another hos
   expect(await kindOf("/round", { maxRedirects: 3 })).toBe("redirect");
 });
 
-test("problem is reported without user, password or query", async () => {
+test("errors are reported without user, password or query", async () => {
   const url = "http://me:hunter2@127.0.0.1:1/x?token=hunter2";
   await expect(request(url, { timeoutMs: 2_000, maxBytes: 10 })).rejects.toThrow(
     /^(?!.*hunter2).*127\.0\.0\.1:1\/x/,

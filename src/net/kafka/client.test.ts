@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loadClient } from "./client.ts";
 
-test("a broker that the cluster does not list any more is an error to anyone who asks, not the end of the process", async () => {
+test("a broker that the cluster does not list any more is an error to the caller, not the end of the process", async () => {
   const { ConnectionPool, NetworkError } = await loadClient();
   const pool = new ConnectionPool("test");
   const reported = await new Promise((resolve) => {

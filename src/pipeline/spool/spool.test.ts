@@ -205,7 +205,7 @@ test("reports how old the oldest that waits is", async () => {
   await spool.close();
 });
 
-test("wakes anyone who waits when something comes, and when told to stop", async () => {
+test("wakes its readers when something comes, and when it is stopped", async () => {
   const spool = open();
   const stop = new AbortController();
   const waits = spool.readable(stop.signal);

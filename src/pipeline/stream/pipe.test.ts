@@ -69,7 +69,7 @@ class NumberedLog implements StreamingSource {
   }
 }
 
-/** Can be reported less than all it gave. */
+/** May be asked to commit less than all it gave. */
 class MarkedLog extends NumberedLog {
   marks = 0;
 
@@ -435,7 +435,7 @@ test("polled sources flow through as well", async () => {
   expect(flushed.map(({ frame }) => frame.timeMs)).toEqual([0, 1_000, 2_000, 3_000]);
 });
 
-test("a spool that anyone who writes can wait for loses nothing at its bound", async () => {
+test("a spool that its writers can wait for loses nothing at its bound", async () => {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-room-"));
   folders.push(dir);
   const spool = openSpool({

@@ -138,7 +138,7 @@ test("energy does not bridge gaps nor fall when the clock is set back", () => {
   ]).toEqual([0, 100, 100, 200, 200, 300]);
 });
 
-test("a message of a log stays as it was put there, anyone who reads it and from where on", () => {
+test("a message of a log stays as it was put there, whichever reader reads it and from where on", () => {
   const given = frame(1_000, [[gpu.power, 100]]);
   const delivery = {
     frame: given,

@@ -11,7 +11,7 @@ export const mqttOptions = v.strictObject({
   discovery: v.optional(
     v.pipe(
       v.picklist(["none", "homeassistant"], "none or homeassistant"),
-      v.description("homeassistant: report Home Assistant of every GPU and its sensors."),
+      v.description("homeassistant: announce every GPU and its sensors to Home Assistant."),
     ),
     "none",
   ),

@@ -121,7 +121,7 @@ test("frames carry the machine's identity, their metadata and the ends of series
   expect(metadata).toMatchObject({ family: "gpu_power_watts", type: "gauge", unit: "watts" });
 });
 
-test("external labels, relabelling, headers and a user go out as reported", async () => {
+test("external labels, relabelling, headers and a user go out as configured", async () => {
   const sink = await openSink(
     {
       "remote-write+http": {

@@ -55,7 +55,7 @@ async function source(options: Record<string, unknown> = {}): Promise<StreamingS
   return (await gpuz.create(parsed, context())) as StreamingSource;
 }
 
-/** Time and load of each frame; the load reports the rows apart. */
+/** Time and load of each frame; the load distinguishes the rows. */
 const brief = (frame: Frame): [string, number] => {
   const slot = frame.layout.series.findIndex(
     ({ metric }) => metric.name === "gpu_utilization_ratio",
@@ -116,7 +116,7 @@ test("a row with a comma too few is left out, counted, and said once", async () 
   await reader.close();
 });
 
-test("a finished log is read to its end, in the log's own time, and names the GPU it was reported", async () => {
+test("a finished log is read to its end, in the log's own time, and names the GPU it was given", async () => {
   await writeFile(file, gpuzBytes(header + row(1) + row(2)));
   const { frames, devices } = await readAll({ "gpu-name": "RTX 4090", timezone: "Europe/Berlin" });
   expect(frames.map(brief)).toEqual([

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A loopback engine that answers as reported. */
+/** A loopback engine that answers as configured. */
 async function engine(routes: Readonly<Record<string, Handler>>): Promise<string> {
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];

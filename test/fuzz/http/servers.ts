@@ -10,7 +10,7 @@ import { freePort } from "../../../engines/ports.ts";
 import { type RunningProcess, runProcess, startProcess } from "../../../engines/process.ts";
 import type { FuzzRoute } from "./make.ts";
 
-/** Fastify announces each server it makes; its routes are written down as they are added, anyone who adds them. */
+/** Fastify announces each server it makes; its routes are written down as they are added, whichever module adds them. */
 const printRoutesModule = `data:text/javascript,${encodeURIComponent(`
   import { subscribe } from "node:diagnostics_channel";
   import { appendFileSync } from "node:fs";

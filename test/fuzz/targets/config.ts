@@ -308,7 +308,7 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "relabel-rule",
-    // The operator's own file: a pattern beyond this only hurts anyone who wrote it.
+    // The operator's own file: a pattern beyond this only hurts its author.
     maxBytes: 65_536,
     seeds: [
       "replace\na,b\n;\n(.*)-(\\d+)\n0\nx_$1\n${2}y",

@@ -116,7 +116,7 @@ test.each<readonly [string, Reply, RegExp]>([
   await expect(ask(150)).rejects.toThrow(says);
 });
 
-test("holders are remembered, refreshed when old, and turn to a reason when the kubelet is in problem", async () => {
+test("holders are remembered, refreshed when old, and turn to a reason when the kubelet fails", async () => {
   let nowMs = 0;
   const devices = new KubeletDevices({
     socket,
