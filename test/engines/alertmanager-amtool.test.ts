@@ -118,7 +118,7 @@ test("alerts are added and found by every filter", async (context) => {
 test("what both report on a group is the same", async (context) => {
   needs(context);
   const last = (side: Side) =>
-    pair.told(side).filter(({ groupLabels }) => groupLabels["alertname"] === "HostDown");
+    pair.notifications(side).filter(({ groupLabels }) => groupLabels["alertname"] === "HostDown");
   await waitUntil({ what: "both to report on HostDown", timeoutMs: 30_000 }, async () =>
     sides.every((side) => last(side).length > 0) ? true : undefined,
   );

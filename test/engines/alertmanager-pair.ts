@@ -18,7 +18,7 @@ export interface AlertmanagerPair {
   readonly hub: RunningHub;
   readonly url: (side: Side) => string;
   /** What the webhook got from one of them. */
-  readonly told: (side: Side) => readonly WebhookPayload[];
+  readonly notifications: (side: Side) => readonly WebhookPayload[];
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function startAlertmanagerPair(options: PairOptions): Promise<Alert
       alertmanager,
       hub,
       url: (side) => (side === "hub" ? hub.url : alertmanager.url),
-      told: (side) =>
+      notifications: (side) =>
         webhook.received
           .filter((request) => request.path === `/${side}`)
           .map(({ payload }) => payload),

@@ -121,7 +121,7 @@ afterAll(async () => {
 });
 
 const of = (side: Side, from: string): readonly WebhookPayload[] =>
-  pair.told(side).filter(({ groupLabels }) => groupLabels["from"] === from);
+  pair.notifications(side).filter(({ groupLabels }) => groupLabels["from"] === from);
 /** Who was notified what: by the hub and by Alertmanager of what Prometheus found, and by Alertmanager of what the hub found. */
 const ways = [
   ["hub", "prometheus"],
