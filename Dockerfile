@@ -1,7 +1,7 @@
 # One image for all vendors, and one for the demo application. Built from the repository: no registry of ours is assumed.
 #
-#   docker build --target gpulse --tag gpulse:0.1.0 .
-#   docker build --target demo-app --tag gpulse-demo-app:0.1.0 .
+#   docker build --target gpulse --tag gpulse:0.2.0 .
+#   docker build --target demo-app --tag gpulse-demo-app:0.2.0 .
 #
 # What a GPU needs beside it is a flag of `docker run`, not a part of the image: see docs/guides/compose.md.
 # The Node of the single-file programs (scripts/single-file/parts.mjs): 24 LTS, supported until April 2028.
@@ -27,7 +27,7 @@ STOPSIGNAL SIGTERM
 
 FROM runtime AS demo-app
 LABEL org.opencontainers.image.title="gpulse demo application" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 WORKDIR /opt/demo-app
 COPY --from=build /out/demo-app ./
@@ -38,7 +38,7 @@ ENTRYPOINT ["node", "/opt/demo-app/demo-app.mjs"]
 FROM runtime AS gpulse
 LABEL org.opencontainers.image.title="gpulse" \
       org.opencontainers.image.description="The pulse of your GPUs: agent, hub, pipes." \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 WORKDIR /opt/gpulse
 COPY package.json LICENSE ./

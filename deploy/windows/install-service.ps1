@@ -1,6 +1,6 @@
 # Not run on Windows by our tests. Starts gpulse with the machine, as LOCAL SERVICE, by Windows' own task scheduler.
 # In a PowerShell run as administrator:
-#   .\install-service.ps1 -Package .\gpulse-0.1.0.tgz
+#   .\install-service.ps1 -Package .\gpulse-0.2.0.tgz
 #   .\install-service.ps1 -Uninstall
 param(
   [string]$Package = '',
@@ -21,7 +21,7 @@ if ($Uninstall) {
 }
 
 if ($Package -eq '') {
-  throw 'Name the package: npm pack in the repository makes gpulse-0.1.0.tgz.'
+  throw 'Name the package: npm pack in the repository makes gpulse-0.2.0.tgz.'
 }
 $node = (Get-Command node).Source
 

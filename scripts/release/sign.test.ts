@@ -26,7 +26,7 @@ beforeEach((context) => {
   mkdirSync(release, { recursive: true });
   writeFileSync(signers, `${SIGNER} namespaces="${NAMESPACE}" ${keygen(key)}\n`);
   keygen(other);
-  writeFileSync(path.join(release, "gpulse-0.1.0.tgz"), "the package");
+  writeFileSync(path.join(release, "gpulse-0.2.0.tgz"), "the package");
   writeFileSync(path.join(release, "sbom.cdx.json"), "{}");
   writeSums(release);
   signSums(release, key);
@@ -48,12 +48,12 @@ test("a release as it was signed verifies, by us and by the tools the guide name
 });
 
 test("a file that was changed is refused", () => {
-  writeFileSync(path.join(release, "gpulse-0.1.0.tgz"), "another package");
-  expect(() => verifyRelease(release, signers)).toThrow("gpulse-0.1.0.tgz is not the file");
+  writeFileSync(path.join(release, "gpulse-0.2.0.tgz"), "another package");
+  expect(() => verifyRelease(release, signers)).toThrow("gpulse-0.2.0.tgz is not the file");
 });
 
 test("checksums that were changed with the file are refused", () => {
-  writeFileSync(path.join(release, "gpulse-0.1.0.tgz"), "another package");
+  writeFileSync(path.join(release, "gpulse-0.2.0.tgz"), "another package");
   writeSums(release);
   expect(() => verifyRelease(release, signers)).toThrow("is not signed by a key of signers");
 });
@@ -71,5 +71,5 @@ test("a signature of the same key for another purpose is refused", () => {
 
 test("the checksums cover every file beside them", () => {
   const names = readFileSync(path.join(release, SUMS), "utf8").match(/\S+$/gm);
-  expect(names).toEqual(["gpulse-0.1.0.tgz", "sbom.cdx.json"]);
+  expect(names).toEqual(["gpulse-0.2.0.tgz", "sbom.cdx.json"]);
 });

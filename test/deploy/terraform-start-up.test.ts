@@ -28,7 +28,7 @@ const clouds = {
 type Cloud = keyof typeof clouds;
 const given = {
   repository_url: "https://example.org/gpulse.git",
-  repository_ref: "v0.1.0",
+  repository_ref: "v0.2.0",
   archive_uri: "",
   profiles: "core prometheus",
   swap_mb: "2048",
@@ -107,7 +107,7 @@ test.for(Object.keys(clouds) as Cloud[])(
     expect(done.calls).toContain(
       "docker compose --profile core --profile prometheus up --detach --build --remove-orphans",
     );
-    expect(done.calls).toContain("fetch --quiet --depth 1 https://example.org/gpulse.git v0.1.0");
+    expect(done.calls).toContain("fetch --quiet --depth 1 https://example.org/gpulse.git v0.2.0");
     const env = path.join(install_dir, "deploy/compose/.env");
     expect(readFileSync(env, "utf8")).toBe(`${secret}\n`);
     expect(statSync(env).mode & 0o777).toBe(0o600);

@@ -41,7 +41,7 @@ test("no page says to install gpulse from the npm registry", () => {
   const fromRegistry =
     /npm (?:i|install|add)(?: +-{1,2}[\w=/~.-]+)* +gpulse\b(?!-\d)|npx (?:--yes|-y) +gpulse/;
   expect("npm install -g gpulse").toMatch(fromRegistry);
-  expect("npm install --global --prefix ~/.local ./gpulse-0.1.0.tgz").not.toMatch(fromRegistry);
+  expect("npm install --global --prefix ~/.local ./gpulse-0.2.0.tgz").not.toMatch(fromRegistry);
   expect(pages().filter(({ text }) => fromRegistry.test(text))).toEqual([]);
 });
 
