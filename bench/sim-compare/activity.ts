@@ -23,7 +23,7 @@ const edgeProbability = 0.1;
 /** A bin less likely busy than this was not. */
 const leastShare = 0.03;
 /** A load that lowers the clock by less shows nothing in it. */
-const leastClockDrop = 0.05;
+export const leastClockDrop = 0.05;
 /** Readings between these are work that is neither on nor off for a whole window. */
 const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;

@@ -9,7 +9,7 @@ import {
 } from "../../src/sources/sim/kernels.ts";
 import { type Demand, noDemand } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
-import { inferActivity, undetermined, type PhaseActivity } from "./activity.ts";
+import { inferActivity, leastClockDrop, undetermined, type PhaseActivity } from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 
@@ -149,6 +149,8 @@ const usualDutyPeriodMs = 200;
 const originStepMs = 25;
 /** How late the utilisation register shows a load on average: it is the mean over 125 ms, refreshed every 200 ms. */
 const registerDelayMs = 120;
+/** How late the SM clock shows a load that lowers it: about 50 ms for the governor, and a refresh every 100 ms. */
+const clockDelayMs = 75;
 /** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
 const busyWhileOn = 0.95;
 
@@ -173,19 +175,32 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
   };
 }
 
-/** The start of a period at which the utilisation register follows the pattern best. */
+/**
+ * The start of a period at which the utilisation register and the SM clock follow the pattern best. Bursts at the register's own
+ * 5 Hz show no rhythm in it, only in the clock.
+ */
 function bestOrigin(
   startMs: number,
   pattern: ActivityPattern,
   periodMs: number,
   rows: readonly TraceRow[],
 ): number {
+  const clocks = rows.map(({ smHertz }) => smHertz).sort((a, b) => a - b);
+  const lowHertz = clocks[Math.floor(clocks.length / 10)] ?? 0;
+  const highHertz = clocks[Math.floor(clocks.length * 0.9)] ?? 0;
+  const clockShowsLoad = highHertz - lowHertz > leastClockDrop * highHertz;
   let best = startMs;
   let bestFit = Number.NEGATIVE_INFINITY;
   for (let originMs = startMs - periodMs; originMs < startMs; originMs += originStepMs) {
+    const on = (timeMs: number): number => busyAt(pattern, timeMs - originMs) - 0.5;
     let fit = 0;
-    for (const { timeMs, utilization } of rows)
-      fit += (utilization - 0.5) * (busyAt(pattern, timeMs - registerDelayMs - originMs) - 0.5);
+    for (const { timeMs, utilization, smHertz } of rows) {
+      fit += (utilization - 0.5) * on(timeMs - registerDelayMs);
+      if (clockShowsLoad) {
+        const share = (highHertz - smHertz) / (highHertz - lowHertz);
+        fit += (Math.min(1, Math.max(0, share)) - 0.5) * on(timeMs - clockDelayMs);
+      }
+    }
     if (fit > bestFit) [best, bestFit] = [originMs, fit];
   }
   return best;
