@@ -14,6 +14,7 @@ import {
 import path from "node:path";
 
 import { lockFile, root } from "./bootstrap.mjs";
+import { writeBuildInfo } from "./build-info.mjs";
 import { bundleInputs } from "./bundle-inputs.mjs";
 import { fingerprint, isBuildFresh, writeStamp } from "./fingerprint.mjs";
 import { withLock } from "./lock.mjs";
@@ -183,6 +184,7 @@ export async function buildAll() {
     await bundleLambda().catch(explain);
     copyPack();
     copyAnalyses();
+    writeBuildInfo(aside);
     const web = await bundleWeb();
     const parts = [...BUNDLES.map((one) => one.name), "lambda"];
     writeSupply(path.join(aside, "gpulse"), {

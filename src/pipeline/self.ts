@@ -1,4 +1,5 @@
 /** Self-metrics of the process, its sources and sinks, and of a pipe. */
+import { buildCommit } from "../base/build-info.ts";
 import { self } from "../model/catalogue/index.ts";
 import { presenceNames } from "../model/presence.ts";
 import type { CollectMetrics, PutMetric } from "../model/self-frames.ts";
@@ -57,7 +58,11 @@ export interface SelfInput {
 }
 
 export function collectSelf(put: PutMetric, nowMs: number, input: SelfInput): void {
-  put(self.buildInfo, 1, { version: input.version, node: input.nodeVersion });
+  put(self.buildInfo, 1, {
+    version: input.version,
+    revision: buildCommit(),
+    node: input.nodeVersion,
+  });
   for (const { name, tiers, rejectedRows, process } of input.states) {
     const ofSource = { source: name };
     const { restarts, cpuSeconds, residentBytes } = process?.() ?? {};

@@ -1,10 +1,12 @@
 /** Runs a commander program: usage mistakes become one sentence and exit code 2, like every other mistake. */
 import { Command, CommanderError } from "commander";
+import { buildCommit } from "../../base/build-info.ts";
 import { didYouMean } from "../../config/closest.ts";
 
 export function createProgram(version: string): Command {
+  const line = `gpulse ${version} (commit ${buildCommit()}, node ${process.version})`;
   return new Command("gpulse")
-    .version(version, "-v, --version", "print the version")
+    .version(line, "-v, --version", "print version, commit and Node version")
     .helpOption("-h, --help", "show help")
     .showSuggestionAfterError(true)
     .exitOverride()

@@ -1,5 +1,6 @@
 /** `status/…`, and the pages of Prometheus that have nothing to tell here yet: answered empty, in its shape, so that clients go on. */
 import type { FastifyInstance } from "fastify";
+import { buildCommit } from "../../base/build-info.ts";
 import type { ApiContext } from "./context.ts";
 import { addDataRoute } from "./result.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
@@ -14,6 +15,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     buildDate: "",
     goVersion: "",
     gpulse: context.version,
+    commit: buildCommit(),
   }));
   addDataRoute(app, "/api/v1/status/runtimeinfo", () => {
     return {

@@ -22,6 +22,7 @@ export const self = {
     help: "The running program; the value is always 1.",
     labels: [
       { name: "version", help: "Version of gpulse." },
+      { name: "revision", help: "Commit it was built from." },
       { name: "node", help: "Version of Node." },
     ],
   }),
