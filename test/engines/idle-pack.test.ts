@@ -77,6 +77,8 @@ test("a real Prometheus that scrapes an agent evaluates every default rule witho
   expect(evaluated.filter(({ health }) => health !== "ok")).toEqual([]);
   const idle = evaluated.find(({ name }) => name === "GpuIdle")?.alerts ?? [];
   expect(idle.map(({ annotations }) => annotations.summary)).toContainEqual(
-    expect.stringMatching(/^NVIDIA H200 GPU 0 on \S+ \(SIM-\w{8}\) is idle and asks for work$/),
+    expect.stringMatching(
+      /^NVIDIA H200 GPU 0 on \S+ \(SIM-\w{8}\) is idle and available for work$/,
+    ),
   );
 });

@@ -77,7 +77,7 @@ test("an anomaly is a series that rules can ask for, and an event that says what
     kind: "anomaly",
     state: "began",
     severity: "warning",
-    title: "GPU 1 on lab: clock below what it usually reaches under load",
+    title: "GPU 1 on lab: clock below its usual value under load",
     labels: { kind: "clock_low", gpu: "1", host: "lab" },
   });
   expect(event?.text).toMatch(/MHz under load, where it usually reaches 1980 MHz/);

@@ -105,14 +105,15 @@ export class DeviceChangeWatch {
     if (before !== undefined && sameDevice(before, now)) return;
     if (before === undefined && this.#known.size >= maxDevices) return;
     this.#known.put(keyOf(id), now);
-    if (before === undefined) this.#record(id, frame.timeMs, "appeared", "info", "is here", now);
+    if (before === undefined)
+      this.#record(id, frame.timeMs, "appeared", "info", "was detected", now);
     else if (before.driver !== now.driver)
       this.#record(
         id,
         frame.timeMs,
         "driver",
         "info",
-        `has another driver: ${now.driver || "none"} after ${before.driver || "none"}`,
+        `has a new driver: ${now.driver || "none"} after ${before.driver || "none"}`,
         now,
       );
   }
@@ -130,8 +131,8 @@ export class DeviceChangeWatch {
     if (before === undefined || before.isUp === isUp) return;
     const now = { ...before, isUp };
     this.#known.put(keyOf(id), now);
-    if (isUp) this.#record(id, timeMs, "back", "info", "answers again", now);
-    else this.#record(id, timeMs, "lost", "critical", "does not answer any more", now);
+    if (isUp) this.#record(id, timeMs, "back", "info", "responds again", now);
+    else this.#record(id, timeMs, "lost", "critical", "does not respond", now);
   }
 
   #count(

@@ -150,10 +150,10 @@ test("a GPU that appears, is lost, comes back and has another driver is reported
   for (const up of [1, 1, 0, 0, 1]) first.watch.take(frame(device(), { up }));
   first.watch.take(frame(device({ driver: "590.2" }), { up: 1 }));
   const reported = [
-    "NVIDIA H200 GPU 0 on lab (GPU-12345678) is here",
-    "NVIDIA H200 GPU 0 on lab (GPU-12345678) does not answer any more",
-    "NVIDIA H200 GPU 0 on lab (GPU-12345678) answers again",
-    "NVIDIA H200 GPU 0 on lab (GPU-12345678) has another driver: 590.2 after 580.1",
+    "NVIDIA H200 GPU 0 on lab (GPU-12345678) was detected",
+    "NVIDIA H200 GPU 0 on lab (GPU-12345678) does not respond",
+    "NVIDIA H200 GPU 0 on lab (GPU-12345678) responds again",
+    "NVIDIA H200 GPU 0 on lab (GPU-12345678) has a new driver: 590.2 after 580.1",
   ];
   expect(titles(first.book)).toEqual(reported);
   first.close();
@@ -199,9 +199,9 @@ test("GPUs of two hosts with one uuid come and go apart", () => {
   ] as const)
     watch.take(of(host, up));
   expect(titles(book)).toEqual([
-    "NVIDIA H200 GPU 0 on a (GPU-12345678) is here",
-    "NVIDIA H200 GPU 0 on b (GPU-12345678) is here",
-    "NVIDIA H200 GPU 0 on a (GPU-12345678) does not answer any more",
+    "NVIDIA H200 GPU 0 on a (GPU-12345678) was detected",
+    "NVIDIA H200 GPU 0 on b (GPU-12345678) was detected",
+    "NVIDIA H200 GPU 0 on a (GPU-12345678) does not respond",
   ]);
   here.close();
 });

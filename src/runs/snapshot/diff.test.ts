@@ -115,7 +115,7 @@ test.each<[string, () => Snapshot, string]>([
     "Kernel: 6.8.0-test → 6.9.",
   ],
   ["host", () => ({ ...before, host: "other" }), "These are two machines: n and other."],
-  ["a lost GPU", () => withReadings({ up: false }), "GPU 0 (GPU-a) does not answer any more."],
+  ["a lost GPU", () => withReadings({ up: false }), "GPU 0 (GPU-a) does not respond."],
 ])("finds a changed %s, and only that", (_, after, sentence) => {
   const diff = diffSnapshots(before, after());
   expect([diff.verdict, diff.changes.map((change) => change.sentence)]).toEqual([

@@ -155,7 +155,7 @@ function compareGpuSets(before: Snapshot, after: Snapshot, { changes }: Findings
       kind: "fact",
       before: true,
       after: false,
-      sentence: `GPU ${index} (${uuid}) does not answer any more.`,
+      sentence: `GPU ${index} (${uuid}) does not respond.`,
     });
   }
   return dealt;

@@ -37,22 +37,22 @@ export const kindFacts: Readonly<Record<AnomalyKind, KindFacts>> = {
   fan_slow: {
     severity: "warning",
     family: "cooling",
-    title: "fan slower than its temperature asks for",
+    title: "fan too slow for its temperature",
   },
   power_spike: {
     severity: "warning",
     family: "power",
-    title: "draws more than its load explains",
+    title: "draws more power than its load explains",
   },
   clock_low: {
     severity: "warning",
     family: "speed",
     outranks: "straggler",
-    title: "clock below what it usually reaches under load",
+    title: "clock below its usual value under load",
   },
-  straggler: { severity: "warning", family: "speed", title: "busy, but gets less done" },
+  straggler: { severity: "warning", family: "speed", title: "busy, but completes less work" },
   memory_leak: { severity: "warning", family: "memory", title: "memory grows and never shrinks" },
-  link_degraded: { severity: "warning", family: "link", title: "PCIe link below its usual" },
+  link_degraded: { severity: "warning", family: "link", title: "PCIe link slower than usual" },
 };
 
 /** Who it is about: the labels every series of the GPU carries. */

@@ -13,13 +13,13 @@ const alert = (severity: string, summary: string): ActiveAlert => ({
 test("the worst comes first, whatever its origin, and an alert's text omits the GPU's name", () => {
   const found = findingsOf({
     gpu: sampleGpu({ row: { throttle: ["thermal"] } }),
-    alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is slowed down by heat")],
+    alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is thermally throttled")],
     anomalies: ["fan_slow", "something_new"],
   });
   expect(found.map(({ level, from, says }) => [level, from, says])).toEqual([
-    ["bad", "alert", "Is slowed down by heat"],
+    ["bad", "alert", "Is thermally throttled"],
     ["warn", "now", "Clocks are lowered because it is too hot."],
-    ["warn", "anomaly", "Fan slower than its temperature asks for."],
+    ["warn", "anomaly", "Fan too slow for its temperature."],
     ["warn", "anomaly", "Something new."],
   ]);
 });
