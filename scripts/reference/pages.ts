@@ -1,4 +1,5 @@
 /** The generated pages of docs/reference. `npm run docs` writes them; a test fails when one is not current. */
+import { badges } from "./badges.ts";
 import { compatibilityPage } from "./compatibility.ts";
 import { configPage } from "./config.ts";
 import { commandsPage } from "./commands.ts";
@@ -29,5 +30,6 @@ export const pages: readonly GeneratedPage[] = [
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "deploy/spark/columns.json", render: sparkColumnsFile },
   { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
+  ...badges,
   ...grafanaFiles,
 ];
