@@ -1,52 +1,82 @@
-// Makes the pictures in docs/images by running the built program with a simulated fleet and a real Chromium, so that
-// the README never shows what the page no longer looks like. `npm run screenshot -- 60` waits 60 s instead of 300.
+// Makes the pictures in docs/images from the built program, a simulated fleet and a real Chromium, so the documentation
+// always shows the current pages. `npm run screenshot -- 60` waits 60 s instead of 300 for the curves to fill.
 
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 
 import { bootstrap, root } from "./bootstrap.mjs";
 import { PlainError, runMain, say, step } from "./progress.mjs";
+import { captureTerminal } from "./terminal-page.mjs";
 
-/** As long as the page's curves are. */
+/** The length of the fleet page's sparklines. */
 const FULL_HISTORY_SECONDS = 300;
 const START_MS = 60_000;
+const PROGRAM = path.join(root, "bin", "gpulse");
 const OUT = path.join(root, "docs", "images");
-/** @type {string[]} */
-const taken = [];
+const MAX_BYTES = 150_000;
+
+/** Eight H200 that train, with faults that fire alerts within the first minutes. */
+const FAULTS = `says: Eight H200 train; a fan stops, a GPU is lost, others report errors.
+fleet: [{ model: H200, count: 8 }]
+workloads: [{ gpus: all, run: training }]
+faults:
+  - { fault: fan-failure, gpu: 1, at: 0s, for: 1h }
+  - { fault: gpu-lost, gpu: 4, at: 45s, for: 1h }
+  - { fault: xid, gpu: 2, at: 60s, amount: 79 }
+  - { fault: ecc-growth, gpu: 6, at: 0s, for: 1h, amount: 30 }
+  - { fault: stuck-clocks, gpu: 7, at: 0s, for: 1h }
+`;
+
+/** @typedef {{ url: string, stop: () => void }} Hub */
+/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {{ x: number, y: number, width: number, height: number }} Clip */
 
 function findChromium() {
   /** @type {{ chromium: { programs: string[] } }} */
   const tools = JSON.parse(readFileSync(path.join(root, "engines", "tools.json"), "utf8"));
-  for (const folder of (process.env.PATH ?? "").split(path.delimiter)) {
-    const files = tools.chromium.programs.map((name) => path.join(folder, name));
-    const found = files.find((file) => existsSync(file));
-    if (found !== undefined) return found;
+  const found = onPath(tools.chromium.programs);
+  if (found === undefined || onPath(["pngquant"]) === undefined || onPath(["tmux"]) === undefined) {
+    throw new PlainError(
+      "the pictures need Chromium, pngquant and tmux (Debian: apt-get install chromium pngquant tmux).",
+    );
   }
-  throw new PlainError("no Chromium on the path: install it (Debian: apt-get install chromium).");
+  return found;
+}
+
+/** @param {readonly string[]} names */
+function onPath(names) {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  const files = folders.flatMap((folder) => names.map((name) => path.join(folder, name)));
+  return files.find((file) => existsSync(file));
+}
+
+/** @param {readonly string[]} args */
+function gpulse(...args) {
+  execFileSync(process.execPath, [PROGRAM, ...args], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
 /**
  * @param {string} source
  * @param {string} hostName
- * @returns {Promise<{ url: string, stop: () => void }>}
+ * @returns {Promise<Hub>}
  */
-async function startFleet(source, hostName) {
-  const args = [
-    path.join(root, "bin", "gpulse"),
-    "up",
-    "--source",
-    source,
-    "--port",
-    "0",
-    "--no-open",
-    "--host-name",
-    hostName,
-    "--data",
-    mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-")),
-  ];
+async function startHub(source, hostName) {
+  const dataFolder = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  const args = [PROGRAM, "up", "--source", source, "--port", "0", "--no-open"];
+  args.push("--host-name", hostName, "--data", dataFolder);
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const stop = () => void child.kill("SIGTERM");
   const url = await new Promise((resolve, reject) => {
@@ -67,15 +97,47 @@ async function startFleet(source, hostName) {
   return { url, stop };
 }
 
+/** An agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
+function startAgent({ url }, hostName) {
+  const spool = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  const args = [PROGRAM, "agent", "--source", "sim:4", "--port", "0", "--push", url];
+  args.push("--host-name", hostName, "--instance", `${hostName}:9400`, "--spool", spool);
+  return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+}
+
 /**
- * @param {import("playwright-core").Page} page
- * @param {string} name
+ * Writes the last 24 hours of the hub's own simulated GPUs, so that the analytics page has hours to show.
+ * @param {Hub} hub
+ * @param {string} source
+ * @param {string} hostName
  */
-async function take(page, name) {
+async function backfill({ url }, source, hostName) {
+  const start = new Date(Date.now() - 24 * 3_600_000).toISOString();
+  const from = `${source}?speed=max&interval=30s&start=${start}&duration=1430m`;
+  const to = `remote-write+${url}api/v1/write`;
+  const args = [PROGRAM, "pipe", "--from", from, "--to", to, "--host-name", hostName];
+  await promisify(execFile)(process.execPath, args);
+}
+
+/** Shrinks a picture to 256 colours. @param {string} file */
+function quantise(file) {
+  execFileSync("pngquant", ["--force", "--skip-if-larger", "--speed", "1", "--output", file, file]);
+  const { size } = statSync(file);
+  if (size > MAX_BYTES) throw new PlainError(`${file} has ${size} bytes: crop it.`);
+}
+
+/**
+ * @param {Page} page
+ * @param {string} name
+ * @param {Clip} [clip] all of the window where it is left out
+ */
+async function take(page, name, clip) {
   await page.mouse.move(0, 0);
   await sleep(1_500);
-  await page.screenshot({ path: path.join(OUT, `${name}.png`) });
-  taken.push(`docs/images/${name}.png`);
+  const file = path.join(OUT, `${name}.png`);
+  await page.screenshot({ path: file, ...(clip === undefined ? {} : { clip }) });
+  quantise(file);
+  say(`docs/images/${name}.png`);
 }
 
 /**
@@ -89,48 +151,100 @@ async function uuidsOf(url) {
   return fleet.devices.map(({ uuid }) => uuid);
 }
 
-/**
- * @param {string} executablePath
- * @param {string} url
- * @param {string} stressUrl two cards under the same counted load, for the comparison
- */
-async function takePictures(executablePath, url, stressUrl) {
-  const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({
-    executablePath,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-    ],
-  });
-  try {
-    for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
-      const page = await browser.newPage({
-        viewport: { width: 1440, height: 900 },
-        deviceScaleFactor: 1.5,
-        colorScheme,
-        reducedMotion: "reduce",
-      });
-      await page.goto(url);
-      await page.locator("tbody .name").nth(1).click();
-      await page.locator(".inspector").waitFor();
-      await take(page, `fleet-${colorScheme}`);
-      await page.goto(`${url}gpu?uuid=${(await uuidsOf(url))[2]}&range=5m`);
-      await page.locator(".chart .u-over").first().waitFor();
-      await take(page, `gpu-${colorScheme}`);
-      // The load begins after a minute: three minutes lie within it.
-      await page.goto(`${stressUrl}compare?gpus=${(await uuidsOf(stressUrl)).join()}&range=3m`);
-      await page.locator(".chart .u-over").first().waitFor();
-      await page.locator(".compare-words li").first().waitFor();
-      await take(page, `compare-${colorScheme}`);
-      await page.close();
-    }
-  } finally {
-    await browser.close();
+/** A report of simulated repeats on two cards, as one HTML file. @returns {string} its address */
+function writeRunReport() {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  for (const model of ["RX7800XT", "RX7700XT"]) {
+    const source = `sim:?model=${model}`;
+    gpulse("stress", "--source", source, "--folder", folder, "--for", "20s", "--warmup", "60s");
   }
+  const runs = readdirSync(folder).map((name) => path.join(folder, name));
+  const report = path.join(folder, "report.html");
+  gpulse("compare", ...runs, "--html", report);
+  return pathToFileURL(report).href;
+}
+
+/**
+ * @param {import("playwright-core").Browser} browser
+ * @param {"dark" | "light"} colorScheme
+ * @param {number} [height]
+ */
+async function newPage(browser, colorScheme, height = 720) {
+  const viewport = { width: 1280, height };
+  return browser.newPage({
+    viewport,
+    deviceScaleFactor: 1.5,
+    colorScheme,
+    reducedMotion: "reduce",
+  });
+}
+
+/**
+ * @param {import("playwright-core").Browser} browser
+ * @param {Hub} fleet
+ */
+async function takeFleet(browser, fleet) {
+  for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+    const page = await newPage(browser, colorScheme, 800);
+    await page.goto(fleet.url);
+    await page.locator("tbody .name").nth(1).click();
+    await page.locator(".inspector").waitFor();
+    await take(page, `fleet-${colorScheme}`);
+    await page.close();
+  }
+}
+
+/**
+ * @param {import("playwright-core").Browser} browser
+ * @param {{ fleet: Hub, stress: Hub, faults: Hub, lab: Hub, report: string }} from
+ */
+async function takePages(browser, { fleet, stress, faults, lab, report }) {
+  const chart = ".chart .u-over";
+  const light = await newPage(browser, "light");
+  await light.goto(`${fleet.url}gpu?uuid=${(await uuidsOf(fleet.url))[2]}&range=5m`);
+  await light.locator(chart).first().waitFor();
+  await take(light, "gpu-light");
+  const query = "avg by (gpu) (avg_over_time(gpu_power_watts[10m]))";
+  await light.goto(`${lab.url}explore?range=6h&expr=${encodeURIComponent(query)}`);
+  await light.locator(chart).first().waitFor();
+  await take(light, "explore");
+  await light.goto(`${lab.url}analytics?range=24h`);
+  await light.locator("main table").first().waitFor();
+  await take(light, "analytics");
+  const agents = ["gpu-node-3", "gpu-node-4"].map((name) => startAgent(lab, name));
+  await sleep(15_000);
+  await light.goto(`${lab.url}system`);
+  await light.locator("main").getByText("gpu-node-4").first().waitFor();
+  await take(light, "system", { x: 0, y: 0, width: 1280, height: 520 });
+  for (const agent of agents) agent.kill("SIGTERM");
+  await light.goto(report);
+  await take(light, "run-report");
+  await light.goto(`${faults.url}alerts`);
+  await light.locator("main").getByText("GpuLost").first().waitFor();
+  await take(light, "alerts");
+  await light.goto(`${faults.url}alerts?tab=events&range=15m`);
+  await take(light, "events");
+  const dark = await newPage(browser, "dark");
+  // The load begins after a minute: the last three minutes lie within it.
+  await dark.goto(`${stress.url}compare?gpus=${(await uuidsOf(stress.url)).join()}&range=3m`);
+  await dark.locator(chart).first().waitFor();
+  await dark.locator(".compare-words li").first().waitFor();
+  await take(dark, "compare-dark");
+}
+
+/**
+ * @param {import("playwright-core").Browser} browser
+ * @param {Hub} fleet
+ */
+async function takeTerminal(browser, fleet) {
+  const top = [process.execPath, PROGRAM, "top", "--url", fleet.url];
+  const page = await newPage(browser, "dark");
+  const html = await captureTerminal(top, { columns: 110, rows: 34, waitMs: 20_000 });
+  await page.setContent(html);
+  const box = await page.locator("pre").boundingBox();
+  if (box === null) throw new PlainError("gpulse top left an empty screen.");
+  await page.setViewportSize({ width: Math.ceil(box.width), height: Math.ceil(box.height) });
+  await take(page, "top");
 }
 
 await runMain(async () => {
@@ -139,14 +253,34 @@ await runMain(async () => {
   const executablePath = findChromium();
   await bootstrap();
   mkdirSync(OUT, { recursive: true });
-  const fleet = await startFleet("sim:8", "gpu-node-1");
-  const stress = await startFleet("sim:?scenario=stress", "desk");
+  const scenario = path.join(mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-")), "faults.yaml");
+  writeFileSync(scenario, FAULTS);
+  const { chromium } = await import("playwright-core");
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
+  args.push("--disable-background-networking");
+  /** @type {Hub[]} */
+  const hubs = [];
+  const browser = await chromium.launch({ executablePath, args });
   try {
-    await step(`letting the fleets run for ${waitSeconds} s`, () => sleep(waitSeconds * 1_000));
-    await step("taking the pictures", () => takePictures(executablePath, fleet.url, stress.url));
+    const fleet = await startHub("sim:8", "gpu-node-1");
+    const stress = await startHub("sim:?scenario=stress", "desk");
+    const faults = await startHub(`sim:?scenario=${scenario}`, "gpu-node-2");
+    const lab = await startHub("sim:2", "lab");
+    hubs.push(fleet, stress, faults, lab);
+    const startedMs = performance.now();
+    await step("writing a day of history", () => backfill(lab, "sim:2", "lab"));
+    const report = await step("recording runs", async () => writeRunReport());
+    const leftMs = waitSeconds * 1_000 - (performance.now() - startedMs);
+    await step(`waiting ${Math.max(0, Math.round(leftMs / 1_000))} s`, () =>
+      sleep(Math.max(0, leftMs)),
+    );
+    await step("taking the pictures", async () => {
+      await takeFleet(browser, fleet);
+      await takePages(browser, { fleet, stress, faults, lab, report });
+      await takeTerminal(browser, fleet);
+    });
   } finally {
-    fleet.stop();
-    stress.stop();
+    await browser.close();
+    for (const { stop } of hubs) stop();
   }
-  say(taken.join(", "));
 });
