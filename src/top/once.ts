@@ -23,6 +23,8 @@ const factUnits: Readonly<Record<(typeof factKeys)[number], Unit>> = {
   limitMemory: "celsius",
   clockMaxSm: "hertz",
   clockMaxGraphics: "hertz",
+  linkGenerationMax: "none",
+  linkWidthMax: "none",
 };
 
 const snake = (key: string): string =>
@@ -70,9 +72,12 @@ export function onceJson(picture: Picture): unknown {
   };
 }
 
+/** Later readings follow the text columns, so that scripts that count columns keep working. */
+const FIRST_CSV_READINGS = columnKeys.indexOf("eccUncorrected") + 1;
+
 /** One line a GPU; the unit is in the name of the column, and what is not there is empty. */
 export function onceCsv(picture: Picture): string {
-  const numbers = wireColumns.map(({ key, unit }) =>
+  const names = wireColumns.map(({ key, unit }) =>
     unit === "none" || snake(key).endsWith(unit) ? snake(key) : `${snake(key)}_${unit}`,
   );
   const head = [
@@ -83,27 +88,32 @@ export function onceCsv(picture: Picture): string {
     "model",
     "simulated",
     "state",
-    ...numbers,
+    ...names.slice(0, FIRST_CSV_READINGS),
     "memory_total_bytes",
     "throttle",
     "job",
     "user",
+    ...names.slice(FIRST_CSV_READINGS),
   ];
   const time = new Date(picture.timeMs).toISOString();
-  const lines = picture.gpus.map(({ device, row, state }) => [
-    time,
-    device.host,
-    device.index,
-    device.uuid,
-    device.model,
-    device.simulated,
-    state,
-    ...columnKeys.map((key) => numberOrEmpty(read({ row }, key))),
-    numberOrEmpty(device.facts.memoryTotal),
-    typeof row.throttle === "string" ? "" : row.throttle.join(" "),
-    row.job ?? "",
-    row.user ?? "",
-  ]);
+  const lines = picture.gpus.map(({ device, row, state }) => {
+    const numbers = columnKeys.map((key) => numberOrEmpty(read({ row }, key)));
+    return [
+      time,
+      device.host,
+      device.index,
+      device.uuid,
+      device.model,
+      device.simulated,
+      state,
+      ...numbers.slice(0, FIRST_CSV_READINGS),
+      numberOrEmpty(device.facts.memoryTotal),
+      typeof row.throttle === "string" ? "" : row.throttle.join(" "),
+      row.job ?? "",
+      row.user ?? "",
+      ...numbers.slice(FIRST_CSV_READINGS),
+    ];
+  });
   return [head, ...lines].map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
 }
 

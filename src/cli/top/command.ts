@@ -11,7 +11,7 @@ export function declareTop(program: Command, io: CommandIo, finish: Finish): voi
     .command("top")
     .summary("watch GPUs and who is on them in this terminal")
     .description(
-      "Shows the GPUs of this machine, of an agent or of a whole hub, live: bars against each card's own limits, history, processes.",
+      "Shows the GPUs of this machine, of an agent or of a whole hub, live: bars against each card's own limits, charts of the last minutes, PCIe and NVLink rates, energy, processes.",
     );
   addFlags(command, readingFlags)
     .option("--url <url>", "watch a running agent or hub instead, such as http://hub:9410")

@@ -16,7 +16,9 @@ interface Handle {
 
 const wanted: ReadonlySet<string> = new Set(
   [
-    ...readingSpecs.map(({ metric }) => metric),
+    ...readingSpecs.flatMap(({ metric, or }) =>
+      or === undefined ? [metric] : [metric, or.metric],
+    ),
     gpu.throttleActive,
     gpu.xidErrors,
     gpu.xidLast,

@@ -3,6 +3,7 @@ import { HISTORY_SECONDS } from "../../view/live/history.ts";
 import type { HistoryKey, WireFleet } from "../../view/live/protocol.ts";
 import { GpuHistory } from "../../view/gpu-history.ts";
 import { type Gpu, gpuOf, gpuId } from "../../view/gpu.ts";
+import { CounterMemory } from "./counters.ts";
 import type { FeedUpdate, Link, Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
 
@@ -16,6 +17,7 @@ export class FeedState {
   readonly #options: FeedStateOptions;
   readonly #stepSeconds: number;
   readonly #history: GpuHistory;
+  readonly #counters = new CounterMemory();
   #link: Link = { kind: "connecting" };
   #updatedMs: number | undefined;
   #timeMs = 0;
@@ -43,6 +45,7 @@ export class FeedState {
       return row === undefined ? [] : [gpuOf(device, row, timeMs)];
     });
     for (const gpu of this.#gpus) this.#history.record(gpu);
+    this.#counters.update(this.#gpus);
   }
 
   /** Curves from before this program was started. */
@@ -69,6 +72,8 @@ export class FeedState {
       areTasksPending: this.#areTasksPending,
       problems: this.#problems,
       history: (device, key, count) => this.#points(gpuId(device), key, endSecond, count),
+      stepSeconds: this.#stepSeconds,
+      counters: (gpu) => this.#counters.of(gpu),
     };
   }
 

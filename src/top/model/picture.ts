@@ -1,6 +1,7 @@
 /** Everything the screen is drawn from, as one value: the latest update, its time, and the state of the connection. */
 import type { HistoryKey, WireDevice, WireRow } from "../../view/live/protocol.ts";
 import type { Gpu } from "../../view/gpu.ts";
+import type { GpuCounters } from "./counters.ts";
 import type { GpuTask } from "./process.ts";
 
 export type Link =
@@ -35,6 +36,9 @@ export interface Picture {
   readonly problems: readonly string[];
   /** Points up to now, oldest first, as wide as one reading is far from the next; null where there was none. */
   history(device: WireDevice, key: HistoryKey, count: number): readonly (number | null)[];
+  /** Seconds from one point of the history to the next. */
+  readonly stepSeconds: number;
+  counters(gpu: Gpu): GpuCounters;
 }
 
 /** Beyond this without a word the numbers are no longer shown as the present. */

@@ -1,4 +1,4 @@
-/** History as curves of several lines, each with its number and its scale. */
+/** History as curves of several lines, each with its number, a value axis and a time axis. */
 import type { HistoryKey } from "../../view/live/protocol.ts";
 import {
   type Gpu,
@@ -10,16 +10,18 @@ import {
   temperatureLimit,
 } from "../../view/gpu.ts";
 import { isStale, type Picture } from "../model/picture.ts";
-import { curve, pointsIn } from "../text/draw.ts";
+import { curve, plot, pointsIn } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import { percent, powerOf, temperatureOf, watts } from "../text/quantity.ts";
-import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
-import { clean, cut, fit } from "../text/width.ts";
+import { fitRow, rowWidth, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
+import { clean, cut, fit, textWidth } from "../text/width.ts";
 import { temperatureLevel } from "../../view/gpu-status.ts";
 
 /** Lower than this a curve shows no more than the sparkline in the table. */
 const LEAST_HEIGHT = 3;
 const LEAST_WIDTH = 36;
+/** Narrower than this a curve gives up its value axis. */
+const LEAST_CURVE = 24;
 /** Two points a column: about as much of the past as is kept. */
 const MOST_WIDTH = 150;
 
@@ -27,9 +29,11 @@ interface Scale {
   readonly title: string;
   readonly key: HistoryKey;
   readonly role: TextRole;
-  /** What the top of the curve stands for; undefined where there is no limit to measure against. */
+  /** The value at the top of the curve; undefined where the device reports no limit. */
   readonly most: number | undefined;
   readonly now: string;
+  /** A value of the axis with its unit. */
+  readonly label: (value: number) => string;
 }
 
 export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
@@ -42,6 +46,7 @@ export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
       role: "util",
       most: 1,
       now: percent(read(gpu, "utilization")),
+      label: percent,
     },
     {
       title: "memory",
@@ -49,6 +54,7 @@ export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
       role: "memory",
       most: 1,
       now: percent(memoryRatio(gpu)),
+      label: percent,
     },
     {
       title: "power",
@@ -56,6 +62,7 @@ export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
       role: "power",
       most: number(powerLimit(gpu)),
       now: powerOf(read(gpu, "power"), powerLimit(gpu)),
+      label: watts,
     },
     {
       title: "temperature",
@@ -63,36 +70,116 @@ export function scalesOf(gpu: Gpu, glyphs: Glyphs): readonly Scale[] {
       role: temperatureLevel(gpu) ?? "temperature",
       most: number(temperatureLimit(gpu)),
       now: temperatureOf(temperature(gpu), temperatureLimit(gpu), glyphs.celsius),
+      label: (value) => temperatureOf(value, "unsupported", glyphs.celsius),
     },
   ];
 }
 
-/** One curve with its heading: `height` lines of `width`. Without a limit its own highest point is the top, and it says so. */
+/** One curve with its heading and its axes: `height` lines of `width`. Without a limit the highest point is the top. */
 export function chart(
   picture: Picture,
   gpu: Gpu,
-  { title, key, role, most, now }: Scale,
+  scale: Scale,
   width: number,
   height: number,
   glyphs: Glyphs,
 ): TextRow[] {
-  const points = picture.history(gpu.device, key, pointsIn(width, glyphs));
-  const top = most ?? Math.max(1, ...points.map((point) => point ?? 0));
-  const scaled = points.map((point) => (point === null ? null : point / top));
-  const note = most === undefined ? ` (top is ${Math.round(top)})` : "";
   const isOld = isStale(picture);
   return [
-    fitRow(
-      [span(`${title} `, "head"), span(now, isOld ? "dim" : "text"), span(note, "dim")],
-      width,
-    ),
-    ...curve(scaled, width, height - 1, glyphs).map((line) =>
-      fitRow([span(line, isOld ? "dim" : role)], width),
-    ),
+    fitRow([span(`${scale.title} `, "head"), span(scale.now, isOld ? "dim" : "text")], width),
+    ...drawAxes(picture, gpu, scale, undefined, width, height - 1, glyphs),
   ];
 }
 
-/** A tile for each of the first GPUs that fit: utilisation, as wide and as high as there is room. */
+/** The curve of a scale, with another one as a line over it where given, between a value axis and a time axis. */
+function drawAxes(
+  picture: Picture,
+  gpu: Gpu,
+  { key, role, most, label }: Scale,
+  over: Scale | undefined,
+  width: number,
+  height: number,
+  glyphs: Glyphs,
+): TextRow[] {
+  const isOld = isStale(picture);
+  const hasTime = height >= LEAST_HEIGHT + 1;
+  const tall = hasTime ? height - 1 : height;
+  // Enough points for the widest curve; what the labels take is cut off at the left.
+  const points = picture.history(gpu.device, key, pointsIn(width, glyphs));
+  const top = most ?? Math.max(1, ...points.map((point) => point ?? 0));
+  const labels = valueLabels(top, tall, label);
+  const wide = Math.max(...[...labels.values()].map(({ length }) => length));
+  const hasValues = width - wide - 1 >= LEAST_CURVE;
+  const axisWide = hasValues ? wide + 1 : 0;
+  const curveWide = width - axisWide;
+  const scaled = points.map((point) => (point === null ? null : point / top));
+  const lines =
+    over === undefined
+      ? curve(scaled, curveWide, tall, glyphs).map((line) => [span(line, isOld ? "dim" : role)])
+      : plot(
+          scaled,
+          isOld ? "dim" : role,
+          {
+            values: picture.history(gpu.device, over.key, pointsIn(curveWide, glyphs)),
+            role: isOld ? "dim" : over.role,
+          },
+          curveWide,
+          tall,
+          glyphs,
+        );
+  const rows = lines.map((line, at): TextRow => {
+    if (!hasValues) return fitRow(line, width);
+    const text = labels.get(at);
+    const axis = fit(text ?? "", wide, "right") + (text === undefined ? glyphs.axis : glyphs.tick);
+    return fitRow([span(axis, "dim"), ...line], width);
+  });
+  if (!hasTime) return rows;
+  const time = timeAxis(curveWide, picture.stepSeconds, isOld ? "last" : "now", glyphs);
+  const before = hasValues ? " ".repeat(wide) + glyphs.corner : "";
+  return [...rows, fitRow([span(before + time, "dim")], width)];
+}
+
+/** Top and bottom, and as many between as keep two lines apart; by line from the top. */
+function valueLabels(
+  top: number,
+  height: number,
+  label: (value: number) => string,
+): ReadonlyMap<number, string> {
+  const labels = new Map([
+    [height - 1, label(0)],
+    [0, label(top)],
+  ]);
+  const parts = height >= 9 ? 4 : height >= 5 ? 2 : 1;
+  for (let part = 1; part < parts; part += 1)
+    labels.set(Math.round(((height - 1) * part) / parts), label(top * (1 - part / parts)));
+  return labels;
+}
+
+const timeSteps = [10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 86_400];
+const LABEL_EVERY = 14;
+
+/** `─-2m──────-1m──────now`: each label ends where its time is. */
+function timeAxis(width: number, stepSeconds: number, end: string, glyphs: Glyphs): string {
+  const perColumn = pointsIn(1, glyphs) * stepSeconds;
+  const every =
+    timeSteps.find((seconds) => seconds / perColumn >= LABEL_EVERY) ?? timeSteps.at(-1) ?? 1;
+  let text = "";
+  for (let at = Math.floor((width * perColumn) / every); at > 0; at -= 1) {
+    const name = timeName(at * every);
+    const gap = width - Math.round((at * every) / perColumn) - text.length - name.length;
+    if (gap >= 0) text += glyphs.line.repeat(gap) + name;
+  }
+  const last = width - text.length - end.length;
+  return last < 0 ? fit(end, width) : text + glyphs.line.repeat(last) + end;
+}
+
+const timeName = (seconds: number): string => {
+  if (seconds % 3_600 === 0) return `-${seconds / 3_600}h`;
+  if (seconds < 60) return `-${seconds}s`;
+  return `-${Math.floor(seconds / 60)}m${seconds % 60 === 0 ? "" : `${seconds % 60}s`}`;
+};
+
+/** A tile for each of the first GPUs that fit: utilisation filled, memory as a line, as wide and as high as there is room. */
 export function tiles(
   picture: Picture,
   gpus: readonly Gpu[],
@@ -111,7 +198,7 @@ export function tiles(
     Math.floor(height / lines(columns - 1)) >= LEAST_HEIGHT + 2
   )
     columns -= 1;
-  const across = Math.floor((width - 1) / columns) - 1;
+  const across = Math.floor((width - 1) / columns) - 2;
   const rowsOfTiles = Math.min(
     lines(columns),
     Math.max(1, Math.floor(height / (LEAST_HEIGHT + 1))),
@@ -124,7 +211,7 @@ export function tiles(
       .map((gpu) => tile(picture, gpu, across, tall, glyphs));
     for (let at = 0; at < tall; at += 1) {
       const spans: TextSpan[] = [span(" ")];
-      for (const one of drawn) spans.push(...(one[at] ?? [span(" ".repeat(across))]), span(" "));
+      for (const one of drawn) spans.push(...(one[at] ?? [span(" ".repeat(across))]), span("  "));
       rows.push(fitRow(spans, width));
     }
   }
@@ -138,19 +225,22 @@ function tile(
   height: number,
   glyphs: Glyphs,
 ): TextRow[] {
-  const [utilization] = scalesOf(gpu, glyphs);
+  const [utilization, memory] = scalesOf(gpu, glyphs);
   if (utilization === undefined) return [];
   const { device } = gpu;
+  const isOld = isStale(picture);
   const name = clean(`${device.index} ${shortModel(device)}`);
-  const right = `${percent(read(gpu, "utilization"))} ${fit(watts(read(gpu, "power")), 5, "right")}`;
-  const left = cut(name, width - right.length - 2);
-  const fill = Math.max(1, width - left.length - right.length - 2);
-  const [, ...lines] = chart(picture, gpu, utilization, width, height, glyphs);
+  const right: TextRow = [
+    span("util ", "dim"),
+    span(utilization.now, isOld ? "dim" : utilization.role),
+    span("  mem ", "dim"),
+    span(memory?.now ?? "", isOld ? "dim" : "memory"),
+    span(` ${fit(watts(read(gpu, "power")), 6, "right")}`, isOld ? "dim" : "text"),
+  ];
+  const left = cut(name, width - rowWidth(right) - 2);
+  const fill = Math.max(1, width - textWidth(left) - rowWidth(right) - 2);
   return [
-    fitRow(
-      [span(left, "strong"), span(` ${glyphs.line.repeat(fill)} `, "dim"), span(right)],
-      width,
-    ),
-    ...lines,
+    fitRow([span(left, "strong"), span(` ${glyphs.line.repeat(fill)} `, "dim"), ...right], width),
+    ...drawAxes(picture, gpu, utilization, memory, width, height - 1, glyphs),
   ];
 }

@@ -12,6 +12,8 @@ export interface ScreenColumn<Item, Key extends string> {
   readonly max: number;
   /** 1 is kept longest. */
   readonly rank: number;
+  /** Shown only where every other column has its good width. */
+  readonly isExtra?: boolean;
   readonly align?: "right";
   cell(item: Item, width: number): TextRow;
 }
@@ -29,19 +31,25 @@ export function placeColumns<Item, Key extends string>(
   const gap = width >= 110 ? 2 : 1;
   let left = width;
   const kept = new Map<ScreenColumn<Item, Key>, number>();
-  for (const column of columns.toSorted((one, other) => one.rank - other.rank)) {
-    const need = column.min + (kept.size === 0 ? 0 : gap);
-    if (need > left) continue;
-    kept.set(column, column.min);
-    left -= need;
-  }
-  for (const column of columns.toSorted((one, other) => one.rank - other.rank)) {
+  const ranked = columns.toSorted((one, other) => one.rank - other.rank);
+  const keep = (isExtra: boolean): void => {
+    for (const column of ranked) {
+      if ((column.isExtra ?? false) !== isExtra) continue;
+      const need = column.min + (kept.size === 0 ? 0 : gap);
+      if (need > left) continue;
+      kept.set(column, column.min);
+      left -= need;
+    }
+  };
+  keep(false);
+  for (const column of ranked) {
     const now = kept.get(column);
     if (now === undefined || column.good === undefined) continue;
     const more = Math.min(left, Math.max(0, Math.min(column.good, column.max) - now));
     kept.set(column, now + more);
     left -= more;
   }
+  keep(true);
   // Evenly, so that bars beside each other are as long; a column that is full gives its part to the others.
   for (let grown = true; grown && left > 0;) {
     grown = false;

@@ -1,11 +1,20 @@
 /** One GPU whole: who it is, what it reads, how old that is, its curves and who is on it. */
-import type { WireColumn, WireValue } from "../../view/live/protocol.ts";
-import { wireColumns } from "../../view/live/columns.ts";
+import type { WireValue } from "../../view/live/protocol.ts";
 import { clockMax, type Gpu, memoryTotal, powerLimit, read } from "../../view/gpu.ts";
 import { isStale, type Picture } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import { age, gibibytes, megahertz, memoryOf, percent, powerOf, watts } from "../text/quantity.ts";
-import { fitRow, span, type TextRow, type TextSpan } from "../text/row.ts";
+import {
+  NOT_AVAILABLE,
+  age,
+  bytesPerSecond,
+  megahertz,
+  memoryOf,
+  percent,
+  powerOf,
+  wattHours,
+  watts,
+} from "../text/quantity.ts";
+import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, fit } from "../text/width.ts";
 import { chart, scalesOf } from "./charts.ts";
 import { stateCell } from "./gpu-table.ts";
@@ -21,7 +30,8 @@ export function details(
   const facts = factsOf(picture, gpu, glyphs);
   const isWide = width >= 110;
   const rows: TextRow[] = [heading(picture, gpu, width)];
-  const factWidth = isWide ? 50 : width;
+  // Wide enough for a whole UUID where the curves have room left.
+  const factWidth = isWide ? (width >= 140 ? 64 : 50) : width;
   const factRows = pack(facts, factWidth, isWide ? 1 : Math.max(1, Math.floor(width / 38)));
   if (isWide) {
     const across = width - factWidth - 3;
@@ -83,61 +93,100 @@ function curves(
   return rows;
 }
 
-type Fact = readonly [name: string, value: string];
+interface Fact {
+  readonly name: string;
+  readonly value: string;
+  readonly role?: TextRole;
+}
 
+/** Known ones first: where there is not room for all, the reasons of absent ones give way. */
 function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
   const { device, row } = gpu;
   const { facts } = device;
+  const { interconnectRx, interconnectTx, energy } = picture.counters(gpu);
   const throttle =
     typeof row.throttle === "string"
       ? `n/a (${row.throttle})`
       : row.throttle.map((reason) => throttleBadge(reason).text).join(", ") || "none";
   const feedAgeMs = isStale(picture) ? picture.silentMs : 0;
-  const readings = wireColumns
-    .filter(({ key }) => !["up", "utilization", "memoryUsedRatio", "power"].includes(key))
-    .map((column): Fact => [
-      readingName(column),
-      reading(read(gpu, column.key), column.unit, glyphs),
-    ]);
-  const limits: readonly Fact[] = [
-    ["throttled by", throttle],
-    ["memory", memoryOf(read(gpu, "memoryUsed"), memoryTotal(gpu))],
-    ["power", powerOf(read(gpu, "power"), powerLimit(gpu))],
-    ["default power limit", watts(facts.powerLimitDefault)],
-    ["slows down at", reading(facts.limitSlowdown, "celsius", glyphs)],
-    ["shuts down at", reading(facts.limitShutdown, "celsius", glyphs)],
-    ["highest clock", megahertz(clockMax(gpu))],
+  const links = interconnectNames[device.vendor] ?? "GPU links";
+  const fact = (name: string, value: string): Fact => ({ name, value });
+  const known = (name: string, value: WireValue, write: (value: number) => string): Fact =>
+    fact(name, typeof value === "number" ? write(value) : `n/a (${value})`);
+  const all: readonly Fact[] = [
+    fact("throttled by", throttle),
+    fact("memory", memoryOf(read(gpu, "memoryUsed"), memoryTotal(gpu))),
+    fact("power", powerOf(read(gpu, "power"), powerLimit(gpu))),
+    known("default power limit", facts.powerLimitDefault, watts),
+    known("energy since start", energy, wattHours),
+    known("energy counter", read(gpu, "energyTotal"), wattHours),
+    linkFact(gpu),
+    known("PCIe receive", read(gpu, "pcieRx"), bytesPerSecond),
+    known("PCIe transmit", read(gpu, "pcieTx"), bytesPerSecond),
+    known(`${links} receive`, interconnectRx, bytesPerSecond),
+    known(`${links} transmit`, interconnectTx, bytesPerSecond),
+    known("encoder", read(gpu, "encoder"), percent),
+    known("decoder", read(gpu, "decoder"), percent),
+    known("video engine", read(gpu, "video"), percent),
+    known("slows down at", facts.limitSlowdown, (value) => celsius(value, glyphs)),
+    known("shuts down at", facts.limitShutdown, (value) => celsius(value, glyphs)),
+    known("temperature edge", read(gpu, "temperatureEdge"), (value) => celsius(value, glyphs)),
+    known("temperature hotspot", read(gpu, "temperatureHotspot"), (value) =>
+      celsius(value, glyphs),
+    ),
+    known("temperature memory", read(gpu, "temperatureMemory"), (value) => celsius(value, glyphs)),
+    known("temperature margin", read(gpu, "temperatureMargin"), (value) => celsius(value, glyphs)),
+    known("clock sm", read(gpu, "clockSm"), megahertz),
+    known("clock graphics", read(gpu, "clockGraphics"), megahertz),
+    known("clock memory", read(gpu, "clockMemory"), megahertz),
+    known("highest clock", clockMax(gpu), megahertz),
+    known("fan", read(gpu, "fan"), percent),
+    known("ecc uncorrected", read(gpu, "eccUncorrected"), String),
+    ...(row.xids ?? []).map(({ xid, count }) =>
+      fact(`XID ${xid}`, count === 1 ? "once" : `${count} times`),
+    ),
+    fact("age", row.ageMs.fast === undefined ? NOT_AVAILABLE : age(row.ageMs.fast + feedAgeMs)),
+    fact("uuid", device.uuid),
+    fact("PCI", device.pciBusId ?? NOT_AVAILABLE),
+    fact("interface", device.linkType ?? NOT_AVAILABLE),
+    fact("driver", device.driver ?? NOT_AVAILABLE),
+    fact("VBIOS", device.vbios ?? NOT_AVAILABLE),
+    fact("source", device.source),
+    fact("job", row.job ?? NOT_AVAILABLE),
+    fact("user", row.user ?? NOT_AVAILABLE),
   ];
-  const identity: readonly (readonly [string, string | undefined])[] = [
-    ["uuid", device.uuid],
-    ["PCI", device.pciBusId],
-    ["link", device.linkType],
-    ["driver", device.driver],
-    ["VBIOS", device.vbios],
-    ["source", device.source],
-    ["job", row.job],
-    ["user", row.user],
-  ];
-  return [
-    ...limits,
-    ...readings,
-    ["age", row.ageMs.fast === undefined ? "n/a" : age(row.ageMs.fast + feedAgeMs)],
-    ...(row.xids ?? []).map(({ xid, count }): Fact => [`XID ${xid}`, `${count} times`]),
-    ...identity.map(([name, value]): Fact => [name, value ?? "n/a"]),
-  ];
+  const isAbsent = ({ value }: Fact): boolean => value.startsWith(NOT_AVAILABLE);
+  return [...all.filter((one) => !isAbsent(one)), ...all.filter(isAbsent)];
 }
 
-const readingName = ({ key }: WireColumn): string =>
-  key.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+const interconnectNames: Readonly<Record<string, string>> = { nvidia: "NVLink", amd: "XGMI" };
 
-function reading(value: WireValue, unit: WireColumn["unit"], glyphs: Glyphs): string {
-  if (typeof value !== "number") return `n/a (${value})`;
-  if (unit === "ratio") return percent(value);
-  if (unit === "bytes") return gibibytes(value);
-  if (unit === "celsius") return `${Math.round(value)}${glyphs.celsius}`;
-  if (unit === "watts") return watts(value);
-  return unit === "hertz" ? megahertz(value) : String(value);
+/** `gen 5 x16`; below what card and slot can do `gen 5 x8 of x16`. A narrow link is a fault, a low generation is idle saving. */
+function linkFact({ device, row }: Gpu): Fact {
+  const generation = read({ row }, "linkGeneration");
+  const width = read({ row }, "linkWidth");
+  const { linkGenerationMax, linkWidthMax } = device.facts;
+  const name = "PCIe link";
+  if (typeof generation !== "number" && typeof width !== "number")
+    return { name, value: `n/a (${width})` };
+  const isBelow = (now: WireValue, most: WireValue): most is number =>
+    typeof now === "number" && typeof most === "number" && now < most;
+  const isNarrow = isBelow(width, linkWidthMax);
+  const now = [
+    typeof generation === "number" ? `gen ${generation}` : "",
+    typeof width === "number" ? `x${width}` : "",
+  ];
+  const most = [
+    isBelow(generation, linkGenerationMax) ? `gen ${linkGenerationMax}` : "",
+    isNarrow ? `x${linkWidthMax}` : "",
+  ];
+  const joined = (parts: readonly string[]): string =>
+    parts.filter((part) => part !== "").join(" ");
+  const value = `${joined(now)}${joined(most) === "" ? "" : ` of ${joined(most)}`}`;
+  return { name, value, ...(isNarrow ? { role: "warn" } : {}) };
 }
+
+const celsius = (value: number, glyphs: Glyphs): string => `${Math.round(value)}${glyphs.celsius}`;
 
 /** Name and value, several beside each other, filled downwards. */
 function pack(facts: readonly Fact[], width: number, columns: number): TextRow[] {
@@ -148,13 +197,13 @@ function pack(facts: readonly Fact[], width: number, columns: number): TextRow[]
     for (let column = 0; column < columns; column += 1) {
       const fact = facts[column * lines + line];
       if (fact === undefined) continue;
-      const [name, value] = fact;
+      const { name, value, role = "text" } = fact;
       const nameWide = Math.min(20, across - 10);
       spans.push(
         span(` ${fit(name, nameWide)} `, "dim"),
         span(
           fit(clean(value), Math.max(1, across - nameWide - 2)),
-          value.startsWith("n/a") ? "dim" : "text",
+          value.startsWith(NOT_AVAILABLE) ? "dim" : role,
         ),
       );
     }

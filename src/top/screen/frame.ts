@@ -2,7 +2,7 @@
 import { type Gpu, memoryTotal, numbersOf, read, sum, temperature } from "../../view/gpu.ts";
 import { type Picture, simulatedOf, STALE_AFTER_MS } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
-import { age, total } from "../text/quantity.ts";
+import { age, bytesPerSecond, total, wattHours } from "../text/quantity.ts";
 import { fitRow, rowWidth, span, spread, type TextRow, type TextSpan } from "../text/row.ts";
 import { clean, cut } from "../text/width.ts";
 import type { View } from "../view/view.ts";
@@ -74,7 +74,7 @@ export function summaryRow(
     );
   if (gpus.length > 0 && shown.length === 0)
     return fitRow([span(" no GPU matches the filter", "dim")], width);
-  const parts = summaryParts(shown, glyphs);
+  const parts = summaryParts(picture, shown, glyphs);
   const spans: TextSpan[] = [span(" ")];
   let left = width - 1;
   for (const [at, part] of parts.entries()) {
@@ -87,13 +87,16 @@ export function summaryRow(
   return fitRow(spans, width);
 }
 
-function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] {
+function summaryParts(picture: Picture, gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] {
   if (gpus.length === 0) return [[span("no GPU: gpulse doctor says why", "warn")]];
   const util = numbersOf(gpus.map((gpu) => read(gpu, "utilization")));
   const used = numbersOf(gpus.map((gpu) => read(gpu, "memoryUsed")));
   const memory = numbersOf(gpus.map(memoryTotal));
   const power = numbersOf(gpus.map((gpu) => read(gpu, "power")));
   const heat = numbersOf(gpus.map(temperature));
+  const energy = numbersOf(gpus.map((gpu) => picture.counters(gpu).energy));
+  const rx = numbersOf(gpus.map((gpu) => read(gpu, "pcieRx")));
+  const tx = numbersOf(gpus.map((gpu) => read(gpu, "pcieTx")));
   const of = (values: readonly number[]): string =>
     values.length < gpus.length ? ` (${values.length} of ${gpus.length})` : "";
   const state = (name: string): number => gpus.filter((gpu) => gpu.state === name).length;
@@ -130,6 +133,19 @@ function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] 
     ],
     ...(held > lost ? [[span(`${held - lost} unhealthy`, "warn")]] : []),
     [span(`${state("active")} active`, "dim")],
+    ...(energy.length === 0
+      ? []
+      : [[span("energy ", "dim"), span(`${wattHours(sum(energy))}${of(energy)}`)]]),
+    ...(rx.length === 0 || tx.length === 0
+      ? []
+      : [
+          [
+            span("PCIe rx ", "dim"),
+            span(`${bytesPerSecond(sum(rx))}${of(rx)}`),
+            span(" tx ", "dim"),
+            span(`${bytesPerSecond(sum(tx))}${of(tx)}`),
+          ],
+        ]),
   ];
 }
 

@@ -21,15 +21,17 @@ import type { Glyphs } from "../text/glyphs.ts";
 import {
   NOT_AVAILABLE,
   age,
+  bytesPerSecond,
   megahertz,
   memoryOf,
   percent,
   powerOf,
   temperatureOf,
+  wattHours,
   watts,
 } from "../text/quantity.ts";
 import { span, type TextRole, type TextRow } from "../text/row.ts";
-import { clean, fit } from "../text/width.ts";
+import { clean, fit, textWidth } from "../text/width.ts";
 import { type ScreenColumn, textCell } from "./columns.ts";
 import { statusBadges, temperatureLevel } from "../../view/gpu-status.ts";
 
@@ -65,11 +67,12 @@ export function gpuColumns(
     longWidth: number,
   ): TextRow => {
     const [short = "", long = short] = texts;
-    const isLong = width >= longWidth + 1 + LEAST_BAR * 2;
-    const textWide = isLong ? longWidth : Math.min(width, shortWidth);
+    // The long text only whole: half a number is a wrong number.
+    const isLong = width >= longWidth + 1 + LEAST_BAR + 2 && textWidth(long) <= longWidth;
+    const text = isLong ? long : short;
+    const textWide = isLong ? longWidth : Math.min(width, Math.max(shortWidth, textWidth(text)));
     const barWide = width - textWide - 1;
     const shown = number(ratio, role);
-    const text = isLong ? long : short;
     // Hue is for the bar; a number is coloured only for a problem.
     const numberRole =
       isOld || text === NOT_AVAILABLE ? "dim" : role === "warn" || role === "bad" ? role : "text";
@@ -80,6 +83,31 @@ export function gpuColumns(
       span(fit(text, textWide, "right"), numberRole),
     ];
   };
+
+  /** A number in a column of its own, present only where some GPU reports it. */
+  const extra = (
+    title: string,
+    rank: number,
+    width: number,
+    value: (gpu: Gpu) => WireValue,
+    write: (value: WireValue) => string,
+  ): readonly ScreenColumn<Gpu, GpuSort>[] =>
+    gpus.some((gpu) => typeof value(gpu) === "number")
+      ? [
+          {
+            title,
+            min: width,
+            max: width,
+            rank,
+            isExtra: true,
+            align: "right",
+            cell: (gpu, wide) => {
+              const shown = value(gpu);
+              return [span(fit(write(shown), wide, "right"), number(shown, "text"))];
+            },
+          },
+        ]
+      : [];
 
   const spark = (gpu: Gpu, width: number): TextRow => {
     const points = picture.history(gpu.device, "utilization", pointsIn(width, glyphs));
@@ -131,14 +159,6 @@ export function gpuColumns(
         meter(read(gpu, "utilization"), [percent(read(gpu, "utilization"))], "util", width, 4, 4),
     },
     {
-      title: "HISTORY",
-      min: 8,
-      good: 10,
-      max: 60,
-      rank: 6,
-      cell: spark,
-    },
-    {
       title: "MEMORY",
       sort: "memory",
       min: 8,
@@ -152,8 +172,16 @@ export function gpuColumns(
           "memory",
           width,
           4,
-          11,
+          12,
         ),
+    },
+    {
+      title: "HISTORY",
+      min: 8,
+      good: 10,
+      max: 60,
+      rank: 6,
+      cell: spark,
     },
     {
       title: "POWER",
@@ -203,23 +231,15 @@ export function gpuColumns(
         span(fit(megahertz(clock(gpu)), width, "right"), number(clock(gpu), "text")),
       ],
     },
-    ...(gpus.some((gpu) => typeof read(gpu, "fan") === "number")
-      ? [
-          {
-            title: "FAN",
-            min: 4,
-            max: 4,
-            rank: 10,
-            align: "right" as const,
-            cell: (gpu: Gpu, width: number): TextRow => [
-              span(
-                fit(percent(read(gpu, "fan")), width, "right"),
-                number(read(gpu, "fan"), "text"),
-              ),
-            ],
-          },
-        ]
-      : []),
+    ...extra("FAN", 11, 4, (gpu) => read(gpu, "fan"), percent),
+    ...extra("PCIE RX", 12, 8, (gpu) => read(gpu, "pcieRx"), bytesPerSecond),
+    ...extra("PCIE TX", 12, 8, (gpu) => read(gpu, "pcieTx"), bytesPerSecond),
+    ...extra("LINK RX", 13, 8, (gpu) => picture.counters(gpu).interconnectRx, bytesPerSecond),
+    ...extra("LINK TX", 13, 8, (gpu) => picture.counters(gpu).interconnectTx, bytesPerSecond),
+    ...extra("ENC", 14, 4, (gpu) => read(gpu, "encoder"), percent),
+    ...extra("DEC", 14, 4, (gpu) => read(gpu, "decoder"), percent),
+    ...extra("VID", 14, 4, (gpu) => read(gpu, "video"), percent),
+    ...extra("ENERGY", 15, 7, (gpu) => picture.counters(gpu).energy, wattHours),
     ...(gpus.some((gpu) => ownerOf(gpu) !== "")
       ? [
           {

@@ -1,9 +1,19 @@
 /** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
 import type { WireValue } from "../../view/live/protocol.ts";
-import { type Gpu, memoryRatio, powerRatio, read, temperatureRatio } from "../../view/gpu.ts";
+import {
+  type Gpu,
+  memoryRatio,
+  numberOf,
+  powerRatio,
+  read,
+  shortModel,
+  temperatureRatio,
+} from "../../view/gpu.ts";
+import { bar } from "../text/draw.ts";
 import type { Glyphs } from "../text/glyphs.ts";
+import { percent } from "../text/quantity.ts";
 import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../text/row.ts";
-import { clean, fit } from "../text/width.ts";
+import { clean, fit, textWidth } from "../text/width.ts";
 import type { HeatMetric, Hit } from "../view/view.ts";
 import { severity } from "../../view/gpu-status.ts";
 
@@ -47,6 +57,8 @@ export interface HeatOptions {
   readonly height: number;
   readonly firstRow: number;
   readonly glyphs: Glyphs;
+  /** Each GPU with its name and its number, where they fit. */
+  readonly hasNames?: boolean;
 }
 
 export interface HeatmapDrawing {
@@ -54,7 +66,7 @@ export interface HeatmapDrawing {
   readonly hits: readonly Hit[];
 }
 
-/** By host where that fits, else side by side in order; the first line is the key. */
+/** With names where there is room, by host where that fits, else side by side in order; the first line is the key. */
 export function drawHeatmap(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const { width, height, glyphs, metric } = options;
   const key: TextRow = fitRow(
@@ -70,7 +82,9 @@ export function drawHeatmap(gpus: readonly Gpu[], options: HeatOptions): Heatmap
   );
   const byHost = group(gpus);
   const drawn =
-    byHost.size > 1 ? (hostBlocks(byHost, options) ?? dense(gpus, options)) : dense(gpus, options);
+    (options.hasNames === true ? named(gpus, byHost.size > 1, options) : undefined) ??
+    (byHost.size > 1 ? hostBlocks(byHost, options) : undefined) ??
+    dense(gpus, options);
   return { rows: [key, ...drawn.rows].slice(0, height), hits: drawn.hits };
 }
 
@@ -82,6 +96,133 @@ function group(gpus: readonly Gpu[]): Map<string, Gpu[]> {
     else known.push(gpu);
   }
   return groups;
+}
+
+/** The narrowest cells with and without the model: a name, a bar one can compare, and a number. */
+const LEAST_NAMED = 20;
+const LEAST_SHORT = 13;
+const NUMBER_WIDE = 10;
+/** A title, a bar of at least one line, and a blank line. */
+const LEAST_TALL = 3;
+const MOST_TALL = 8;
+
+/** A cell with name, number and bar for each GPU, as large as all of them allow; undefined where they do not fit. */
+function named(
+  gpus: readonly Gpu[],
+  hasHosts: boolean,
+  options: HeatOptions,
+): HeatmapDrawing | undefined {
+  const { width, height, firstRow, glyphs } = options;
+  if (gpus.length === 0) return undefined;
+  const lines = height - 1;
+  const short = gpus.map(({ device }) =>
+    clean(`${hasHosts ? `${device.host} ` : ""}${device.index}`),
+  );
+  const long = gpus.map(({ device }, at) => `${short[at] ?? ""} ${clean(shortModel(device))}`);
+  const room = (names: readonly string[], least: number): number =>
+    Math.max(least, NUMBER_WIDE + Math.max(0, ...names.map(textWidth)));
+  const choices = [
+    { names: long, least: room(long, LEAST_NAMED), tall: LEAST_TALL },
+    { names: short, least: room(short, LEAST_SHORT), tall: LEAST_TALL },
+    { names: long, least: room(long, LEAST_NAMED), tall: 1 },
+    { names: short, least: room(short, LEAST_SHORT), tall: 1 },
+  ];
+  const choice = choices.find(({ least, tall }) => {
+    const columns = Math.floor((width - 1) / least);
+    return columns > 0 && Math.ceil(gpus.length / columns) * tall <= lines;
+  });
+  if (choice === undefined) return undefined;
+  const { used, tall } =
+    choice.tall === 1
+      ? { used: Math.min(gpus.length, Math.floor((width - 1) / choice.least)), tall: 1 }
+      : largestCells(gpus.length, Math.floor((width - 1) / choice.least), lines);
+  const across = Math.floor((width - 1) / used);
+  const hits: Hit[] = [];
+  const rows: TextRow[] = [];
+  for (let first = 0; first < gpus.length; first += used) {
+    const cells = gpus.slice(first, first + used).map((gpu, at) => {
+      const from = 1 + at * across;
+      for (let line = 0; line < tall; line += 1)
+        hits.push({
+          kind: "gpu",
+          row: firstRow + 1 + rows.length + line,
+          from,
+          to: from + across,
+          gpu: gpu.id,
+        });
+      return namedCell(gpu, choice.names[first + at] ?? "", across - 1, tall, options, glyphs);
+    });
+    for (let line = 0; line < tall; line += 1) {
+      const spans: TextSpan[] = [span(" ")];
+      for (const cell of cells) spans.push(...(cell[line] ?? []), span(" "));
+      rows.push(fitRow(spans, width));
+    }
+  }
+  return { rows, hits };
+}
+
+/** How many cells beside each other fill the most lines; of equals the most. */
+function largestCells(
+  count: number,
+  most: number,
+  lines: number,
+): { readonly used: number; readonly tall: number } {
+  let best = { used: 1, tall: 0 };
+  let bestLines = -1;
+  for (let used = 1; used <= Math.min(count, most); used += 1) {
+    const rows = Math.ceil(count / used);
+    const tall = Math.min(MOST_TALL, Math.floor(lines / rows));
+    if (tall < LEAST_TALL || rows * tall < bestLines) continue;
+    best = { used, tall };
+    bestLines = rows * tall;
+  }
+  return best;
+}
+
+/** Name and number over a bar of `height - 2` lines; in one line the bar stands between them. */
+function namedCell(
+  gpu: Gpu,
+  name: string,
+  width: number,
+  height: number,
+  { metric, chosen }: HeatOptions,
+  glyphs: Glyphs,
+): readonly TextRow[] {
+  const isChosen = gpu.id === chosen;
+  const isLost = gpu.state === "lost" || gpu.state === "silent";
+  const ratio = isLost ? undefined : numberOf(ratioOf(gpu, metric));
+  const step = Math.min(7, Math.max(0, Math.floor((ratio ?? 0) * 8)));
+  const role = `heat${step}` as TextRole;
+  const number = isLost ? gpu.state : percent(ratio ?? "unsupported");
+  const numberRole = isLost ? "bad" : ratio === undefined ? "dim" : "text";
+  const nameRole = severity(gpu) >= 2 ? "warn" : "strong";
+  const mark = isLost ? span(fit(glyphs.lost, width), "bad") : undefined;
+  if (height === 1) {
+    const last = fit(gpu.state === "silent" ? glyphs.lost : number, 4, "right");
+    const nameWide = Math.min(textWidth(name), width - 9);
+    const barWide = width - nameWide - 6;
+    return [
+      fitRow(
+        [
+          span(fit(name, nameWide), nameRole, isChosen),
+          span(" "),
+          ...(mark === undefined ? bar(ratio, barWide, role, glyphs) : [span(" ".repeat(barWide))]),
+          span(` ${last}`, numberRole),
+        ],
+        width,
+      ),
+    ];
+  }
+  const title = [
+    span(fit(name, width - number.length - 1), nameRole, isChosen),
+    span(` ${number}`, numberRole),
+  ];
+  const body: TextRow = mark === undefined ? bar(ratio, width, role, glyphs) : [mark];
+  return [
+    fitRow(title, width),
+    ...Array.from({ length: height - 2 }, () => fitRow(body, width)),
+    fitRow([], width),
+  ];
 }
 
 /** `host ▇▇▅▁…`, several beside each other; undefined where they do not fit. */

@@ -29,6 +29,18 @@ export function help(width: number, height: number, glyphs: Glyphs): TextRow[] {
       span(" is not known, never 0."),
     ],
     [
+      span(" Charts", "head"),
+      span(" filled: "),
+      span("utilisation", "util"),
+      span(", line: "),
+      span("memory", "memory"),
+      span("."),
+    ],
+    [
+      span(" Wide table", "head"),
+      span(" LINK is NVLink or XGMI; ENERGY counts from the start of top."),
+    ],
+    [
       span(" State", "head"),
       span("  "),
       span("note", "note"),

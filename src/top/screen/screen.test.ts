@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { Painter } from "../colour/paint.ts";
-import { NOW_MS, feedStateOf, pictureOf, taskOf, textOf } from "../../../test/fixtures/top/top.ts";
+import {
+  NOW_MS,
+  deviceOf,
+  feedStateOf,
+  pictureOf,
+  rowOf,
+  taskOf,
+  textOf,
+} from "../../../test/fixtures/top/top.ts";
+import { FeedState } from "../model/feed-state.ts";
 import { ascii, unicode } from "../text/glyphs.ts";
 import { textWidth } from "../text/width.ts";
 import { firstView, topPages, type View } from "../view/view.ts";
@@ -64,7 +73,10 @@ test.for([
   ["200x60-256", 200, 60, 256, view()],
   ["80x24-8-details", 80, 24, 8, view({ page: "details" })],
   ["200x60-8-details", 200, 60, 8, view({ page: "details" })],
+  ["120x40-8", 120, 40, 8, view()],
   ["120x30-256-heatmap", 120, 30, 256, view({ page: "heatmap" })],
+  ["80x24-8-heatmap", 80, 24, 8, view({ page: "heatmap", heat: "power" })],
+  ["80x24-64-heatmap", 80, 24, 64, view({ page: "heatmap" })],
   ["80x24-help", 80, 24, 8, view({ page: "help" })],
 ] as const)(
   "the screen %s is the one that was looked at",
@@ -109,6 +121,58 @@ test("what is not known is n/a and never 0", () => {
   const [row = ""] = lines(8).filter((line) => /^ +4 /.test(line));
   expect(row.match(/n\/a/g)?.length).toBeGreaterThanOrEqual(5);
   expect(row).not.toMatch(/\b0(%|W|°C)/);
+});
+
+for (const [columns, rows] of sizes)
+  test(`at ${columns}×${rows} no number of the table or the charts is cut`, () => {
+    for (const gpus of [1, 8, 64])
+      for (const page of ["overview", "heatmap"] as const)
+        for (const line of textOf(
+          drawScreen(pictureOf({ gpus }), view({ page }), { columns, rows }, unicode).rows.slice(
+            2,
+            -1,
+          ),
+        ))
+          expect(line).not.toMatch(/[\d.]…/);
+  });
+
+test("a memory of 16 GiB is shown whole beside its bar", () => {
+  const board = new FeedState({ from: "node1", origin: "local", intervalMs: 1_000 });
+  const device = deviceOf(0, { gpus: 1 });
+  const facts = { ...device.facts, memoryTotal: 16 * 2 ** 30 };
+  const rows = [rowOf({ up: 1, utilization: 0.5, memoryUsed: 14.4 * 2 ** 30 })];
+  const devices = [{ ...device, facts }];
+  board.update({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
+  const drawn = drawScreen(board.picture(NOW_MS), view(), { columns: 200, rows: 60 }, unicode);
+  expect(textOf(drawn.rows)[3]).toContain("14.4/16.0GiB");
+});
+
+test("a wide table has the rates of PCIe and NVLink, encoder, decoder and energy", () => {
+  const size = { columns: 200, rows: 60 };
+  const text = textOf(drawScreen(pictureOf({ gpus: 8 }), view(), size, unicode).rows);
+  for (const title of ["PCIE RX", "PCIE TX", "LINK RX", "LINK TX", "ENC", "DEC", "ENERGY"])
+    expect(text[2]).toContain(title);
+  expect(text[4]).toMatch(/ 1\.3GB\/s +430MB\/s +21\.0GB\/s +2\.4GB\/s +0% +17% +4\.53Wh/);
+  // A GPU that reports none of them.
+  expect(text.find((line) => /^ +4 /.test(line))).not.toMatch(/\b0(%|B\/s)|Wh/);
+});
+
+test("a column that no GPU reports is left out", () => {
+  const board = new FeedState({ from: "node1", origin: "local", intervalMs: 1_000 });
+  const rows = [rowOf({ up: 1, utilization: 0.5 })];
+  const devices = [deviceOf(0, { gpus: 1 })];
+  board.update({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
+  const drawn = drawScreen(board.picture(NOW_MS), view(), { columns: 200, rows: 60 }, unicode);
+  expect(textOf(drawn.rows)[2]).not.toMatch(/PCIE|LINK|ENC|DEC|ENERGY|FAN/);
+});
+
+test("the details mark a link below what card and slot can do", () => {
+  const details = (gpu: number): string =>
+    lines(8, { page: "details", gpu: `GPU-000${gpu}@node1` }).join("\n");
+  expect(details(0)).toMatch(/PCIe link +gen 5 x16\s/);
+  expect(details(1)).toMatch(/PCIe link +gen 5 x8 of x16\s/);
+  expect(details(0)).toMatch(/energy counter +1\.00MWh\s/);
+  expect(details(4)).not.toMatch(/PCIe link +gen/);
 });
 
 test("a lost GPU says so, in its line and in the sum", () => {

@@ -163,6 +163,7 @@ class PageDraft {
       height: height - (this.#view.page === "heatmap" && height >= 4 ? 2 : 0),
       firstRow: this.rows.length,
       glyphs: this.#glyphs,
+      hasNames: this.#view.page === "heatmap",
     });
     this.rows.push(...drawn.rows);
     this.hits.push(...drawn.hits);

@@ -1,6 +1,6 @@
 /** Bars and history curves out of characters. An absent value draws nothing: 0 has its own mark, the lowest one. */
 import type { Glyphs } from "./glyphs.ts";
-import { span, type TextRole, type TextSpan } from "./row.ts";
+import { span, type TextRole, type TextRow, type TextSpan } from "./row.ts";
 
 /** A share of the width filled; over 1 is full, absent is blank. */
 export function bar(
@@ -46,6 +46,88 @@ export function curve(
     }
     return text;
   });
+}
+
+/** The second curve of a plot: a line over the filled one. */
+export interface PlotLine {
+  readonly values: readonly (number | null)[];
+  readonly role: TextRole;
+}
+
+/**
+ * A filled curve with a line over it, in two roles. Inside the filled part the line is a gap, so that it is seen without
+ * colour too; in ASCII it is an `o`.
+ */
+export function plot(
+  values: readonly (number | null)[],
+  role: TextRole,
+  line: PlotLine,
+  width: number,
+  height: number,
+  glyphs: Glyphs,
+): TextRow[] {
+  const filled = curve(values, width, height, glyphs);
+  const dots = lineDots(line.values, width, height, glyphs);
+  const columns = glyphs.ascii ? 1 : 2;
+  return filled.map((text, row) => {
+    const spans: TextSpan[] = [];
+    let run = "";
+    let runRole = role;
+    for (let column = 0; column < width; column += 1) {
+      let character = text[column] ?? " ";
+      let bits = 0;
+      for (let half = 0; half < columns; half += 1) {
+        const cellDots = dots[column * columns + half];
+        if (cellDots === undefined) continue;
+        for (let dot = cellDots[0]; dot <= cellDots[1]; dot += 1)
+          if (Math.floor(dot / 4) === height - 1 - row)
+            bits |= (half === 0 ? leftDots : rightDots)[dot % 4] ?? 0;
+      }
+      if (bits !== 0 && glyphs.ascii) character = "o";
+      else if (bits !== 0) {
+        const under = character === " " ? 0 : character.charCodeAt(0) - 0x2800;
+        // The lowest dot stays: it is the mark of 0, and without it a reading of 0 would look absent.
+        const zero = row === height - 1 ? bits & (leftDots[0] | rightDots[0]) : 0;
+        character = String.fromCharCode(0x2800 + ((under ^ bits) | zero));
+      }
+      const nextRole = bits === 0 ? role : line.role;
+      if (nextRole !== runRole && run !== "") {
+        spans.push(span(run, runRole));
+        run = "";
+      }
+      runRole = nextRole;
+      run += character;
+    }
+    if (run !== "") spans.push(span(run, runRole));
+    return spans;
+  });
+}
+
+/** The dots of each point of a line, counted from the bottom: from the point before it up or down to its own. */
+function lineDots(
+  values: readonly (number | null)[],
+  width: number,
+  height: number,
+  glyphs: Glyphs,
+): readonly (readonly [lowest: number, highest: number] | undefined)[] {
+  const count = pointsIn(width, glyphs);
+  const from = values.length - count;
+  const dots: (readonly [number, number] | undefined)[] = [];
+  let before: number | undefined;
+  for (let point = 0; point < count; point += 1) {
+    const value = values[from + point] ?? null;
+    if (value === null) {
+      before = undefined;
+      dots.push(undefined);
+      continue;
+    }
+    const dot = Math.max(1, Math.round(Math.min(1, Math.max(0, value)) * height * 4)) - 1;
+    const start =
+      before === undefined ? dot : before < dot ? before + 1 : Math.max(dot, before - 1);
+    dots.push([Math.min(start, dot), Math.max(start, dot)]);
+    before = dot;
+  }
+  return dots;
 }
 
 /** Dots of the left and right half of a braille cell, from the bottom up. */

@@ -14,6 +14,10 @@ export interface Glyphs {
   readonly dot: string;
   readonly celsius: string;
   readonly line: string;
+  /** The value axis beside a curve: a plain part, a part with a label, the corner to the time axis. */
+  readonly axis: string;
+  readonly tick: string;
+  readonly corner: string;
   readonly branch: string;
   readonly lastBranch: string;
   readonly pass: string;
@@ -32,6 +36,9 @@ export const unicode: Glyphs = {
   dot: " · ",
   celsius: "°C",
   line: "─",
+  axis: "│",
+  tick: "┤",
+  corner: "└",
   branch: "├─ ",
   lastBranch: "└─ ",
   pass: "│  ",
@@ -50,6 +57,9 @@ export const ascii: Glyphs = {
   dot: " | ",
   celsius: " C",
   line: "-",
+  axis: "|",
+  tick: "+",
+  corner: "+",
   branch: "|- ",
   lastBranch: "`- ",
   pass: "|  ",

@@ -51,6 +51,29 @@ export const powerOf = (power: WireValue, limit: WireValue): string =>
 export const temperatureOf = (now: WireValue, limit: WireValue, unit: string): string =>
   formatPair(now, limit, unit, round);
 
+const rateUnits = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"] as const;
+
+/** `1.2GB/s`: at most eight characters, decimal units as PCIe and NVLink are specified in. */
+export const bytesPerSecond = (value: WireValue): string =>
+  formatIfKnown(value, (bytes) => {
+    const at = Math.min(
+      rateUnits.length - 1,
+      Math.max(0, Math.floor(Math.log10(Math.max(1, bytes * 1.0005)) / 3)),
+    );
+    const scaled = bytes / 1_000 ** at;
+    return `${at === 0 || scaled >= 99.95 ? Math.round(scaled) : scaled.toFixed(1)}${rateUnits[at] ?? ""}`;
+  });
+
+/** Joules as watt hours: `12.3Wh`, `1.23kWh`. */
+export const wattHours = (value: WireValue): string =>
+  formatIfKnown(value, (joules) => {
+    const hours = joules / 3_600;
+    const [scaled, unit] =
+      hours < 999.5 ? [hours, "Wh"] : hours < 999_500 ? [hours / 1e3, "kWh"] : [hours / 1e6, "MWh"];
+    const digits = scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
+    return `${scaled.toFixed(digits)}${unit}`;
+  });
+
 /** Of many together: thousands of watts are kilowatts. */
 export function total(value: number, unit: "W" | "GiB"): string {
   if (unit === "W")

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { bar, curve } from "./draw.ts";
+import { bar, curve, plot } from "./draw.ts";
 import { ascii, speaksUnicode, unicode } from "./glyphs.ts";
+import { bytesPerSecond, wattHours } from "./quantity.ts";
 import { clean, cut, fit, textWidth } from "./width.ts";
 
 test.each([
@@ -51,6 +52,42 @@ test("a curve ends at the right, marks 0 and leaves what is absent blank", () =>
   expect(curve([1, 0.5], 1, 2, unicode)).toEqual(["⡇", "⣿"]);
   expect(curve([0, null, 1], 4, 1, ascii)).toEqual([" _ #"]);
 });
+
+test("a line over a curve has its own role, is a gap inside it and an o in ASCII", () => {
+  const line = { values: [0.5, 0.5, 0.5, 0.5], role: "memory" } as const;
+  expect(plot([0, 0, 1, 1], "util", line, 2, 1, unicode)).toEqual([
+    [{ text: "⣤⣛", role: "memory" }],
+  ]);
+  // Both are 0, which is not the same as absent.
+  expect(plot([0, 0], "util", { values: [0, 0], role: "memory" }, 1, 1, unicode)).toEqual([
+    [{ text: "⣀", role: "memory" }],
+  ]);
+  expect(plot([null, 1], "util", { values: [null, 0], role: "memory" }, 2, 1, ascii)).toEqual([
+    [
+      { text: " ", role: "util" },
+      { text: "o", role: "memory" },
+    ],
+  ]);
+});
+
+test.each([
+  [0, "0B/s"],
+  [999.9, "1.0kB/s"],
+  [12_345, "12.3kB/s"],
+  [99_960_000, "100MB/s"],
+  [1.25e9, "1.3GB/s"],
+  [4.5e11, "450GB/s"],
+  ["failed", "n/a"],
+] as const)("%s bytes a second are %s", (value, text) => expect(bytesPerSecond(value)).toBe(text));
+
+test.each([
+  [0, "0.00Wh"],
+  [36_000, "10.0Wh"],
+  [3.59e6, "997Wh"],
+  [3.6e6, "1.00kWh"],
+  [3.6e9, "1.00MWh"],
+  ["unsupported", "n/a"],
+] as const)("%s joules are %s", (value, text) => expect(wattHours(value)).toBe(text));
 
 test.each<[Record<string, string>, string, boolean]>([
   [{ LANG: "C.UTF-8" }, "linux", true],

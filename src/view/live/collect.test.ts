@@ -55,6 +55,25 @@ test("a device nobody delivers has a row of stale readings", () => {
   expect(row.throttle).toBe("stale");
 });
 
+test("traffic over several links is added up, and a link that two sources report counts once", () => {
+  const traffic = (link: string, value: number) =>
+    [first, gpu.interconnectBytes, value, { link, direction: "receive" }] as const;
+  const row = rowOf([
+    delivery("slow", 10_000, [traffic("0", 1_024), traffic("1", 2_048)]),
+    delivery("slow", 10_000, [traffic("1", 2_048)]),
+  ]);
+  expect(row.column("interconnectRxTotal")).toBe(3_072);
+  expect(row.column("interconnectTxTotal")).toBe("unsupported");
+});
+
+test("the video engine is one reading under both of its names", () => {
+  const video = [first, gpu.videoUtilization, 0.25] as const;
+  const engine = [first, gpu.engineUtilization, 0.5, { engine: "video" }] as const;
+  const render = [first, gpu.engineUtilization, 0.9, { engine: "render" }] as const;
+  expect(rowOf([delivery("fast", 10_000, [video])]).column("video")).toBe(0.25);
+  expect(rowOf([delivery("slow", 10_000, [engine, render])]).column("video")).toBe(0.5);
+});
+
 test("a series that ended is no longer there", () => {
   expect(rowOf([delivery("fast", 10_000, [[first, gpu.power, "ended"]])]).column("power")).toBe(
     "unsupported",

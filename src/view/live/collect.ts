@@ -82,6 +82,8 @@ interface DeviceRowBuilder {
   readonly ageMs: Partial<Record<Tier, number>>;
   readonly throttle: string[];
   readonly xids: Map<string, { count: number; lastMs?: number }>;
+  /** By reading, the series that are added up: two sources that report one link count once. */
+  readonly parts: Map<number, Map<string, number>>;
   throttleKnown: boolean;
   throttleAbsence: WireAbsence | undefined;
   job: string | undefined;
@@ -93,6 +95,7 @@ const newDeviceRowBuilder = (): DeviceRowBuilder => ({
   ageMs: {},
   throttle: [],
   xids: new Map(),
+  parts: new Map(),
   throttleKnown: false,
   throttleAbsence: undefined,
   job: undefined,
@@ -105,6 +108,17 @@ function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: W
       const before = draft.readings[target.at];
       if (typeof value !== "number") draft.readings[target.at] ??= value;
       else draft.readings[target.at] = typeof before === "number" ? Math.max(before, value) : value;
+      return;
+    }
+    case "part": {
+      if (typeof value !== "number") {
+        draft.readings[target.at] ??= value;
+        return;
+      }
+      const parts = draft.parts.get(target.at) ?? new Map<string, number>();
+      draft.parts.set(target.at, parts);
+      parts.set(target.part, Math.max(value, parts.get(target.part) ?? value));
+      draft.readings[target.at] = [...parts.values()].reduce((sum, part) => sum + part, 0);
       return;
     }
     case "throttle":

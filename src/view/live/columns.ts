@@ -6,6 +6,10 @@ export interface ReadingSpec {
   readonly metric: MetricEntry;
   /** Labels the series must carry; where several series match (a fan each), the highest value is shown. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Adds up the series that differ in this label (a link each), instead of showing the highest. */
+  readonly sumOver?: string;
+  /** The same reading under the name that other devices report it by. */
+  readonly or?: ReadingSpec;
 }
 
 const of = (metric: MetricEntry, labels: Readonly<Record<string, string>> = {}): ReadingSpec => ({
@@ -29,6 +33,17 @@ export const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
   clockMemory: of(gpu.clock, { domain: "memory" }),
   fan: of(gpu.fanSpeed),
   eccUncorrected: of(gpu.eccErrors, { type: "uncorrected" }),
+  encoder: of(gpu.encoderUtilization),
+  decoder: of(gpu.decoderUtilization),
+  video: { ...of(gpu.videoUtilization), or: of(gpu.engineUtilization, { engine: "video" }) },
+  pcieRx: of(gpu.pcieThroughput, { direction: "receive" }),
+  pcieTx: of(gpu.pcieThroughput, { direction: "transmit" }),
+  linkGeneration: of(gpu.pcieLinkGeneration),
+  linkWidth: of(gpu.pcieLinkWidth),
+  interconnectRxTotal: { ...of(gpu.interconnectBytes, { direction: "receive" }), sumOver: "link" },
+  interconnectTxTotal: { ...of(gpu.interconnectBytes, { direction: "transmit" }), sumOver: "link" },
+  energyTotal: of(gpu.energy),
+  energyIntegratedTotal: of(gpu.energyIntegrated),
 };
 
 const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {
@@ -40,6 +55,8 @@ const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {
   limitMemory: of(gpu.temperatureLimit, { limit: "memory" }),
   clockMaxSm: of(gpu.clockMax, { domain: "sm" }),
   clockMaxGraphics: of(gpu.clockMax, { domain: "graphics" }),
+  linkGenerationMax: of(gpu.pcieLinkGenerationMax),
+  linkWidthMax: of(gpu.pcieLinkWidthMax),
 };
 
 /** Columns first, facts after them: one list, so that one pass over a frame fills both. */

@@ -9,6 +9,7 @@ import { type ReadingSpec, readingSpecs } from "./columns.ts";
 
 export type SlotTarget =
   | { readonly kind: "reading"; readonly at: number }
+  | { readonly kind: "part"; readonly at: number; readonly part: string }
   | { readonly kind: "throttle"; readonly reason: string }
   | { readonly kind: "owner"; readonly job: string | undefined; readonly user: string | undefined }
   | { readonly kind: "xid-count"; readonly xid: string }
@@ -23,10 +24,12 @@ export interface PlannedSlot {
 }
 
 const specsByMetric = new Map<string, { spec: ReadingSpec; at: number }[]>();
-readingSpecs.forEach((spec, at) => {
-  const list = specsByMetric.get(spec.metric.name) ?? [];
-  list.push({ spec, at });
-  specsByMetric.set(spec.metric.name, list);
+readingSpecs.forEach((first, at) => {
+  for (let spec: ReadingSpec | undefined = first; spec !== undefined; spec = spec.or) {
+    const list = specsByMetric.get(spec.metric.name) ?? [];
+    list.push({ spec, at });
+    specsByMetric.set(spec.metric.name, list);
+  }
 });
 
 const plans = new WeakMap<Layout, readonly PlannedSlot[]>();
@@ -49,8 +52,12 @@ function targetOf({ metric, labels }: Series): SlotTarget {
   const spec = specsByMetric
     .get(metric.name)
     ?.find(({ spec: wanted }) => carries(labels, wanted.labels));
-  if (spec !== undefined) return { kind: "reading", at: spec.at };
   const label = (name: string): string | undefined => labelValue(labels, name);
+  if (spec !== undefined) {
+    const { sumOver } = spec.spec;
+    if (sumOver !== undefined) return { kind: "part", at: spec.at, part: label(sumOver) ?? "" };
+    return { kind: "reading", at: spec.at };
+  }
   if (metric === gpu.throttleActive)
     return { kind: "throttle", reason: label("reason") ?? "unknown" };
   if (metric === gpu.ownerInfo) {

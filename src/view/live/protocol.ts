@@ -17,7 +17,7 @@ export type WireAbsence = (typeof wireAbsences)[number];
 /** A number in the column's base unit, or why there is none. Never 0 for a reading nobody made. */
 export type WireValue = number | WireAbsence;
 
-/** The columns of a row, in their order on the wire. */
+/** The columns of a row, in their order on the wire: new ones go to the end, so that older readers keep their places. */
 export const columnKeys = [
   "up",
   "utilization",
@@ -34,6 +34,17 @@ export const columnKeys = [
   "clockMemory",
   "fan",
   "eccUncorrected",
+  "encoder",
+  "decoder",
+  "video",
+  "pcieRx",
+  "pcieTx",
+  "linkGeneration",
+  "linkWidth",
+  "interconnectRxTotal",
+  "interconnectTxTotal",
+  "energyTotal",
+  "energyIntegratedTotal",
 ] as const;
 export type ColumnKey = (typeof columnKeys)[number];
 
@@ -47,6 +58,8 @@ export const factKeys = [
   "limitMemory",
   "clockMaxSm",
   "clockMaxGraphics",
+  "linkGenerationMax",
+  "linkWidthMax",
 ] as const;
 export type FactKey = (typeof factKeys)[number];
 

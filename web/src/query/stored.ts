@@ -24,6 +24,8 @@ const factSeries: Readonly<Record<FactKey, readonly [metric: string, labels: Lab
   limitMemory: ["gpu_temperature_limit_celsius", { limit: "memory" }],
   clockMaxSm: ["gpu_clock_max_hertz", { domain: "sm" }],
   clockMaxGraphics: ["gpu_clock_max_hertz", { domain: "graphics" }],
+  linkGenerationMax: ["gpu_pcie_link_generation_max", {}],
+  linkWidthMax: ["gpu_pcie_link_width_max", {}],
 };
 
 /** Every series a row is made of, in one selector. */
