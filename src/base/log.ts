@@ -66,6 +66,37 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
+/** Debug lines per second and component: more would hide what they say. */
+const debugPerSecond = 10;
+
+/** A log whose debug lines are limited; the next line after a gap says how many were suppressed. One for each component. */
+export function limitDebug(log: Log, monotonicMs: () => number, perSecond = debugPerSecond): Log {
+  if (log.isDebug !== true) return log;
+  let windowMs = -Infinity;
+  let lines = 0;
+  let suppressed = 0;
+  return {
+    isDebug: true,
+    debug: (message, fields) => {
+      const nowMs = monotonicMs();
+      if (nowMs - windowMs >= 1_000) {
+        windowMs = nowMs;
+        lines = 0;
+      }
+      lines += 1;
+      if (lines > perSecond) {
+        suppressed += 1;
+        return;
+      }
+      log.debug(message, suppressed === 0 ? fields : { ...fields, suppressed });
+      suppressed = 0;
+    },
+    info: (message, fields) => log.info(message, fields),
+    warn: (message, fields) => log.warn(message, fields),
+    error: (message, fields) => log.error(message, fields),
+  };
+}
+
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Reads a level as people write it: any case, and `WARNING`. */

@@ -9,6 +9,18 @@ export interface Frame {
   /** Meaningless where presence is not 0: readers look at presence first. */
   readonly values: Float64Array;
   readonly presence: Uint8Array;
+  /** Values that were not accepted, for the log; their presence is `failed`. Does not travel. */
+  readonly rejected?: readonly RejectedReading[];
+}
+
+export const rejectionReasons = ["out_of_range", "sentinel", "not_a_number"] as const;
+export type RejectionReason = (typeof rejectionReasons)[number];
+
+export interface RejectedReading {
+  readonly slot: number;
+  /** As the source read it, in the metric's base unit. */
+  readonly value: number;
+  readonly reason: RejectionReason;
 }
 
 /** Fills one frame. What is never set stays `failed`: a reading nobody made is not a zero. */
@@ -17,6 +29,7 @@ export class FrameWriter {
   readonly #timeMs: number;
   readonly #values: Float64Array;
   readonly #presence: Uint8Array;
+  #rejected: RejectedReading[] | undefined;
 
   constructor(layout: Layout, timeMs: number) {
     this.#layout = layout;
@@ -29,15 +42,19 @@ export class FrameWriter {
   set(slot: number, value: number): void {
     const series = this.#layout.series[slot];
     if (series === undefined) throw new Error(`BUG: slot ${slot} is not in the layout`);
-    if (!isPlausible(series.metric, value)) {
-      this.#presence[slot] = presence.failed;
-      return;
-    }
+    if (!isPlausible(series.metric, value))
+      return this.reject(slot, value, findRejectionReason(value));
     this.#values[slot] =
       series.suffix === "_bucket" || series.suffix === "_count"
         ? value
         : roundTo(value, series.metric.resolution);
     this.#presence[slot] = presence.present;
+  }
+
+  /** A value that is there and cannot be true: `failed`, and known by its reason. */
+  reject(slot: number, value: number, reason: RejectionReason): void {
+    this.#presence[slot] = presence.failed;
+    (this.#rejected ??= []).push({ slot, value, reason });
   }
 
   absent(slot: number, reason: AbsenceReason): void {
@@ -50,12 +67,25 @@ export class FrameWriter {
       layout: this.#layout,
       values: this.#values,
       presence: this.#presence,
+      ...(this.#rejected !== undefined && { rejected: this.#rejected }),
     };
   }
 }
 
 export function isPlausible(metric: MetricEntry, value: number): boolean {
   return value >= metric.plausible[0] && value <= metric.plausible[1];
+}
+
+/** All ones of 16, 32 and 64 bits: how drivers write "unknown", here after a scaling by powers of 1,000. */
+const sentinels = [0xffff, 0xffff_ffff, 2 ** 64];
+const scales = [1, 1e-6, 1e-3, 1e3, 1e6];
+
+function findRejectionReason(value: number): RejectionReason {
+  if (Number.isNaN(value)) return "not_a_number";
+  const isSentinel = scales.some((scale) =>
+    sentinels.some((ones) => Math.abs(value - ones * scale) <= Math.abs(value) * 1e-12),
+  );
+  return isSentinel ? "sentinel" : "out_of_range";
 }
 
 /** Multiplies by the inverse for steps below 1: 3 * 0.1 is not 0.3, 3 / 10 is. */

@@ -1,6 +1,6 @@
 /** A bounded queue before one sink, one write at a time. Polled sources drop the oldest frame when it is full, counted; streams wait. */
 import { formatError } from "../base/error.ts";
-import type { Log } from "../base/log.ts";
+import { limitDebug, type Log } from "../base/log.ts";
 import type { Delivery, Sink } from "./sink.ts";
 
 export interface OutletCounts {
@@ -24,7 +24,7 @@ export class Outlet {
     this.name = sink.name;
     this.#sink = sink;
     this.#capacity = capacity;
-    this.#log = log;
+    this.#log = limitDebug(log, () => performance.now());
   }
 
   push(delivery: Delivery): void {
@@ -56,9 +56,16 @@ export class Outlet {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #logWrite({ source, tier }: Delivery, startMs: number, error?: string): void {
-    const tookMs = Math.round((performance.now() - startMs) * 100) / 100;
-    this.#log.debug("sink write", { sink: this.name, source, tier, tookMs, error });
+  #logWrite({ source, tier, frame }: Delivery, startMs: number, error?: string): void {
+    this.#log.debug("sink write", {
+      sink: this.name,
+      source,
+      tier,
+      series: frame.layout.series.length,
+      tookMs: Math.round((performance.now() - startMs) * 100) / 100,
+      queued: this.#queue.length,
+      error,
+    });
   }
 
   async #drain(): Promise<void> {

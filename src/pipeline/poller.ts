@@ -3,12 +3,13 @@
  * doubled, and its late result is discarded. A failure never affects another source.
  */
 import { formatError } from "../base/error.ts";
-import type { Log } from "../base/log.ts";
+import { limitDebug, type Log } from "../base/log.ts";
 import { type Tier, tiers as tierOrder } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import { within } from "../base/retry.ts";
+import { DeviceLog } from "./device-log.ts";
 import { SourceDownFrames } from "./source-down.ts";
 import {
   countReadings,
@@ -76,7 +77,9 @@ export class Poller {
   readonly #source: PolledSource;
   readonly #state: SourceState;
   readonly #options: PollerOptions;
+  readonly #log: Log;
   readonly #downFrames: SourceDownFrames;
+  readonly #deviceLog: DeviceLog;
   readonly #due = new Map<Tier, number>();
   readonly #pausedUntilMs = new Map<Tier, number>();
   /** Monotonic: a wall clock that is set, or a suspended process, is no outage. */
@@ -93,7 +96,13 @@ export class Poller {
     this.#state = state;
     if (source.process !== undefined) state.process = source.process.bind(source);
     this.#options = options;
+    this.#log = limitDebug(options.log, () => options.clock.monotonicMs());
     this.#downFrames = new SourceDownFrames(options.host);
+    this.#deviceLog = new DeviceLog({
+      state,
+      log: options.log,
+      nowMs: () => options.clock.monotonicMs(),
+    });
   }
 
   start(): void {
@@ -136,7 +145,10 @@ export class Poller {
     if (clock.monotonicMs() - succeededMs <= freshForMs(intervalsMs[tier]) || devices.length === 0)
       return;
     this.#downMs = timeMs;
-    deliver(this.#downFrames.at(timeMs, devices), tier, 0);
+    const frame = this.#downFrames.at(timeMs, devices);
+    const { problem } = tierState(this.#state, tier);
+    this.#deviceLog.observe(frame, devices, () => `its source failed: ${problem ?? "no answer"}`);
+    deliver(frame, tier, 0);
   }
 
   #tick(tier: Tier, timeMs: number, missed: number): void {
@@ -205,12 +217,12 @@ export class Poller {
   }
 
   #logRead(tier: Tier, late: boolean, { lastDurationSeconds, readings, problem }: TierState): void {
-    this.#options.log.debug("source read", {
+    this.#log.debug("source read", {
       source: this.#state.name,
       tier,
       tookMs: Math.round((lastDurationSeconds ?? 0) * 1e5) / 100,
       ...(problem === undefined && !late
-        ? { readings: readings?.present }
+        ? { readings: readings?.present, absent: countAbsent(readings) }
         : { error: problem ?? "late" }),
     });
   }
@@ -221,6 +233,7 @@ export class Poller {
     this.#succeededMs.set(tier, this.#options.clock.monotonicMs());
     counts.readings = countReadings(frame);
     this.#end(tier, "ok");
+    this.#deviceLog.observe(frame, this.#source.devices(), (uuid) => this.#source.lossOf?.(uuid));
     this.#options.deliver(frame, tier, durationMs);
   }
 
@@ -265,6 +278,13 @@ export class Poller {
     tierState(this.#state, tier).failuresInARow = 0;
     this.#pausedUntilMs.delete(tier);
   }
+}
+
+function countAbsent(readings: TierState["readings"]): number {
+  let absent = 0;
+  for (const [name, count] of Object.entries(readings ?? {}))
+    if (name !== "present") absent += count;
+  return absent;
 }
 
 /** Reads every tier of every source now, and waits until all have succeeded or the deadline has passed. */

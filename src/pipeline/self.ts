@@ -63,10 +63,12 @@ export function collectSelf(put: PutMetric, nowMs: number, input: SelfInput): vo
     revision: buildCommit(),
     node: input.nodeVersion,
   });
-  for (const { name, tiers, rejectedRows, process } of input.states) {
+  for (const { name, tiers, rejectedRows, rejected, process } of input.states) {
     const ofSource = { source: name };
     const { restarts, cpuSeconds, residentBytes } = process?.() ?? {};
     put(self.sourceRejectedRows, rejectedRows?.(), ofSource);
+    for (const { metric, reason, count } of rejected?.values() ?? [])
+      put(self.readingsRejected, count, { ...ofSource, metric, reason });
     put(self.sourceRestarts, restarts, ofSource);
     put(self.sourceProcessCpu, cpuSeconds, ofSource);
     put(self.sourceProcessMemory, residentBytes, ofSource);

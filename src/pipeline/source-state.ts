@@ -1,6 +1,6 @@
 /** What is known about a source's reads: the raw matter of the self-metrics and of readiness. Counts only, no policy. */
 import type { Tier } from "../model/catalogue/index.ts";
-import type { Frame } from "../model/frame.ts";
+import type { Frame, RejectionReason } from "../model/frame.ts";
 import { type PresenceName, presenceNames } from "../model/presence.ts";
 import type { SourceProcess } from "../sources/source.ts";
 
@@ -21,6 +21,12 @@ export interface TierState {
   failuresInARow: number;
 }
 
+export interface RejectedCount {
+  readonly metric: string;
+  readonly reason: RejectionReason;
+  readonly count: number;
+}
+
 export interface SourceState {
   readonly name: string;
   readonly tiers: Map<TierName, TierState>;
@@ -28,6 +34,8 @@ export interface SourceState {
   hungSinceMs?: number;
   /** Rows of its input a stream could not use; absent where it does not count them. */
   rejectedRows?: () => number;
+  /** Readings that were rejected, by catalogue metric and reason; absent until there is one. */
+  rejected?: Map<string, RejectedCount>;
   /** The process it reads through; absent where it has none. */
   process?: () => SourceProcess;
   /** A stream that came to its end has nothing more to deliver, and that is well. */

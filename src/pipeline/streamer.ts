@@ -1,15 +1,18 @@
 /** Runs streaming sources: validates and counts their frames, and restarts a failed stream with growing pauses. */
 import { formatError } from "../base/error.ts";
-import type { Log } from "../base/log.ts";
+import { limitDebug, silentLog, type Log } from "../base/log.ts";
 import { backoffMs, pause } from "../base/retry.ts";
 import type { Frame } from "../model/frame.ts";
 import type { StreamFrameInfo, StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
+import { DeviceLog } from "./device-log.ts";
 import { countReadings, findFrameProblem, type SourceState, tierState } from "./source-state.ts";
 
 export interface StreamRunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Logs each frame at debug level, and rejected readings; absent logs nothing. */
+  readonly log?: Log;
   /** Resolves when there is room for the next frame. */
   readonly deliver: (frame: Frame, info: StreamFrameInfo) => Promise<void>;
   /** Called with a frame that is invalid; absent only counts it. */
@@ -20,8 +23,10 @@ export interface StreamRunOptions {
 export async function runStream(
   source: StreamingSource,
   state: SourceState,
-  { clock, signal, deliver, reject }: StreamRunOptions,
+  { clock, signal, log = silentLog, deliver, reject }: StreamRunOptions,
 ): Promise<void> {
+  const frameLog = limitDebug(log, () => clock.monotonicMs());
+  const deviceLog = new DeviceLog({ state, log, nowMs: () => clock.monotonicMs() });
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   try {
@@ -37,6 +42,14 @@ export async function runStream(
       counts.lastSuccessMs = clock.nowMs();
       counts.readings = countReadings(frame);
       delete counts.problem;
+      // Frames of a stream may be of the past: only what is wrong with their readings is logged.
+      deviceLog.observeRejected(frame, info.devices ?? source.devices());
+      if (frameLog.isDebug === true)
+        frameLog.debug("stream frame", {
+          source: state.name,
+          series: frame.layout.series.length,
+          readings: counts.readings.present,
+        });
       await deliver(frame, info);
     }, signal);
     state.ended = true;

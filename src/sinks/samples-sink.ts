@@ -80,6 +80,7 @@ export class SamplesSink implements Sink {
       name: options.name,
       queue: spoolQueue(this.#spool, batchBytes),
       samplesOf: ({ samples }) => samples,
+      sizeOf: ({ bytes }) => bytes.length,
       send: (records, signal) => this.#send(records, signal),
       clock,
       random,

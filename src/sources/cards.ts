@@ -60,6 +60,8 @@ interface Entry {
   readonly unsupported: Set<CardChannel>;
   /** A read that has passed its deadline; never doubled. */
   hung: boolean;
+  /** Why it is down, since the last read of the fast tier. */
+  loss?: string | undefined;
 }
 
 /** Undefined is a card that did not answer in time. */
@@ -104,6 +106,10 @@ export class CardSource implements PolledSource {
 
   devices(): readonly Device[] {
     return this.#entries.map(({ card }) => card.device);
+  }
+
+  lossOf(uuid: string): string | undefined {
+    return this.#entries.find(({ card }) => card.device.uuid === uuid)?.loss;
   }
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
@@ -259,7 +265,10 @@ function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
   const { slots, upSlot, asleepSlot, infoSlot } = plan;
   const isUp =
     outcome?.state === "asleep" || (outcome?.state === "awake" && answers(outcome.readings));
-  if (upSlot >= 0) writer.set(upSlot, isUp ? 1 : 0);
+  if (upSlot >= 0) {
+    writer.set(upSlot, isUp ? 1 : 0);
+    plan.entry.loss = isUp ? undefined : lossReason(outcome);
+  }
   if (asleepSlot >= 0 && isUp) writer.set(asleepSlot, outcome.state === "asleep" ? 1 : 0);
   if (infoSlot >= 0) writer.set(infoSlot, 1);
   slots.forEach((slot, place) => {
@@ -272,6 +281,11 @@ function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
     if (reading.ok) writer.set(slot, reading.value);
     else writer.absent(slot, reading.reason);
   });
+}
+
+function lossReason(outcome: Outcome): string {
+  if (outcome === undefined) return "its files did not answer in time";
+  return outcome.state === "gone" ? "its folder in /sys is gone" : "each of its readings fails";
 }
 
 /** A card whose every reading fails has fallen off the bus, though its folder is still there. */

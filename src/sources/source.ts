@@ -52,6 +52,8 @@ export interface PolledSource {
   /** How long a read may take, for a source that is slow by nature; the pipeline's own deadline where absent. */
   readonly deadlineMs?: number | undefined;
   devices(): readonly Device[];
+  /** Why the GPU with this UUID is down, for the log; undefined where the source does not know. */
+  lossOf?(uuid: string): string | undefined;
   /** Absent where it reads in this process. */
   process?(): SourceProcess;
   /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */

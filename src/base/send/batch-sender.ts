@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { formatError } from "../error.ts";
-import type { Log } from "../log.ts";
+import { limitDebug, type Log } from "../log.ts";
 import { type BackoffOptions, backoffMs, pause } from "../retry.ts";
 
 /** Outcome of one request. */
@@ -54,6 +54,8 @@ export interface BatchSenderOptions<Item> {
   readonly send: (items: readonly Item[], signal: AbortSignal) => Promise<SendResult | SendFailure>;
   /** Samples of an item, for the counters; 1 where absent. */
   readonly samplesOf?: (item: Item) => number;
+  /** Bytes of an item, for the log; absent leaves them out. */
+  readonly sizeOf?: (item: Item) => number;
   /** Turns a refusal into a failure; absent counts and logs it. */
   readonly refusalError?: ((problem: string) => Error) | undefined;
   readonly onFailure?: (error: Error) => void;
@@ -88,6 +90,7 @@ const abandonAfterMs = 1_000;
 
 export class BatchSender<Item> {
   readonly #options: BatchSenderOptions<Item>;
+  readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -103,6 +106,7 @@ export class BatchSender<Item> {
 
   constructor(options: BatchSenderOptions<Item>) {
     this.#options = options;
+    this.#log = limitDebug(options.log, () => options.clock.monotonicMs());
   }
 
   start(): void {
@@ -188,7 +192,8 @@ export class BatchSender<Item> {
   }
 
   async #attempt(items: readonly Item[]): Promise<SendResult | SendFailure> {
-    const { log, name: to, clock, send, samplesOf = () => 1 } = this.#options;
+    const { name: to, clock, send, samplesOf = () => 1, sizeOf } = this.#options;
+    const log = this.#log;
     const { signal } = this.#stop;
     if (signal.aborted) return { outcome: "retry", problem: "stopped" };
     const startMs = clock.monotonicMs();
@@ -203,7 +208,10 @@ export class BatchSender<Item> {
         to,
         records: items.length,
         samples: items.reduce((sum, item) => sum + samplesOf(item), 0),
+        bytes:
+          sizeOf === undefined ? undefined : items.reduce((sum, item) => sum + sizeOf(item), 0),
         outcome: result.outcome,
+        retry: this.#failures === 0 ? undefined : this.#failures,
         tookMs: Math.round((clock.monotonicMs() - startMs) * 100) / 100,
         error: result.outcome === "failed" ? result.error.message : result.problem,
       });

@@ -7,7 +7,7 @@ import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { type ColumnMapping, mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
 import type { GpuzHeader } from "./header.ts";
 import type { GpuzRow } from "./rows.ts";
-import { readCell } from "./units.ts";
+import { isSentinel, readCell } from "./units.ts";
 
 interface Plan {
   readonly layout: Layout;
@@ -37,7 +37,9 @@ export class GpuzFrames {
     for (const { column, slot, quantity, convert, metric } of plan.readings) {
       const value = readCell(cells[column], quantity, convert);
       if (typeof value !== "number") {
-        writer.absent(slot, value);
+        if (isSentinel(cells[column], quantity))
+          writer.reject(slot, Number(cells[column]), "sentinel");
+        else writer.absent(slot, value);
         continue;
       }
       writer.set(slot, value);

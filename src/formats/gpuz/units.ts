@@ -52,6 +52,9 @@ export function converter(quantity: GpuzQuantity, unit: string): Convert | undef
 /** What drivers write for "unknown": all ones of 16 and 32 bits. Memory in MB may truly be 65535. */
 const sentinels = new Set([65_535, 4_294_967_295]);
 
+export const isSentinel = (text: string | undefined, quantity: GpuzQuantity): boolean =>
+  quantity !== "memory" && text !== undefined && sentinels.has(Number(text));
+
 export function readCell(
   text: string | undefined,
   quantity: GpuzQuantity,
@@ -61,7 +64,7 @@ export function readCell(
   if (text === "-" || /^n\/?a$/i.test(text)) return "unsupported";
   if (!/^[+-]?\d{1,15}(?:\.\d{1,9})?$/.test(text)) return "failed";
   const raw = Number(text);
-  if (quantity !== "memory" && sentinels.has(raw)) return "failed";
+  if (isSentinel(text, quantity)) return "failed";
   // A running card is never at exactly 0 degrees or 0 volts: GPU-Z writes that for a sensor the board does not have.
   if (raw === 0 && (quantity === "temperature" || quantity === "voltage")) return "unsupported";
   return convert(text);

@@ -18,7 +18,7 @@ import type { SampleWriter } from "../../storage/history.ts";
 import { formatError } from "../../base/error.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
-import type { Log, LogFields } from "../../base/log.ts";
+import { limitDebug, type Log, type LogFields } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 import { Agent, type AgentState, newRecord } from "./agent.ts";
@@ -81,6 +81,7 @@ export class Agents {
   readonly #places = new AgentPlaces();
   readonly #fewLines = new LogThrottle();
   readonly #monotonicMs: () => number;
+  readonly #log: Log;
   readonly #timer: NodeJS.Timeout | undefined;
   #upMs = Number.NEGATIVE_INFINITY;
   #watching: Promise<void> = Promise.resolve();
@@ -88,6 +89,7 @@ export class Agents {
   constructor(options: AgentsOptions) {
     this.#options = options;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    this.#log = limitDebug(options.log, () => performance.now());
     for (const record of options.store?.values() ?? [])
       this.#restore(new Agent(record, this.#monotonicMs));
     if (options.manual !== true)
@@ -119,7 +121,21 @@ export class Agents {
     this.#meet(agent);
     if (agent.waiting >= maxWaiting)
       return refused("this agent has too many requests in progress: send one at a time");
-    return this.#inTurn(agent, request, definitions, nowMs, client.principal);
+    const startMs = performance.now();
+    const result = await this.#inTurn(agent, request, definitions, nowMs, client.principal);
+    if (this.#log.isDebug === true)
+      this.#log.debug("push received", {
+        agent: agent.record.id,
+        status: result.status,
+        frames: request.heads.length,
+        samples: result.results.reduce(
+          (sum, { stored, duplicates }) => sum + stored + duplicates,
+          0,
+        ),
+        bytes: body.length,
+        tookMs: Math.round((performance.now() - startMs) * 100) / 100,
+      });
+    return result;
   }
 
   /** What is wrong with agents now, a sentence each. */

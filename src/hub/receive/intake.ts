@@ -12,7 +12,7 @@ import {
 import type { SampleWriter } from "../../storage/history.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
-import type { Log } from "../../base/log.ts";
+import { limitDebug, type Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 import { type AdmissionLimits, IngestAdmission } from "./admission.ts";
@@ -51,9 +51,11 @@ export class Intake {
   readonly received: ReceiverCounts;
   readonly nowMs: () => number;
   readonly #options: IntakeOptions;
+  readonly #log: Log;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
+    this.#log = limitDebug(options.log, () => performance.now());
     this.received = options.received;
     this.nowMs = options.nowMs;
     this.admission = new IngestAdmission(options.admission);
@@ -74,6 +76,7 @@ export class Intake {
     if (batch.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
     const { historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
+    const startMs = performance.now();
     let written: WriteTally | undefined;
     try {
       // An external engine works in its own process and gets as few requests as possible.
@@ -85,7 +88,17 @@ export class Intake {
       throw this.#failure(thrown);
     }
     if (batch.metadata.length > 0) metadata.learn(batch.metadata.flatMap(bounded));
-    return this.#count(receiver, batch, written ?? nothing);
+    const stored = this.#count(receiver, batch, written ?? nothing);
+    // A scrape has a line of its own.
+    if (this.#log.isDebug === true && receiver !== "scrape")
+      this.#log.debug("write received", {
+        receiver,
+        client: client.principal,
+        series: batch.seriesCount,
+        samples: stored.samples,
+        tookMs: Math.round((performance.now() - startMs) * 100) / 100,
+      });
+    return stored;
   }
 
   async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {

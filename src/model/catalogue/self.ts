@@ -55,6 +55,19 @@ export const self = {
     help: "Rows of the source's input that could not be used, such as those of a GPU-Z log with more or fewer cells than its header.",
     labels: [source],
   }),
+  readingsRejected: own("gpulse_readings_rejected_total", {
+    help: "Readings that a source returned and that cannot be true; they are reported as absent. The log names GPU, metric and value once.",
+    labels: [
+      source,
+      { name: "metric", help: "The catalogue metric; other where it is not one." },
+      {
+        name: "reason",
+        help: "Outside the metric's plausible range, a value that drivers write for unknown, or no number.",
+        values: ["out_of_range", "sentinel", "not_a_number"],
+      },
+    ],
+    resolution: 1,
+  }),
   sourceRestarts: own("gpulse_source_process_restarts_total", {
     help: "Times that the process a source reads through ended by itself, such as by a crash in the driver's library, and was started again.",
     labels: [source],

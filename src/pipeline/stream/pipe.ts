@@ -190,6 +190,7 @@ export class Pipe {
   #stream(name: string, source: StreamingSource, state: SourceState): Promise<void> {
     return runStream(source, state, {
       clock: this.#options.clock,
+      log: this.#options.log,
       signal: this.#abort.signal,
       deliver: (frame, info) =>
         this.#take(name, info.devices ?? source.devices(), frame, "stream", info),

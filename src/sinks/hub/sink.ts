@@ -96,6 +96,7 @@ export class HubSink implements Sink {
       name: options.name,
       queue: { ...spoolQueue(this.#spool, batchBytes), linger: () => this.#linger() },
       samplesOf: ({ samples }) => samples,
+      sizeOf: ({ bytes }) => bytes.length,
       send: (records, signal) => this.#send(records, signal),
       backoff: { firstMs: 500, longestMs: 30_000 },
       clock,

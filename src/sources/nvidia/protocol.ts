@@ -56,6 +56,8 @@ export interface WorkerSnapshot {
   readonly plan?: SeriesPlan;
   readonly values: Float64Array;
   readonly presence: Uint8Array;
+  /** Why GPUs are lost, by UUID; absent while none is. */
+  readonly losses?: Readonly<Record<string, string>>;
   /** With the slow schedule only. */
   readonly processes?: readonly ProcessReading[];
   readonly xids?: readonly XidReading[];

@@ -43,6 +43,7 @@ export class NvidiaSource implements PolledSource {
   /** Why the last process ended, while none runs. */
   #endedBy = "";
   #usage: ProcessUsage | undefined;
+  #losses: Readonly<Record<string, string>> = {};
 
   constructor(options: NvidiaSourceOptions) {
     this.#options = options;
@@ -51,6 +52,10 @@ export class NvidiaSource implements PolledSource {
 
   devices(): readonly Device[] {
     return this.#frames.devices;
+  }
+
+  lossOf(uuid: string): string | undefined {
+    return Object.hasOwn(this.#losses, uuid) ? this.#losses[uuid] : undefined;
   }
 
   process(): SourceProcess {
@@ -110,6 +115,7 @@ export class NvidiaSource implements PolledSource {
     if (answer.kind !== "snapshot") throw new Error(`BUG: sent read, got ${answer.kind}`);
     this.#frames.take(answer.snapshot.plan);
     this.#usage = answer.snapshot.usage ?? this.#usage;
+    if (tier === "fast") this.#losses = answer.snapshot.losses ?? {};
     return answer.snapshot;
   }
 

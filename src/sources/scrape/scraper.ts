@@ -1,4 +1,5 @@
 /** All scraping: a pool per job, fed by discoveries that jobs may share. A new configuration changes what it changes and no more. */
+import { limitDebug } from "../../base/log.ts";
 import { configKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 import { type DiscoveryContext, planDiscoveries } from "./discovery/discovery.ts";
@@ -34,8 +35,9 @@ export class Scraper {
   readonly #leaving = new Set<ScrapePool>();
 
   constructor(around: ScrapeContext & DiscoveryContext) {
-    this.#around = around;
-    this.#endings = new StaleSeriesQueue(around, () => this.#running());
+    // One limit for all targets: a thousand of them are a thousand lines per interval.
+    this.#around = { ...around, log: limitDebug(around.log, () => performance.now()) };
+    this.#endings = new StaleSeriesQueue(this.#around, () => this.#running());
   }
 
   /** In order of their names. */

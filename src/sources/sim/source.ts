@@ -78,6 +78,10 @@ export class SimulatedSource implements PolledSource {
     return this.#fleet.devices;
   }
 
+  lossOf(): string {
+    return "fault gpu-lost of the simulation";
+  }
+
   read(tier: Tier, timeMs: number): Frame | Promise<Frame> {
     this.#time.follow(timeMs);
     const elapsedMs = this.#time.elapsedMs(timeMs);

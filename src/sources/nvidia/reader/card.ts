@@ -16,6 +16,8 @@ export interface NvmlCard {
   handle: number;
   /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
   lostSinceMs?: number;
+  /** Why, for the log. */
+  lossReason?: string;
   /** A MIG instance, and the GPU it is part of. */
   readonly instance?: MigInstance & { readonly parent: NvmlCard };
   readonly upSlot: number;

@@ -4,7 +4,7 @@
  */
 import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
-import { code, isUnsupported, meansDriverGone, meansLost } from "../nvml/codes.ts";
+import { code, codeName, isUnsupported, meansDriverGone, meansLost } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { SeriesPlan, WorkerSnapshot, StartSettings } from "../protocol.ts";
 import type { TierValues } from "./latest-values.ts";
@@ -174,6 +174,7 @@ export class NvmlSession {
       version,
       ...(knows === version ? {} : { plan: this.#plan }),
       ...copied,
+      ...(tier === "fast" ? this.#losses() : {}),
       ...(tier === "slow"
         ? {
             processes: this.#cards.flatMap((card) =>
@@ -185,11 +186,24 @@ export class NvmlSession {
     };
   }
 
+  #losses(): Pick<WorkerSnapshot, "losses"> {
+    const lost = this.#cards.filter(({ lostSinceMs }) => lostSinceMs !== undefined);
+    if (lost.length === 0) return {};
+    return {
+      losses: Object.fromEntries(
+        lost.map(({ device, lossReason = "the driver no longer lists it" }) => [
+          device.uuid,
+          lossReason,
+        ]),
+      ),
+    };
+  }
+
   /** False when the card is lost, and the rest of its calls need not be made. */
   #run(card: NvmlCard, task: Task, nowMs: number): boolean {
     const got = task.run(nowMs);
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
-    else if (meansLost(got)) this.#lose(card, nowMs);
+    else if (meansLost(got)) this.#lose(card, nowMs, `NVML reports ${codeName(got)}`);
     return card.lostSinceMs === undefined;
   }
 
@@ -204,7 +218,7 @@ export class NvmlSession {
     else if (isUnsupported(got)) {
       this.#loseDriver(code.uninitialized, nowMs);
       this.#reopenAtMs = Math.max(nowMs, this.#openedAtMs + reopenSoonMs);
-    } else this.#lose(card, nowMs);
+    } else this.#lose(card, nowMs, `NVML reports ${codeName(got)}`);
     return false;
   }
 
@@ -219,8 +233,9 @@ export class NvmlSession {
     return soonest;
   }
 
-  #lose(card: NvmlCard, nowMs: number): void {
+  #lose(card: NvmlCard, nowMs: number, reason: string): void {
     card.lostSinceMs = nowMs;
+    card.lossReason = reason;
     this.#reopenAtMs = nowMs + reopenEveryMs;
     const boards = this.#boards;
     if (boards === undefined) return;
@@ -230,7 +245,9 @@ export class NvmlSession {
   }
 
   #loseDriver(got: number, nowMs: number): void {
-    for (const card of this.#cards) if (card.lostSinceMs === undefined) this.#lose(card, nowMs);
+    const reason = `the driver is gone: NVML reports ${codeName(got)}`;
+    for (const card of this.#cards)
+      if (card.lostSinceMs === undefined) this.#lose(card, nowMs, reason);
     this.#goneWith = got;
     this.#xids.forget();
     this.#reopenAtMs = nowMs + reopenSoonMs;
@@ -329,7 +346,7 @@ export class NvmlSession {
     for (const card of this.#cards) {
       if (listed.has(card.device.uuid)) continue;
       card.handle = noHandle;
-      if (card.lostSinceMs === undefined) this.#lose(card, nowMs);
+      if (card.lostSinceMs === undefined) this.#lose(card, nowMs, "the driver no longer lists it");
     }
   }
 
@@ -371,7 +388,7 @@ export class NvmlSession {
     this.#scheduleList(nowMs);
     this.#lookAtMs = nowMs + lookEveryMs;
     for (const card of cards) {
-      if (lost.has(card.device.uuid)) this.#lose(card, nowMs);
+      if (lost.has(card.device.uuid)) this.#lose(card, nowMs, "the driver no longer lists it");
       else demoteCostlyTasks(card, nowMs);
     }
     this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));

@@ -14,6 +14,7 @@ import type { Target } from "../targets/target.ts";
 export interface FetchedPage {
   readonly body: Buffer;
   readonly contentType: string | undefined;
+  readonly status: number;
 }
 
 export class BodyTooLargeError extends Error {}
@@ -67,7 +68,7 @@ export async function fetchPage(
   });
   if (answer.status !== 200)
     throw new Error(`the target answered with HTTP status ${answer.status}`);
-  return { body: answer.body, contentType: answer.headers["content-type"] };
+  return { body: answer.body, contentType: answer.headers["content-type"], status: answer.status };
 }
 
 /** Retries once if the target closed an idle connection at this moment. */

@@ -161,7 +161,9 @@ export class ScrapeLoop {
     if (log.isDebug === true)
       log.debug("scrape", {
         url: target.url,
+        status: page?.status,
         samples: outcome.scraped,
+        bytes: page?.body.length,
         tookMs: Math.round(durationSeconds * 1e5) / 100,
         ...(error !== "" && { error }),
       });
