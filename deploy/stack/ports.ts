@@ -53,7 +53,7 @@ async function refuseTaken(without: readonly string[]): Promise<void> {
     if (!without.includes(name) && !(await isFree(port))) taken.push(`${port} (${name})`);
   if (taken.length === 0) return;
   throw new Error(
-    `somebody listens already on port ${taken.join(", ")}: end that program (ss -ltnp shows it), leave the service out with --without NAME, or take other ports with --ports free`,
+    `port ${taken.join(", ")} is already in use: stop that program (ss -ltnp shows it), leave the service out with --without NAME, or use other ports with --ports free`,
   );
 }
 

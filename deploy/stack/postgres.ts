@@ -56,6 +56,6 @@ async function giveToPostgres(folder: string): Promise<void> {
   const [program, ...args] = [...under(), "test", "-w", folder] as const;
   if ((await runProcess(program ?? "test", args)).code !== 0)
     throw new Error(
-      `the user postgres may not enter ${folder}: choose another place with --data, outside folders that only root may enter`,
+      `the user postgres cannot access ${folder}: choose another folder with --data, outside folders that only root can access`,
     );
 }

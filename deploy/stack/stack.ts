@@ -42,7 +42,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const before = runningState(dataDir);
   if (before !== undefined)
     throw new Error(
-      `a stack runs already with its data in ${dataDir} (process ${before.pid}): stop it with Ctrl-C or kill ${before.pid}, or name another folder with --data`,
+      `a stack already runs with its data in ${dataDir} (process ${before.pid}): stop it with Ctrl-C or kill ${before.pid}, or name another folder with --data`,
     );
   const ports = await choosePorts(options.ports, without);
   const place: Place = { dataDir, ports, quick, without, daySeconds };
