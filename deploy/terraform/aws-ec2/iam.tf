@@ -1,4 +1,4 @@
-# What the machine may do: read its own settings, and the archive where it comes from a bucket. Nothing else.
+# Permissions of the machine: read its own settings and, if it comes from a bucket, the archive. Nothing else.
 
 data "aws_caller_identity" "current" {}
 

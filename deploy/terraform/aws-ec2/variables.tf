@@ -9,7 +9,7 @@ variable "region" {
 }
 
 variable "name" {
-  description = "What everything made here is called and tagged."
+  description = "Name and tag of every resource."
   type        = string
   default     = "gpulse"
 
@@ -20,7 +20,7 @@ variable "name" {
 }
 
 variable "instance_type" {
-  description = "Machine type; t3.small (2 GB) is estimated to hold the profiles core and prometheus."
+  description = "Machine type; t3.small (2 GB) is estimated to be enough for the profiles core and prometheus."
   type        = string
   default     = "t3.small"
 
@@ -36,13 +36,13 @@ variable "instance_type" {
 }
 
 variable "use_spot" {
-  description = "Take a spot machine: cheaper (see the price list), stopped when AWS wants it back and started again later with its disk."
+  description = "Use a spot machine: cheaper, but AWS can stop it and start it again later with its disk."
   type        = bool
   default     = false
 }
 
 variable "vpc_cidr" {
-  description = "Addresses of the network made for the machine."
+  description = "Address range of the machine's network."
   type        = string
   default     = "10.42.0.0/24"
 
@@ -53,7 +53,7 @@ variable "vpc_cidr" {
 }
 
 variable "ssh_public_key" {
-  description = "Public half of the key to log in with, one line as in id_ed25519.pub."
+  description = "Public SSH key for logins, one line as in id_ed25519.pub."
   type        = string
 
   validation {
@@ -63,7 +63,7 @@ variable "ssh_public_key" {
 }
 
 variable "ssh_cidrs" {
-  description = "Where logging in is allowed from, such as [\"203.0.113.7/32\"]."
+  description = "Address ranges that may log in, such as [\"203.0.113.7/32\"]."
   type        = list(string)
 
   validation {
@@ -78,7 +78,7 @@ variable "ssh_cidrs" {
 }
 
 variable "service_cidrs" {
-  description = "Who may reach a service without a tunnel: agent (9400), hub (9410), grafana (3000) or prometheus (9090) to ranges. A service named here listens on all addresses; the hub needs a token first."
+  description = "Address ranges that reach a service without a tunnel, by service: agent (9400), hub (9410), grafana (3000), prometheus (9090). Such a service listens on all addresses; create a token for the hub first."
   type        = map(list(string))
   default     = {}
 
@@ -94,7 +94,7 @@ variable "service_cidrs" {
 }
 
 variable "egress_ports" {
-  description = "TCP ports the machine may reach: 80 and 443 for packages and images, 587 for mail."
+  description = "Outbound TCP ports: 80 and 443 for packages and images, 587 for mail."
   type        = set(number)
   default     = [80, 443, 587]
 
@@ -105,7 +105,7 @@ variable "egress_ports" {
 }
 
 variable "repository_url" {
-  description = "Where the machine clones gpulse from by HTTPS; null where archive_uri is given."
+  description = "HTTPS address of the repository to clone; null if archive_uri is set."
   type        = string
   default     = null
 
@@ -127,7 +127,7 @@ variable "repository_ref" {
 }
 
 variable "archive_uri" {
-  description = "A .tar.gz of the repository in a bucket, as s3://BUCKET/KEY, made by git archive; null where repository_url is given."
+  description = "A .tar.gz of the repository in a bucket, as s3://BUCKET/KEY, made by git archive; null if repository_url is set."
   type        = string
   default     = null
 
@@ -143,7 +143,7 @@ variable "archive_uri" {
 }
 
 variable "env_parameter_name" {
-  description = "SSM parameter (SecureString) that holds the stack's .env file. Only its name is known here; the machine fetches it."
+  description = "SSM parameter (SecureString) with the stack's .env file. Terraform knows only its name; the machine fetches it."
   type        = string
   default     = "/gpulse/env"
 
@@ -154,7 +154,7 @@ variable "env_parameter_name" {
 }
 
 variable "kms_key_arn" {
-  description = "Key of your own for the disk and the parameter; AWS's own keys where null."
+  description = "Your own key for the disk and the parameter; AWS's keys if null."
   type        = string
   default     = null
 
@@ -192,7 +192,7 @@ variable "disk_gb" {
 }
 
 variable "alarm_email" {
-  description = "Who is told of alarms and of the budget; nobody where null. AWS asks that address to confirm."
+  description = "Mail address for alarms and the budget; none if null. AWS asks that address to confirm."
   type        = string
   default     = null
 
@@ -203,7 +203,7 @@ variable "alarm_email" {
 }
 
 variable "monthly_budget_usd" {
-  description = "The account's spending in a month that mail is sent about: at 80 % of it, and when more than it is forecast."
+  description = "Monthly budget of the account: mail is sent at 80 % and when the forecast exceeds it."
   type        = number
   default     = 25
 

@@ -1,4 +1,4 @@
-# What the function may do: read uploads, write results where they belong, write its own log, hand on what failed.
+# Permissions of the function: read uploads, write results and its own log, forward failed events.
 
 data "aws_iam_policy_document" "assume" {
   statement {

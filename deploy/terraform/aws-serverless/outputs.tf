@@ -4,12 +4,12 @@ output "raw_bucket" {
 }
 
 output "processed_bucket" {
-  description = "Tables and summaries come out here."
+  description = "Tables and summaries are here."
   value       = aws_s3_bucket.data["processed"].id
 }
 
 output "output" {
-  description = "The lake's address, as gpulse pipe --from and gpulse analyze take it."
+  description = "Address of the lake for gpulse pipe --from and gpulse analyze."
   value       = local.output
 }
 
@@ -19,7 +19,7 @@ output "function_name" {
 }
 
 output "log_group" {
-  description = "Its log."
+  description = "The function's log."
   value       = aws_cloudwatch_log_group.function.name
 }
 

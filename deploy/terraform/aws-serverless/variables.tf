@@ -9,7 +9,7 @@ variable "region" {
 }
 
 variable "name" {
-  description = "What everything made here is called; the buckets' names begin with it."
+  description = "Name of every resource and prefix of the buckets' names."
   type        = string
   default     = "gpulse"
 
@@ -20,7 +20,7 @@ variable "name" {
 }
 
 variable "bundle_path" {
-  description = "The function's one file, made by npm run build; this repository's own where null."
+  description = "The function's file, made by npm run build; the one of this repository if null."
   type        = string
   default     = null
 
@@ -31,7 +31,7 @@ variable "bundle_path" {
 }
 
 variable "runtime" {
-  description = "Lambda's Node; the bundle needs 20.19 or later."
+  description = "Lambda runtime; the bundle needs Node 20.19 or later."
   type        = string
   default     = "nodejs22.x"
 
@@ -42,7 +42,7 @@ variable "runtime" {
 }
 
 variable "architecture" {
-  description = "arm64 or x86_64; the bundle has no native parts, and arm64 is usually the cheaper."
+  description = "arm64 or x86_64; the bundle has no native modules, and arm64 is usually cheaper."
   type        = string
   default     = "arm64"
 
@@ -64,7 +64,7 @@ variable "memory_mb" {
 }
 
 variable "timeout_seconds" {
-  description = "How long one upload may take."
+  description = "Time limit for one upload."
   type        = number
   default     = 60
 
@@ -75,7 +75,7 @@ variable "timeout_seconds" {
 }
 
 variable "reserved_concurrency" {
-  description = "How many uploads are processed at once at most; -1 leaves it to the account's own limit."
+  description = "Maximum number of uploads processed at once; -1 uses the account's limit."
   type        = number
   default     = -1
 
@@ -86,7 +86,7 @@ variable "reserved_concurrency" {
 }
 
 variable "upload_prefix" {
-  description = "Only uploads under this prefix of the raw bucket are processed; all where empty."
+  description = "Prefix of the raw bucket to process; everything if empty."
   type        = string
   default     = ""
 
@@ -97,7 +97,7 @@ variable "upload_prefix" {
 }
 
 variable "output_prefix" {
-  description = "Where in the processed bucket tables and summaries go."
+  description = "Prefix of tables and summaries in the processed bucket."
   type        = string
   default     = "lake"
 
@@ -108,7 +108,7 @@ variable "output_prefix" {
 }
 
 variable "raw_retention_days" {
-  description = "Uploads are removed after so many days."
+  description = "Days until uploads are removed."
   type        = number
   default     = 30
 
@@ -119,7 +119,7 @@ variable "raw_retention_days" {
 }
 
 variable "processed_retention_days" {
-  description = "Tables and summaries are removed after so many days; kept for good where null."
+  description = "Days until tables and summaries are removed; never if null."
   type        = number
   default     = null
 
@@ -130,7 +130,7 @@ variable "processed_retention_days" {
 }
 
 variable "log_retention_days" {
-  description = "The function's log lines are removed after so many days."
+  description = "Days until the function's log lines are removed."
   type        = number
   default     = 14
 
@@ -141,7 +141,7 @@ variable "log_retention_days" {
 }
 
 variable "kms_key_arn" {
-  description = "Key of your own for the buckets; S3's own (AES-256, free) where null."
+  description = "Your own key for the buckets; S3's key (AES-256, free) if null."
   type        = string
   default     = null
 
@@ -152,7 +152,7 @@ variable "kms_key_arn" {
 }
 
 variable "gpu_name" {
-  description = "The card the logs are of, since a log does not name it."
+  description = "The GPU of the logs, because a log does not name it."
   type        = string
   default     = null
 
@@ -163,7 +163,7 @@ variable "gpu_name" {
 }
 
 variable "gpu_vendor" {
-  description = "nvidia, amd or intel; read off the name and the columns where null."
+  description = "nvidia, amd or intel; derived from the name and the columns if null."
   type        = string
   default     = null
 
@@ -174,7 +174,7 @@ variable "gpu_vendor" {
 }
 
 variable "host_name" {
-  description = "The machine the logs are of; the raw bucket's name where null."
+  description = "The machine of the logs; the raw bucket's name if null."
   type        = string
   default     = null
 
@@ -185,7 +185,7 @@ variable "host_name" {
 }
 
 variable "timezone" {
-  description = "Of the logs' local times, such as Europe/Berlin."
+  description = "Time zone of the logs' local times, such as Europe/Berlin."
   type        = string
   default     = "UTC"
 
@@ -196,7 +196,7 @@ variable "timezone" {
 }
 
 variable "thresholds" {
-  description = "Limits beyond which rows are tagged, such as { high_power = 250 }; the stream's own where empty."
+  description = "Thresholds for tags, such as { high_power = 250 }; the stream's defaults if empty."
   type        = map(number)
   default     = {}
 
@@ -218,7 +218,7 @@ variable "max_upload_bytes" {
 }
 
 variable "alarm_email" {
-  description = "Who is told of alarms and of the budget; nobody where null. AWS asks that address to confirm."
+  description = "Mail address for alarms and the budget; none if null. AWS asks that address to confirm."
   type        = string
   default     = null
 
@@ -229,7 +229,7 @@ variable "alarm_email" {
 }
 
 variable "monthly_budget_usd" {
-  description = "The account's spending in a month that mail is sent about: at 80 % of it, and when more than it is forecast."
+  description = "Monthly budget of the account: mail is sent at 80 % and when the forecast exceeds it."
   type        = number
   default     = 5
 

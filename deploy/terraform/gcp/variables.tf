@@ -29,7 +29,7 @@ variable "zone" {
 }
 
 variable "name" {
-  description = "What everything made here is called and labelled."
+  description = "Name and label of every resource."
   type        = string
   default     = "gpulse"
 
@@ -40,7 +40,7 @@ variable "name" {
 }
 
 variable "machine_type" {
-  description = "Machine type; e2-medium (4 GB) is estimated to hold the profiles core and prometheus."
+  description = "Machine type; e2-medium (4 GB) is estimated to be enough for the profiles core and prometheus."
   type        = string
   default     = "e2-medium"
 
@@ -56,13 +56,13 @@ variable "machine_type" {
 }
 
 variable "use_spot" {
-  description = "Take a spot (preemptible) machine: cheaper (see the price list), stopped when Google wants it back; it stays stopped until someone starts it."
+  description = "Use a spot (preemptible) machine: cheaper, but Google can stop it; it stays stopped until you start it."
   type        = bool
   default     = false
 }
 
 variable "subnet_cidr" {
-  description = "Addresses of the network made for the machine."
+  description = "Address range of the machine's network."
   type        = string
   default     = "10.42.0.0/24"
 
@@ -73,7 +73,7 @@ variable "subnet_cidr" {
 }
 
 variable "ssh_cidrs" {
-  description = "Where logging in is allowed from. The default is the range of Google's Identity-Aware Proxy, which asks for a Google login first."
+  description = "Address ranges that may log in. The default is Google's Identity-Aware Proxy, which requires a Google login."
   type        = list(string)
   default     = ["35.235.240.0/20"]
 
@@ -89,7 +89,7 @@ variable "ssh_cidrs" {
 }
 
 variable "service_cidrs" {
-  description = "Who may reach a service without a tunnel: agent (9400), hub (9410), grafana (3000) or prometheus (9090) to ranges. A service named here listens on all addresses; the hub needs a token first."
+  description = "Address ranges that reach a service without a tunnel, by service: agent (9400), hub (9410), grafana (3000), prometheus (9090). Such a service listens on all addresses; create a token for the hub first."
   type        = map(list(string))
   default     = {}
 
@@ -105,7 +105,7 @@ variable "service_cidrs" {
 }
 
 variable "egress_ports" {
-  description = "TCP ports the machine may reach: 80 and 443 for packages and images, 587 for mail."
+  description = "Outbound TCP ports: 80 and 443 for packages and images, 587 for mail."
   type        = set(number)
   default     = [80, 443, 587]
 
@@ -116,7 +116,7 @@ variable "egress_ports" {
 }
 
 variable "repository_url" {
-  description = "Where the machine clones gpulse from by HTTPS; null where archive_uri is given."
+  description = "HTTPS address of the repository to clone; null if archive_uri is set."
   type        = string
   default     = null
 
@@ -138,7 +138,7 @@ variable "repository_ref" {
 }
 
 variable "archive_uri" {
-  description = "A .tar.gz of the repository in a bucket, as gs://BUCKET/KEY, made by git archive; null where repository_url is given."
+  description = "A .tar.gz of the repository in a bucket, as gs://BUCKET/KEY, made by git archive; null if repository_url is set."
   type        = string
   default     = null
 
@@ -154,7 +154,7 @@ variable "archive_uri" {
 }
 
 variable "env_secret_name" {
-  description = "Secret Manager secret that holds the stack's .env file. Only its name is known here; the machine fetches it."
+  description = "Secret Manager secret with the stack's .env file. Terraform knows only its name; the machine fetches it."
   type        = string
   default     = "gpulse-env"
 
@@ -165,7 +165,7 @@ variable "env_secret_name" {
 }
 
 variable "kms_key_id" {
-  description = "Key of your own for the disk, as projects/P/locations/L/keyRings/R/cryptoKeys/K; Google's own where null."
+  description = "Your own key for the disk, as projects/P/locations/L/keyRings/R/cryptoKeys/K; Google's key if null."
   type        = string
   default     = null
 
@@ -203,7 +203,7 @@ variable "disk_gb" {
 }
 
 variable "alarm_email" {
-  description = "Who is told of alarms and of the budget; nobody where null."
+  description = "Mail address for alarms and the budget; none if null."
   type        = string
   default     = null
 
@@ -214,7 +214,7 @@ variable "alarm_email" {
 }
 
 variable "billing_account" {
-  description = "Billing account to put the budget on, as 012345-6789AB-CDEF01; no budget where null."
+  description = "Billing account of the budget, as 012345-6789AB-CDEF01; no budget if null."
   type        = string
   default     = null
 
@@ -225,7 +225,7 @@ variable "billing_account" {
 }
 
 variable "monthly_budget" {
-  description = "The project's spending in a month that mail is sent about, in whole units of budget_currency: at 80 % of it, and when more than it is forecast."
+  description = "Monthly budget of the project in whole units of budget_currency: mail is sent at 80 % and when the forecast exceeds it."
   type        = number
   default     = 40
 
