@@ -18,7 +18,7 @@ export type RejectionReason = (typeof rejectionReasons)[number];
 
 export interface RejectedReading {
   readonly slot: number;
-  /** As the source read it, in the metric's base unit. */
+  /** As the source read it, in the metric's base unit; a sentinel may be as the driver wrote it. */
   readonly value: number;
   readonly reason: RejectionReason;
 }

@@ -21,7 +21,8 @@ test("sentinels and values no card can have are failed, never shown", async () =
     "*.field_82 0",
     "*.clock_sm 4294967295",
   );
-  const values = await read(nvml.open(), "fast");
+  const source = nvml.open();
+  const values = await read(source, "fast");
   expect([
     values.get("0 gpu_power_watts{}"),
     values.get("0 gpu_utilization_ratio{}"),
@@ -30,6 +31,19 @@ test("sentinels and values no card can have are failed, never shown", async () =
     values.get("0 gpu_temperature_celsius{sensor=memory}"),
     values.get("0 gpu_clock_hertz{domain=sm}"),
   ]).toEqual(Array.from({ length: 6 }, () => "failed"));
+  const { layout, rejected = [] } = await source.read("fast", 2_000);
+  expect(
+    rejected
+      .map(({ slot, value, reason }) => `${layout.series[slot]?.metric.name} ${value} ${reason}`)
+      .sort(),
+  ).toEqual(
+    expect.arrayContaining([
+      "gpu_clock_hertz 4294967295 sentinel",
+      "gpu_power_watts 4294967295 sentinel",
+      "gpu_temperature_celsius 4000 out_of_range",
+      "gpu_utilization_ratio 6.55 out_of_range",
+    ]),
+  );
 });
 
 test.for([15, 16, 28])(
@@ -47,6 +61,8 @@ test.for([15, 16, 28])(
     expect(down.get("1 gpu_power_watts{}")).toBe("failed");
     expect(down.get("0 gpu_up{}")).toBe(1);
     expect(down.get("0 gpu_power_watts{}")).toBe(250);
+    const reasons = source.devices().map(({ uuid }) => source.lossOf(uuid));
+    expect(reasons).toEqual([undefined, expect.stringMatching(/^NVML reports [A-Z_]+$/)]);
     nvml.stub.script("gpus 2");
     await eventually(source, "fast", "1 gpu_up{}", 1);
     expect((await read(source, "fast")).get("1 gpu_power_watts{}")).toBe(250);
@@ -68,6 +84,8 @@ test.for([1, 9, 18])(
       gone.get("1 gpu_power_watts{}"),
     ]).toEqual([0, 0, "failed"]);
     expect(source.devices()).toHaveLength(2);
+    for (const { uuid } of source.devices())
+      expect(source.lossOf(uuid)).toMatch(/^the driver is gone: NVML reports [A-Z_]+$/);
     nvml.stub.script("gpus 2", "1.power 99000");
     await eventually(source, "fast", "1 gpu_power_watts{}", 99);
     expect((await read(source, "fast")).get("0 gpu_up{}")).toBe(1);

@@ -211,6 +211,7 @@ test("a card that is lost is remembered as down, and is itself again when it com
   renameSync(path.join(drm, "card1"), path.join(sysfs, "away"));
   const lost = frameReadings(await source.read("fast", 1_000, signal));
   expect(lost).toMatchObject({ gpu_up: 0, gpu_power_watts: "failed", gpu_asleep: "failed" });
+  expect(source.lossOf?.(device?.uuid ?? "")).toBe("its folder in /sys is gone");
   expect(Object.keys(lost)).toEqual(Object.keys(before).slice(0, Object.keys(lost).length));
   // The driver was loaded again: another card number, another hwmon number.
   renameSync(path.join(sysfs, "away"), path.join(drm, "card2"));
@@ -220,6 +221,7 @@ test("a card that is lost is remembered as down, and is itself again when it com
   );
   const back = frameReadings(await source.read("fast", 11_000, signal));
   expect(back).toMatchObject({ gpu_up: 1, gpu_power_watts: 301 });
+  expect(source.lossOf?.(device?.uuid ?? "")).toBeUndefined();
   expect(source.devices()).toEqual([device]);
 });
 

@@ -5,7 +5,13 @@ import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { type AbsenceReason, presence, presenceNames } from "../../model/presence.ts";
-import type { GpuMetric, SeriesPlan, WorkerSnapshot } from "./protocol.ts";
+import {
+  type GpuMetric,
+  NVML_SENTINEL,
+  SENTINEL_MARK,
+  type SeriesPlan,
+  type WorkerSnapshot,
+} from "./protocol.ts";
 
 /** A series that comes and goes with events and processes, beside the planned ones. Undefined: not reported. */
 export interface ExtraSeries {
@@ -61,7 +67,10 @@ export class NvidiaFrameBuilder {
     const writer = new FrameWriter(this.#layout(tier, extras), timeMs);
     for (let slot = 0; slot < planned; slot++) {
       const state = snapshot.presence[slot] ?? presence.failed;
-      if (state === presence.present) writer.set(slot, snapshot.values[slot] ?? Number.NaN);
+      const value = snapshot.values[slot] ?? Number.NaN;
+      if (state === presence.present) writer.set(slot, value);
+      else if (state === presence.failed && value === SENTINEL_MARK)
+        writer.reject(slot, NVML_SENTINEL, "sentinel");
       else writer.absent(slot, presenceNames[state] as AbsenceReason);
     }
     extras.forEach(({ value }, index) => {

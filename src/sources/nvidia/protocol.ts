@@ -51,6 +51,11 @@ export interface NvmlInfo {
   readonly devices: readonly Device[];
 }
 
+/** All ones of 32 bits: what NVML writes for a scalar that it does not know. */
+export const NVML_SENTINEL = 0xffff_ffff;
+/** Stands for it in a snapshot's values, where the presence is `failed`: scaled, it could pass for a reading. */
+export const SENTINEL_MARK = Infinity;
+
 export interface WorkerSnapshot {
   readonly version: number;
   readonly plan?: SeriesPlan;

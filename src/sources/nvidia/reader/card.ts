@@ -2,7 +2,13 @@
 import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import type { Nvml } from "../nvml/library.ts";
-import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
+import {
+  type GpuMetric,
+  NVML_SENTINEL,
+  type ProcessReading,
+  SENTINEL_MARK,
+  type StartSettings,
+} from "../protocol.ts";
 import type { TierValues } from "./latest-values.ts";
 import { FieldBatch, type NvmlField } from "./fields.ts";
 import type { MigInstance } from "./inventory.ts";
@@ -100,7 +106,7 @@ export function readU32(
   return (out) => {
     const got = call(buffer);
     const value = buffer.readUInt32LE(0);
-    out[0] = value === 0xffff_ffff ? Number.NaN : value * scale;
+    out[0] = value === NVML_SENTINEL ? SENTINEL_MARK : value * scale;
     return got;
   };
 }

@@ -1,6 +1,6 @@
 /** The newest value of every series of one schedule, with its presence and when it was read. What nobody reads goes stale. */
 import { presence } from "../../../model/presence.ts";
-import type { GpuMetric, SeriesSpec } from "../protocol.ts";
+import { type GpuMetric, SENTINEL_MARK, type SeriesSpec } from "../protocol.ts";
 
 export class LatestValues {
   readonly series: SeriesSpec[] = [];
@@ -33,8 +33,15 @@ export class LatestValues {
   }
 
   absent(slot: number, why: number, nowMs: number): void {
+    this.#values[slot] = 0;
     this.#presence[slot] = why;
     this.#readAtMs[slot] = nowMs;
+  }
+
+  /** The driver returned its sentinel: absent, and marked so that it can be logged. */
+  reject(slot: number, nowMs: number): void {
+    this.absent(slot, presence.failed, nowMs);
+    this.#values[slot] = SENTINEL_MARK;
   }
 
   value(slot: number): number | undefined {
@@ -44,7 +51,9 @@ export class LatestValues {
   /** Marks every reading of a lost or sleeping device absent. */
   lose(device: number, why: number): void {
     this.series.forEach((spec, slot) => {
-      if (spec.device === device) this.#presence[slot] = why;
+      if (spec.device !== device) return;
+      this.#values[slot] = 0;
+      this.#presence[slot] = why;
     });
   }
 

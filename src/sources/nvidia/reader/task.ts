@@ -1,5 +1,6 @@
 /** One NVML call as something to be scheduled: what it fills, what it costs, and when to retry an unsupported one. */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
+import { SENTINEL_MARK } from "../protocol.ts";
 import type { LatestValues } from "./latest-values.ts";
 
 export interface Task {
@@ -65,7 +66,8 @@ export class ReadTask implements Task {
     for (let index = 0; index < slots.length; index++) {
       const value = this.#out[index] ?? Number.NaN;
       const slot = slots[index] ?? 0;
-      if (Number.isNaN(value)) this.#board.absent(slot, presenceOf(999), nowMs);
+      if (value === SENTINEL_MARK) this.#board.reject(slot, nowMs);
+      else if (Number.isNaN(value)) this.#board.absent(slot, presenceOf(999), nowMs);
       else this.#board.set(slot, value, nowMs);
     }
     return got;
