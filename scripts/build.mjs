@@ -1,4 +1,5 @@
-// Builds dist/: the agent and the whole program as two separate bundles, the Lambda function, and the browser app.
+// Builds dist/: the agent and the whole program as two separate bundles, the Lambda function, the man pages and
+// the browser app.
 // Everything is built aside first; a build that fails must never touch the one that works.
 
 import {
@@ -130,6 +131,15 @@ function copyAnalyses() {
   });
 }
 
+/** From the same declarations as `--help`; dated by the changelog, so that the same checkout has the same bytes. */
+async function writeMan() {
+  const { tsImport } = await import("tsx/esm/api");
+  const { writeManPages } = await tsImport("./reference/man.ts", import.meta.url);
+  const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const changelog = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
+  writeManPages(path.join(aside, "man"), version, changelog);
+}
+
 /** The source files that went into it, from the checkout's root. */
 async function bundleWeb() {
   const web = path.join(root, "web");
@@ -156,7 +166,7 @@ function inputsOf(name) {
 /** Puts the finished folders in place; without a stamp until the end, so a swap cut short is built again. */
 function swap() {
   rmSync(path.join(dist, ".stamp.json"), { force: true });
-  for (const name of [...BUNDLES.map((one) => one.name), "lambda", "web"]) {
+  for (const name of [...BUNDLES.map((one) => one.name), "lambda", "man", "web"]) {
     const [fresh, current, old] = [
       path.join(aside, name),
       path.join(dist, name),
@@ -185,6 +195,7 @@ export async function buildAll() {
     copyPack();
     copyAnalyses();
     writeBuildInfo(aside);
+    await writeMan();
     const web = await bundleWeb();
     const parts = [...BUNDLES.map((one) => one.name), "lambda"];
     writeSupply(path.join(aside, "gpulse"), {

@@ -13,6 +13,7 @@ const SOURCES = [
   "docs/runbook",
   "scripts/build.mjs",
   "scripts/bundle-inputs.mjs",
+  "scripts/reference/man.ts",
   "package.json",
   "package-lock.json",
   "tsconfig.json",

@@ -8,6 +8,7 @@ import { declareAlerts } from "./alerts/command.ts";
 import { declareAnalyze } from "./analyze/command.ts";
 import { declareAudit } from "./audit/command.ts";
 import { declareBackup } from "./backup/command.ts";
+import { declareCompletion } from "./completion/command.ts";
 import { declareCompare } from "./compare/command.ts";
 import { declareConfig } from "./config/command.ts";
 import { declareDoctor } from "./doctor/command.ts";
@@ -68,6 +69,7 @@ const declarations: readonly ((program: Command, io: CommandIo, finish: Finish) 
   declareAudit,
   declareBackup,
   declareConfig,
+  declareCompletion,
 ];
 
 export function buildProgram(io: CommandIo): Program {
