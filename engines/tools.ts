@@ -31,7 +31,11 @@ export type ToolName =
   | "maven"
   | "python"
   | "btop"
-  | "tmux";
+  | "tmux"
+  | "zsh"
+  | "fish"
+  | "groff"
+  | "mandoc";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 

@@ -134,6 +134,7 @@ function copyAnalyses() {
 /** From the same declarations as `--help`; dated by the changelog, so that the same checkout has the same bytes. */
 async function writeMan() {
   const { tsImport } = await import("tsx/esm/api");
+  /** @type {typeof import("./reference/man.ts")} */
   const { writeManPages } = await tsImport("./reference/man.ts", import.meta.url);
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const changelog = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");

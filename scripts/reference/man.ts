@@ -94,11 +94,7 @@ function page(
       ".B 2",
       "The command line or a file it names is not valid.",
     );
-  lines.push(
-    ".SH SEE ALSO",
-    others.map((one) => `.BR ${roff(pageName(one))} (1)`).join(",\n"),
-    "",
-  );
+  lines.push(".SH SEE ALSO", others.map((one) => `.BR ${roff(pageName(one))} (1)`).join(",\n"), "");
   return lines.join("\n");
 }
 

@@ -1,9 +1,7 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
-import type { ClientAccess } from "./command/client.ts";
+import { type ClientAccess, defaultHubUrl } from "./command/client.ts";
 import { GpulseError, formatError } from "../base/error.ts";
 import { HttpAgent, type HttpResponse, request, type RequestOptions } from "../net/http/request.ts";
-
-export const defaultHubUrl = "http://127.0.0.1:9410";
 
 const deadlineMs = 150_000;
 const maxAnswerBytes = 512 * 1024 * 1024;

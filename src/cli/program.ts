@@ -1,4 +1,4 @@
-/** Every command there is, in the order help shows them. Declarations only: what a command does is loaded when it runs. */
+/** All commands, in the order of `--help`. Declarations only: the code of a command is loaded when it runs. */
 import type { Command } from "commander";
 import { declareAgent } from "../agent/command.ts";
 import { runToExit } from "./command/exit.ts";
@@ -39,7 +39,7 @@ export interface Program {
   readonly exitCode: () => number;
 }
 
-/** In the order help shows them. */
+/** In the order of `--help`. */
 const declarations: readonly ((program: Command, io: CommandIo, finish: Finish) => void)[] = [
   declareUp,
   (program, io, finish) =>
@@ -78,18 +78,20 @@ export function buildProgram(io: CommandIo): Program {
     code = await runToExit(run, (text) => void io.stderr.write(text));
   };
   const program = createProgram(io.version)
-    .description("The pulse of your GPUs: reads every GPU of this machine and shows it live.")
+    .description(
+      "GPU monitoring: reads every GPU of this machine, stores the history, answers PromQL and alerts.",
+    )
     .addHelpText(
       "after",
       `
 Examples:
-  gpulse                         live page on http://127.0.0.1:9410, simulated where there is no GPU
-  gpulse up --source sim:8       the same with eight simulated GPUs
-  gpulse agent                   serve this machine to Prometheus on :9400
-  gpulse top                     the same in this terminal
-  gpulse query 'gpu_power_watts' ask the running hub in PromQL
-  gpulse stats --json            what GPUs are here, for a program
-  gpulse doctor                  what can be read here, and what prevents it`,
+  gpulse                          live page on http://127.0.0.1:9410, simulated without a GPU
+  gpulse up --source sim:8        the same with eight simulated GPUs
+  gpulse agent                    serve the metrics of this machine to Prometheus on :9400
+  gpulse top                      watch the GPUs in this terminal
+  gpulse query 'gpu_power_watts'  query the running hub in PromQL
+  gpulse stats --json             list the GPUs as JSON
+  gpulse doctor                   show what can be read here and how to fix the rest`,
     );
   for (const declare of declarations) declare(program, io, finish);
   return { program, exitCode: () => code };

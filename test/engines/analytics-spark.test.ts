@@ -11,7 +11,7 @@ import { eventfulRows, writeLake } from "../fixtures/lake/analyses.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { runAnalyses, type RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";
-import { StepProgress } from "../../src/cli/analyze/progress.ts";
+import { Progress } from "../../src/cli/command/progress.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
 
 const dir = mkdtempSync(path.join(tmpdir(), "gpulse-spark-test-"));
@@ -43,7 +43,7 @@ test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on H
       dir,
       flags: { cache: path.join(dir, "cache"), master: "local[2]" },
       signal: new AbortController().signal,
-      progress: new StepProgress(process.stderr, () => 0),
+      progress: new Progress(process.stderr, () => 0),
     } satisfies Partial<RunAnalysesOptions>;
     const own = await runAnalyses({ ...options, engine: "duckdb", lake: place, env: {} });
     const env = { ...process.env, ...spark.env, HADOOP_USER_NAME: hdfs.user };

@@ -1,6 +1,6 @@
-/** `gpulse alerts`: what fires, what became of notifications, and a try at sending one. */
+/** `gpulse alerts`: active alerts, the history of notifications, and test notifications. */
 import type { Command } from "commander";
-import { addClientFlags } from "../command/client.ts";
+import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { AlertsFlags, HistoryFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
@@ -10,24 +10,21 @@ export function declareAlerts(program: Command, io: CommandIo, finish: Finish): 
     .command("alerts")
     .summary("show firing alerts and their notifications")
     .description(
-      "Shows the alerts of a running hub by group: state, since when, what it is about, and what keeps it quiet.",
+      "Shows the alerts of a running hub by group: state, start, labels, and the silence or inhibition that suppresses them.",
     )
-    .argument(
-      "[matchers...]",
-      'only alerts with these labels, such as severity=critical host=~"gpu-.*"',
-    )
-    .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-    .option("--check", "exit with 1 where an alert is active that nothing keeps quiet")
-    .option("--json", "print them for a program")
+    .argument("[matchers...]", 'only alerts that match, such as severity=critical host=~"gpu-.*"')
+    .option(...hubUrlOption)
+    .option("--check", "exit with 1 if an alert is active and not suppressed")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
 Examples:
-  gpulse alerts                        everything, by group
-  gpulse alerts severity=critical      what is critical
-  gpulse alerts --check --json         for a script: exit code 1 where something fires
-  gpulse alerts history                what was sent, failed or was kept quiet
-  gpulse alerts test team-mail         send a test by every way of a receiver`,
+  gpulse alerts                        all alerts, by group
+  gpulse alerts severity=critical      only critical alerts
+  gpulse alerts --check --json         for a script: exit code 1 if an alert is active
+  gpulse alerts history                notifications that were sent, failed or were suppressed
+  gpulse alerts test team-mail         send a test notification to every channel of a receiver`,
     )
     .action((matchers: readonly string[], flags: AlertsFlags) =>
       finish(async () => (await import("./run.ts")).listAlerts(matchers, flags, io)),
@@ -36,11 +33,13 @@ Examples:
   addClientFlags(
     alerts
       .command("history")
-      .summary("show what became of notifications")
-      .description("The newest first: sent, failed and why, or suppressed and by what.")
-      .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-      .option("--limit <number>", "how many, at most 2000 (default: 50)")
-      .option("--json", "print them for a program")
+      .summary("show the notifications that were sent, failed or were suppressed")
+      .description(
+        "Newest first, with the error of a failed notification and the reason of a suppressed one.",
+      )
+      .option(...hubUrlOption)
+      .option("--limit <number>", "number of notifications, at most 2000 (default: 50)")
+      .option("--json", "print JSON")
       .addHelpText(
         "after",
         "\nExamples:\n  gpulse alerts history\n  gpulse alerts history --limit 500 --json",
@@ -52,13 +51,13 @@ Examples:
   addClientFlags(
     alerts
       .command("test")
-      .summary("send a test by every way of a receiver")
+      .summary("send a test notification to every channel of a receiver")
       .description(
-        "Sends one notification, marked as a test, for real. Exits with 1 where a way did not take it.",
+        "Sends a real notification that is marked as a test. Exits with 1 if a channel fails.",
       )
-      .argument("<receiver>", "its name in the alertmanager.yml")
-      .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-      .option("--json", "print what came of it for a program")
+      .argument("<receiver>", "name of the receiver in alertmanager.yml")
+      .option(...hubUrlOption)
+      .option("--json", "print JSON")
       .addHelpText(
         "after",
         "\nExamples:\n  gpulse alerts test team-mail\n  gpulse alerts test team-mail --json",

@@ -1,10 +1,10 @@
 /** Runs `gpulse alerts`. */
 import { matcherText, matchesAll } from "../../alerting/route/matchers.ts";
 import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
-import { clientAccess, type ClientFlags } from "../command/client.ts";
+import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
-import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import {
   fetchDeliveries,
   fetchGroups,

@@ -128,7 +128,7 @@ test.each([
   [["dayly"], 2, /Did you mean "daily"/],
   [["--engine", "flink"], 2, /duckdb or spark/],
   [["--gap", "sometimes"], 2, /gap must be a duration/],
-  [["--format", "parquet"], 2, /say where to save it with --output/],
+  [["--format", "parquet"], 2, /Save it with --output/],
   [["--input", "nowhere"], 1, /no files of the GPU table.*makes a lake/],
   [["--input", "hdfs://nn/lake"], 2, /webhdfs:/],
   [["--input", "hdfs://nn/lake", "--engine", "spark"], 2, /No spark-sql on the PATH/],

@@ -1,5 +1,5 @@
-/** `gpulse analyze`: what a lake, or a single log, comes to. */
-import type { Command } from "commander";
+/** `gpulse analyze`: analyses of a lake or of a single log. */
+import { Argument, type Command, Option } from "commander";
 import {
   parameterFacts,
   type ParameterName,
@@ -7,63 +7,75 @@ import {
 } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { AnalyzeFlags } from "./run.ts";
-import { vendorChoice } from "../../model/vendor.ts";
+import { vendors } from "../../model/vendor.ts";
+import { choice } from "../command/choice.ts";
+import { collect } from "../command/setting.ts";
 import type { Finish } from "../program.ts";
 
 const names = ["daily", "hourly", "spikes", "correlation", "energy", "idle", "efficiency"];
+export const outputFormats = ["table", "json", "csv", "parquet", "html"] as const;
+
+/** Checked when the command runs, with a suggestion. */
+function analysesArgument(): Argument {
+  const argument = new Argument("[analyses...]", `${names.join(", ")} or all (default: all)`);
+  argument.argChoices = [...names, "all"];
+  return argument;
+}
 
 export function declareAnalyze(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("analyze")
-    .summary("days, hours, spikes, correlations, energy, idling and heat of a lake or a log")
+    .summary(
+      "analyse a lake or a log: days, hours, spikes, correlations, energy, idle time, cooling",
+    )
     .description(
-      "Runs analyses over a lake of Parquet files (a folder, S3 or HDFS), or over a GPU-Z log, and prints or saves the answers.\n" +
-        "DuckDB does it inside this process; Spark where one machine is not enough. Both give the same answers.",
+      "Runs analyses over a lake of Parquet files (a folder, S3 or HDFS) or a GPU-Z log, and prints or saves the results.\n" +
+        "DuckDB runs inside this process; use Spark if one machine is not enough. Both return the same results.",
     )
-    .argument("[analyses...]", `${names.join(", ")} or all (default: all)`)
+    .addArgument(analysesArgument())
     .option(
-      "--input <url>",
-      "a lake: a folder, s3://BUCKET/PREFIX, webhdfs://HOST:PORT/PATH (with Spark any address Spark reads); or a GPU-Z log (default: the lake in the hub's data folder)",
+      "--input <file>",
+      "a lake (a folder, s3://BUCKET/PREFIX, webhdfs://HOST:PORT/PATH, or any URL Spark reads) or a GPU-Z log (default: the lake in the hub's data folder)",
     )
-    .option("--output <url>", "save the answers: a file, or a folder of any of these kinds")
-    .option(
-      "--format <format>",
-      "table, json, csv, parquet or html (default: by the output's name, else table)",
+    .option("--output <file>", "save the results to this file, folder or URL")
+    .addOption(
+      choice(
+        "--format <format>",
+        "output format",
+        outputFormats,
+        "by the name of --output, or table",
+      ),
     )
-    .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option(
-      "--vendor <vendor>",
-      `of a GPU-Z log: ${vendorChoice}, where its columns do not show it`,
+    .addOption(new Option("--json", "print JSON; the same as --format json").conflicts("format"))
+    .option("--gpu-name <name>", "GPU-Z log: name of the GPU, which the log does not contain")
+    .addOption(
+      choice("--vendor <vendor>", "GPU-Z log: vendor of the GPU", vendors, "by the log's columns"),
     )
-    .option("--engine <engine>", "duckdb or spark (default: duckdb)")
+    .addOption(choice("--engine <engine>", "query engine", ["duckdb", "spark"], "duckdb"))
     .option(
       "--memory <bytes>",
-      "what DuckDB may use, such as 2GiB (default: 40 % of this machine's)",
+      "memory limit of DuckDB, such as 2GiB (default: 40 % of this machine's memory)",
     )
-    .option("--threads <number>", "threads of DuckDB (default: all)")
-    .option("--cache <folder>", "where files of a lake elsewhere are kept")
-    .option("--cache-size <bytes>", "how much of them (default: 10GiB)")
-    .option("--timeout <duration>", "give up after this long (default: never)")
-    .option("--master <url>", "Spark's master (default: local[*])")
+    .option("--threads <number>", "threads of DuckDB (default: one per core)")
     .option(
-      "--spark-home <folder>",
-      "where Spark is (default: SPARK_HOME, or spark-sql on the PATH)",
+      "--cache <folder>",
+      "folder for files of a remote lake (default: gpulse/lake in the user's cache folder)",
     )
-    .option(
-      "--spark-conf <name=value>",
-      "a setting of Spark; repeatable",
-      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
-    );
+    .option("--cache-size <bytes>", "size limit of that folder (default: 10GiB)")
+    .option("--timeout <duration>", "stop after this time (default: no limit)")
+    .option("--master <url>", "URL of the Spark master (default: local[*])")
+    .option("--spark-home <folder>", "Spark's folder (default: SPARK_HOME, or spark-sql in PATH)")
+    .option("--spark-conf <name=value>", "setting of Spark; repeatable", collect);
   for (const name of parameterNames) command.option(`--${name} <value>`, helpOf(name));
   command
     .addHelpText(
       "after",
       `
-Exit code: 0 where the answers are there, 1 where the lake is empty or the engine failed, 2 where it cannot be done as asked.
+Exit code: 0 with results, 1 if the lake is empty or the engine failed, 2 if an option or argument is not valid.
 
 Examples:
-  gpulse analyze --input "GPU-Z Sensor Log.txt" --output report.html        a report of one log (--gpu-name says of which GPU)
-  gpulse analyze daily --input ./gpulse-data/lake --since 7d                the last week, day by day
+  gpulse analyze --input "GPU-Z Sensor Log.txt" --output report.html        HTML report of one log
+  gpulse analyze daily --input ./gpulse-data/lake --since 7d                the last week by day
   gpulse analyze energy idle --price 0.31 --co2 363 --timezone Europe/Berlin
   gpulse analyze spikes --rise 15 --window 30s --format json
   gpulse analyze all --input s3://lake/gpus --output s3://lake/reports --format parquet
@@ -75,6 +87,7 @@ Examples:
 }
 
 function helpOf(name: ParameterName): string {
-  const { help, takes, fallback } = parameterFacts(name);
-  return `${help} Takes ${takes}${fallback === undefined ? "" : ` (default: ${fallback})`}`;
+  const { help, takes, fallback, fallbackText = fallback } = parameterFacts(name);
+  const sentence = `${help.charAt(0).toLowerCase()}${help.slice(1).replace(/\.$/, "")}`;
+  return `${sentence}: ${takes}${fallbackText === undefined ? "" : ` (default: ${fallbackText})`}`;
 }

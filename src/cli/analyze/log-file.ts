@@ -1,22 +1,22 @@
-/** A GPU-Z log given instead of a lake: carried through the pipe into a lake that lives as long as the command. */
+/** A GPU-Z log in place of a lake: written through a pipe into a temporary lake. */
 import { statSync } from "node:fs";
 import path from "node:path";
 import type { AnalysisSettings } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
+import type { Progress } from "../command/progress.ts";
 import { GpulseError } from "../../base/error.ts";
 import { detectFormat } from "../import/detect.ts";
 import { runPipe } from "../pipe/run.ts";
-import type { StepProgress } from "./progress.ts";
 import type { AnalyzeFlags } from "./run.ts";
 
 export interface LogLakeOptions {
   readonly settings: AnalysisSettings;
   readonly io: CommandIo;
   readonly flags: AnalyzeFlags;
-  readonly progress: StepProgress;
+  readonly progress: Progress;
 }
 
-/** Undefined where the input is no file, and so a lake. */
+/** Undefined if the input is not a file, and so a lake. */
 export async function buildLogLake(
   input: string,
   dir: string,
@@ -27,10 +27,10 @@ export async function buildLogLake(
   if (format !== "gpuz")
     throw new GpulseError(
       "FILE_FORMAT",
-      `${input} is no GPU-Z log: give a lake's folder, or make one of it with gpulse pipe --to parquet:FOLDER.`,
+      `${input} is not a GPU-Z log. Pass the folder of a lake, or create one from the file with gpulse pipe --to parquet:FOLDER.`,
     );
   const lake = path.join(dir, "lake");
-  options.progress.show("reading the log", 0);
+  options.progress.show({ name: "reading the log" });
   // The days of the answers begin where the log's own clock says so.
   const query = new URLSearchParams({ timezone: options.settings.zone.name });
   const { gpuName, vendor } = options.flags;
@@ -44,7 +44,7 @@ export async function buildLogLake(
   if (code !== 0)
     throw new GpulseError(
       "ANALYSIS_FAILED",
-      `${input} could not be read to its end: see the lines above.`,
+      `${input} could not be read completely: see the messages above.`,
     );
   return lake;
 }

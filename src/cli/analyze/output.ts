@@ -12,11 +12,12 @@ import {
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
+import { countOf } from "../command/quantity.ts";
 import { alignColumns } from "../table.ts";
+import { outputFormats } from "./command.ts";
 import type { AnalyzeFlags } from "./run.ts";
 
-const formats = ["table", "json", "csv", "parquet", "html"] as const;
-export type OutputFormat = (typeof formats)[number];
+type OutputFormat = (typeof outputFormats)[number];
 const extensions: Readonly<Record<OutputFormat, string>> = {
   table: "txt",
   json: "json",
@@ -25,25 +26,23 @@ const extensions: Readonly<Record<OutputFormat, string>> = {
   html: "html",
 };
 
-export function formatOf({ format, output }: AnalyzeFlags): OutputFormat {
+export function formatOf({ format, output, json }: AnalyzeFlags): OutputFormat {
+  if (json === true) return "json";
   const extension = output === undefined ? undefined : /\.([a-z]+)$/.exec(output)?.[1];
-  const named = formats.find((one) => extensions[one] === extension);
+  const named = outputFormats.find((one) => extensions[one] === extension);
   const wanted = format ?? named ?? (output === undefined ? "table" : "json");
-  const found = formats.find((one) => one === wanted);
+  const found = outputFormats.find((one) => one === wanted);
   if (found === undefined)
     throw new GpulseError(
       "USAGE",
-      `--format must be one of ${formats.join(", ")}, not "${wanted}".`,
+      `--format must be one of ${outputFormats.join(", ")}, not "${wanted}".`,
     );
   if (output === undefined && found === "parquet")
-    throw new GpulseError(
-      "USAGE",
-      "Parquet cannot be printed: say where to save it with --output.",
-    );
+    throw new GpulseError("USAGE", "Parquet cannot be printed. Save it with --output.");
   if (isSparkOutput(output) && (found === "html" || found === "table"))
     throw new GpulseError(
       "USAGE",
-      `Spark saves to ${output} as json, csv or parquet: choose one with --format.`,
+      `Spark writes json, csv or parquet to ${output}. Choose one with --format.`,
     );
   return found;
 }
@@ -95,7 +94,7 @@ export async function saveResults(
   if (single && !together)
     throw new GpulseError(
       "USAGE",
-      `${format} has one file an analysis: give a folder as --output, or name one analysis.`,
+      `${format} has one file per analysis. Pass a folder as --output, or name one analysis.`,
     );
   const { folder, name } = single ? split(output) : { folder: output, name: undefined };
   const files = await openFiles(folder, io.env);
@@ -148,5 +147,5 @@ function tableText(result: AnalysisResult): string {
   const left = countOmittedRows(result);
   const rows =
     result.rows.length === 0 ? "Nothing in this range.\n" : alignColumns(tableOf(result));
-  return `${result.title}\n${rows}${left === 0 ? "" : `… and ${left} more rows: --format json or csv has them all.\n`}`;
+  return `${result.title}\n${rows}${left === 0 ? "" : `… and ${countOf(left, "more row")}. Use --format json or csv for all rows.\n`}`;
 }

@@ -7,10 +7,11 @@ import { emptyLake, type LakeFiles, listLake, localPaths } from "../../lake/anal
 import { type AnalysisSettings, maxTimeMs } from "../../lake/analyses/parameters.ts";
 import { runOnSpark } from "../../lake/analyses/spark/engine.ts";
 import type { LakeSpan } from "../../lake/analyses/statement.ts";
+import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
 import { openFiles } from "../../net/objects/open.ts";
+import type { Progress } from "../command/progress.ts";
 import { isSparkOutput, sparkSave } from "./output.ts";
-import type { StepProgress } from "./progress.ts";
 import type { AnalyzeFlags } from "./run.ts";
 import { toSparkLocation } from "./spark-location.ts";
 
@@ -24,7 +25,7 @@ export interface RunAnalysesOptions {
   readonly flags: AnalyzeFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  readonly progress: StepProgress;
+  readonly progress: Progress;
 }
 
 const gib = 2 ** 30;
@@ -56,11 +57,9 @@ async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisR
         flags.cache ??
         path.join(env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache"), "gpulse", "lake"),
       cacheBytes: bytesOf("--cache-size", flags.cacheSize) ?? 10 * gib,
-      onProgress: (fraction) => progress.show("fetching", fraction),
+      onProgress: (fraction) => progress.show({ name: "fetching", fraction }),
       signal,
     });
-    const memoryBytes = bytesOf("--memory", flags.memory);
-    const threads = flags.threads === undefined ? undefined : wholeOf("--threads", flags.threads);
     return await runOnDuckdb(
       {
         analyses: options.chosen,
@@ -68,12 +67,14 @@ async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisR
         paths,
         span: files.span,
         signal,
-        onProgress: (fraction, name) => progress.show(name, fraction),
+        onProgress: (fraction, name) => progress.show({ name, fraction }),
       },
       {
         tempDir: path.join(options.dir, "duckdb"),
-        ...(memoryBytes === undefined ? {} : { memoryBytes }),
-        ...(threads === undefined ? {} : { threads }),
+        ...defined({
+          memoryBytes: bytesOf("--memory", flags.memory),
+          threads: flags.threads === undefined ? undefined : wholeOf("--threads", flags.threads),
+        }),
       },
     );
   } finally {
@@ -100,7 +101,7 @@ async function onSpark(options: RunAnalysesOptions): Promise<readonly AnalysisRe
       conf: [...place.conf, ...(flags.sparkConf ?? [])],
       env,
       signal,
-      onProgress: (fraction, name) => progress.show(name, fraction),
+      onProgress: (fraction, name) => progress.show({ name, fraction }),
     },
   );
 }

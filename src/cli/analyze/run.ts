@@ -11,17 +11,18 @@ import {
   readParameters,
 } from "../../lake/analyses/parameters.ts";
 import type { CommandIo } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { didYouMean } from "../../config/closest.ts";
 import { GpulseError } from "../../base/error.ts";
 import { runAnalyses } from "./run-analyses.ts";
 import { buildLogLake } from "./log-file.ts";
 import { formatOf, printResults, saveResults } from "./output.ts";
-import { StepProgress } from "./progress.ts";
 
 export interface AnalyzeFlags extends Readonly<
-  Partial<Record<string, string | readonly string[]>>
+  Partial<Record<string, string | readonly string[] | boolean>>
 > {
+  readonly json?: boolean;
   readonly input?: string;
   readonly output?: string;
   readonly format?: string;
@@ -54,7 +55,7 @@ export async function runAnalyze(
     .stopped()
     .then((signal) => stop.abort(new GpulseError("ANALYSIS_FAILED", `stopped (${signal}).`)));
   const timer = timeoutOf(flags.timeout, stop);
-  const progress = new StepProgress(io.stderr, () => Date.now());
+  const progress = new Progress(io.stderr, Date.now, flags.json === true);
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analyze-"));
   try {
     const input = flags.input ?? path.join(io.env["GPULSE_DATA"] ?? "gpulse-data", "lake");
@@ -90,7 +91,7 @@ function chosenAnalyses(names: readonly string[]): readonly Analysis[] {
     if (found !== undefined) return found;
     throw new GpulseError(
       "USAGE",
-      `There is no analysis "${name}".${didYouMean(name, known)} There are: ${known.join(", ")} and all.`,
+      `There is no analysis "${name}".${didYouMean(name, known)} Use one of ${known.join(", ")} or all.`,
     );
   });
 }
@@ -117,7 +118,7 @@ function timeoutOf(text: string | undefined, stop: AbortController): NodeJS.Time
       stop.abort(
         new GpulseError(
           "ANALYSIS_TOO_LARGE",
-          `It took longer than --timeout ${text}: ask for fewer days, or allow more time.`,
+          `The analysis exceeded --timeout ${text}. Analyse fewer days, or allow more time.`,
         ),
       ),
     ms,

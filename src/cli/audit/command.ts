@@ -1,4 +1,4 @@
-/** `gpulse audit`: who changed what on a hub. */
+/** `gpulse audit`: the audit log of a hub. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -9,16 +9,16 @@ export function declareAudit(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     program
       .command("audit")
-      .summary("show who changed what on the hub, and who was refused")
+      .summary("show administrative changes of the hub and refused requests")
       .description(
-        "Reads the hub's data folder, whether the hub runs or not. The newest comes last.\n" +
-          "Sending samples and asking queries change nothing and are not in it.",
+        "Reads the audit log in the hub's data folder, whether the hub runs or not. The newest entry comes last.\n" +
+          "Samples and queries change nothing and are not logged.",
       ),
     ["data", "config"],
   )
-    .option("--since <duration>", "only what is younger, such as 1d")
-    .option("--limit <number>", "at most so many, the newest (default: 100)")
-    .option("--json", "one line of JSON each, for a program")
+    .option("--since <duration>", "only entries of this period, such as 1d (default: all)")
+    .option("--limit <number>", "number of entries, the newest (default: 100)")
+    .option("--json", "print one line of JSON per entry")
     .addHelpText("after", "\nExamples:\n  gpulse audit\n  gpulse audit --since 7d --json")
     .action((flags: AuditFlags) =>
       finish(async () => (await import("./run.ts")).showAudit(flags, io)),

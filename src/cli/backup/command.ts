@@ -1,4 +1,4 @@
-/** `gpulse backup`: copies of the history, and back. */
+/** `gpulse backup`: backs up and restores the history. */
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags } from "../command/flags.ts";
@@ -9,19 +9,24 @@ import type { Finish } from "../program.ts";
 export function declareBackup(program: Command, io: CommandIo, finish: Finish): void {
   const backup = program
     .command("backup")
-    .summary("copy the history, and bring a copy back")
-    .description("Works on the hub's data folder.");
+    .summary("back up the history of a hub and restore it")
+    .description("Works on the hub's data folder.")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse backup create /backup/2026-01-01\n  gpulse backup restore /backup/2026-01-01 --data ./gpulse-data",
+    );
   const create = addFlags(
     backup
       .command("create")
-      .summary("copy everything kept so far into a new folder")
+      .summary("copy the history into a new folder")
       .description(
-        "Asks the running hub for a snapshot, or opens the data folder where none runs. Sealed data is linked, not copied, where that is possible.",
+        "Requests a snapshot from the running hub, or opens the data folder if no hub runs. Links sealed blocks instead of copying them where possible.",
       )
       .argument("<folder>", "a folder that does not exist yet"),
     ["data", "config"],
   )
-    .option("--url <url>", "the running hub (default: the one that uses the data folder)")
+    .option("--url <url>", "the running hub (default: the hub that uses the data folder)")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse backup create /backup/2026-01-01\n  gpulse backup create /backup/now --data /var/lib/gpulse",
@@ -33,11 +38,12 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
   addFlags(
     backup
       .command("restore")
-      .summary("make a data folder out of a copy")
-      .description("The data folder must not exist yet, or be empty; the copy stays as it is.")
+      .summary("restore a data folder from a backup")
+      .description("The data folder must not exist or must be empty. The backup is not changed.")
       .argument("<folder>", "a folder made by gpulse backup create"),
     ["data", "config"],
   )
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse backup restore /backup/2026-01-01 --data ./gpulse-data",

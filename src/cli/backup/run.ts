@@ -1,8 +1,15 @@
 /** Runs `gpulse backup`. */
-import { cpSync, existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { type ClientAccess, clientAccess, type ClientFlags } from "../command/client.ts";
+import {
+  type ClientAccess,
+  clientAccess,
+  type ClientFlags,
+  defaultHubUrl,
+} from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
+import { countOf, formatBytes } from "../command/quantity.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import { makeFolderSync } from "../../base/make-folder.ts";
@@ -11,11 +18,12 @@ import { lockOwner } from "../../base/state/lock.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import { restoreSnapshot } from "../../storage/embedded/files/snapshot.ts";
 import { openHistory } from "../../hub/compose/serve.ts";
-import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import { copySmallState, smallStateFolder } from "./small-state.ts";
 
 export interface BackupFlags extends FlagValues, ClientFlags {
   readonly url?: string;
+  readonly json?: boolean;
 }
 
 export async function createBackup(
@@ -28,36 +36,45 @@ export async function createBackup(
   if (!existsSync(dataDir))
     throw new GpulseError(
       "DATA_FOLDER",
-      `There is no data folder ${dataDir}: name it with --data.`,
+      `There is no data folder ${dataDir}. Pass the right one with --data.`,
     );
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new GpulseError(
       "DATA_FOLDER",
-      `${folder} is not empty: choose a folder that does not exist yet.`,
+      `${folder} is not empty. Choose a folder that does not exist yet.`,
     );
+  const progress = new Progress(io.stderr, Date.now, flags.json === true);
   // Complete or not there: the folder gets its name once everything is in it.
   const aside = `${path.resolve(folder)}.partial-${process.pid}`;
   try {
     const owner = lockOwner(dataDir);
+    const copied = copyProgress(progress, "backup");
     if (owner === undefined) {
       const storage = await openHistory(settings, io, commandLog(io, "error", false));
-      await storage.store.snapshot(aside);
+      await storage.store.snapshot(aside, copied(path.join(dataDir, "blocks")));
       await storage.close();
     } else {
       const url = flags.url ?? readAddress(dataDir) ?? defaultHubUrl;
-      await copyFromHub(aside, { dataDir, owner, url, access: clientAccess(flags, io.env) });
+      const access = clientAccess(flags, io.env);
+      await copyFromHub(aside, { dataDir, owner, url, access, copied });
     }
     copySmallState(dataDir, path.join(aside, smallStateFolder));
     if (existsSync(folder)) rmdirSync(folder);
     renameSync(aside, folder);
   } finally {
+    progress.clear();
     rmSync(aside, { recursive: true, force: true });
   }
+  if (flags.json === true) {
+    printJson(io, { folder, dataDir, ...folderSize(folder) });
+    return 0;
+  }
   const lake = existsSync(path.join(dataDir, "lake"))
-    ? ` The lake is not in it: copy ${path.join(dataDir, "lake")} as it is, or mirror it to S3.`
+    ? ` It does not contain the lake: copy ${path.join(dataDir, "lake")} yourself, or mirror it to S3.`
     : "";
+  const { files, bytes } = folderSize(folder);
   io.stdout.write(
-    `${folder} holds every sample kept so far, and the users, tokens, silences, events, pipes and runs. Passwords and tokens are in it as hashes: keep it as you keep the hub's own folder.${lake}\n`,
+    `${folder} contains the history, users, tokens, silences, events, pipes and runs: ${countOf(files, "file")}, ${formatBytes(bytes)}. It contains hashes of passwords and tokens: protect it like the data folder.${lake}\n`,
   );
   return 0;
 }
@@ -68,18 +85,19 @@ interface RunningHub {
   readonly owner: string;
   readonly url: string;
   readonly access: ClientAccess;
+  readonly copied: CopyProgress;
 }
 
 /** The hub makes the snapshot in its own folder, consistent while it continues to write; it is moved out of there. */
 async function copyFromHub(
   folder: string,
-  { dataDir, owner, url, access }: RunningHub,
+  { dataDir, owner, url, access, copied }: RunningHub,
 ): Promise<void> {
   const name = await snapshotName(url, access).catch((thrown: unknown) => {
     if (!(thrown instanceof GpulseError) || thrown.code !== "AGENT_UNREACHABLE") throw thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `The data folder ${dataDir} is in use by ${owner}, and no hub answers at ${url}: name the hub of that process with --url, or stop it.`,
+      `The data folder ${dataDir} is in use by ${owner}, and no hub answers at ${url}. Pass the URL of that hub with --url, or stop it.`,
       { cause: thrown },
     );
   });
@@ -87,11 +105,12 @@ async function copyFromHub(
   if (!existsSync(made))
     throw new GpulseError(
       "DATA_FOLDER",
-      `The hub at ${url} does not keep its data in ${dataDir}, which ${owner} uses: name the hub of that process with --url, or the folder with --data.`,
+      `The hub at ${url} does not use the data folder ${dataDir}, which ${owner} uses. Pass the URL of that hub with --url, or another folder with --data.`,
     );
   try {
     makeFolderSync(folder);
-    cpSync(made, folder, { recursive: true });
+    const onFile = copied(made);
+    cpSync(made, folder, { recursive: true, filter: (file) => (onFile(file), true) });
   } finally {
     rmSync(made, { recursive: true, force: true });
   }
@@ -111,14 +130,48 @@ export async function restoreBackup(
   io: CommandIo,
 ): Promise<number> {
   const { dataDir } = await resolveSettings("hub", { logLevel: "error", ...flags }, io.env);
+  const progress = new Progress(io.stderr, Date.now, flags.json === true);
   try {
-    restoreSnapshot(folder, dataDir);
+    restoreSnapshot(folder, dataDir, copyProgress(progress, "restore")(folder));
     copySmallState(path.join(folder, smallStateFolder), dataDir);
   } catch (thrown) {
     if (thrown instanceof StoreError)
       throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });
     throw thrown;
+  } finally {
+    progress.clear();
   }
-  io.stdout.write(`${dataDir} holds what ${folder} held: start a hub on it.\n`);
+  if (flags.json === true) printJson(io, { dataDir, folder, ...folderSize(dataDir) });
+  else
+    io.stdout.write(
+      `Restored ${folder} to ${dataDir}. Start a hub with gpulse hub --data ${dataDir}.\n`,
+    );
   return 0;
+}
+
+const printJson = (io: CommandIo, document: object): void =>
+  void io.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+
+/** For a folder that is copied: what to call with each of its files. */
+type CopyProgress = (folder: string) => (file: string) => void;
+
+function copyProgress(progress: Progress, name: string): CopyProgress {
+  return (folder) => {
+    const total = existsSync(folder) ? folderSize(folder).bytes : 0;
+    let bytes = 0;
+    return (file) => {
+      const stat = statSync(file, { throwIfNoEntry: false });
+      if (stat?.isFile() !== true) return;
+      bytes += stat.size;
+      const fraction = total === 0 ? undefined : bytes / total;
+      progress.show({ name, fraction, count: bytes, unit: "byte" });
+    };
+  };
+}
+
+function folderSize(folder: string): { readonly files: number; readonly bytes: number } {
+  const sizes = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(path.join(entry.parentPath, entry.name)).size);
+  return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
 }

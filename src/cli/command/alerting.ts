@@ -35,25 +35,22 @@ export interface AlertingSettings {
 
 export function addAlertingFlags(command: Command): Command {
   return command
-    .option("--rules <glob>", "evaluate these Prometheus rule files, repeatable", collect)
+    .option("--rules <glob>", "evaluate these Prometheus rule files; repeatable", collect)
     .option("--no-default-rules", "do not evaluate the rules that come with gpulse")
-    .option(
-      "--no-anomalies",
-      "do not look for GPUs that depart from their own past and their peers",
-    )
+    .option("--no-anomalies", "do not detect GPUs that deviate from their own past or their peers")
     .option(
       "--evaluation-interval <duration>",
-      "how often rules are evaluated that say nothing of it (default: 15s)",
+      "evaluation interval of rule groups that set none (default: 15s)",
     )
-    .option("--alertmanager-config <file>", "route alerts here as this alertmanager.yml says")
+    .option("--alertmanager-config <file>", "route alerts with this alertmanager.yml")
     .option(
       "--alertmanager <url>",
-      "send alerts to this Alertmanager instead of routing them here, repeatable",
+      "send alerts to this Alertmanager instead of routing them here; repeatable",
       collect,
     )
     .option(
       "--external-url <url>",
-      "the address under which people reach this hub, for links and behind a proxy",
+      "the hub's address as its users see it, for links (default: where it listens)",
     );
 }
 
@@ -117,7 +114,7 @@ export function alertingSettings(
   if (routingFile !== undefined && alertmanagers.length > 0)
     throw new GpulseError(
       "USAGE",
-      "Alerts are routed here by an alertmanager.yml, or by an Alertmanager elsewhere: give --alertmanager-config or --alertmanager, not both.",
+      "Alerts are routed either here or by an Alertmanager: pass --alertmanager-config or --alertmanager, not both.",
     );
   return {
     ruleFiles: flags.rules ?? [],

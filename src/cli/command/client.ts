@@ -1,7 +1,8 @@
-/** How a command shows a hub who it is: the token and CA flags every client of a hub has, and where else a token may stand. */
+/** The flags of every command that talks to a hub: its URL, a token and a CA; the token and CA may also come from variables. */
 import type { Env } from "../../config/secrets.ts";
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { defined } from "../../base/defined.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { Secret } from "../../net/http/secret.ts";
 
@@ -16,10 +17,16 @@ export interface ClientAccess {
   readonly ca?: string;
 }
 
+export const defaultHubUrl = "http://127.0.0.1:9410";
+export const hubUrlOption = ["--url <url>", `the hub (default: ${defaultHubUrl})`] as const;
+
 export function addClientFlags(command: Command): Command {
   return command
-    .option("--token <token>", "the hub's token, or file:PATH that holds it (also: GPULSE_TOKEN)")
-    .option("--ca <file>", "the CA of the hub's certificate, where the system does not know it");
+    .option("--token <token>", "token, or file:PATH that holds it (default: GPULSE_TOKEN)")
+    .option(
+      "--ca <file>",
+      "CA that signed the hub's certificate (default: GPULSE_CA, or the system's CAs)",
+    );
 }
 
 /** A flag is seen by everybody who lists processes: the variable and `file:` are not. */
@@ -27,10 +34,10 @@ export function clientAccess(flags: ClientFlags, env: Env): ClientAccess {
   const given = flags.token ?? env["GPULSE_TOKEN"] ?? "";
   const token = given.startsWith("file:") ? read("--token", given.slice("file:".length)) : given;
   const ca = flags.ca ?? env["GPULSE_CA"];
-  return {
-    ...(token.trim() === "" ? {} : { token: new Secret(token.trim()) }),
-    ...(ca === undefined || ca === "" ? {} : { ca: read("--ca", ca) }),
-  };
+  return defined({
+    token: token.trim() === "" ? undefined : new Secret(token.trim()),
+    ca: ca === undefined || ca === "" ? undefined : read("--ca", ca),
+  });
 }
 
 function read(flag: string, file: string): string {
@@ -39,7 +46,7 @@ function read(flag: string, file: string): string {
   } catch (thrown) {
     throw new GpulseError(
       "FILE_UNREADABLE",
-      `${flag}: the file ${file} cannot be read (${systemCode(thrown) ?? "error"}).`,
+      `${flag}: cannot read the file ${file} (${systemCode(thrown) ?? "error"}). Check the path and its permissions.`,
       { cause: thrown },
     );
   }

@@ -1,51 +1,60 @@
 /** The flags that mean the same in every command. */
-import type { Command } from "commander";
-import { collect } from "./setting.ts";
+import { type Command, Option } from "commander";
+import { compatNames } from "../../formats/compat/tables.ts";
+import { listWords, withWords } from "./choice.ts";
+import { collect, settingOption } from "./setting.ts";
 import { generalSettings, hubSettings } from "./table.ts";
 
-const { interval, host_name, log_level, sysfs, procfs } = generalSettings;
-const { host, port, data, retention, retention_size, durability, memory } = hubSettings;
-
 const shared = {
-  source: [
-    "--source <url>",
-    "where numbers come from, repeatable: auto, sim:8, none (default: auto)",
-  ],
-  compat: [
-    "--compat <names>",
-    "also give the names of dcgm, amd, nvidia-smi or dcgm-old, comma-separated, repeatable",
-  ],
-  interval: interval.flag,
-  port: port.flag,
-  host: host.flag,
-  hostName: host_name.flag,
-  data: data.flag,
-  store: [
-    "--store <url>",
-    "keep the history in an engine elsewhere: Prometheus, VictoriaMetrics, Mimir or Thanos",
-  ],
-  retention: retention.flag,
-  retentionSize: retention_size.flag,
-  durability: durability.flag,
-  memory: memory.flag,
-  prometheusConfig: [
-    "--prometheus-config <file>",
-    "scrape what a prometheus.yml says, and send where its remote_write says",
-  ],
-  config: ["--config <file>", "configuration file (default: gpulse.yaml where there is one)"],
-  sysfs: sysfs.flag,
-  procfs: procfs.flag,
-  logLevel: log_level.flag,
-} as const;
+  source: () =>
+    new Option(
+      "--source <url>",
+      "read from this source, such as sim:8, or none; repeatable (default: auto)",
+    ).argParser(collect),
+  compat: () =>
+    withWords(
+      new Option(
+        "--compat <names>",
+        `also expose the metric names of ${listWords(compatNames)}, comma-separated; repeatable`,
+      ).argParser(collect),
+      compatNames,
+    ),
+  interval: () => settingOption(generalSettings.interval),
+  port: () => settingOption(hubSettings.port),
+  host: () => settingOption(hubSettings.host),
+  hostName: () => settingOption(generalSettings.host_name),
+  data: () => settingOption(hubSettings.data),
+  store: () =>
+    new Option(
+      "--store <url>",
+      "store the history in Prometheus, VictoriaMetrics, Mimir or Thanos instead",
+    ),
+  retention: () => settingOption(hubSettings.retention),
+  retentionSize: () => settingOption(hubSettings.retention_size),
+  durability: () => settingOption(hubSettings.durability),
+  memory: () => settingOption(hubSettings.memory),
+  prometheusConfig: () =>
+    new Option(
+      "--prometheus-config <file>",
+      "use scrape_configs and remote_write of this prometheus.yml",
+    ),
+  config: () =>
+    new Option("--config <file>", "configuration file (default: gpulse.yaml if it exists)"),
+  sysfs: () => settingOption(generalSettings.sysfs),
+  procfs: () => settingOption(generalSettings.procfs),
+  logLevel: (fallback) => settingOption(generalSettings.log_level, fallback),
+} as const satisfies Readonly<Record<string, (fallback?: string) => Option>>;
 
 export type SharedFlag = keyof typeof shared;
 
-export function addFlags(command: Command, names: readonly SharedFlag[]): Command {
-  for (const name of names) {
-    const [flags, help] = shared[name];
-    if (name === "source" || name === "compat") command.option(flags, help, collect);
-    else command.option(flags, help);
-  }
+/** `logLevel` names the default of a command that logs less than usual. */
+export function addFlags(
+  command: Command,
+  names: readonly SharedFlag[],
+  defaults: { readonly logLevel?: string } = {},
+): Command {
+  for (const name of names)
+    command.addOption(name === "logLevel" ? shared.logLevel(defaults.logLevel) : shared[name]());
   return command;
 }
 

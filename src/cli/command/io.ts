@@ -5,7 +5,7 @@ import { createLog, type Log, type LogLevel } from "../../base/log.ts";
 export interface CommandIo {
   readonly env: Env;
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly version: string;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<string>;

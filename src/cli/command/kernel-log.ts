@@ -12,7 +12,7 @@ export interface KernelLogFlags {
 export function addKernelLogFlag(command: Command): Command {
   return command.option(
     "--kernel-log <url>",
-    "send the kernel's lines about GPUs (Xid, amdgpu …) there, such as loki+http://loki:3100 (also: GPULSE_KERNEL_LOG)",
+    "send kernel log lines about GPUs (Xid, amdgpu …) to this URL, such as loki+http://loki:3100 (default: GPULSE_KERNEL_LOG)",
   );
 }
 

@@ -27,12 +27,13 @@ const lakeSettingTable = {
   },
   lake_retention: {
     schema: durationMs(86_400_000, 1_000 * 365 * 86_400_000),
-    flag: ["--lake-retention <duration>", "how long the lake keeps a day (default: 90d)"],
+    flag: ["--lake-retention <duration>", "how long to retain the days of the lake"],
+    fallback: "90d",
     description: "How long the lake keeps a day.",
   },
   lake_mirror: {
     schema: text(places),
-    flag: ["--lake-mirror <url>", "copy finished files of the lake there"],
+    flag: ["--lake-mirror <url>", "copy finished files of the lake to this folder or URL"],
     description: "Where finished files of the lake are copied to.",
   },
 } as const;
@@ -43,9 +44,9 @@ export function addLakeFlags(command: Command, isOn: boolean): void {
   command
     .option(
       "--lake <dir>",
-      `keep everything as Parquet too, in a folder, s3://… or webhdfs://… (default: ${isOn ? "lake in the data folder" : "nowhere"})`,
+      `also store everything as Parquet in this folder, s3://… or webhdfs://… (default: ${isOn ? "lake in the data folder" : "none"})`,
     )
-    .option("--no-lake", "keep no Parquet files");
+    .option("--no-lake", "store no Parquet files");
   addSettingFlags(command, lakeSettingTable);
 }
 
@@ -53,8 +54,7 @@ export function lakeSettings(flags: LakeFlags, file: ConfigFile["hub"]): LakeSet
   const given = flags.lake === false ? "none" : (flags.lake ?? file?.lake);
   return {
     place: given === "" ? undefined : given,
-    retentionMs:
-      readSetting(lakeSettingTable, "lake_retention", flags, {}, file) ?? 90 * 86_400_000,
+    retentionMs: readSetting(lakeSettingTable, "lake_retention", flags, {}, file),
     mirror: flags.lakeMirror ?? file?.lake_mirror,
   };
 }

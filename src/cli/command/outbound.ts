@@ -24,12 +24,12 @@ export function addOutboundFlags(command: Command): Command {
   return command
     .option(
       "--allow-outbound <range>",
-      "contact these addresses whatever else is said, such as 10.0.0.0/8 or 127.0.0.1:9092, repeatable",
+      "always allow connections to these addresses, such as 10.0.0.0/8 or 127.0.0.1:9092; repeatable",
       collect,
     )
     .option(
       "--no-private-outbound",
-      "contact no private network and not this machine, but what is allowed",
+      "refuse connections to private networks and this machine, unless --allow-outbound allows them",
     );
 }
 

@@ -10,7 +10,12 @@ export function createProgram(version: string): Command {
     .helpOption("-h, --help", "show help")
     .showSuggestionAfterError(true)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .configureHelp({
+      showGlobalOptions: false,
+      sortSubcommands: false,
+      // Values and defaults stand in the descriptions, in words.
+      optionDescription: ({ description }) => description,
+    })
     .configureOutput({ outputError: (text, write) => write(sentence(text)) });
 }
 

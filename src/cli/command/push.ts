@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Command } from "commander";
+import { defined } from "../../base/defined.ts";
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
 import {
@@ -46,11 +47,17 @@ const dayMs = 86_400_000;
 
 export function addPushFlags(command: Command): Command {
   command
-    .option("--push <url>", "also push to this hub, such as http://hub:9410, repeatable", collect)
-    .option("--token <token>", "a token that may push, or file:PATH (also: GPULSE_TOKEN)")
-    .option("--ca <file>", "the CA of the hub's certificate, where the system does not know it")
-    .option("--client-cert <file>", "our own certificate, for a hub that asks for one")
-    .option("--client-key <file>", "its key");
+    .option("--push <url>", "also push to this hub, such as http://hub:9410; repeatable", collect)
+    .option(
+      "--token <token>",
+      "token with the push scope, or file:PATH that holds it (default: GPULSE_TOKEN)",
+    )
+    .option(
+      "--ca <file>",
+      "CA that signed the hub's certificate (default: GPULSE_CA, or the system's CAs)",
+    )
+    .option("--client-cert <file>", "client certificate for a hub that requires one")
+    .option("--client-key <file>", "key of the client certificate");
   return addSettingFlags(command, pushSettingTable);
 }
 
@@ -77,29 +84,34 @@ export function byteSize(min: number, max: number) {
 const pushSettingTable = {
   job: {
     schema: text("a name"),
-    flag: ["--job <name>", "the job label of what is pushed (default: gpulse)"],
+    flag: ["--job <name>", "the job label of pushed series"],
+    fallback: "gpulse",
     description: "The `job` label of what is pushed.",
   },
   instance: {
     schema: text("a name"),
-    flag: ["--instance <name>", "its instance label, and our name on the hub (default: HOST:PORT)"],
+    flag: ["--instance <name>", "the instance label of pushed series, and the agent's name"],
+    fallbackText: "HOST:PORT",
     description:
       "The `instance` label of what is pushed, and the agent's name on the hub. Default: the host's name and the agent's port.",
   },
   spool: {
     schema: text("a folder"),
-    flag: ["--spool <dir>", "where what could not be pushed yet waits"],
+    flag: ["--spool <dir>", "folder for samples that are not delivered yet"],
+    fallbackText: "spool in GPULSE_DATA, /var/lib/gpulse or the user's state folder",
     description:
       "Where what could not be pushed yet waits. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
   },
   spool_max: {
     schema: byteSize(1_000_000, 1e12),
-    flag: ["--spool-max <size>", "how much may wait for each hub (default: 512MB)"],
+    flag: ["--spool-max <size>", "limit the spool of each hub to this size"],
+    fallback: "512MB",
     description: "How much may wait for each hub; beyond it the oldest goes.",
   },
   spool_age: {
     schema: durationMs(60_000, 365 * dayMs),
-    flag: ["--spool-age <duration>", "how long it may wait (default: 7d)"],
+    flag: ["--spool-age <duration>", "drop samples that waited this long"],
+    fallback: "7d",
     description: "How long it may wait.",
   },
 } as const;
@@ -136,39 +148,37 @@ export function pushSettings(
   file: FileKeys | undefined,
   env: Env,
 ): PushSettings {
-  const token = flags.token ?? nonEmpty(env["GPULSE_TOKEN"]);
-  const ca = flags.ca ?? nonEmpty(env["GPULSE_CA"]);
-  const shared = {
-    ...(token === undefined ? {} : { token }),
-    ...(ca === undefined ? {} : { caFile: ca }),
-    ...(flags.clientCert === undefined ? {} : { certFile: flags.clientCert }),
-    ...(flags.clientKey === undefined ? {} : { keyFile: flags.clientKey }),
-  };
+  const shared = defined({
+    token: flags.token ?? nonEmpty(env["GPULSE_TOKEN"]),
+    caFile: flags.ca ?? nonEmpty(env["GPULSE_CA"]),
+    certFile: flags.clientCert,
+    keyFile: flags.clientKey,
+  });
   const hubs: readonly PushTarget[] =
     flags.push?.map((url) => ({ url, ...shared })) ??
     file?.push?.map((hub) =>
-      typeof hub === "string" ? { url: hub, ...shared } : { ...shared, ...ofFile(hub) },
+      typeof hub === "string"
+        ? { url: hub, ...shared }
+        : {
+            ...shared,
+            ...defined({
+              url: hub.url,
+              token: hub.token,
+              caFile: hub.ca_file,
+              certFile: hub.cert_file,
+              keyFile: hub.key_file,
+            }),
+          },
     ) ??
     [];
-  const instance = flags.instance ?? file?.instance;
-  return {
+  return defined({
     hubs,
-    job: flags.job ?? file?.job ?? "gpulse",
-    ...(instance === undefined ? {} : { instance }),
+    job: readSetting(pushSettingTable, "job", flags, {}, file),
+    instance: flags.instance ?? file?.instance,
     spoolDir: flags.spool ?? file?.spool ?? defaultSpool(flags.data, env),
-    spoolMaxBytes: readSetting(pushSettingTable, "spool_max", flags, {}, file) ?? 512e6,
-    spoolAgeMs: readSetting(pushSettingTable, "spool_age", flags, {}, file) ?? 7 * dayMs,
-  };
-}
-
-function ofFile(hub: Exclude<NonNullable<FileKeys["push"]>[number], string>): PushTarget {
-  return {
-    url: hub.url,
-    ...(hub.token === undefined ? {} : { token: hub.token }),
-    ...(hub.ca_file === undefined ? {} : { caFile: hub.ca_file }),
-    ...(hub.cert_file === undefined ? {} : { certFile: hub.cert_file }),
-    ...(hub.key_file === undefined ? {} : { keyFile: hub.key_file }),
-  };
+    spoolMaxBytes: readSetting(pushSettingTable, "spool_max", flags, {}, file),
+    spoolAgeMs: readSetting(pushSettingTable, "spool_age", flags, {}, file),
+  });
 }
 
 const systemFolder = "/var/lib/gpulse";

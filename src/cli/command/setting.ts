@@ -1,18 +1,25 @@
 /** A setting is declared once: the flag, the environment variable, the key of gpulse.yaml and its help are derived from the declaration. */
 import type { Env } from "../../config/secrets.ts";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
+import { choice } from "./choice.ts";
 
 export interface Setting<Schema extends v.GenericSchema = v.GenericSchema> {
   /** The same for the flag, the variable and the key. */
   readonly schema: Schema;
   /** The key's line in docs/reference/config.md. */
   readonly description: string;
-  /** As commander takes it, and its line in --help. */
+  /** As commander takes it, and its line in --help without the values and the default. */
   readonly flag?: readonly [flags: string, help: string];
   readonly variable?: string;
+  /** The values, where there are only a few. */
+  readonly words?: readonly string[];
+  /** The default as a user would write it: checked like any other value, and shown in --help. */
+  readonly fallback?: string;
+  /** What --help says of a default that is computed, or of none. */
+  readonly fallbackText?: string;
 }
 
 /** By key of gpulse.yaml. */
@@ -46,8 +53,18 @@ const camelCase = (key: string): string =>
   key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 export function addSettingFlags(command: Command, table: SettingTable): Command {
-  for (const { flag } of Object.values(table)) if (flag !== undefined) command.option(...flag);
+  for (const setting of Object.values(table))
+    if (setting.flag !== undefined) command.addOption(settingOption(setting));
   return command;
+}
+
+/** The flag of a setting; a command that has another default names it. */
+export function settingOption(setting: Setting, fallback?: string): Option {
+  const [flags, help] = setting.flag ?? ["", ""];
+  const { words } = setting;
+  const shown = fallback ?? setting.fallbackText ?? setting.fallback;
+  if (words !== undefined) return choice(flags, help, words, shown);
+  return new Option(flags, shown === undefined ? help : `${help} (default: ${shown})`);
 }
 
 /** For flags that may be given several times. */
@@ -70,15 +87,20 @@ export function parseSetting<Schema extends v.GenericSchema>(
   );
 }
 
-/** Reads a setting of a table: the flag wins over the variable, the variable over the file. Undefined: none is set. */
+/** Undefined only where a setting has no default. */
+type SettingValue<Declared extends Setting> =
+  | v.InferOutput<Declared["schema"]>
+  | (Declared extends { readonly fallback: string } ? never : undefined);
+
+/** Reads a setting of a table: the flag wins over the variable, the variable over the file, the file over the default. */
 export function readSetting<Table extends SettingTable, Key extends keyof Table & string>(
   table: Table,
   key: Key,
   flags: object,
   env: Env,
   file: { readonly [Name in Key]?: v.InferOutput<Table[Key]["schema"]> | undefined } | undefined,
-): v.InferOutput<Table[Key]["schema"]> | undefined {
-  const { schema, variable = "" } = table[key] as Setting;
+): SettingValue<Table[Key]> {
+  const { schema, variable = "", fallback } = table[key] as Setting;
   const flag = (flags as Readonly<Record<string, unknown>>)[camelCase(key)];
   const origins = [
     [`--${key.replaceAll("_", "-")}`, flag],
@@ -86,5 +108,7 @@ export function readSetting<Table extends SettingTable, Key extends keyof Table 
   ] as const;
   for (const [origin, text] of origins)
     if (typeof text === "string" && text !== "") return parseSetting(schema, origin, text);
-  return file?.[key];
+  const given = file?.[key];
+  if (given !== undefined || fallback === undefined) return given;
+  return parseSetting(schema, `the default of ${key}`, fallback);
 }

@@ -102,7 +102,7 @@ export async function resolveSettings(
   const file = await readConfig(flags.config, env);
   const { agent, hub } = file;
   return {
-    intervalMs: readSetting(generalSettings, "interval", flags, env, file) ?? 1_000,
+    intervalMs: readSetting(generalSettings, "interval", flags, env, file),
     sources: flags.source
       ?.filter((url) => url !== "none")
       .map((url) => parseSetting(sourceSpec(), "--source", url)) ??
@@ -117,26 +117,30 @@ export async function resolveSettings(
       ),
     ],
     hostName: readSetting(generalSettings, "host_name", flags, env, file) ?? hostname(),
-    logLevel: readSetting(generalSettings, "log_level", flags, env, file) ?? "info",
-    sysfs: readSetting(generalSettings, "sysfs", flags, env, file) ?? "/sys",
-    procfs: readSetting(generalSettings, "procfs", flags, env, file) ?? "/proc",
+    logLevel: readSetting(generalSettings, "log_level", flags, env, file),
+    sysfs: readSetting(generalSettings, "sysfs", flags, env, file),
+    procfs: readSetting(generalSettings, "procfs", flags, env, file),
     listen:
       role === "agent"
         ? {
-            host: readSetting(agentSettings, "host", flags, env, agent) ?? "0.0.0.0",
-            port: readSetting(agentSettings, "port", flags, env, agent) ?? 9400,
+            host: readSetting(agentSettings, "host", flags, env, agent),
+            port: readSetting(agentSettings, "port", flags, env, agent),
           }
         : {
-            host: readSetting(hubSettings, "host", flags, env, hub) ?? "127.0.0.1",
-            port: readSetting(hubSettings, "port", flags, env, hub) ?? 9410,
+            host: readSetting(hubSettings, "host", flags, env, hub),
+            port: readSetting(hubSettings, "port", flags, env, hub),
           },
-    metricsPath:
-      readSetting(agentSettings, "metrics_path", flags, role === "agent" ? env : {}, agent) ??
-      "/metrics",
-    dataDir: readSetting(hubSettings, "data", flags, env, hub) ?? "gpulse-data",
-    retentionMs: readSetting(hubSettings, "retention", flags, env, hub) ?? 30 * 86_400_000,
+    metricsPath: readSetting(
+      agentSettings,
+      "metrics_path",
+      flags,
+      role === "agent" ? env : {},
+      agent,
+    ),
+    dataDir: readSetting(hubSettings, "data", flags, env, hub),
+    retentionMs: readSetting(hubSettings, "retention", flags, env, hub),
     retentionBytes: readSetting(hubSettings, "retention_size", flags, env, hub),
-    durability: readSetting(hubSettings, "durability", flags, env, hub) ?? "process",
+    durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),
     lake: lakeSettings(flags, hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),

@@ -1,5 +1,6 @@
 /** The settings that are one value each, by section of gpulse.yaml. Alerting, the lake and pushing declare theirs beside their code. */
 import * as v from "valibot";
+import { logLevels } from "../../base/log.ts";
 import { byteSize, durationMs, logLevel, port, text } from "../../config/fields.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,37 +24,43 @@ export function metricsPath() {
 
 const durabilities = ["process", "power"] as const;
 
-const hostFlag = ["--host <address>", "address to listen on"] as const;
-const portFlag = ["--port <number>", "port to listen on, 0 for any free one"] as const;
+const hostFlag = ["--host <address>", "listen on this address"] as const;
+const portFlag = ["--port <number>", "listen on this port, 0 for any free one"] as const;
 const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
 
 export const generalSettings = {
   interval: {
     schema: durationMs(100, DAY_MS),
-    flag: ["--interval <duration>", "how often GPUs are read (default: 1s)"],
+    flag: ["--interval <duration>", "how often to read the GPUs"],
+    fallback: "1s",
     variable: "COLLECTION_INTERVAL",
     description:
       "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute.",
   },
   host_name: {
     schema: text("a host name"),
-    flag: ["--host-name <name>", "the host label on every series (default: this machine's name)"],
+    flag: ["--host-name <name>", "the host label of every series"],
+    fallbackText: "this machine's name",
     description: "The `host` label on every series. Default: this machine's name.",
   },
   log_level: {
     schema: logLevel(),
-    flag: ["--log-level <level>", "debug, info, warn, error or silent (default: info)"],
+    flag: ["--log-level <level>", "log only from this level on"],
+    words: logLevels,
+    fallback: "info",
     variable: "LOG_LEVEL",
     description: "How much is logged.",
   },
   sysfs: {
     schema: text("a folder"),
-    flag: ["--sysfs <dir>", "where /sys is mounted (default: /sys)"],
+    flag: ["--sysfs <dir>", "where sysfs is mounted"],
+    fallback: "/sys",
     description: "Where /sys is mounted.",
   },
   procfs: {
     schema: text("a folder"),
-    flag: ["--procfs <dir>", "where /proc is mounted (default: /proc)"],
+    flag: ["--procfs <dir>", "where procfs is mounted"],
+    fallback: "/proc",
     description: "Where /proc is mounted.",
   },
 } as const;
@@ -62,18 +69,21 @@ export const agentSettings = {
   host: {
     schema: address(),
     flag: hostFlag,
+    fallback: "0.0.0.0",
     description:
       "Address the agent listens on. All interfaces by default, since being scraped is its purpose.",
   },
   port: {
     schema: port(),
     flag: portFlag,
+    fallback: "9400",
     variable: "EXPORTER_PORT",
     description: "Port of the agent.",
   },
   metrics_path: {
     schema: metricsPath(),
-    flag: ["--metrics-path <path>", "where the page for Prometheus is (default: /metrics)"],
+    flag: ["--metrics-path <path>", "serve the metrics for Prometheus under this path"],
+    fallback: "/metrics",
     variable: "METRICS_PATH",
     description: "Where the page for Prometheus is.",
   },
@@ -83,19 +93,27 @@ export const hubSettings = {
   host: {
     schema: address(),
     flag: hostFlag,
+    fallback: "127.0.0.1",
     description: "Address the hub listens on; loopback only by default.",
   },
-  port: { schema: port(), flag: portFlag, description: "Port of the hub and its page." },
+  port: {
+    schema: port(),
+    flag: portFlag,
+    fallback: "9410",
+    description: "Port of the hub and its page.",
+  },
   data: {
     schema: text("a folder"),
-    flag: ["--data <dir>", "where the history is kept (default: ./gpulse-data)"],
+    flag: ["--data <dir>", "the hub's data folder"],
+    fallback: "gpulse-data",
     variable: "GPULSE_DATA",
     description: "Where the history is kept.",
   },
   retention: {
     // An hour to a thousand years: long enough that nobody's history is too old.
     schema: durationMs(3_600_000, 1_000 * 365 * DAY_MS),
-    flag: ["--retention <duration>", "how long the history is kept (default: 30d)"],
+    flag: ["--retention <duration>", "how long to retain the history"],
+    fallback: "30d",
     description: "How long the history is kept.",
   },
   retention_size: {
@@ -103,27 +121,28 @@ export const hubSettings = {
     schema: byteSize("64MB"),
     flag: [
       "--retention-size <size>",
-      "how large the history may become, such as 50GB: the oldest goes first (default: no limit)",
+      "limit the history to this size, such as 50GB, by removing the oldest blocks",
     ],
+    fallbackText: "no limit",
     description:
       "How large the history may become, blocks and log together; the oldest blocks are removed first.",
   },
   durability: {
     schema: v.picklist(durabilities, `one of ${durabilities.join(", ")}`),
     flag: [
-      "--durability <what>",
-      "what an acknowledged sample survives: process or power (default: process)",
+      "--durability <failure>",
+      "the failure an acknowledged sample survives, a killed process or a power cut",
     ],
+    words: durabilities,
+    fallback: "process",
     description:
       "What an acknowledged sample survives: `process` (a kill of the hub; default) or `power` (a power cut: acknowledged after fdatasync).",
   },
   memory: {
     // Below this a hub has no room left for queries.
     schema: byteSize("256MB"),
-    flag: [
-      "--memory <size>",
-      "memory this process may use, such as 2GB (default: the cgroup's limit, or half of the machine)",
-    ],
+    flag: ["--memory <size>", "limit the memory of this process to this size, such as 2GB"],
+    fallbackText: "the cgroup's limit, or half of the machine's memory",
     variable: "GPULSE_MEMORY",
     description:
       "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",

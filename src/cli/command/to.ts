@@ -1,4 +1,4 @@
-/** The flag and key that say where else everything goes: sinks by their URLs. */
+/** The flag and key of further sinks, by their URLs. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
@@ -15,7 +15,7 @@ export interface ToFlags {
 export function addToFlag(command: Command): Command {
   return command.option(
     "--to <url>",
-    "also send everything there, such as remote-write+http://host:9090/api/v1/write, repeatable",
+    "also send everything to this sink, such as remote-write+http://host:9090/api/v1/write; repeatable",
     collect,
   );
 }

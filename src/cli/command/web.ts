@@ -1,6 +1,7 @@
 /** The flags and keys of a server's listener: TLS, Prometheus's web configuration file, and which clients of the hub need a token. */
 import { type Command, Option } from "commander";
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { durationMs, flag, text } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { ServerTls } from "../../net/http/server-tls.ts";
@@ -9,6 +10,7 @@ import type { OidcSettings } from "../../access/oidc.ts";
 import type { SessionTimes } from "../../access/sessions.ts";
 import { oidcKey, oidcSettings } from "./oidc.ts";
 import type { ConfigFile } from "./schema.ts";
+import { choice } from "./choice.ts";
 import { optionalKey } from "./setting.ts";
 
 export interface WebFlags {
@@ -40,32 +42,31 @@ export function addWebFlags(command: Command): Command {
       "--tls-cert <file>",
       "serve HTTPS with this certificate chain; reloaded when it changes",
     )
-    .option("--tls-key <file>", "the certificate's key")
-    .option("--tls-client-ca <file>", "let in only clients with a certificate of this CA")
-    .option(
-      "--web-config-file <file>",
-      "TLS, headers and users as Prometheus's exporters take them",
-    )
+    .option("--tls-key <file>", "key of the certificate")
+    .option("--tls-client-ca <file>", "accept only clients with a certificate of this CA")
+    .option("--web-config-file <file>", "TLS, headers and users in the format of Prometheus")
     .addOption(new Option("--web.config.file <file>").hideHelp());
 }
 
 export function addAccessFlags(command: Command): Command {
   return addWebFlags(command)
-    .option(
-      "--auth <when>",
-      "auto: reading on loopback needs no token; always: it does (default: auto)",
+    .addOption(
+      choice(
+        "--auth <when>",
+        "whether reading on loopback needs a token (auto: no; always: yes)",
+        authWhens,
+        "auto",
+      ),
     )
     .option(
       "--behind-proxy",
-      "a proxy in front does TLS: allow plain HTTP beyond loopback, with tokens",
+      "a proxy terminates TLS: accept plain HTTP with tokens on any address",
     )
-    .option(
-      "--insecure",
-      "allow a --host beyond loopback without TLS, and without tokens where there are none",
-    );
+    .option("--insecure", "accept plain HTTP on any address, without tokens if none exist");
 }
 
-const authWhen = () => v.picklist(["auto", "always"], "auto or always");
+const authWhens = ["auto", "always"] as const;
+const authWhen = () => v.picklist(authWhens, "auto or always");
 
 /** Keys of `agent:` and `hub:` alike. */
 export const webKeys = {
@@ -115,12 +116,9 @@ export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebLis
   if (configFile !== undefined && tls !== undefined)
     throw new GpulseError(
       "USAGE",
-      "TLS is asked for twice: give --web-config-file with tls_server_config in it, or --tls-cert and --tls-key.",
+      "TLS is configured twice: pass --web-config-file with tls_server_config, or --tls-cert and --tls-key, not both.",
     );
-  return {
-    ...(configFile === undefined ? {} : { configFile }),
-    ...(tls === undefined ? {} : { tls }),
-  };
+  return defined({ configFile, tls });
 }
 
 function tlsOf(flags: WebFlags, file: FileKeys | undefined): ServerTls | undefined {
@@ -132,13 +130,13 @@ function tlsOf(flags: WebFlags, file: FileKeys | undefined): ServerTls | undefin
   if (certFile === undefined || keyFile === undefined)
     throw new GpulseError(
       "USAGE",
-      "TLS needs both a certificate and its key: give --tls-cert and --tls-key.",
+      "TLS needs a certificate and its key: pass both --tls-cert and --tls-key.",
     );
   return {
     certFile,
     keyFile,
     clientAuth: clientCaFile === undefined ? "NoClientCert" : "RequireAndVerifyClientCert",
-    ...(clientCaFile === undefined ? {} : { clientCaFile }),
+    ...defined({ clientCaFile }),
   };
 }
 
@@ -146,15 +144,11 @@ export function accessSettings(flags: WebFlags, file: ConfigFile["hub"]): Access
   const when = flags.auth ?? file?.auth ?? "auto";
   if (!v.is(authWhen(), when))
     throw new GpulseError("USAGE", `--auth must be auto or always, not "${when}".`);
-  const oidc = oidcSettings(file?.oidc);
   const { length, idle } = file?.sessions ?? {};
   return {
     always: when === "always",
     behindProxy: flags.behindProxy ?? file?.behind_proxy ?? false,
-    sessionTimes: {
-      ...(length === undefined ? {} : { lengthMs: length }),
-      ...(idle === undefined ? {} : { idleMs: idle }),
-    },
-    ...(oidc === undefined ? {} : { oidc }),
+    sessionTimes: defined({ lengthMs: length, idleMs: idle }),
+    ...defined({ oidc: oidcSettings(file?.oidc) }),
   };
 }

@@ -1,49 +1,52 @@
-/** `gpulse compare`: recorded runs, or what a hub has watched, side by side. */
+/** `gpulse compare`: recorded runs, or parts of a hub's history, side by side. */
 import type { Command } from "commander";
-import { addClientFlags } from "../command/client.ts";
+import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
+import { collect } from "../command/setting.ts";
 import type { CompareFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  value,
-];
 
 export function declareCompare(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("compare")
-    .summary("set runs, GPUs, hosts or times side by side: what differs, and how sure that is")
+    .summary("compare runs, GPUs, hosts or times with statistical tests")
     .description(
-      "Compares recorded runs (.gpulserun files; those of one label are repeats of one subject), or GPUs, hosts and times of\n" +
-        "a hub's history. Says which differences are real, which metrics do not differ, and what cannot be decided\nyet, and refuses what is not alike.",
+      "Compares recorded runs (.gpulserun files; files with the same label are repeats), or GPUs, hosts and times of a hub's\n" +
+        "history. Reports which metrics differ, which do not, and which need more data; refuses subjects that are not comparable.",
     )
     .argument("[files...]", "run files")
     .option(
       "--group <name=files>",
-      "these files are repeats of one subject; * and ? work in a file's name",
+      "treat these files as repeats of one subject; * and ? match file names; repeatable",
       collect,
     )
     .option(
       "--gpu <uuid>",
-      "a GPU of the hub; UUID@-24h or UUID@TIME is the same length of another time, UUID@HOST the GPU of that host",
+      "a GPU of the hub; UUID@-24h or UUID@TIME shifts the range, UUID@HOST names the host; repeatable (default: none)",
       collect,
     )
-    .option("--host <name>", "a host of the hub, likewise", collect)
-    .option("--since <duration>", "how far back the history is compared (default: 1h)")
-    .option("--from <time>", "start of the range instead, as RFC 3339 or Unix seconds")
-    .option("--to <time>", "its end (default: now)")
+    .option(
+      "--host <name>",
+      "a host of the hub, with the same suffixes; repeatable (default: none)",
+      collect,
+    )
+    .option("--since <duration>", "range that ends now (default: 1h)")
+    .option(
+      "--from <time>",
+      "start of the range, as RFC 3339 or Unix seconds (default: --since before the end)",
+    )
+    .option("--to <time>", "end of the range (default: now)")
     .option(
       "--work-query <promql>",
-      "work per second with a uuid (or host) label; without it the simulator's own work counter, and n/a for real GPUs",
+      "PromQL for work per second with a uuid or host label (default: the simulator's work counter)",
     )
-    .option("--unit <name>", "what the work query counts (default: units)")
-    .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-    .option("--html <file>", "write a report with charts, all in one file")
-    .option("--markdown [file]", "print, or write, Markdown")
-    .option("--json [file]", "print, or write, everything as JSON")
-    .option("--csv [file]", "print, or write, one line a metric and subject")
-    .option("--strict", "exit with 1 where anything was refused or warned of")
+    .option("--unit <name>", "unit of the work (default: units)")
+    .option(...hubUrlOption)
+    .option("--html <file>", "write a report with charts as one HTML file")
+    .option("--markdown [file]", "print Markdown, or write it to a file")
+    .option("--json [file]", "print JSON, or write it to a file")
+    .option("--csv [file]", "print CSV with one line per metric and subject, or write it to a file")
+    .option("--strict", "exit with 1 if a comparison was refused or has a warning")
     .addHelpText(
       "after",
       `

@@ -1,11 +1,11 @@
 /** Asks a hub to compare what it has watched. */
 import type { Comparison } from "../../runs/compare/compare.ts";
-import { clientAccess } from "../command/client.ts";
+import { clientAccess, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../config/time.ts";
-import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import type { CompareFlags } from "./run.ts";
 
 const usualMs = 3_600_000;

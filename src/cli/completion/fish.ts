@@ -55,9 +55,7 @@ ${commands.flatMap((command) => linesOf(tree, command)).join("\n")}
 function linesOf(tree: CommandNode, command: CommandNode): string[] {
   const at = `complete -c gpulse -n ${quote(`__gpulse_at ${command.path.join(" ")}`)}`;
   return [
-    ...command.commands.map(
-      ({ path, summary }) => `${at} -a ${path.at(-1)} -d ${quote(summary)}`,
-    ),
+    ...command.commands.map(({ path, summary }) => `${at} -a ${path.at(-1)} -d ${quote(summary)}`),
     ...command.arguments.slice(0, 1).flatMap(({ takes }) => {
       const values = valuesOf(takes);
       return values === "" ? [] : [`${at}${values.replace("-r ", "").replace("-x ", "")}`];
@@ -89,5 +87,4 @@ function valuesOf(takes: ValueKind): string {
   }
 }
 
-const quote = (text: string): string =>
-  `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+const quote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

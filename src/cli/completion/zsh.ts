@@ -65,21 +65,20 @@ function optionSpec({ names, value, isOptional, isRepeatable, help, takes }: Opt
   const explanation = `[${help.replaceAll(/[\\[\]]/g, "\\$&").replaceAll("\n", " ")}]`;
   const action =
     value === undefined ? "" : `:${isOptional ? ":" : ""}${escapeColons(value)}:${actionOf(takes)}`;
-  // A long option may also have its value behind "=".
-  const suffix = value === undefined ? "" : "=";
-  const [first = "", ...rest] = names.map((name) => name + (name.startsWith("--") ? suffix : ""));
   const tail = quote(`${explanation}${action}`);
-  if (isRepeatable) return rest.length === 0 ? quote(`*${first}`) + tail : `'*'{${names.join(",")}}${tail}`;
-  return rest.length === 0
-    ? quote(first) + tail
-    : `${quote(`(${names.join(" ")})`)}{${[first, ...rest].join(",")}}${tail}`;
+  const [first = "", ...others] = names;
+  if (others.length === 0) return quote(`${isRepeatable ? "*" : ""}${first}`) + tail;
+  const prefix = isRepeatable ? "*" : `(${names.join(" ")})`;
+  return `${quote(prefix)}{${names.join(",")}}${tail}`;
 }
 
 function argumentSpec({ name, isRequired, isVariadic, takes }: ArgumentNode): string {
   const position = isVariadic ? "*" : "";
   // "::" behind "*" hands the command line that begins there to the completion of that command.
   const separator = takes.kind === "command" || !(isVariadic || isRequired) ? "::" : ":";
-  return quote(`${position}${separator}${escapeColons(name)}:${actionOf(takes)}`);
+  // A plain message would keep zsh from completing an option in this place.
+  const action = takes.kind === "text" ? `_guard "^-*" ${name}` : actionOf(takes);
+  return quote(`${position}${separator}${escapeColons(name)}:${action}`);
 }
 
 function actionOf(takes: ValueKind): string {

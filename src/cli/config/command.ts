@@ -1,4 +1,4 @@
-/** `gpulse config check`: every mistake in a configuration file at once. */
+/** `gpulse config check`: every error in a configuration file at once. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { ConfigFlags } from "./run.ts";
@@ -9,20 +9,24 @@ export function declareConfig(program: Command, io: CommandIo, finish: Finish): 
     .command("config")
     .summary("check a configuration file")
     .description(
-      "Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (recognised by their names).",
+      "Works on gpulse.yaml, and on a prometheus.yml or alertmanager.yml (recognised by name).",
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse config check\n  gpulse config check prometheus.yml",
     );
   config
     .command("check")
-    .summary("say every mistake in a configuration file")
+    .summary("report every error in a configuration file")
     .description(
-      "Reads the file as a start would, secrets included, and prints every mistake with its line.",
+      "Reads the file and its secrets as a start would, and prints every error with its line.",
     )
-    .argument("[file]", "the file", "gpulse.yaml")
-    .option("--json", "print the problems as JSON")
+    .argument("[file]", "configuration file", "gpulse.yaml")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Exit code: 0 where the file is valid, 2 where not.
+Exit code: 0 if the file is valid, 2 if not.
 
 Examples:
   gpulse config check

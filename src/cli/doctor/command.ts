@@ -1,4 +1,4 @@
-/** `gpulse doctor`: what can be read here, and what prevents it. */
+/** `gpulse doctor`: the GPUs that can be read, and how to fix what cannot. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -8,22 +8,24 @@ import type { Finish } from "../program.ts";
 export function declareDoctor(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("doctor")
-    .summary("show which GPUs can be read here, what prevents it, and how to fix it")
+    .summary("show which GPUs can be read, and how to fix what cannot")
     .description(
-      "Looks at every source without waking or changing anything, and at the ports gpulse uses.",
+      "Checks every source without waking a GPU or changing anything, and the ports that gpulse uses.",
     );
   addFlags(command, ["source", "hostName", "config", "sysfs", "procfs"])
-    .option("--json", "print the findings as JSON")
-    .option("--capture <file>", "write what the GPUs of this machine say, masked, to a new file")
+    .option("--all", "also show sources that need an address, such as s3 and kafka")
+    .option("--json", "print JSON")
+    .option("--capture <file>", "write the readings of this machine, masked, to a new file")
     .addHelpText(
       "after",
       `
-Exit code: 0 where a GPU can be read (or every --source works), 1 where not.
+Exit code: 0 if a GPU can be read (or every --source works), 1 if not.
 
 Examples:
-  gpulse doctor                    every source on this machine
-  gpulse doctor --source sim:8     one source as it would be run
-  gpulse doctor --capture me.json  a masked capture of this machine, to attach to a report`,
+  gpulse doctor                    GPUs, problems and metrics of this machine
+  gpulse doctor --all              also the sources that need an address
+  gpulse doctor --source sim:8     only this source
+  gpulse doctor --capture me.json  a masked capture of this machine for a bug report`,
     )
     .action((flags: DoctorFlags) =>
       finish(async () => (await import("./run.ts")).runDoctor(flags, io)),

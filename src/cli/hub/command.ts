@@ -13,11 +13,11 @@ import type { Finish } from "../program.ts";
 export function declareHub(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("hub")
-    .summary("keep history, answer PromQL and alert on :9410, fed by agents, scrapes and senders")
+    .summary("store metrics, answer PromQL and alert on :9410, without reading this machine")
     .description(
-      "Takes what agents push, scrapes what a prometheus.yml says, and takes remote-write, OTLP, Influx line and JSON;\n" +
-        "keeps it, answers Prometheus's query API, evaluates rules and routes alerts.\n" +
-        "Reads no GPU itself: that is what gpulse agent and gpulse up are for.",
+      "Receives samples from agents, remote write, OTLP, Influx line protocol and JSON, and scrapes the targets of a\n" +
+        "prometheus.yml. Stores them, serves Prometheus's query API, evaluates rules and routes alerts.\n" +
+        "Reads no GPU itself: use gpulse agent or gpulse up for that.",
     );
   addFlags(command, [
     "port",
@@ -35,7 +35,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
   ])
     .option(
       "--no-self-scrape",
-      "keep only what others send: no own metrics, no default rules, no anomalies",
+      "store only received samples: no own metrics, default rules or anomaly detection",
     )
     .option("--json", "log as JSON lines")
     .addHelpText(
@@ -43,10 +43,10 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
       `
 Examples:
   gpulse hub                                        on http://127.0.0.1:9410, history in ./gpulse-data
-  gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer
-  gpulse hub --host 0.0.0.0 --tls-cert hub.pem --tls-key hub.key  for others, after gpulse token add
-  gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics
-  gpulse hub --to remote-write+http://prometheus:9090/api/v1/write  and a copy of everything to Prometheus`,
+  gpulse hub --data /var/lib/gpulse --retention 1y  another folder and a longer retention
+  gpulse hub --host 0.0.0.0 --tls-cert hub.pem --tls-key hub.key  on all interfaces, after gpulse token add
+  gpulse hub --store http://victoria-metrics:8428   store the history in VictoriaMetrics
+  gpulse hub --to remote-write+http://prometheus:9090/api/v1/write  also send everything to Prometheus`,
     )
     .action((flags: HubFlags) => finish(async () => (await import("./run.ts")).runHub(flags, io)));
   addLakeFlags(command, false);

@@ -10,7 +10,6 @@ import { silentLog } from "../../base/log.ts";
 import { renderQueryCsv } from "../query/show.ts";
 import { detectFormat } from "./detect.ts";
 import type { ImportFlags } from "./options.ts";
-import { ImportProgress } from "./progress.ts";
 import { ResumeFile } from "./resume.ts";
 import { runImport } from "./run.ts";
 
@@ -83,9 +82,9 @@ test("a GPU-Z log comes in with its own times, identity and units, and says what
   const { code, out } = await run([file], flags);
   expect(code).toBe(0);
   expect(out).toContain(
-    "1 left out: rows before the first header: their columns are unknown (line 1)",
+    "1 skipped: rows before the first header: their columns are unknown (line 1)",
   );
-  expect(out).toMatch(/1 left out: lines that are neither header .* \(line 4\)/);
+  expect(out).toMatch(/1 skipped: lines that are neither header .* \(line 4\)/);
   const all = await kept();
   const find = (name: string): unknown =>
     Object.entries(all).find(([key]) => key.includes(`__name__=${name} `))?.[1];
@@ -127,9 +126,9 @@ test("what gpulse query --csv printed comes back, quotes, line ends and disarmed
       [1_700_000_001_500, -2.5e-7],
     ],
   });
-  expect(out).toContain("1 left out: lines whose time is none (line 7)");
-  expect(out).toContain("1 left out: lines with another number of cells than the first (line 8)");
-  expect(out).toContain("1 left out: lines whose value is no number (line 9)");
+  expect(out).toContain("1 skipped: lines whose time is none (line 7)");
+  expect(out).toContain("1 skipped: lines with another number of cells than the first (line 8)");
+  expect(out).toContain("1 skipped: lines whose value is no number (line 9)");
 });
 
 test("CSV without a name takes one from --label, and is refused without", async () => {
@@ -159,8 +158,8 @@ test("OpenMetrics has seconds, Prometheus's text milliseconds; a line that is no
       [1_700_000_001_000, -Infinity],
     ],
   });
-  expect(out).toContain("1 left out: lines that are no sample (line 3)");
-  expect(out).toContain("1 left out: samples without a time of their own (line 4)");
+  expect(out).toContain("1 skipped: lines that are no sample (line 3)");
+  expect(out).toContain("1 skipped: samples without a time of their own (line 4)");
 });
 
 test("OpenMetrics that was cut off is known by its name, and its times are still seconds", async () => {
@@ -177,7 +176,7 @@ test("importing twice keeps each sample once; another value is refused and ends 
   writeFileSync(file, "c 2 1700000000000\n");
   const { code, out } = await run([file]);
   expect(code).toBe(1);
-  expect(out).toContain("1 refused: 1 conflict with a stored value of the same time");
+  expect(out).toContain("1 rejected: 1 conflict with a stored value of the same time");
   expect(await kept()).toEqual({ "__name__=c": [[1_700_000_000_000, 1]] });
 });
 
@@ -253,7 +252,7 @@ test("a line longer than any sample is left out, and what follows is read", asyn
     `g 1 1700000000000\ng{x="${"y".repeat(2_000_000)}"} 1 1700000000000\ng 2 1700000001000\n`,
   );
   const { out } = await run([file]);
-  expect(out).toContain("1 left out: lines that are too long (line 2)");
+  expect(out).toContain("1 skipped: lines that are too long (line 2)");
   expect(await kept()).toEqual({
     "__name__=g": [
       [1_700_000_000_000, 1],
@@ -272,18 +271,4 @@ test.each([
   const file = at("detect");
   writeFileSync(file, text);
   expect(detectFormat(file)).toBe(format);
-});
-
-test("a terminal gets a bar, a pipe a line now and then, and both only for what takes a while", () => {
-  const shown: string[] = [];
-  let nowMs = 0;
-  const stream = Object.assign(sink(shown), { isTTY: true });
-  const bar = new ImportProgress(stream, () => nowMs);
-  bar.show("file", 0.1, 10);
-  nowMs = 1_000;
-  bar.show("file", 0.5, 5_000);
-  bar.clear();
-  expect(shown.join("")).toBe(
-    `\r\u001b[K${"█".repeat(12)}${"░".repeat(12)} file   50 %  5,000 samples  5,000/s\r\u001b[K`,
-  );
 });

@@ -1,13 +1,13 @@
 /** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; skipped data is reported. */
-import { clientAccess } from "../command/client.ts";
+import { clientAccess, defaultHubUrl } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
+import { countOf, formatCount } from "../command/quantity.ts";
 import { resolveSettings, type Settings } from "../command/settings.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { openHistory } from "../../hub/compose/serve.ts";
-import { defaultHubUrl } from "../hub-client.ts";
 import { unreadable } from "./detect.ts";
 import { type ImportFlags, openImportSource, resumeFileOf, sameImport } from "./options.ts";
-import { formatCount, ImportProgress } from "./progress.ts";
 import { type ImportSource, SkippedSamples } from "./source.ts";
 import { importKey, ResumeFile } from "./resume.ts";
 import { dryTarget, folderTarget, HubTarget, type ImportTarget } from "./target.ts";
@@ -37,13 +37,13 @@ export async function runImport(
   if (flags.url !== undefined && flags.data !== undefined)
     throw new GpulseError(
       "USAGE",
-      "Give --url for a running hub or --data for a folder, not both.",
+      "Pass --url for a running hub or --data for a data folder, not both.",
     );
   const settings = await resolveSettings("hub", { logLevel: "warn", ...flags }, io.env);
   const stop = new AbortController();
   void io.stopped().then(() => stop.abort());
   const target = await openTarget(flags, settings, io);
-  const progress = new ImportProgress(io.stderr, Date.now);
+  const progress = new Progress(io.stderr, Date.now, flags.json === true);
   const resume = new ResumeFile(resumeFileOf(flags, settings, io.env));
   const summaries: ImportSummary[] = [];
   try {
@@ -84,7 +84,9 @@ export async function runImport(
       `${JSON.stringify({ target: target.place, dryRun: flags.dryRun === true, files: summaries }, null, 2)}\n`,
     );
   if (stop.signal.aborted)
-    io.stderr.write("gpulse: stopped: run the same command again to go on where it stopped.\n");
+    io.stderr.write(
+      "gpulse: the import was interrupted. Run the same command again to resume it.\n",
+    );
   return summaries.length === files.length && summaries.every(isGood) ? 0 : 1;
 }
 
@@ -96,7 +98,7 @@ interface Work {
   readonly target: ImportTarget;
   readonly resume?: ResumeFile;
   readonly key: string;
-  readonly progress: ImportProgress;
+  readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
@@ -120,7 +122,12 @@ async function importOne(reading: ImportSource, work: Work): Promise<void> {
         spread(summary, batch.times);
       }
       resume?.advance(key, position, Date.now());
-      progress.show(summary.file, fraction, summary.samples);
+      progress.show({
+        name: summary.file,
+        fraction,
+        count: summary.samples,
+        unit: "sample",
+      });
     }
     summary.complete = true;
     resume?.finish(key);
@@ -185,13 +192,13 @@ function formatImportSummary(
     summary;
   const range = fromTime === null ? "" : `, ${fromTime} to ${toTime}`;
   const what = dry
-    ? `${formatCount(samples)} samples would be imported`
-    : `${formatCount(kept)} samples are in ${place}`;
+    ? `${countOf(samples, "sample")} would be imported`
+    : `${countOf(kept, "sample")} stored in ${place}`;
   const lines = [`${file} (${format}): ${what}${resumed ? ", resumed" : ""}${range}`];
-  if (refused > 0) lines.push(`  ${formatCount(refused)} refused: ${refusals.join("; ")}`);
+  if (refused > 0) lines.push(`  ${formatCount(refused)} rejected: ${refusals.join("; ")}`);
   for (const { reason, count: times, lines: where } of skipped)
     lines.push(
-      `  ${formatCount(times)} left out: ${reason}${where.length === 0 ? "" : ` (line ${where.join(", ")}${times > where.length ? ", …" : ""})`}`,
+      `  ${formatCount(times)} skipped: ${reason}${where.length === 0 ? "" : ` (line ${where.join(", ")}${times > where.length ? ", …" : ""})`}`,
     );
   return `${lines.join("\n")}\n`;
 }

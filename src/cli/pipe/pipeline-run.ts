@@ -17,7 +17,7 @@ export async function runPipelineFile(
   if (flags.from !== undefined || flags.to !== undefined)
     throw new GpulseError(
       "USAGE",
-      "With -f the stages of the file say from where to where: leave out --from and --to.",
+      "The stages of a pipeline file define sources and sinks. Remove --from and --to.",
     );
   const pipeline = await loadPipeline(file, io.env);
   const chosen = chooseStages(pipeline, flags.stage);
@@ -26,7 +26,11 @@ export async function runPipelineFile(
   const { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound } = flags;
   const ours = { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound };
   const shared = defined(ours);
-  return new PipelineRun(chosen, state, shared, io, isAlone).run();
+  const run = new PipelineRun(chosen, state, shared, io, isAlone);
+  const code = await run.run();
+  if (flags.json === true)
+    io.stdout.write(`${JSON.stringify({ stages: run.summary() }, null, 2)}\n`);
+  return code;
 }
 
 function chooseStages({ stages }: PipelineFile, wanted: readonly string[] | undefined) {
@@ -88,6 +92,16 @@ class PipelineRun {
       this.#board.stop();
     }
     return this.#exitCode;
+  }
+
+  summary() {
+    return this.#board.rows.map(({ name, kind, standing, pipe, note }) => ({
+      name,
+      kind,
+      status: standing,
+      ...(pipe !== undefined && { frames: pipe.frames, deadLetters: pipe.deadLetters }),
+      ...defined({ note }),
+    }));
   }
 
   async #untilAsked(): Promise<void> {

@@ -1,4 +1,6 @@
-/** Runs an open pipe until its data ends, the time is over, or it is asked to stop; what `pipe`, `replay` and a stage share. */
+/** Runs an open pipe until its data ends, the time is over, or it is stopped: shared by `pipe`, `replay` and the stages of a pipeline file. */
+import { GpulseError } from "../../base/error.ts";
+import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Log } from "../../base/log.ts";
 import type { OpenPipe } from "./open.ts";
@@ -6,11 +8,42 @@ import { servePipe } from "./serve.ts";
 
 export interface RunOpenPipeOptions {
   readonly forMs?: number;
-  /** Where its metrics are served; nowhere where absent. */
+  /** Where its metrics are served; absent: nowhere. */
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
-/** The exit code: 0 where everything that came is kept. */
+interface SummaryFlags {
+  readonly json?: boolean;
+  readonly to?: readonly string[];
+}
+
+/** Frames and a summary cannot share standard output. */
+export function checkJsonOutput({ json, to }: SummaryFlags): void {
+  if (json === true && (to ?? ["stdout:"]).some((url) => url.startsWith("stdout")))
+    throw new GpulseError(
+      "USAGE",
+      "--json prints a summary on standard output, where the frames go. Send the frames elsewhere with --to.",
+    );
+}
+
+/** Returns the function that prints the summary with --json, and nothing without. */
+export function pipeSummary(flags: SummaryFlags, pipe: Pipe, io: CommandIo) {
+  const beganMs = performance.now();
+  return (more: Readonly<Record<string, unknown>>): void => {
+    if (flags.json !== true) return;
+    const durationSeconds = (performance.now() - beganMs) / 1_000;
+    const summary = {
+      frames: pipe.frames,
+      durationSeconds: Number(durationSeconds.toFixed(3)),
+      framesPerSecond: Number((pipe.frames / Math.max(0.001, durationSeconds)).toFixed(3)),
+      deadLetters: pipe.deadLetters,
+      ...more,
+    };
+    io.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
+  };
+}
+
+/** The exit code: 0 if every frame was stored. */
 export async function runOpenPipe(
   { pipe, sinks, unguard }: OpenPipe,
   io: CommandIo,

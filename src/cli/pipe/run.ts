@@ -3,13 +3,15 @@ import { type CommandIo, commandLog } from "../command/io.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { port as portField } from "../../config/fields.ts";
+import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
-import { runOpenPipe } from "./run-open-pipe.ts";
+import { checkJsonOutput, pipeSummary, runOpenPipe } from "./run-open-pipe.ts";
 import type { StageHooks } from "./hooks.ts";
 import { openNamed, openPipe } from "./open.ts";
 import { loadStreamRules, parseTuning, type RuleFlags, type TuningFlags } from "./options.ts";
 
 export interface PipeFlags extends FlagValues, TuningFlags, RuleFlags {
+  readonly json?: boolean;
   readonly from?: readonly string[];
   readonly file?: string;
   readonly stage?: readonly string[];
@@ -29,8 +31,9 @@ export async function runPipe(
   if (flags.from === undefined)
     throw new GpulseError(
       "USAGE",
-      "gpulse pipe needs a source: name one with --from, such as --from sim:8, or a pipeline file with -f.",
+      "gpulse pipe needs a source. Pass --from, such as --from sim:8, or a pipeline file with -f.",
     );
+  checkJsonOutput(flags);
   const tuning = parseTuning(flags);
   const rules = hooks.rules ?? (await loadStreamRules(flags, io.env));
   const settings = await resolveSettings("agent", { ...flags, source: flags.from }, io.env);
@@ -41,17 +44,20 @@ export async function runPipe(
       rules,
       tuning,
       settings,
-      ...(hooks.spoolFolder !== undefined && { spoolFolder: hooks.spoolFolder }),
+      ...defined({ spoolFolder: hooks.spoolFolder }),
       openSources: (context) => openNamed(settings.sources, context),
     },
     io,
     log,
   );
   hooks.onPipe?.(opened.pipe);
-  return runOpenPipe(opened, io, log, {
-    ...(tuning.for !== undefined && { forMs: tuning.for }),
+  const summarize = pipeSummary(flags, opened.pipe, io);
+  const code = await runOpenPipe(opened, io, log, {
+    ...defined({ forMs: tuning.for }),
     ...resolveListenAddress(flags),
   });
+  summarize({ complete: code === 0 });
+  return code;
 }
 
 /** On loopback by default, and only if a port is given. */

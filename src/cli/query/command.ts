@@ -1,6 +1,6 @@
 /** `gpulse query`: PromQL from the command line. */
 import { type Command, Option } from "commander";
-import { addClientFlags } from "../command/client.ts";
+import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { QueryFlags } from "./run.ts";
@@ -8,17 +8,20 @@ import type { QueryFlags } from "./run.ts";
 export function declareQuery(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("query")
-    .summary("ask a hub in PromQL")
+    .summary("query a hub in PromQL")
     .description(
-      "Asks a running hub, or anything with Prometheus's API, and prints a table; a range gets a sparkline.",
+      "Queries a running hub, or any server with Prometheus's API, and prints a table; a range query has sparklines.",
     )
     .argument("<expression>", "PromQL")
-    .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-    .option("--time <time>", "the instant, as Unix seconds or RFC 3339 (default: now)")
-    .option("--since <duration>", "a range that ends now, or at --time")
-    .option("--step <duration>", "distance of the range's points (default: a hundredth of it)")
-    .addOption(new Option("--json", "print the hub's own JSON data").conflicts("csv"))
-    .option("--csv", "print one line a sample")
+    .option(...hubUrlOption)
+    .option("--time <time>", "evaluation time, as Unix seconds or RFC 3339 (default: now)")
+    .option(
+      "--since <duration>",
+      "query a range of this length that ends at --time (default: an instant query)",
+    )
+    .option("--step <duration>", "step of the range query (default: a hundredth of the range)")
+    .addOption(new Option("--json", "print JSON, as the hub returns it").conflicts("csv"))
+    .option("--csv", "print CSV with one line per sample")
     .addHelpText(
       "after",
       `

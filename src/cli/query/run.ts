@@ -1,12 +1,12 @@
 /** Runs `gpulse query`. */
 import * as v from "valibot";
-import { clientAccess, type ClientFlags } from "../command/client.ts";
+import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../config/time.ts";
-import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import { renderQueryCsv, renderQueryTable } from "./show.ts";
 
 export interface QueryFlags extends ClientFlags {

@@ -1,7 +1,8 @@
-/** `gpulse replay`: a recording again, at its own pace or another. */
+/** `gpulse replay`: sends a recording to sinks, at its own speed or another. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
-import { vendorChoice } from "../../model/vendor.ts";
+import { vendors } from "../../model/vendor.ts";
+import { choice } from "../command/choice.ts";
 import type { Finish } from "../program.ts";
 import type { ReplayFlags } from "./options.ts";
 import { addStreamFlags } from "../pipe/command.ts";
@@ -9,29 +10,29 @@ import { addStreamFlags } from "../pipe/command.ts";
 export function declareReplay(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("replay")
-    .summary("give a recording again, at its own pace or another")
+    .summary("replay a recording into sinks, at its own speed or another")
     .description(
-      "Reads a GPU-Z log, a CSV of gpulse, Parquet or a recorded run, and gives its frames to sinks with their real spacing.",
+      "Reads a GPU-Z log, a gpulse CSV, Parquet or a recorded run, and sends its frames to sinks with their original timing.",
     )
-    .argument("<file>", "the recording, or a source such as gpuz:FILE")
+    .argument("<file>", "recording, or a source such as gpuz:FILE")
     .option(
       "--speed <factor>",
-      "2 is twice as fast, 0.5 half as fast, max waits for nothing (default: 1)",
+      "2 is twice as fast, 0.5 half as fast, max does not wait (default: 1)",
     )
-    .option("--loop", "begin again at the end; time goes on and never back")
+    .option("--loop", "start over at the end; timestamps continue to increase")
     .option(
       "--start <time>",
-      "from here on: a time, or how long after the first frame, such as 10m",
+      "start at this time, or this long after the first frame, such as 10m (default: the first frame)",
     )
-    .option("--end <time>", "up to here")
-    .option("--now", "frames get the time at which they are given, not the recorded one")
-    .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
-    .option("--vendor <name>", `of a GPU-Z log: ${vendorChoice}, where it is not known`)
-    .option("--gpu <number>", "of a GPU-Z log: the GPU's number on that machine (default: 0)")
-    .option("--uuid <text>", "of a GPU-Z log: the GPU's identity")
+    .option("--end <time>", "stop at this time, in the same form (default: the last frame)")
+    .option("--now", "use the current time as the timestamp of each frame")
+    .option("--gpu-name <name>", "GPU-Z log: name of the GPU, which the log does not contain")
+    .addOption(choice("--vendor <name>", "GPU-Z log: vendor of the GPU", vendors, "by its name"))
+    .option("--gpu <number>", "GPU-Z log: index of the GPU (default: 0)")
+    .option("--uuid <text>", "GPU-Z log: UUID of the GPU (default: made from host and name)")
     .option(
       "--timezone <zone>",
-      "of a GPU-Z log: zone of its local times (default: this machine's)",
+      "GPU-Z log: time zone of its timestamps (default: this machine's)",
     );
   addStreamFlags(command)
     .addHelpText(

@@ -11,6 +11,7 @@ import { detectFormat } from "../import/detect.ts";
 import type { RuleFlags, TuningFlags } from "../pipe/options.ts";
 
 export interface ReplayFlags extends FlagValues, TuningFlags, RuleFlags {
+  readonly json?: boolean;
   readonly speed?: string;
   readonly loop?: boolean;
   readonly start?: string;
@@ -57,7 +58,7 @@ export function sourceOf(file: string, flags: ReplayFlags): SourceSpec {
   if (definition?.mainOption === undefined)
     throw new GpulseError(
       "FILE_FORMAT",
-      `${file} cannot be replayed: give a GPU-Z log, a CSV of gpulse, Parquet or a recorded run, or name its source, such as gpuz:FILE.`,
+      `${file} cannot be replayed. Pass a GPU-Z log, a gpulse CSV, Parquet or a recorded run, or name the source, such as gpuz:FILE.`,
     );
   return {
     [format]: {

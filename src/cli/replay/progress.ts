@@ -1,44 +1,67 @@
-/** How far a replay is: one line that is written over on a terminal, a line now and then elsewhere. */
-import type { CommandIo } from "../command/io.ts";
-import type { PaceState } from "../../pipeline/replay/paced.ts";
+/** The progress of a replay, and the length of a recording where a look at both ends of the file tells it. */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import type { PaceState, ReplayBound } from "../../pipeline/replay/paced.ts";
+import type { ProgressStep } from "../command/progress.ts";
+import { formatCount } from "../command/quantity.ts";
 
-const everyMs = 500;
-const lineEveryMs = 10_000;
-
-/** Returns what ends it. */
-export function showProgress(stderr: CommandIo["stderr"], state: PaceState): () => void {
-  const beganMs = performance.now();
-  const isTerminal = stderr.isTTY === true;
-  const timer = setInterval(
-    () => {
-      const text = progressLine(state, (performance.now() - beganMs) / 1_000);
-      stderr.write(isTerminal ? `\r\u001b[K${text}` : `${text}\n`);
-    },
-    isTerminal ? everyMs : lineEveryMs,
-  );
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    if (isTerminal) stderr.write("\r\u001b[K");
+/** One line: `50 %  1,234 frames  10/s  at 2026-01-01T00:00:00.000Z  1m left`. */
+export function replayStep(state: PaceState, lengthMs: number | undefined): ProgressStep {
+  const { frames, round, timeMs, behindMs, roundMs = lengthMs, givenMs, skipped } = state;
+  return {
+    name: "",
+    fraction:
+      roundMs === undefined || roundMs <= 0 ? undefined : (givenMs - round * roundMs) / roundMs,
+    count: frames,
+    unit: "frame",
+    notes: [
+      timeMs === undefined ? undefined : `at ${new Date(timeMs).toISOString()}`,
+      round > 0 ? `round ${round + 1}` : undefined,
+      behindMs > 1_000 ? `${(behindMs / 1_000).toFixed(1)} s behind` : undefined,
+      skipped > 0 ? `${formatCount(skipped)} left out` : undefined,
+    ].filter((text) => text !== undefined),
   };
 }
 
-export function progressLine(state: PaceState, seconds: number): string {
-  const { frames, round, timeMs, behindMs, roundMs, givenMs, skipped } = state;
-  const rate = Math.round(frames / Math.max(0.001, seconds));
-  const part =
-    round === 0 || roundMs === undefined || roundMs === 0
-      ? undefined
-      : `${Math.floor(((givenMs % roundMs) / roundMs) * 100)} % of the round`;
-  return [
-    `${frames.toLocaleString("en-US")} frames`,
-    `${rate.toLocaleString("en-US")}/s`,
-    timeMs === undefined ? undefined : `at ${new Date(timeMs).toISOString()}`,
-    round > 0 ? `round ${round + 1}` : undefined,
-    part,
-    behindMs > 1_000 ? `${(behindMs / 1_000).toFixed(1)} s behind` : undefined,
-    skipped > 0 ? `${skipped.toLocaleString("en-US")} left out` : undefined,
-  ]
-    .filter((text) => text !== undefined)
-    .join("  ");
+const endBytes = 65_536;
+const timePattern = /(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/g;
+
+/**
+ * Between the first and the last time that a text file has at its ends. The times may be local: only their distance counts.
+ * Undefined for a file without any, such as Parquet.
+ */
+export function recordingLengthMs(file: string): number | undefined {
+  let handle: number;
+  try {
+    handle = openSync(file, "r");
+  } catch {
+    // Not a file: a folder of Parquet or the URL of a source.
+    return undefined;
+  }
+  try {
+    const { size } = fstatSync(handle);
+    const textAt = (at: number): string => {
+      const bytes = Buffer.alloc(Math.min(endBytes, size));
+      return bytes.toString("latin1", 0, readSync(handle, bytes, 0, bytes.length, at));
+    };
+    const first = timesIn(textAt(0)).at(0);
+    const last = timesIn(textAt(Math.max(0, size - endBytes))).at(-1);
+    return first === undefined || last === undefined || last <= first ? undefined : last - first;
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+const timesIn = (text: string): number[] =>
+  [...text.matchAll(timePattern)].map(([, day, time]) => Date.parse(`${day}T${time}Z`));
+
+/** What --start and --end leave of it; undefined where they name times. */
+export function boundedLengthMs(
+  lengthMs: number | undefined,
+  start: ReplayBound | undefined,
+  end: ReplayBound | undefined,
+): number | undefined {
+  if (lengthMs === undefined || start?.kind === "time" || end?.kind === "time") return undefined;
+  return Math.max(0, Math.min(lengthMs, end?.ms ?? lengthMs) - (start?.ms ?? 0));
 }

@@ -1,18 +1,21 @@
-/** Runs `gpulse replay`: a recording through the same pipe as any stream, at its own pace or another. */
+/** Runs `gpulse replay`: a recording through a pipe, at its own speed or another. */
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
+import { countOf } from "../command/quantity.ts";
 import { resolveSettings } from "../command/settings.ts";
+import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
 import { systemClock } from "../../base/clock.ts";
-import { PacedSource, type PaceOptions } from "../../pipeline/replay/paced.ts";
+import { PacedSource } from "../../pipeline/replay/paced.ts";
 import { openSources, parseSource } from "../../sources/open.ts";
 import type { SourceContext, StreamingSource } from "../../sources/source.ts";
-import { runOpenPipe } from "../pipe/run-open-pipe.ts";
+import { checkJsonOutput, pipeSummary, runOpenPipe } from "../pipe/run-open-pipe.ts";
 import type { StageHooks } from "../pipe/hooks.ts";
 import { openPipe } from "../pipe/open.ts";
 import { loadStreamRules, parseTuning } from "../pipe/options.ts";
 import { resolveListenAddress } from "../pipe/run.ts";
 import { boundOf, type ReplayFlags, sourceOf, speedOf } from "./options.ts";
-import { progressLine, showProgress } from "./progress.ts";
+import { boundedLengthMs, recordingLengthMs, replayStep } from "./progress.ts";
 
 export async function runReplay(
   file: string,
@@ -20,11 +23,12 @@ export async function runReplay(
   io: CommandIo,
   hooks: StageHooks = {},
 ): Promise<number> {
+  checkJsonOutput(flags);
   const speed = speedOf(flags.speed);
   if (flags.now === true && speed === Infinity)
     throw new GpulseError(
       "USAGE",
-      "--now needs a --speed: at max, times would run into the future.",
+      "--now needs a finite --speed: at max, timestamps would be in the future. Pass --speed with a number.",
     );
   const [start, end] = [boundOf("--start", flags.start), boundOf("--end", flags.end)];
   const tuning = parseTuning(flags);
@@ -39,7 +43,7 @@ export async function runReplay(
       speed,
       loop: flags.loop === true,
       now: flags.now === true,
-      ...bounds(start, end),
+      ...defined({ start, end }),
       clock: systemClock,
     });
   let paced: PacedSource | undefined;
@@ -49,7 +53,7 @@ export async function runReplay(
       rules,
       tuning,
       settings,
-      ...(hooks.spoolFolder !== undefined && { spoolFolder: hooks.spoolFolder }),
+      ...defined({ spoolFolder: hooks.spoolFolder }),
       openSources: async (context) => {
         paced = pace(context);
         return [{ name, source: paced }];
@@ -62,21 +66,25 @@ export async function runReplay(
   hooks.onPipe?.(opened.pipe);
   const { state } = paced;
   const shows = hooks.progress !== false && flags.to !== undefined;
-  const stopShowing = shows ? showProgress(io.stderr, state) : () => {};
-  const began = performance.now();
+  const progress = new Progress(io.stderr, () => performance.now(), flags.json === true);
+  const lengthMs = boundedLengthMs(recordingLengthMs(file), start, end);
+  const stopShowing = shows ? progress.watch(() => replayStep(state, lengthMs)) : () => {};
+  const summarize = pipeSummary(flags, opened.pipe, io);
   try {
-    return await runOpenPipe(opened, io, log, {
-      ...(tuning.for !== undefined && { forMs: tuning.for }),
+    const code = await runOpenPipe(opened, io, log, {
+      ...defined({ forMs: tuning.for }),
       ...resolveListenAddress(flags),
     });
+    summarize({ complete: code === 0, rounds: state.round + 1, skippedFrames: state.skipped });
+    return code;
   } finally {
     stopShowing();
     const letters = opened.pipe.deadLetters;
-    const aside = letters === 0 ? "" : `  ${letters.toLocaleString("en-US")} dead letters`;
+    const aside = letters === 0 ? "" : `  ${countOf(letters, "dead letter")}`;
     if ((start ?? end) !== undefined && state.frames === 0 && state.skipped > 0)
       log.warn("no frame lies between --start and --end", { leftOut: state.skipped });
-    if (shows)
-      io.stderr.write(`${progressLine(state, (performance.now() - began) / 1_000)}${aside}\n`);
+    if (shows && flags.json !== true)
+      io.stderr.write(`${progress.line(replayStep(state, undefined))}${aside}\n`);
   }
 }
 
@@ -92,10 +100,6 @@ async function openRecording(
   await opened?.source.close();
   throw new GpulseError(
     "USAGE",
-    "Only what was recorded can be replayed: a live source has no pace but its own, carry it with gpulse pipe.",
+    "A live source cannot be replayed. Send it to sinks with gpulse pipe.",
   );
-}
-
-function bounds(start: PaceOptions["start"], end: PaceOptions["end"]) {
-  return { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
 }

@@ -8,13 +8,13 @@ import {
 } from "../../alerting/backtest/backtest.ts";
 import { readRuleFile } from "../../alerting/rules/file.ts";
 import type { AlertingRule } from "../../alerting/rules/types.ts";
-import { clientAccess, type ClientFlags } from "../command/client.ts";
+import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { MatrixSeries } from "../../query/result.ts";
-import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import { type HubQueryResponse, queryResponseSchema } from "../query/run.ts";
 import { backtestJson, formatBacktests } from "./show-backtest.ts";
 

@@ -1,4 +1,5 @@
 /** Runs `gpulse rules check`. */
+import { countOf } from "../command/quantity.ts";
 import { checkRuleFile } from "../../alerting/rules/file.ts";
 import { duplicateRules } from "../../alerting/rules/lint.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -46,5 +47,4 @@ export async function runRulesCheck(
   return valid ? 0 : 2;
 }
 
-const counted = (count: number, what: string): string =>
-  `${count} ${what}${count === 1 ? "" : "s"}`;
+const counted = (count: number, what: string): string => countOf(count, what);

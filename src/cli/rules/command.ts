@@ -1,6 +1,6 @@
-/** `gpulse rules`: check rule files, run their tests, and see when a rule would have fired. */
+/** `gpulse rules`: checks rule files, runs their tests, and backtests rules. */
 import type { Command } from "commander";
-import { addClientFlags } from "../command/client.ts";
+import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { BacktestFlags } from "./backtest.ts";
@@ -10,18 +10,26 @@ import type { TestFlags } from "./test.ts";
 export function declareRules(program: Command, io: CommandIo, finish: Finish): void {
   const rules = program
     .command("rules")
-    .summary("check alerting and recording rules, test them, try them on past data")
-    .description("Works on Prometheus's rule files as they are.");
-  rules
-    .command("check")
-    .summary("say every mistake in rule files")
-    .description("Reads the files as a hub would and prints every mistake with its line.")
-    .argument("<files...>", "rule files")
-    .option("--json", "print what was found as JSON")
+    .summary("check, test and backtest alerting and recording rules")
+    .description("Works on Prometheus's rule files.")
     .addHelpText(
       "after",
       `
-Exit code: 0 where every file is valid, 2 where not.
+Examples:
+  gpulse rules check rules.yml
+  gpulse rules test rules.test.yml
+  gpulse rules backtest rules.yml --since 7d`,
+    );
+  rules
+    .command("check")
+    .summary("report every error in rule files")
+    .description("Reads the files as a hub would and prints every error with its line.")
+    .argument("<files...>", "rule files")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code: 0 if every file is valid, 2 if not.
 
 Examples:
   gpulse rules check rules.yml
@@ -34,16 +42,16 @@ Examples:
     .command("test")
     .summary("run rule tests in promtool's file format")
     .description(
-      "Gives the input series to the rules step by step and compares what fires with what the test expects.",
+      "Evaluates the rules over the input series and compares the alerts with the expected ones.",
     )
     .argument("<files...>", "test files, as for promtool test rules")
-    .option("--run <regex>", "only tests whose name fits")
-    .option("--json", "print the outcome as JSON")
-    .option("--junit <file>", "also write it as JUnit XML")
+    .option("--run <regex>", "only tests whose name matches")
+    .option("--json", "print JSON")
+    .option("--junit <file>", "also write the results as JUnit XML")
     .addHelpText(
       "after",
       `
-Exit code: 0 where every test passes, 1 where one fails, 2 where a file is not valid.
+Exit code: 0 if every test passes, 1 if one fails, 2 if a file is not valid.
 
 Examples:
   gpulse rules test rules.test.yml
@@ -55,17 +63,17 @@ Examples:
   addClientFlags(
     rules
       .command("backtest")
-      .summary("when would a rule have fired over past data")
+      .summary("show when a rule would have fired over past data")
       .description(
-        "Asks a hub, or anything with Prometheus's API, for what the rule's expression gave, and walks it through\n" +
-          "for and keep_firing_for. Changes nothing there. What a rule reads from recording rules must be in the past data.",
+        "Evaluates the rule's expression over the history of a hub, or of any server with Prometheus's API, and applies\n" +
+          "for and keep_firing_for. Writes nothing. Series of recording rules must exist in the history.",
       )
-      .argument("<file>", "a rule file")
-      .option("--rule <name>", "only the alerts of this name (default: all of the file)")
-      .option("--since <duration>", "how far back (default: 1d)")
-      .option("--step <duration>", "how often it is looked (default: the group's interval, or 15s)")
-      .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
-      .option("--json", "print it for a program"),
+      .argument("<file>", "rule file")
+      .option("--rule <name>", "only alerts of this name (default: all of the file)")
+      .option("--since <duration>", "range that ends now (default: 1d)")
+      .option("--step <duration>", "evaluation interval (default: the group's interval, or 15s)")
+      .option(...hubUrlOption)
+      .option("--json", "print JSON"),
   )
     .addHelpText(
       "after",

@@ -1,4 +1,5 @@
 /** A backtest as a table for people and as JSON for programs, where every number carries its unit in its name. */
+import { countOf } from "../command/quantity.ts";
 import { formatDuration } from "../../config/duration.ts";
 import { printFloat } from "../../query/number.ts";
 import { alignColumns } from "../table.ts";
@@ -32,12 +33,12 @@ function formatBacktest({ rule, group, result }: RuleBacktest): string {
     head +
     alignColumns([["  START", "END", "LASTED", "PEAK", "LABELS"], ...rows]) +
     (more > 0 ? `  … and ${more} more (--json prints the first 10,000)\n` : "") +
-    `  ${totals.firings} ${totals.firings === 1 ? "firing" : "firings"} of ${totals.labelSets} label ${totals.labelSets === 1 ? "set" : "sets"}, ${formatDuration(totals.firingMs)} in all, the longest ${formatDuration(totals.longestMs)}${pending(totals.pendingOnly)}.\n`
+    `  ${countOf(totals.firings, "firing")} of ${countOf(totals.labelSets, "label set")}, ${formatDuration(totals.firingMs)} in all, the longest ${formatDuration(totals.longestMs)}${pending(totals.pendingOnly)}.\n`
   );
 }
 
 const pending = (count: number): string =>
-  count === 0 ? "" : `; pending ${count} ${count === 1 ? "time" : "times"} without firing`;
+  count === 0 ? "" : `; pending ${countOf(count, "time")} without firing`;
 
 const time = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 

@@ -1,8 +1,9 @@
 /** The outcome of a rule test as a person reads it: what was expected and did not come, what came and was not expected. */
+import { countOf } from "../command/quantity.ts";
 import type { RuleTestFailure, RuleTestOutcome } from "../../alerting/unit-tests/run.ts";
 
 export function formatTestOutcome({ name, checks, failures }: RuleTestOutcome): string {
-  const said = `${checks} ${checks === 1 ? "check" : "checks"}`;
+  const said = countOf(checks, "check");
   if (failures.length === 0) return `  ok    ${name} (${said})\n`;
   return `  FAIL  ${name} (${said})\n${failures.map(formatTestFailure).join("")}`;
 }

@@ -1,6 +1,7 @@
-/** `gpulse run`: a command with the GPUs recorded beside it. */
+/** `gpulse run`: runs a command and records the GPUs meanwhile. */
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
+import { choice } from "../command/choice.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
@@ -9,33 +10,57 @@ import type { RunFlags } from "./options.ts";
 export function declareRun(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("run")
-    .summary("run a benchmark with its GPUs recorded, and keep the proof")
+    .summary("run a benchmark and record its GPUs")
     .description(
-      "Runs a command and records its GPUs ten times a second: snapshots and idle baselines before and after, energy, phases,\n" +
-        "who else was on the GPUs. All of it goes into one .gpulserun file. Output, signals and exit code are the command's own.",
+      "Runs a command and records its GPUs ten times a second into one .gpulserun file: snapshots and idle baselines before and\n" +
+        "after, energy, phases, and other processes on the GPUs. Output, signals and exit code are those of the command.",
     )
-    .argument("<command...>", "the command and its arguments, behind --")
-    .option("--label <name>", "what repeats are grouped by (default: the command's name)")
-    .option("--work <number>", "how much work the command does")
-    .option("--unit <name>", "what the work is counted in, such as images (default: units)")
-    .option("--work-pattern <regex>", "read the work from the output: one group around the number")
-    .option("--work-take <how>", "of several matches: sum or last (default: last)")
-    .option("--work-metric <name>", "a counter of the sources, or PromQL on the hub of --with-hub")
+    .argument("<command...>", "the command and its arguments, after --")
+    .option("--label <name>", "group repeats under this name (default: the command's name)")
+    .option("--work <number>", "amount of work the command does")
+    .option("--unit <name>", "unit of the work, such as images (default: units)")
+    .option(
+      "--work-pattern <regex>",
+      "read the work from the output: a regex with one group around the number",
+    )
+    .addOption(
+      choice("--work-take <how>", "which of several matches to use", ["sum", "last"], "last"),
+    )
+    .option(
+      "--work-metric <name>",
+      "read the work from a counter of the sources, or from PromQL on --with-hub",
+    )
     .option(
       "--phase-pattern <regex>",
-      "output that begins a phase; '::phase NAME::' always does where output is read",
+      "output that starts a phase; '::phase NAME::' always does if the output is captured",
     )
-    .option("--baseline <duration>", "idle time recorded before and after (default: 2s, 0: none)")
-    .option("--sampling <duration>", "time between two readings (default: 100ms)")
-    .option("--out <file>", "where the run goes (default: gpulse-runs/LABEL-TIME.gpulserun)")
-    .option("--capture", "read the output also where it is a terminal")
-    .option("--no-capture", "leave the terminal to the command: no phases, no patterns, no copy")
-    .option("--measure-overhead", "measure first what recording costs (about ten seconds)")
-    .option("--with-hub <url>", "a hub that has other machines of this run, or the work's metric")
+    .option(
+      "--baseline <duration>",
+      "idle time to record before and after, 0 for none (default: 2s)",
+    )
+    .option("--sampling <duration>", "sampling interval (default: 100ms)")
+    .option("--out <file>", "file of the run (default: gpulse-runs/LABEL-TIME.gpulserun)")
+    .option("--capture", "capture the output even if it is a terminal")
+    .option("--no-capture", "do not capture the output: no phases, no patterns, no copy")
+    .option("--measure-overhead", "first measure the overhead of recording (about ten seconds)")
+    .option(
+      "--with-hub <url>",
+      "hub with the other machines of this run, or with the metric of the work",
+    )
     .option("--hosts <names>", "the other machines, comma-separated")
-    .option("--fail-on-change", "end with 1 where the command went well and the system did not")
-    .option("--quiet", "say nothing at the end");
-  addFlags(addClientFlags(command), ["source", "hostName", "config", "sysfs", "procfs", "logLevel"])
+    .option(
+      "--fail-on-change",
+      "exit with 1 if the command succeeded but the system changed or was shared",
+    )
+    .option("--quiet", "print no summary")
+    .option("--json", "print the run as JSON; the command's own output goes to standard error");
+  addFlags(
+    addClientFlags(command),
+    ["source", "hostName", "config", "sysfs", "procfs", "logLevel"],
+    {
+      logLevel: "warn",
+    },
+  )
     .addHelpText(
       "after",
       `
@@ -45,7 +70,7 @@ Examples:
   gpulse run --source 'sim:1?model=RX7800XT' --label try -- sleep 5
   gpulse run --with-hub http://hub:9410 --hosts node-2,node-3 -- mpirun ./benchmark
 
-Ends with the command's own code: 128 + n where a signal ended it, 127 where it is not there, 126 where it cannot be run.`,
+Exit code: that of the command; 128 + n if signal n ended it, 127 if it does not exist, 126 if it cannot be executed.`,
     )
     .action((args: string[], flags: RunFlags) =>
       finish(async () => (await import("./run.ts")).runRun(args, flags, io)),

@@ -1,4 +1,5 @@
-/** What `gpulse run` was asked for, checked before anything starts. */
+/** The options of `gpulse run`, checked before anything starts. */
+import { defined } from "../../base/defined.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import type { ClientFlags } from "../command/client.ts";
@@ -22,6 +23,7 @@ export interface RunFlags extends FlagValues, ClientFlags {
   readonly hosts?: string;
   readonly failOnChange?: boolean;
   readonly quiet?: boolean;
+  readonly json?: boolean;
 }
 
 export interface RunCommandOptions {
@@ -39,36 +41,37 @@ export interface RunCommandOptions {
 
 export function parseRunOptions(flags: RunFlags, command: readonly string[]): RunCommandOptions {
   if (command.length === 0)
-    throw usage("gpulse run needs a command: gpulse run --label a -- ./benchmark.");
+    throw usage(
+      "gpulse run needs a command. Pass it after --, such as gpulse run --label a -- ./benchmark.",
+    );
   const workOptions = [flags.work, flags.workPattern, flags.workMetric].filter(
     (given) => given !== undefined,
   );
   if (workOptions.length > 1)
-    throw usage("Work comes from one place: --work, --work-pattern or --work-metric.");
+    throw usage("Pass only one of --work, --work-pattern and --work-metric.");
   if (flags.capture === false && (flags.workPattern ?? flags.phasePattern) !== undefined)
-    throw usage("--no-capture leaves the output to the command: a pattern has nothing to read.");
+    throw usage("A pattern needs the captured output. Remove --no-capture.");
   const workTake = flags.workTake ?? "last";
   if (workTake !== "sum" && workTake !== "last")
     throw usage(`--work-take must be sum or last, not "${workTake}".`);
   const label = (flags.label ?? defaultLabel(command)).trim();
-  if (label === "" || label.length > 200) throw usage("--label must have 1 to 200 letters.");
+  if (label === "" || label.length > 200) throw usage("--label must have 1 to 200 characters.");
   const hosts = (flags.hosts ?? "")
     .split(",")
     .map((host) => host.trim())
     .filter((host) => host !== "");
   if (hosts.length > 0 && flags.withHub === undefined)
-    throw usage("--hosts are read from a hub: name it with --with-hub URL.");
-  const work = flags.work === undefined ? undefined : amount(flags.work);
-  const workPattern = pattern("--work-pattern", flags.workPattern, true);
-  const phasePattern = pattern("--phase-pattern", flags.phasePattern, false);
+    throw usage("--hosts needs the hub that has these machines. Pass --with-hub URL.");
   return {
     label,
     unit: flags.unit ?? "units",
-    ...(work === undefined ? {} : { work }),
-    ...(workPattern === undefined ? {} : { workPattern }),
     workTake,
-    ...(flags.workMetric === undefined ? {} : { workMetric: flags.workMetric }),
-    ...(phasePattern === undefined ? {} : { phasePattern }),
+    ...defined({
+      work: flags.work === undefined ? undefined : amount(flags.work),
+      workPattern: pattern("--work-pattern", flags.workPattern, true),
+      workMetric: flags.workMetric,
+      phasePattern: pattern("--phase-pattern", flags.phasePattern, false),
+    }),
     baselineMs:
       flags.baseline === "0" ? 0 : parseDurationFlag("--baseline", flags.baseline ?? "2s", 0),
     samplingMs: parseDurationFlag("--sampling", flags.sampling ?? "100ms", 20),
@@ -94,7 +97,7 @@ function pattern(flag: string, text: string | undefined, needsGroup: boolean): R
     made = new RegExp(text);
   } catch (thrown) {
     throw usage(
-      `${flag} is no regular expression: ${thrown instanceof Error ? thrown.message : ""}.`,
+      `${flag} is not a regular expression: ${thrown instanceof Error ? thrown.message : ""}.`,
     );
   }
   const groups = (new RegExp(`${text}|`).exec("")?.length ?? 1) - 1;

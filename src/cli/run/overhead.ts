@@ -1,6 +1,8 @@
 /** What recording costs a program: a fixed piece of processor work with the recorder and without, in turns. Says noise as noise. */
 import { spawn } from "node:child_process";
 import type { RunOverhead } from "../../runs/run.ts";
+import type { Progress } from "../command/progress.ts";
+import { countOf } from "../command/quantity.ts";
 
 const rounds = 5;
 /** About half a second on a machine of today. */
@@ -19,16 +21,19 @@ export interface StartableRecorder {
 /** In turns, so that a machine that warms up does so for both. */
 export async function measureOverhead(
   recording: () => Promise<StartableRecorder>,
+  progress?: Progress,
 ): Promise<NonNullable<RunOverhead["measured"]>> {
   const without: number[] = [];
   const recorded: number[] = [];
   for (let round = 0; round < rounds; round++) {
+    progress?.show({ name: "overhead", fraction: round / rounds, count: round, unit: "round" });
     without.push(await spinMs());
     const recorder = await recording();
     await recorder.start();
     recorded.push(await spinMs());
     await recorder.stop();
   }
+  progress?.clear();
   return slowdown(without, recorded);
 }
 
@@ -64,13 +69,12 @@ function spinMs(): Promise<number> {
 
 /** Never more than was measured: below the noise it is called what it is. */
 export function formatOverhead({ cpuSeconds, shareOfCore, cores, measured }: RunOverhead): string {
-  const share = `recording took ${percent(shareOfCore)} of one core (${cpuSeconds.toFixed(2)} s of processor time; this machine has ${cores})`;
-  if (measured === undefined)
-    return `${share}; its slow-down was not measured (--measure-overhead)`;
+  const share = `recording used ${percent(shareOfCore)} of one core (${cpuSeconds.toFixed(2)} s of CPU time; this machine has ${countOf(cores, "core")})`;
+  if (measured === undefined) return `${share}; its slowdown was not measured (--measure-overhead)`;
   const { slowdownRatio, noiseRatio } = measured;
   if (Math.abs(slowdownRatio) <= noiseRatio)
-    return `${share}; processor work beside it was slowed by less than can be measured here (±${percent(noiseRatio)})`;
-  return `${share}; processor work beside it took ${percent(slowdownRatio)} longer (±${percent(noiseRatio)})`;
+    return `${share}; it slowed CPU work by less than can be measured here (±${percent(noiseRatio)})`;
+  return `${share}; it slowed CPU work by ${percent(slowdownRatio)} (±${percent(noiseRatio)})`;
 }
 
 const percent = (ratio: number): string => `${(ratio * 100).toFixed(2)} %`;

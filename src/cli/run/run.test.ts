@@ -94,11 +94,11 @@ test("a command that is not there gives 127 and leaves nothing behind", async ()
 });
 
 test.each<[string, RunFlags, RegExp]>([
-  ["two kinds of work", { work: "1", workMetric: "x" }, /one place/],
+  ["two kinds of work", { work: "1", workMetric: "x" }, /Pass only one of/],
   ["no number", { work: "many" }, /number above 0/],
   ["a pattern without a group", { workPattern: "\\d+" }, /one group/],
-  ["a broken pattern", { workPattern: "(" }, /no regular expression/],
-  ["a pattern and no output", { phasePattern: "a", capture: false }, /nothing to read/],
+  ["a broken pattern", { workPattern: "(" }, /not a regular expression/],
+  ["a pattern and no output", { phasePattern: "a", capture: false }, /needs the captured output/],
   ["hosts and no hub", { hosts: "b" }, /--with-hub/],
   ["a stream", { source: ["sim:1?speed=max"] }, /is a stream/],
 ])("%s is refused before anything starts", async (_name, flags, says) => {

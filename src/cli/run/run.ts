@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { clientAccess } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -39,7 +40,7 @@ export async function runRun(
   const id = newId();
   const file = flags.out ?? defaultFile(options.label, id, new Date());
   const say = (line: string): void => {
-    if (flags.quiet !== true) io.stderr.write(`gpulse: ${line}\n`);
+    if (flags.quiet !== true && flags.json !== true) io.stderr.write(`gpulse: ${line}\n`);
   };
   const partial = new PartialRun(`${file}${partialExtension}`);
   let session: RunSession | undefined;
@@ -56,7 +57,8 @@ export async function runRun(
       partial,
       hub,
     });
-    const stoppedWith = await prepare(session, say);
+    const progress = new Progress(io.stderr, Date.now, flags.json === true || flags.quiet === true);
+    const stoppedWith = await prepare(session, say, progress);
     if (stoppedWith !== undefined) {
       await session.close();
       partial.close();
@@ -65,7 +67,7 @@ export async function runRun(
     }
     started = true;
     const end = await runChild(session.childOptions());
-    return await keep(session, end, { file, partial, say, log, flags });
+    return await keep(session, end, { file, partial, say, log, flags, io, progress });
   } catch (thrown) {
     await session?.close();
     partial.close();
@@ -77,10 +79,11 @@ export async function runRun(
   }
 }
 
-/** A person who stops it here stops it before anything was started. */
+/** A signal at this point stops it before the command is started. */
 async function prepare(
   session: RunSession,
   say: (line: string) => void,
+  progress: Progress,
 ): Promise<number | undefined> {
   const abort = new AbortController();
   let code: number | undefined;
@@ -93,7 +96,7 @@ async function prepare(
     return () => void process.off(signal, listener);
   });
   try {
-    await session.prepare(abort.signal, say);
+    await session.prepare(abort.signal, say, progress);
     return code;
   } finally {
     for (const stop of listeners) stop();
@@ -106,29 +109,35 @@ interface SaveContext {
   readonly say: (line: string) => void;
   readonly log: Log;
   readonly flags: RunFlags;
+  readonly io: CommandIo;
+  readonly progress: Progress;
 }
 
-/** From here on the command has ended: whatever goes wrong, its code is given back. */
+/** The command has ended: its exit code is returned even if saving the run fails. */
 async function keep(
   session: RunSession,
   end: CommandResult,
   keeping: SaveContext,
 ): Promise<number> {
-  const { file, partial, say, log, flags } = keeping;
+  const { file, partial, say, log, flags, io, progress } = keeping;
   try {
-    const made: RunFile = await session.finish(end);
+    const made: RunFile = await session.finish(end, progress);
     partial.close();
     const { bytes, seal } = await packRun(made);
     await writeRunBytes(file, bytes);
     partial.remove();
     for (const line of formatRunSummary(made)) say(line);
-    say(`kept in ${file} (seal ${seal.slice(0, 16)})`);
+    say(`saved to ${file} (seal ${seal.slice(0, 16)})`);
+    if (flags.json === true)
+      io.stdout.write(`${JSON.stringify({ file, seal, ...made.run }, null, 2)}\n`);
     const spoiled = isSpoiled(made.run);
     return flags.failOnChange === true && spoiled && end.passCode === 0 ? 1 : end.passCode;
   } catch (thrown) {
     partial.close();
-    log.error("the run could not be kept", { error: formatError(thrown) });
-    say(`what was recorded is in ${partial.folder}: gpulse runs recover ${partial.folder}`);
+    log.error("the run could not be saved", { error: formatError(thrown) });
+    say(
+      `the recording is in ${partial.folder}. Recover it with gpulse runs recover ${partial.folder}`,
+    );
     if (!(thrown instanceof GpulseError)) throw thrown;
     return end.passCode;
   }

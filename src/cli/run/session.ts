@@ -1,7 +1,9 @@
 /** One run from its baseline to its file: holds the recorder, what is read from the output, and what is known of the machine. */
 import { cpus } from "node:os";
+import { defined } from "../../base/defined.ts";
 import { pause } from "../../base/retry.ts";
 import type { CommandIo } from "../command/io.ts";
+import type { Progress } from "../command/progress.ts";
 import type { Settings } from "../command/settings.ts";
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -108,12 +110,16 @@ export class RunSession {
   }
 
   /** Everything up to the moment before the command starts. */
-  async prepare(signal: AbortSignal, say: (line: string) => void): Promise<void> {
+  async prepare(
+    signal: AbortSignal,
+    say: (line: string) => void,
+    progress: Progress,
+  ): Promise<void> {
     const { options, flags, partial } = this.#given;
     if (this.#visible.devices.length === 0)
-      say("no GPU is seen: time and output are kept, power is not (gpulse doctor says why)");
+      say("no GPU found: only time and output are recorded. Run gpulse doctor to see why");
     if (flags.measureOverhead === true) {
-      say("measuring what recording costs: ten half-second spins, five of them recorded");
+      say("measuring the overhead of recording: ten half-second loops, five of them recorded");
       const { measureOverhead } = await import("./overhead.ts");
       const uuids = this.#visible.devices.map(({ uuid }) => uuid);
       this.#measured = await measureOverhead(async () => {
@@ -122,11 +128,11 @@ export class RunSession {
           start: () => recorder.start(readingDeadlineMs),
           stop: async () => recorder.pause(),
         };
-      });
+      }, progress);
     }
     await this.#recorder.start(readingDeadlineMs);
     const fromMs = Date.now();
-    await pause(options.baselineMs, signal);
+    await this.#baseline("idle baseline before", progress, signal);
     if (signal.aborted) return;
     if (options.baselineMs > 0) this.#baselineBefore = [fromMs, Date.now()];
     this.#before = await this.#snap();
@@ -136,16 +142,32 @@ export class RunSession {
     this.#cpu = process.cpuUsage();
   }
 
+  /** Shown, since nothing else happens meanwhile; the terminal is the command's own while that runs. */
+  async #baseline(name: string, progress: Progress, signal?: AbortSignal): Promise<void> {
+    const { baselineMs, samplingMs } = this.#given.options;
+    const beganMs = Date.now();
+    const stop = progress.watch(() => ({
+      name,
+      fraction: (Date.now() - beganMs) / Math.max(1, baselineMs),
+      count: Math.floor((Date.now() - beganMs) / samplingMs),
+      unit: "sample",
+    }));
+    await pause(baselineMs, signal);
+    stop();
+  }
+
   childOptions(): CommandOptions {
     const { command, flags, io, options, id } = this.#given;
     const reads = (options.workPattern ?? options.phasePattern) !== undefined;
-    const onTerminal = io.stdout.isTTY === true;
+    // Standard output is for the JSON document alone.
+    const stdout = flags.json === true ? io.stderr : io.stdout;
+    const onTerminal = stdout.isTTY === true;
     return {
       command,
       env: { ...io.env, [runVariable]: id },
       // A program that would draw on a terminal keeps it, unless its output has to be read.
-      capture: flags.capture ?? (reads || !onTerminal),
-      stdout: io.stdout,
+      capture: flags.json === true || (flags.capture ?? (reads || !onTerminal)),
+      stdout,
       stderr: io.stderr,
       onChunk: (chunk, stream) => {
         this.#lines.chunk(chunk, stream);
@@ -170,14 +192,14 @@ export class RunSession {
     }
   }
 
-  async finish(end: CommandResult): Promise<RunFile> {
+  async finish(end: CommandResult, progress: Progress): Promise<RunFile> {
     const { options, hub } = this.#given;
     const used = process.cpuUsage(this.#cpu);
     this.#lines.end();
     const afterFromMs = Date.now();
     // A user who interrupts the run does not want to wait.
     const waits = end.signal === undefined && options.baselineMs > 0;
-    if (waits) await pause(options.baselineMs);
+    if (waits) await this.#baseline("idle baseline after", progress);
     // The reading behind the end carries power and energy up to it.
     else await pause(Math.max(250, 2 * options.samplingMs));
     const baselineAfter: RunSpan | undefined = waits ? [afterFromMs, Date.now()] : undefined;
@@ -196,15 +218,11 @@ export class RunSession {
       endedMs: end.endedMs,
       durationSeconds: end.durationSeconds,
       exitCode: end.exitCode,
-      ...(end.signal === undefined ? {} : { signal: end.signal }),
       complete: true,
-      ...(work === undefined ? {} : { work }),
+      ...defined({ signal: end.signal, work }),
       phases: this.#phases.phases(end.endedMs),
       devices: this.#devices(trace, span, others),
-      baselines: {
-        ...(this.#baselineBefore === undefined ? {} : { before: this.#baselineBefore }),
-        ...(baselineAfter === undefined ? {} : { after: baselineAfter }),
-      },
+      baselines: defined({ before: this.#baselineBefore, after: baselineAfter }),
       overhead: this.#overhead(used, end),
       verdict: verdictOf({
         before: this.#before,
@@ -293,7 +311,7 @@ export class RunSession {
       cpuSeconds,
       shareOfCore: cpuSeconds / Math.max(0.001, end.durationSeconds),
       cores: cpus().length,
-      ...(this.#measured === undefined ? {} : { measured: this.#measured }),
+      ...defined({ measured: this.#measured }),
       samplesWanted: Math.floor((end.durationSeconds * 1_000) / samplingMs),
       samplesTaken: this.#recorder.samplesBetween(end.startedMs, end.endedMs),
     };
@@ -349,7 +367,7 @@ export class RunSession {
       })),
       visible: this.#visible.visibility,
       samplingMs: options.samplingMs,
-      baselines: this.#baselineBefore === undefined ? {} : { before: this.#baselineBefore },
+      baselines: defined({ before: this.#baselineBefore }),
       overhead: {
         cpuSeconds: 0,
         shareOfCore: 0,

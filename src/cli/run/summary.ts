@@ -1,6 +1,7 @@
-/** A run in a few lines, for the person who started it. Numbers with units; what is not known is not said as 0. */
+/** A run in a few lines. Numbers have units; unknown values are left out. */
 import type { RunFile } from "../../runs/run.ts";
 import { points } from "../../runs/energy.ts";
+import { countOf, formatCount } from "../command/quantity.ts";
 import { formatOverhead } from "./overhead.ts";
 
 export function formatRunSummary({ run, trace }: RunFile): string[] {
@@ -24,12 +25,12 @@ export function formatRunSummary({ run, trace }: RunFile): string[] {
     const name = `${device.model}${device.simulated ? " (simulated)" : ""}`;
     const where = device.host === run.host ? "" : ` on ${device.host}`;
     lines.push(
-      `GPU ${device.index}${where}, ${name}: ${said.length === 0 ? "nothing was read" : said.join(", ")}`,
+      `GPU ${device.index}${where}, ${name}: ${said.length === 0 ? "no reading" : said.join(", ")}`,
     );
   }
   if (run.devices.length === 0) lines.push("no GPU was recorded");
   lines.push(
-    `${formatOverhead(run.overhead)}; ${run.overhead.samplesTaken} of ${run.overhead.samplesWanted} samples taken`,
+    `${formatOverhead(run.overhead)}; ${formatCount(run.overhead.samplesTaken)} of ${countOf(run.overhead.samplesWanted, "sample")} taken`,
   );
   lines.push(...verdictLines(run.verdict));
   return [...lines, ...run.notes.map((note) => `note: ${note}`)];
@@ -40,10 +41,10 @@ function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"])
     same:
       unproven === undefined || unproven.length === 0
         ? "the system was the same before and after"
-        : "what can be compared was the same before and after",
+        : "everything that can be compared was the same before and after",
     changed: "the system CHANGED during the run",
-    loaded: "something ELSE was on a GPU during the run",
-    unknown: "whether the system stayed the same is not known",
+    loaded: "ANOTHER process used a GPU during the run",
+    unknown: "it is unknown whether the system changed",
   }[verdict];
   return [
     says,
@@ -65,7 +66,7 @@ function unprovenLines(unproven: readonly string[]): string[] {
 }
 
 function endOf({ exitCode, signal, complete, command }: RunFile["run"]): string {
-  if (!complete) return "broken off";
+  if (!complete) return "interrupted";
   if (command.length === 0) return "done";
   return signal === undefined ? `exit code ${exitCode ?? "unknown"}` : `ended by ${signal}`;
 }

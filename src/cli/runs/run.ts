@@ -1,7 +1,7 @@
-/** `gpulse runs`: what is kept of benchmark runs, here and on a hub. Every file is proved before anything is said of it. */
+/** Runs `gpulse runs`: recorded benchmark runs, here and on a hub. Every file is verified before it is shown. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { clientAccess, type ClientFlags } from "../command/client.ts";
+import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import {
@@ -16,7 +16,7 @@ import {
 import { energyOf, powerKindOf } from "../../runs/energy.ts";
 import { partialExtension, readPartial } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
-import { HubClient, defaultHubUrl } from "../hub-client.ts";
+import { HubClient } from "../hub-client.ts";
 import { defaultFile, defaultFolder } from "../run/run.ts";
 import { formatRunSummary } from "../run/summary.ts";
 import { alignColumns } from "../table.ts";
@@ -39,8 +39,8 @@ interface ListedRun {
 /** A folder's runs, or a hub's. A file that is damaged is listed with what is wrong, and makes the answer no. */
 export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number> {
   const listed = flags.url === undefined ? await inFolder(flags.folder) : await onHub(flags, io);
-  if (flags.json === true) io.stdout.write(`${JSON.stringify({ runs: listed }, null, 2)}\n`);
-  else if (listed.length === 0) io.stdout.write("There are no runs: gpulse run makes one.\n");
+  if (flags.json === true) printJson(flags, io, { runs: listed });
+  else if (listed.length === 0) io.stdout.write("No runs found. Record one with gpulse run.\n");
   else
     io.stdout.write(
       alignColumns([
@@ -60,7 +60,7 @@ function rowOf({ file, run, trouble: problem }: ListedRun): string[] {
     new Date(run.startedMs).toISOString().slice(0, 19),
     `${run.durationSeconds.toFixed(1)} s`,
     work === undefined ? "" : `${Number(work.amount.toPrecision(6))} ${work.unit}`,
-    run.complete ? run.verdict.verdict : "broken off",
+    run.complete ? run.verdict.verdict : "interrupted",
     file,
   ];
 }
@@ -76,8 +76,8 @@ async function inFolder(given: string | undefined): Promise<ListedRun[]> {
     throw new GpulseError(
       "FILE_UNREADABLE",
       isMissing
-        ? `There is no folder ${folder}: check the path given with --folder.`
-        : `${folder} cannot be read (${formatError(thrown)}).`,
+        ? `There is no folder ${folder}. Check the path of --folder.`
+        : `Cannot read ${folder} (${formatError(thrown)}).`,
       { cause: thrown },
     );
   }
@@ -85,7 +85,10 @@ async function inFolder(given: string | undefined): Promise<ListedRun[]> {
   for (const name of names.toSorted()) {
     const file = path.join(folder, name);
     if (name.endsWith(partialExtension))
-      listed.push({ file, trouble: "being recorded, or broken off: gpulse runs recover" });
+      listed.push({
+        file,
+        trouble: "in progress, or interrupted: recover it with gpulse runs recover",
+      });
     if (!name.endsWith(runExtension)) continue;
     try {
       listed.push({ file, ...(await describeRun(await readRunBytes(file), file)) });
@@ -109,7 +112,7 @@ async function onHub(flags: RunsFlags, io: CommandIo): Promise<ListedRun[]> {
 export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Promise<number> {
   const file = await findRun(name, flags, io);
   if (flags.json === true) {
-    io.stdout.write(`${JSON.stringify({ ...file.run, seal: file.seal }, null, 2)}\n`);
+    printJson(flags, io, { ...file.run, seal: file.seal });
     return 0;
   }
   const { run } = file;
@@ -132,23 +135,26 @@ export async function verifyRuns(
   flags: RunsFlags,
   io: CommandIo,
 ): Promise<number> {
-  let bad = 0;
+  const results: { file: string; valid: boolean; id?: string; seal?: string; error?: string }[] =
+    [];
   for (const file of files) {
     try {
       const { run, seal } = await readRunFile(file);
       if (flags.seal !== undefined && !seal.startsWith(flags.seal.toLowerCase()))
         throw new GpulseError(
           "RUN_FILE",
-          `${file} is whole, but its seal is ${seal}: it is another file.`,
+          `${file} is valid, but its seal is ${seal}. Check that it is the right file.`,
         );
-      io.stdout.write(`${file}: whole, run ${run.id}, seal ${seal}\n`);
+      results.push({ file, valid: true, id: run.id, seal });
+      if (flags.json !== true) io.stdout.write(`${file}: valid, run ${run.id}, seal ${seal}\n`);
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
-      io.stderr.write(`gpulse: ${thrown.message}\n`);
-      bad++;
+      results.push({ file, valid: false, error: thrown.message });
+      if (flags.json !== true) io.stderr.write(`gpulse: ${thrown.message}\n`);
     }
   }
-  return bad > 0 ? 1 : 0;
+  printJson(flags, io, { files: results });
+  return results.some(({ valid }) => !valid) ? 1 : 0;
 }
 
 /** A file from elsewhere, or a hub's run by its id, into the folder of runs. */
@@ -157,6 +163,7 @@ export async function importRuns(
   flags: RunsFlags,
   io: CommandIo,
 ): Promise<number> {
+  const imported: { file: string; id: string }[] = [];
   for (const name of names) {
     const bytes =
       flags.url === undefined ? await readRunBytes(name) : await download(name, flags, io);
@@ -164,8 +171,10 @@ export async function importRuns(
     const folder = flags.folder ?? defaultFolder;
     const file = defaultFile(run.label, run.id, new Date(run.startedMs), folder);
     await writeRunBytes(file, bytes);
-    io.stdout.write(`${file}\n`);
+    imported.push({ file, id: run.id });
+    if (flags.json !== true) io.stdout.write(`${file}\n`);
   }
+  printJson(flags, io, { imported });
   return 0;
 }
 
@@ -175,16 +184,18 @@ export async function pushRuns(
   io: CommandIo,
 ): Promise<number> {
   const hub = hubOf(flags, io);
+  const pushed: { file: string; id: string; existed: boolean }[] = [];
   for (const file of files) {
     const bytes = await readRunBytes(file);
     await unpackRun(bytes, file);
     const { status, body } = await hub.upload("/api/runs", bytes);
     if (status !== 201 && status !== 200) throw refused(body, status);
     const { id } = body as { readonly id: string };
-    io.stdout.write(
-      `${file}: ${status === 200 ? "the hub has it already" : "pushed"}, run ${id}\n`,
-    );
+    pushed.push({ file, id, existed: status === 200 });
+    if (flags.json !== true)
+      io.stdout.write(`${file}: ${status === 200 ? "already on the hub" : "pushed"}, run ${id}\n`);
   }
+  printJson(flags, io, { pushed });
   return 0;
 }
 
@@ -202,7 +213,7 @@ export async function recoverRun(folder: string, flags: RunsFlags, io: CommandIo
     })),
     notes: [
       ...left.run.notes,
-      "The recording was broken off: the end is that of the last reading, and nothing proves the system afterwards.",
+      "The recording was interrupted: it ends with the last reading, and no snapshot was taken afterwards.",
     ],
   };
   const file: RunFile = { ...left, run };
@@ -210,9 +221,15 @@ export async function recoverRun(folder: string, flags: RunsFlags, io: CommandIo
   const target = flags.out ?? folder.replace(/\.partial\/?$/, "").replace(/\/$/, "");
   const out = target.endsWith(runExtension) ? target : `${target}${runExtension}`;
   await writeRunBytes(out, bytes);
+  printJson(flags, io, { file: out, seal, ...run });
+  if (flags.json === true) return 0;
   for (const line of formatRunSummary(file)) io.stdout.write(`${line}\n`);
-  io.stdout.write(`kept in ${out} (seal ${seal.slice(0, 16)}); ${folder} can be removed\n`);
+  io.stdout.write(`saved to ${out} (seal ${seal.slice(0, 16)}); ${folder} can be removed\n`);
   return 0;
+}
+
+function printJson({ json }: RunsFlags, io: CommandIo, document: object): void {
+  if (json === true) io.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 }
 
 async function findRun(
@@ -228,7 +245,11 @@ async function download(id: string, flags: RunsFlags, io: CommandIo): Promise<Ui
   const { status, body } = await hubOf(flags, io).download(
     `/api/runs/${encodeURIComponent(id)}/file`,
   );
-  if (status !== 200) throw new GpulseError("QUERY_FAILED", `The hub has no run ${id}.`);
+  if (status !== 200)
+    throw new GpulseError(
+      "QUERY_FAILED",
+      `The hub has no run ${id}. List its runs with gpulse runs list --url URL.`,
+    );
   return body;
 }
 

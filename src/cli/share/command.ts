@@ -8,24 +8,28 @@ import type { ShareAddFlags, ShareFlags } from "./run.ts";
 export function declareShare(program: Command, io: CommandIo, finish: Finish): void {
   const share = program
     .command("share")
-    .summary("make read-only links to a view that end by themselves")
+    .summary("manage read-only links that expire")
     .description(
-      "Works on the hub's data folder, whether the hub runs or not; a running one takes a change up within a second.",
+      "Works on the hub's data folder, whether the hub runs or not. A running hub applies changes within a second.",
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse share add --name 'for the vendor' --expires 2d\n  gpulse share list\n  gpulse share revoke 'for the vendor'",
     );
   addFlags(
     share
       .command("add")
-      .summary("make a link and print it, this once")
+      .summary("create a link and print it once")
       .description(
-        "Who has the link sees what a viewer sees, but for how the hub is set up, and changes nothing.",
+        "Everyone with the link can view the page, but not the configuration of the hub, and can change nothing.",
       ),
     ["data", "config"],
   )
-    .option("--name <name>", "what to call it (default: shared view)")
-    .option("--page <page>", "the page it leads to, such as '/gpu?uuid=…' (default: /)")
-    .option("--expires <duration>", "when it ends, within 90d (default: 7d)")
-    .option("--url <url>", "the hub's address as its reader sees it, for the printed link")
-    .option("--json", "print it for a program")
+    .option("--name <name>", "name of the link (default: shared view)")
+    .option("--page <page>", "page to open, such as '/gpu?uuid=…' (default: /)")
+    .option("--expires <duration>", "expiry, at most 90d (default: 7d)")
+    .option("--url <url>", "the hub's address in the link (default: where the hub listens)")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse share add --name 'for the vendor' --page '/gpu?uuid=GPU-1' --expires 2d\n  gpulse share add --url https://hub.example:9410",
@@ -36,11 +40,13 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     share
       .command("list")
-      .summary("show the links, never their secret")
-      .description("With how often each was opened. Ended ones are shown for 90 days."),
+      .summary("list the links, without their secrets")
+      .description(
+        "Shows how often each link was opened. Expired and revoked links are listed for 90 days.",
+      ),
     ["data", "config"],
   )
-    .option("--json", "print them for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse share list\n  gpulse share list --json")
     .action((flags: ShareFlags) =>
       finish(async () => (await import("./run.ts")).listShares(flags, io)),
@@ -48,12 +54,12 @@ export function declareShare(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     share
       .command("revoke")
-      .summary("end a link, for good")
+      .summary("revoke a link permanently")
       .description("Open pages stop showing data within a second.")
-      .argument("<name>", "its name or its id"),
+      .argument("<name>", "name or id of the link"),
     ["data", "config"],
   )
-    .option("--json", "print what was revoked for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse share revoke 'for the vendor'")
     .action((name: string, flags: ShareFlags) =>
       finish(async () => (await import("./run.ts")).revokeShare(name, flags, io)),

@@ -1,4 +1,4 @@
-/** `gpulse snapshot`: what a machine is and does at one moment, and whether it changed. */
+/** `gpulse snapshot`: the state of a machine at one moment, and whether it changed. */
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
@@ -11,37 +11,45 @@ const load = () => import("./run.ts");
 export function declareSnapshot(program: Command, io: CommandIo, finish: Finish): void {
   const snapshot = program
     .command("snapshot")
-    .summary("prove that a machine did not change: save what it is, compare two")
+    .summary("save the state of a machine and compare two snapshots")
     .description(
-      "Everything a benchmark stands on: GPUs, their limits, clocks, modes, links and processes; processor,\n" +
-        "memory, disks, system, container limits and versions. Changes nothing and wakes no GPU.",
+      "A snapshot contains the GPUs with their limits, clocks, modes, links and processes; processor, memory, disks,\n" +
+        "system, container limits and versions. It changes nothing and wakes no GPU.",
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gpulse snapshot save before.json
+  gpulse snapshot show before.json
+  gpulse snapshot diff before.json after.json`,
     );
   addClientFlags(
     addFlags(
       snapshot
         .command("save")
-        .summary("write a snapshot of this machine, or of another by its agent or hub")
-        .description(
-          "Reads the GPUs for a moment and writes everything to a JSON file; - is standard output.",
-        )
-        .argument("<file>", "where to write it, such as before.json"),
+        .summary("write a snapshot of this machine, or of an agent's or hub's machine")
+        .description("Reads the GPUs for a moment and writes a JSON file; - is standard output.")
+        .argument("<file>", "file to write, such as before.json"),
       readingFlags,
+      { logLevel: "error" },
     )
       .option(
         "--url <url>",
-        "of the machine of a running agent or hub, such as http://gpu-node:9400",
+        "take the snapshot from this agent or hub, such as http://gpu-node:9400",
       )
-      .option("--label <text>", "a name for it")
+      .option("--label <text>", "name of the snapshot")
       .option(
         "--window <duration>",
-        "how long power is averaged when reading directly (default: 2s)",
+        "time over which power is averaged, without --url (default: 2s)",
       )
+      .option("--json", "print JSON")
       .addHelpText(
         "after",
         `
 Examples:
   gpulse snapshot save before.json                             this machine
-  gpulse snapshot save before.json --url http://gpu-node:9400  another machine's agent`,
+  gpulse snapshot save before.json --url http://gpu-node:9400  the machine of an agent`,
       )
       .action((file: string, flags: SaveFlags) =>
         finish(async () => (await load()).saveSnapshot(file, flags, io)),
@@ -49,33 +57,36 @@ Examples:
   );
   snapshot
     .command("show")
-    .summary("print a snapshot for people")
-    .description("Facts, readings, what a container hides or narrows, and what could not be read.")
-    .argument("<file>", "a file that save wrote")
-    .option("--json", "print it as JSON")
+    .summary("print a snapshot")
+    .description("Prints facts, readings, the limits of a container, and what could not be read.")
+    .argument("<file>", "file written by gpulse snapshot save")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse snapshot show before.json")
     .action((file: string, flags: ShowFlags) =>
       finish(async () => (await load()).showSnapshot(file, flags, io)),
     );
   snapshot
     .command("diff")
-    .summary("compare two snapshots: same, changed, or loaded by something else")
+    .summary("compare two snapshots: same, changed, or loaded by another process")
     .description(
-      "Facts must be identical. Memory in use and power may differ by a threshold; more is another load on the GPU.\n" +
-        "GPUs are matched by uuid, so another order is no change; a PCIe link that trained down at idle is none either.",
+      "Facts must be identical. Memory in use and power may differ by a threshold; more counts as another load on the GPU.\n" +
+        "Matches GPUs by UUID, so their order does not matter. Ignores a PCIe link that trained down at idle.",
     )
-    .argument("<before>", "the first snapshot")
-    .argument("<after>", "the second one")
-    .option("--memory-threshold <size>", "memory that counts as another load (default: 256MiB)")
+    .argument("<before>", "first snapshot")
+    .argument("<after>", "second snapshot")
+    .option(
+      "--memory-threshold <size>",
+      "difference of memory that counts as another load (default: 256MiB)",
+    )
     .option(
       "--power-threshold <watts>",
-      "power that does (default: a tenth of the GPU's limit, 15 at least)",
+      "difference of power that does (default: a tenth of the power limit, at least 15)",
     )
-    .option("--json", "print the verdict and every difference as JSON")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Exit code: 0 same; 1 the system changed, or something else was on a GPU (the first word says which); 2 a file cannot be read.
+Exit code: 0 same; 1 the system changed, or another process used a GPU (the first word tells which); 2 a file cannot be read.
 
 Examples:
   gpulse snapshot diff before.json after.json
@@ -88,11 +99,11 @@ Examples:
     .command("mlperf")
     .summary("print a snapshot as an MLPerf system description")
     .description(
-      "What is known is filled in; what is missing is empty, and listed with its reason on standard error.\n" +
-        "Power is never part of it: MLPerf power is measured at the wall.",
+      "Fills in the known fields. Missing fields stay empty and are listed with a reason on standard error.\n" +
+        "Never contains power: MLPerf measures power at the wall.",
     )
-    .argument("<file>", "a file that save wrote")
-    .option("--json", "print the description and what is missing as one JSON document")
+    .argument("<file>", "file written by gpulse snapshot save")
+    .option("--json", "print the description and the missing fields as one JSON document")
     .addHelpText("after", "\nExamples:\n  gpulse snapshot mlperf before.json > system.json")
     .action((file: string, flags: ShowFlags) =>
       finish(async () => (await load()).printMlperf(file, flags, io)),

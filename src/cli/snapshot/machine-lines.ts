@@ -1,4 +1,5 @@
 /** The machine around the GPUs, a line for each part that is known. */
+import { countOf } from "../command/quantity.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { formatFactBytes } from "../../runs/snapshot/words.ts";
 
@@ -159,7 +160,7 @@ const after = (name: string, value: string | undefined): string | undefined =>
   value === undefined ? undefined : `${name} ${value}`;
 
 const count = (value: number | undefined, noun: string): string | undefined =>
-  value === undefined ? undefined : `${value} ${noun}${value === 1 ? "" : "s"}`;
+  value === undefined ? undefined : countOf(value, noun);
 
 function join(parts: readonly (string | undefined)[]): string | undefined {
   const said = parts.filter((part) => part !== undefined);

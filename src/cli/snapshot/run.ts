@@ -2,6 +2,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import type { ClientFlags } from "../command/client.ts";
 import { type CommandIo, usesColour } from "../command/io.ts";
+import { countOf } from "../command/quantity.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { describeForMlperf } from "../../runs/mlperf/describe.ts";
@@ -21,6 +22,7 @@ export interface SaveFlags extends FlagValues, ClientFlags {
   readonly url?: string;
   readonly label?: string;
   readonly window?: string;
+  readonly json?: boolean;
 }
 
 export interface ShowFlags {
@@ -44,12 +46,16 @@ export async function saveSnapshot(file: string, flags: SaveFlags, io: CommandIo
   else {
     await writeWhole(file, text);
     const gpus = snapshot.facts.gpus.length;
+    const takenAt = new Date(snapshot.takenAt).toISOString();
+    const summary = { file, host: snapshot.host, gpus, simulated: snapshot.simulated, takenAt };
     io.stdout.write(
-      `${file}: ${snapshot.host} with ${gpus} ${snapshot.simulated ? "simulated " : ""}GPU${gpus === 1 ? "" : "s"}, ${new Date(snapshot.takenAt).toISOString()}\n`,
+      flags.json === true
+        ? `${JSON.stringify(summary, null, 2)}\n`
+        : `${file}: ${snapshot.host} with ${countOf(gpus, snapshot.simulated ? "simulated GPU" : "GPU")}, ${takenAt}\n`,
     );
   }
   if (snapshot.facts.gpus.length === 0)
-    io.stderr.write("gpulse: no GPU is in it: gpulse doctor says why.\n");
+    io.stderr.write("gpulse: the snapshot contains no GPU. Run gpulse doctor to see why.\n");
   return 0;
 }
 
@@ -63,7 +69,7 @@ async function writeWhole(file: string, text: string): Promise<void> {
     await rm(next, { force: true }).catch(() => undefined);
     throw new GpulseError(
       "FILE_UNREADABLE",
-      `${file} cannot be written (${systemCode(thrown) ?? "error"}): choose another place.`,
+      `Cannot write ${file} (${systemCode(thrown) ?? "error"}). Choose another path.`,
       { cause: thrown },
     );
   }

@@ -1,4 +1,4 @@
-/** `gpulse stats`: what GPUs are here. */
+/** `gpulse stats`: the inventory of GPUs. */
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
@@ -11,12 +11,12 @@ export function declareStats(program: Command, io: CommandIo, finish: Finish): v
     .command("stats")
     .summary("list the GPUs: model, memory, average power, PCIe link, peer access")
     .description(
-      "Reads the GPUs of this machine for a moment, or asks a running gpulse, and prints the inventory.",
+      "Reads the GPUs of this machine for a moment, or queries a running agent or hub, and prints the inventory.",
     );
-  addFlags(command, readingFlags)
-    .option("--url <url>", "ask a running agent or hub instead, such as http://gpu-node:9400")
-    .option("--window <duration>", "how long power is averaged when reading directly (default: 2s)")
-    .option("--json", "print the inventory as JSON, numbers with units")
+  addFlags(command, readingFlags, { logLevel: "error" })
+    .option("--url <url>", "query this agent or hub instead, such as http://gpu-node:9400")
+    .option("--window <duration>", "time over which power is averaged, without --url (default: 2s)")
+    .option("--json", "print JSON, numbers with units")
     .addHelpText(
       "after",
       `
@@ -24,7 +24,7 @@ Exit code: 0 with at least one GPU, 1 with none.
 
 Examples:
   gpulse stats                                 this machine
-  gpulse stats --json --window 30s             average power over half a minute
+  gpulse stats --json --window 30s             average power over 30 s
   gpulse stats --url http://gpu-node:9400      another machine's agent`,
     )
     .action((flags: StatsFlags) =>

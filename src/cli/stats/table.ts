@@ -1,4 +1,5 @@
 /** The inventory as a table for people. An absent value shows its reason, never 0. */
+import { countOf } from "../command/quantity.ts";
 import type { GpuStats, NumberField, Stats } from "../../agent/stats/schema.ts";
 import { alignColumns } from "../table.ts";
 
@@ -37,9 +38,9 @@ function hostParts(host: Stats["host"]): string[] {
   const usable = host.available_threads?.value ?? null;
   const parts = [host.processor.value ?? "unknown processor"];
   if (cores !== null) parts.push(`${cores} cores`);
-  else if (threads !== null) parts.push(`${threads} threads`);
+  else if (threads !== null) parts.push(countOf(threads, "thread"));
   if (usable !== null && threads !== null && usable < threads)
-    parts.push(`${usable} of ${threads} threads for this process`);
+    parts.push(`${usable} of ${countOf(threads, "thread")} for this process`);
   const limit = host.memory_limit;
   if (typeof limit?.value === "number") parts.push(`memory limit ${gigabytes(limit)} GiB`);
   return parts;
@@ -48,11 +49,9 @@ function hostParts(host: Stats["host"]): string[] {
 /** MIG instances are listed and are no GPUs. */
 function gpuCount({ gpu_count: { value }, gpus }: Stats): string {
   const instances = gpus.length - value;
-  const count = (number: number, noun: string): string =>
-    `${number} ${noun}${number === 1 ? "" : "s"}`;
   return instances > 0
-    ? `${count(value, "GPU")} with ${count(instances, "MIG instance")}`
-    : count(value, "GPU");
+    ? `${countOf(value, "GPU")} with ${countOf(instances, "MIG instance")}`
+    : countOf(value, "GPU");
 }
 
 const absent = (field: NumberField): string => `n/a (${field.absent ?? "unknown"})`;

@@ -1,6 +1,8 @@
-/** `gpulse stress`: the same load on models of cards, as runs that compare. It loads no real GPU, and says so. */
+/** Runs `gpulse stress`: the same load on models of GPUs, recorded as runs. It loads no real GPU. */
 import { hostname } from "node:os";
 import type { CommandIo } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
+import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -12,6 +14,7 @@ import { formatRunSummary } from "../run/summary.ts";
 import { simulateStress } from "./simulate.ts";
 
 export interface StressFlags {
+  readonly json?: boolean;
   readonly source?: string;
   readonly rate?: string;
   readonly for?: string;
@@ -40,7 +43,10 @@ export async function runStress(flags: StressFlags, io: CommandIo): Promise<numb
   const lengthMs = 2 * spans.baselineMs + spans.warmupMs + spans.measuredMs;
   const label = flags.label ?? `${model.key}${rate === undefined ? "" : `-at-${rate}`}`;
   const firstMs = Math.floor(Date.now() / 1_000) * 1_000;
+  const progress = new Progress(io.stderr, Date.now, flags.json === true);
+  const runs: object[] = [];
   for (let repeat = 0; repeat < repeats; repeat++) {
+    progress.show({ name: label, fraction: repeat / repeats, count: repeat, unit: "run" });
     const id = newId();
     const file = await simulateStress({
       id,
@@ -52,18 +58,21 @@ export async function runStress(flags: StressFlags, io: CommandIo): Promise<numb
       // Another seed is another day: the air at the card differs by a few degrees.
       seed: seed + repeat,
       ambientCelsius: number("--ambient", flags.ambient ?? "24", -20, 60),
-      ...(rate === undefined ? {} : { rate }),
+      ...defined({ rate }),
       ...spans,
       startMs: firstMs - (repeats - repeat) * lengthMs,
     });
-    const { bytes } = await packRun(file);
+    const { bytes, seal } = await packRun(file);
     const out = defaultFile(label, id, new Date(file.run.startedMs), flags.folder ?? defaultFolder);
     await writeRunBytes(out, bytes);
+    progress.clear();
+    runs.push({ file: out, seal, ...file.run });
     const [first = "", second = ""] = formatRunSummary(file);
-    io.stdout.write(`${first}\n  ${second}\n  ${out}\n`);
+    if (flags.json !== true) io.stdout.write(`${first}\n  ${second}\n  ${out}\n`);
   }
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ runs }, null, 2)}\n`);
   io.stderr.write(
-    `gpulse: simulated: these numbers come from a model of the ${model.name}, not from hardware\n`,
+    `gpulse: simulated: these values come from a model of the ${model.name}, not from hardware\n`,
   );
   return 0;
 }
@@ -76,13 +85,13 @@ function simulated(url: string | undefined): {
   if (url === undefined)
     throw new GpulseError(
       "USAGE",
-      "gpulse stress loads simulated cards: name one with --source 'sim:?model=RX7800XT'. To load a real GPU wrap a program of yours: gpulse run -- ./benchmark.",
+      "gpulse stress needs a simulated GPU. Pass one, such as --source 'sim:?model=RX7800XT'. To load a real GPU, wrap your own program: gpulse run -- ./benchmark.",
     );
   const { definition, options } = parseSource(url);
   if (definition.name !== "sim")
     throw new GpulseError(
       "USAGE",
-      `gpulse stress cannot load ${definition.name}: it brings no GPU program of its own. Wrap one of yours: gpulse run -- ./benchmark.`,
+      `gpulse stress cannot load ${definition.name}: it has no GPU program. Wrap your own: gpulse run -- ./benchmark.`,
     );
   const { model, seed, gpus } = options as { model?: string; seed: number; gpus?: number };
   const found = findModel(model ?? "H200");

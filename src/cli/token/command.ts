@@ -1,5 +1,7 @@
-/** `gpulse token`: who may send to a hub, read it or change it. */
+/** `gpulse token`: the tokens of agents, receivers and readers. */
 import type { Command } from "commander";
+import { scopes } from "../../access/scope.ts";
+import { choice } from "../command/choice.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
@@ -8,26 +10,33 @@ import type { TokenAddFlags, TokenFlags } from "./run.ts";
 export function declareToken(program: Command, io: CommandIo, finish: Finish): void {
   const token = program
     .command("token")
-    .summary("say who may send to the hub, read it or change it")
+    .summary("manage the tokens of agents, receivers and readers")
     .description(
-      "Works on the hub's data folder, whether the hub runs or not; a running one takes a change up within a second.",
+      "Works on the hub's data folder, whether the hub runs or not. A running hub applies changes within a second.",
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse token add gpu-node-1 --url https://hub.example:9410\n  gpulse token list\n  gpulse token revoke gpu-node-1",
     );
   addFlags(
     token
       .command("add")
-      .summary("make a token and print it, this once")
+      .summary("create a token and print it once")
       .description(
-        "Scopes: push sends samples in and nothing else; read is queries, the page and /metrics; admin is everything.\n" +
-          "Prints the line that adds a machine, with the token in it.",
+        "Scopes: push may only send samples; read may query, open the page and read /metrics; admin may do everything.\n" +
+          "Prints the command that starts an agent with this token.",
       )
-      .argument("<name>", "what to call it, such as the machine that will hold it"),
+      .argument("<name>", "name of the token, such as the machine that uses it"),
     ["data", "config"],
   )
-    .option("--scope <scope>", "push, read or admin (default: push)")
-    .option("--expires <duration>", "when it ends by itself, such as 30d (default: never)")
-    .option("--url <url>", "the hub's address as other machines see it, for the printed line")
-    .option("--token <where>", "file:PATH of a token created elsewhere, instead of a random one")
-    .option("--json", "print it for a program")
+    .addOption(choice("--scope <scope>", "scope", scopes, "push"))
+    .option("--expires <duration>", "expiry, such as 30d (default: never)")
+    .option(
+      "--url <url>",
+      "the hub's address in the printed command (default: where the hub listens)",
+    )
+    .option("--token <where>", "file:PATH of an existing token (default: a random one)")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse token add gpu-node-1 --url https://hub.example:9410\n  gpulse token add grafana --scope read --expires 90d",
@@ -38,11 +47,11 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     token
       .command("list")
-      .summary("show the tokens, never their text")
-      .description("Revoked and expired ones are shown for 90 days."),
+      .summary("list the tokens, without their secrets")
+      .description("Revoked and expired tokens are listed for 90 days."),
     ["data", "config"],
   )
-    .option("--json", "print them for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse token list\n  gpulse token list --json")
     .action((flags: TokenFlags) =>
       finish(async () => (await import("./run.ts")).listTokens(flags, io)),
@@ -50,14 +59,14 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     token
       .command("revoke")
-      .summary("end a token, for good")
+      .summary("revoke a token permanently")
       .description(
-        "Requests with it are refused within a second, and its sessions and streams end.",
+        "Requests with the token are refused within a second; its sessions and streams end.",
       )
-      .argument("<name>", "its name or its id"),
+      .argument("<name>", "name or id of the token"),
     ["data", "config"],
   )
-    .option("--json", "print what was revoked for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse token revoke gpu-node-1")
     .action((name: string, flags: TokenFlags) =>
       finish(async () => (await import("./run.ts")).revokeToken(name, flags, io)),
@@ -65,15 +74,15 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
   addFlags(
     token
       .command("recover")
-      .summary("make damaged files of access usable again")
+      .summary("repair damaged files of tokens, users and links")
       .description(
-        "For a hub that refuses to start, or refuses everybody, because a file of its access folder is damaged. The damaged\n" +
-          "file is set aside. What can still be read of it is retained, but ended: tokens and links are revoked, users are\n" +
-          "disabled viewers without a password. Files that are not damaged stay as they are.",
+        "For a hub that does not start, or refuses every request, because a file of its access folder is damaged. Moves the\n" +
+          "damaged file aside. Readable entries are retained but disabled: tokens and links are revoked, users become\n" +
+          "disabled viewers without a password. Intact files are not changed.",
       ),
     ["data", "config"],
   )
-    .option("--json", "print the recovered files for a program")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse token recover\n  gpulse token add ada --scope admin",

@@ -1,4 +1,4 @@
-/** `gpulse up`, the default: agent and hub in one process, and a page to look at. */
+/** `gpulse up`, the default command: agent and hub in one process, with a live page. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import { addAlertingFlags } from "../command/alerting.ts";
@@ -13,10 +13,10 @@ import type { Finish } from "../program.ts";
 export function declareUp(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("up", { isDefault: true })
-    .summary("read this machine's GPUs and show them live in a browser (the default)")
+    .summary("read the GPUs of this machine and show them live in a browser (default command)")
     .description(
       "Reads the GPUs of this machine and serves a live page on http://127.0.0.1:9410.\n" +
-        "Where there is no GPU it says so and shows a simulated fleet, labelled as simulated everywhere.",
+        "Without a GPU it shows a simulated fleet, which is labelled as simulated everywhere.",
     );
   addFlags(command, [
     ...readingFlags,
@@ -37,9 +37,9 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
       "after",
       `
 Examples:
-  gpulse                                   live page of this machine
-  gpulse up --source sim:64 --no-open      a bigger simulated fleet, no browser
-  gpulse up --source 'sim:2?scenario=stress'  RX 7800 XT beside RX 7700 XT under stress`,
+  gpulse                                      live page of this machine
+  gpulse up --source sim:64 --no-open         a simulated fleet of 64 GPUs, no browser
+  gpulse up --source 'sim:2?scenario=stress'  a simulated RX 7800 XT and RX 7700 XT under load`,
     )
     .action((flags: UpFlags) => finish(async () => (await import("./run.ts")).runUp(flags, io)));
   addLakeFlags(command, true);

@@ -1,34 +1,47 @@
-/** `gpulse user`: the people who log in to a hub with a password. */
-import type { Command } from "commander";
+/** `gpulse user`: the users who log in to a hub with a password. */
+import { Argument, type Command } from "commander";
+import { choice, listWords } from "../command/choice.ts";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { UserAddFlags, UserFlags, UserPasswordFlags } from "./run.ts";
 
-const passwordHelp = "file:PATH that holds it (default: asked for, or read from standard input)";
+const roles = ["viewer", "admin"];
+
+function roleArgument(): Argument {
+  const argument = new Argument("<role>", listWords(roles));
+  argument.argChoices = roles;
+  return argument;
+}
+
+const passwordHelp = "file:PATH that holds it (default: prompt, or standard input)";
 
 export function declareUser(program: Command, io: CommandIo, finish: Finish): void {
   const user = program
     .command("user")
-    .summary("say who logs in to the hub with a password")
+    .summary("manage the users who log in with a password")
     .description(
-      "Works on the hub's data folder, whether the hub runs or not; a running one takes a change up within a second.",
+      "Works on the hub's data folder, whether the hub runs or not. A running hub applies changes within a second.",
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse user add ada --role admin\n  gpulse user list\n  gpulse user disable ada",
     );
   const shared = ["data", "config"] as const;
   addFlags(
     user
       .command("add")
-      .summary("make a user")
+      .summary("create a user")
       .description(
-        "Roles: a viewer sees everything and changes nothing; an admin does everything.\n" +
-          "The password is asked for twice and not shown; it has at least 10 characters.",
+        "Roles: a viewer may see everything and change nothing; an admin may do everything.\n" +
+          "Prompts twice for a password of at least 10 characters.",
       )
-      .argument("<name>", "what they are called"),
+      .argument("<name>", "name of the user"),
     shared,
   )
-    .option("--role <role>", "viewer or admin (default: viewer)")
+    .addOption(choice("--role <role>", "role", roles, "viewer"))
     .option("--password <where>", passwordHelp)
-    .option("--json", "print what was made for a program")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse user add ada --role admin\n  gpulse user add wall --password file:wall-password.txt",
@@ -39,11 +52,11 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
   addFlags(
     user
       .command("list")
-      .summary("show the users, never their passwords")
-      .description("Of a web configuration file's users, that file is the list."),
+      .summary("list the users, without their passwords")
+      .description("Does not list the users of a web configuration file."),
     shared,
   )
-    .option("--json", "print them for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse user list\n  gpulse user list --json")
     .action((flags: UserFlags) =>
       finish(async () => (await import("./run.ts")).listUsers(flags, io)),
@@ -51,34 +64,34 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
   addFlags(
     user
       .command("password")
-      .summary("give a user another password")
-      .description("Ends every session of theirs within a second.")
-      .argument("<name>", "whose"),
+      .summary("change the password of a user")
+      .description("Ends the sessions of the user within a second.")
+      .argument("<name>", "name of the user"),
     shared,
   )
     .option("--password <where>", passwordHelp)
-    .option("--json", "print what was changed for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse user password ada")
     .action((name: string, flags: UserPasswordFlags) =>
       finish(async () => (await import("./run.ts")).changePassword(name, flags, io)),
     );
   const ends = "Ends the sessions and streams of the user within a second.";
-  const enables = "The user can log in again with the password they had.";
+  const enables = "The user can log in again with the old password.";
   const changes = [
-    ["role", "make a user viewer or admin", ends, "gpulse user role ada viewer"],
-    ["disable", "keep a user out, until enabled again", ends, "gpulse user disable ada"],
-    ["enable", "let a disabled user log in again", enables, "gpulse user enable ada"],
-    ["remove", "remove a user, for good", ends, "gpulse user remove ada"],
+    ["role", "change the role of a user", ends, "gpulse user role ada viewer"],
+    ["disable", "disable a user until enabled again", ends, "gpulse user disable ada"],
+    ["enable", "enable a disabled user", enables, "gpulse user enable ada"],
+    ["remove", "remove a user permanently", ends, "gpulse user remove ada"],
   ] as const;
   for (const [verb, summary, description, example] of changes) {
     const command = user
       .command(verb)
       .summary(summary)
       .description(description)
-      .argument("<name>", "the user");
-    if (verb === "role") command.argument("<role>", "viewer or admin");
+      .argument("<name>", "name of the user");
+    if (verb === "role") command.addArgument(roleArgument());
     addFlags(command, shared)
-      .option("--json", "print what was changed for a program")
+      .option("--json", "print JSON")
       .addHelpText("after", `\nExamples:\n  ${example}`)
       .action((name: string, ...rest: readonly unknown[]) =>
         finish(async () => {
@@ -93,13 +106,13 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
   addFlags(
     user
       .command("sessions")
-      .summary("show who is logged in to the page")
+      .summary("list the sessions of logged-in users")
       .description(
-        "Also those whom an OpenID provider, a token or the web configuration file let in.",
+        "Includes sessions that an OpenID provider, a token or a web configuration file allowed.",
       ),
     shared,
   )
-    .option("--json", "print them for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse user sessions\n  gpulse user sessions --json")
     .action((flags: UserFlags) =>
       finish(async () => (await import("./sessions.ts")).listSessions(flags, io)),
@@ -107,15 +120,15 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
   addFlags(
     user
       .command("logout")
-      .summary("end every session of somebody")
+      .summary("end the sessions of a user")
       .description(
-        "Ends the sessions and streams they have open within a second, also of somebody an OpenID provider let in.\n" +
-          "Who may log in again is a provider's to say: shut them out there first.",
+        "Ends the sessions and streams of the user within a second, including those of an OpenID provider.\n" +
+          "The user can log in again unless the provider or gpulse user disable prevents it.",
       )
-      .argument("<name>", "whose"),
+      .argument("<name>", "name of the user"),
     shared,
   )
-    .option("--json", "print what was ended for a program")
+    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse user logout ada")
     .action((name: string, flags: UserFlags) =>
       finish(async () => (await import("./sessions.ts")).logOut(name, flags, io)),

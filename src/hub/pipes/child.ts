@@ -125,7 +125,7 @@ export class PipeChild {
       )?.[1];
       return;
     }
-    if (/^[\d,]+ frames {2}[\d,]+\/s/.test(line)) {
+    if (/^(?: *\d+ % {2})?[\d,]+ frames? {2}[\d,]+\/s/.test(line)) {
       this.behindSeconds = Number(/([\d.]+) s behind/.exec(line)?.[1] ?? 0);
       return;
     }

@@ -9,6 +9,8 @@ interface Parameter {
   readonly takes: string;
   /** As a person would write it; undefined: absent, and what needs it stays absent. */
   readonly fallback?: string;
+  /** What help says of a default that is no value. */
+  readonly fallbackText?: string;
   readonly help: string;
 }
 
@@ -17,73 +19,95 @@ const ratio = "a ratio from 0 to 1";
 const instant = "a date, an ISO time, or how long ago, such as 7d";
 
 export const parameters = {
-  since: { takes: instant, help: "Only what was read from then on." },
-  until: { takes: instant, help: "Only what was read before then." },
+  since: { takes: instant, fallbackText: "all", help: "Only readings from this time on." },
+  until: { takes: instant, fallbackText: "now", help: "Only readings before this time." },
   timezone: {
     takes: "a time zone such as Europe/Berlin, UTC or +02:00",
     fallback: "UTC",
-    help: "Where days and hours begin.",
+    help: "Time zone in which days and hours begin.",
   },
-  gpu: { takes: "uuids or numbers, separated by commas", help: "Only these GPUs." },
-  host: { takes: "names, separated by commas", help: "Only GPUs of these machines." },
+  gpu: {
+    takes: "UUIDs or indexes, comma-separated",
+    fallbackText: "all",
+    help: "Only these GPUs.",
+  },
+  host: { takes: "names, comma-separated", fallbackText: "all", help: "Only GPUs of these hosts." },
   gap: {
     takes: "a duration",
     fallback: "5m",
-    help: "Longest time between two readings that still counts; beyond it nothing is known.",
+    help: "Longest time between two readings; a longer gap counts as missing data.",
   },
-  price: { takes: "a number, 0 or more", help: "What a kWh costs, in your currency." },
-  co2: { takes: "a number, 0 or more", help: "Grams of CO₂ a kWh emits." },
+  price: { takes: "a number, 0 or more", help: "Price of a kWh, in your currency." },
+  co2: { takes: "a number, 0 or more", help: "Grams of CO₂ per kWh." },
   "idle-below": { takes: ratio, fallback: "0.05", help: "Utilization below which a GPU is idle." },
   "held-bytes": {
     takes: "a number of bytes",
     fallback: "1073741824",
-    help: "Memory in use from which on an idle GPU counts as held by a program.",
+    help: "Memory in use from which an idle GPU counts as held by a process.",
   },
-  rise: { takes: "degrees", fallback: "10", help: "How sudden a rise makes a spike." },
-  window: { takes: "a duration", fallback: "60s", help: "Within which a temperature has to rise." },
-  "fan-fall": { takes: ratio, fallback: "0.2", help: "Loss of speed that makes a fan the cause." },
-  "power-rise": { takes: ratio, fallback: "0.2", help: "Rise of power that makes load the cause." },
-  "power-rise-watts": { takes: "watts", fallback: "10", help: "And at least so many watts." },
+  rise: { takes: "degrees", fallback: "10", help: "Rise of temperature that counts as a spike." },
+  window: {
+    takes: "a duration",
+    fallback: "60s",
+    help: "Time within which the temperature rises.",
+  },
+  "fan-fall": {
+    takes: ratio,
+    fallback: "0.2",
+    help: "Loss of fan speed that makes a fan the cause of a spike.",
+  },
+  "power-rise": {
+    takes: ratio,
+    fallback: "0.2",
+    help: "Rise of power that makes load the cause of a spike.",
+  },
+  "power-rise-watts": {
+    takes: "watts",
+    fallback: "10",
+    help: "The same in watts; both must be reached.",
+  },
   "load-rise": {
     takes: ratio,
     fallback: "0.2",
-    help: "Rise of utilization that makes load the cause, where power is not read.",
+    help: "Rise of utilization that makes load the cause if power is not reported.",
   },
   metrics: {
-    takes: "2 to 16 columns of the lake, separated by commas",
-    help: "What to correlate.",
+    takes: "2 to 16 columns of the lake, comma-separated",
+    fallbackText: "power, temperature, utilization and the like",
+    help: "Metrics to correlate.",
   },
   step: {
     takes: "a duration",
-    help: "Readings are averaged over it before they are correlated (1m, and 5m for more than a week).",
+    fallbackText: "1m, or 5m for more than a week",
+    help: "Average readings over this step before correlating them.",
   },
-  lags: { takes: "0 to 60", fallback: "5", help: "How many steps to look ahead and back." },
+  lags: { takes: "0 to 60", fallback: "5", help: "Number of steps to shift in both directions." },
   "fewest-steps": {
     takes: "3 or more",
     fallback: "20",
-    help: "Fewer steps than this make no correlation.",
+    help: "Smallest number of steps for a correlation.",
   },
-  ambient: { takes: "degrees", fallback: "25", help: "Temperature of the air around." },
+  ambient: { takes: "degrees", fallback: "25", help: "Ambient temperature." },
   settle: {
     takes: "a duration",
     fallback: "5m",
-    help: "How long load has to be steady before heat is judged.",
+    help: "Time of steady load before the temperature counts.",
   },
   "load-share": {
     takes: ratio,
     fallback: "0.5",
-    help: "Of a GPU's usual high power (95 % quantile): what counts as load.",
+    help: "Share of a GPU's 95 % quantile of power that counts as load.",
   },
   "baseline-days": {
     takes: "1 to 365",
     fallback: "7",
-    help: "First days, which the others are held against.",
+    help: "Number of first days that are the baseline.",
   },
-  drift: { takes: ratio, fallback: "0.1", help: "Drift that is called worse or better." },
+  drift: { takes: ratio, fallback: "0.1", help: "Drift that counts as worse or better." },
   "fewest-samples": {
     takes: "a number",
     fallback: "30",
-    help: "Days with fewer readings under load are left out.",
+    help: "Smallest number of readings under load for a day to count.",
   },
 } as const satisfies Record<string, Parameter>;
 

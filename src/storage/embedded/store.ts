@@ -203,12 +203,15 @@ export class Store extends StoreReader implements History {
   }
 
   /** Everything committed so far, as a folder that `restoreSnapshot` or `openStore` takes. */
-  snapshot(dir: string): Promise<void> {
+  snapshot(dir: string, onFile: (file: string) => void = () => {}): Promise<void> {
     return this.#maintenance.enqueue(async () => {
       await this.#maintenance.seal();
       const state = this.#state;
       newFolder(dir);
-      for (const block of state.blocks) linkOrCopy(block.file, blockFile(dir, block.id));
+      for (const block of state.blocks) {
+        linkOrCopy(block.file, blockFile(dir, block.id));
+        onFile(block.file);
+      }
       const series = seriesFile(state.options.dir, state.seriesLogNumber);
       for (const file of [series, checkFile(series)])
         copyFileSync(file, path.join(dir, path.basename(file)));

@@ -23,16 +23,22 @@ export function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** Makes a data folder out of a snapshot. The snapshot stays as it is. */
-export function restoreSnapshot(snapshotDir: string, dir: string): void {
+/** Makes a data folder out of a snapshot. The snapshot stays as it is. `onFile` is called with each file that was copied. */
+export function restoreSnapshot(
+  snapshotDir: string,
+  dir: string,
+  onFile: (file: string) => void = () => {},
+): void {
   if (!existsSync(path.join(snapshotDir, "manifest.json")))
     throw new StoreError(
       "unusable",
       `${snapshotDir} holds no snapshot: there is no manifest.json.`,
     );
   newFolder(dir);
-  for (const file of readdirSync(path.join(snapshotDir, "blocks")))
+  for (const file of readdirSync(path.join(snapshotDir, "blocks"))) {
     linkOrCopy(path.join(snapshotDir, "blocks", file), path.join(dir, "blocks", file));
+    onFile(path.join(snapshotDir, "blocks", file));
+  }
   for (const file of readdirSync(snapshotDir))
     if (/^series-\d+\.(log|check)$/.test(file))
       copyFileSync(path.join(snapshotDir, file), path.join(dir, file));
