@@ -40,7 +40,10 @@ faults:
   - { fault: stuck-clocks, gpu: 7, at: 0s, for: 1h }
 `;
 
-/** @typedef {{ url: string, stop: () => void }} Hub */
+/** Everything that was started; stopped at the end, whatever happens. @type {import("node:child_process").ChildProcess[]} */
+const children = [];
+
+/** @typedef {{ url: string }} Hub */
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {{ x: number, y: number, width: number, height: number }} Clip */
 
@@ -71,14 +74,14 @@ function gpulse(...args) {
 /**
  * @param {string} source
  * @param {string} hostName
- * @returns {Promise<Hub>}
+ * @returns {Promise<Hub>} once it serves
  */
 async function startHub(source, hostName) {
   const dataFolder = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
   const args = [PROGRAM, "up", "--source", source, "--port", "0", "--no-open"];
   args.push("--host-name", hostName, "--data", dataFolder);
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const stop = () => void child.kill("SIGTERM");
+  children.push(child);
   const url = await new Promise((resolve, reject) => {
     let printed = "";
     const timer = setTimeout(
@@ -94,7 +97,7 @@ async function startHub(source, hostName) {
     });
     child.once("exit", (code) => reject(new PlainError(`gpulse up ended with exit code ${code}.`)));
   });
-  return { url, stop };
+  return { url };
 }
 
 /** An agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
@@ -102,7 +105,7 @@ function startAgent({ url }, hostName) {
   const spool = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
   const args = [PROGRAM, "agent", "--source", "sim:4", "--port", "0", "--push", url];
   args.push("--host-name", hostName, "--instance", `${hostName}:9400`, "--spool", spool);
-  return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  children.push(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] }));
 }
 
 /**
@@ -211,12 +214,11 @@ async function takePages(browser, { fleet, stress, faults, lab, report }) {
   await light.goto(`${lab.url}analytics?range=24h`);
   await light.locator("main table").first().waitFor();
   await take(light, "analytics");
-  const agents = ["gpu-node-3", "gpu-node-4"].map((name) => startAgent(lab, name));
+  for (const name of ["gpu-node-3", "gpu-node-4"]) startAgent(lab, name);
   await sleep(15_000);
   await light.goto(`${lab.url}system`);
   await light.locator("main").getByText("gpu-node-4").first().waitFor();
   await take(light, "system", { x: 0, y: 0, width: 1280, height: 520 });
-  for (const agent of agents) agent.kill("SIGTERM");
   await light.goto(report);
   await take(light, "run-report");
   await light.goto(`${faults.url}alerts`);
@@ -258,15 +260,12 @@ await runMain(async () => {
   const { chromium } = await import("playwright-core");
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
   args.push("--disable-background-networking");
-  /** @type {Hub[]} */
-  const hubs = [];
   const browser = await chromium.launch({ executablePath, args });
   try {
     const fleet = await startHub("sim:8", "gpu-node-1");
     const stress = await startHub("sim:?scenario=stress", "desk");
     const faults = await startHub(`sim:?scenario=${scenario}`, "gpu-node-2");
     const lab = await startHub("sim:2", "lab");
-    hubs.push(fleet, stress, faults, lab);
     const startedMs = performance.now();
     await step("writing a day of history", () => backfill(lab, "sim:2", "lab"));
     const report = await step("recording runs", async () => writeRunReport());
@@ -281,6 +280,6 @@ await runMain(async () => {
     });
   } finally {
     await browser.close();
-    for (const { stop } of hubs) stop();
+    for (const child of children) child.kill("SIGTERM");
   }
 });

@@ -1,4 +1,4 @@
-// A reader of a quick start: a folder of its own, two free ports, and a shell that knows gpulse, npx, npm and curl. What is
+// A reader of a page: a folder of its own, two free ports, and a shell that knows gpulse, npx, npm and curl. What is
 // started here ends with leave(). It must never reach the usual ports, on which somebody's gpulse may run.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,6 +25,8 @@ case "$command" in
   hub) ${gpulse} hub --port ${hubPort} "$@" ;;
   agent) ${gpulse} agent --port ${agentPort} --host 127.0.0.1 "$@" ;;
   query | stats | top | alerts) ${gpulse} "$command" --url http://127.0.0.1:${hubPort} "$@" ;;
+  silence) sub=$1; shift; ${gpulse} silence "$sub" --url http://127.0.0.1:${hubPort} "$@" ;;
+  rules) [ "$1" = backtest ] && set -- "$@" --url http://127.0.0.1:${hubPort}; ${gpulse} rules "$@" ;;
   *) ${gpulse} "$command" "$@" ;;
 esac`,
     npx: `shift
@@ -42,8 +44,8 @@ export interface Reader {
   readonly folder: string;
   /** Takes a step and gives back what was not seen of what the page promised. */
   take(step: Step): Promise<string[]>;
-  /** Addresses of what was started and stays. */
-  addresses(): readonly string[];
+  /** The address of the hub that was started and stays. */
+  hubAddress(): string | undefined;
   leave(): Promise<void>;
 }
 
@@ -85,7 +87,7 @@ export async function newReader(): Promise<Reader> {
 
   return {
     folder,
-    addresses: () => kept.map(({ url }) => url),
+    hubAddress: () => kept.find(({ url }) => url.endsWith(`:${hubPort}`))?.url,
     take: async ({ commands, isKept, see }) => {
       const [ours, seen] = [onOurPorts(commands), see.map(onOurPorts)];
       if (isKept) return unseen(seen, await keep(ours));
