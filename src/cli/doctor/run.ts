@@ -10,16 +10,19 @@ import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
 import type { DoctorFinding } from "../../sources/source.ts";
-import { alignColumns } from "../table.ts";
+import type { Device } from "../../model/device.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
 import { type MetricFinding, metricFindings } from "./metrics.ts";
 import { readBriefly } from "./read.ts";
+import { formatDoctor } from "./show.ts";
 
 export interface DoctorFlags extends FlagValues {
+  readonly all?: boolean;
   readonly json?: boolean;
   readonly capture?: string;
 }
 
-interface SourceFinding extends DoctorFinding {
+export interface SourceFinding extends DoctorFinding {
   readonly source: string;
   readonly summary: string;
   /** Whether `auto` would use it. */
@@ -29,6 +32,8 @@ interface SourceFinding extends DoctorFinding {
 export interface DoctorReport {
   readonly version: string;
   readonly node: string;
+  /** The GPUs that the sources read, with the source. */
+  readonly gpus: readonly (Device & { readonly source: string })[];
   readonly sources: readonly SourceFinding[];
   /** The values of the sources that were found, by metric. */
   readonly metrics: readonly MetricFinding[];
@@ -72,19 +77,16 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
     const spec = specs[index];
     return state === "found" && spec !== undefined && (auto || asked.length > 0) ? [spec] : [];
   });
+  const frames =
+    readable.length === 0
+      ? []
+      : await readBriefly({ ...settings, sources: readable }, io, context.log);
   const report: DoctorReport = {
     version: io.version,
     node: process.version,
+    gpus: gpusOf(frames, findings),
     sources: findings,
-    metrics:
-      readable.length === 0
-        ? []
-        : metricFindings(
-            viewDevices(
-              await readBriefly({ ...settings, sources: readable }, io, context.log),
-              settings.hostName,
-            ),
-          ),
+    metrics: metricFindings(viewDevices(frames, settings.hostName)),
     kernelLog: checkAccess(),
     ports: [
       { port: 9400, purpose: "gpulse agent", state: await portState(9400) },
@@ -94,7 +96,12 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   io.stdout.write(
     flags.json === true
       ? `${JSON.stringify(report, null, 2)}\n`
-      : asText(report, usesColour(io.stdout, io.env)),
+      : formatDoctor(report, {
+          columns: io.stdout.isTTY === true ? io.stdout.columns : undefined,
+          colour: usesColour(io.stdout, io.env),
+          all: flags.all === true,
+          named: asked.length > 0,
+        }),
   );
   const works = findings.filter(({ state }) => state === "found");
   return asked.length > 0
@@ -102,47 +109,18 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
     : Number(!works.some(({ auto }) => auto));
 }
 
-const marks: Record<DoctorFinding["state"], readonly [mark: string, colour: string]> = {
-  found: ["found", "\u001b[32m"],
-  "not-found": ["not found", "\u001b[2m"],
-  denied: ["denied", "\u001b[31m"],
-  failed: ["failed", "\u001b[31m"],
-};
-
-function asText(report: DoctorReport, colour: boolean): string {
-  const lines = [`gpulse ${report.version} on Node ${report.node}`, ""];
-  for (const { source, state, says, fix, auto } of report.sources) {
-    const [mark, start] = marks[state];
-    const shown = colour ? `${start}${mark.padEnd(10)}\u001b[0m` : mark.padEnd(10);
-    lines.push(
-      `${`${source}:`.padEnd(10)} ${shown} ${says}${auto || state !== "found" ? "" : " Never picked by itself: ask for it with --source."}`,
-    );
-    if (fix !== undefined) lines.push(`${" ".repeat(22)}${fix}`);
-  }
-  if (report.metrics.length === 0) {
-    lines.push("", "No GPU can be read here. gpulse up shows a simulated fleet instead.");
-  }
-  if (report.metrics.length > 0) lines.push("", ...metricLines(report.metrics));
-  const { says, fix } = report.kernelLog;
-  lines.push(
-    "",
-    `kernel log (gpulse agent --kernel-log): ${says}${fix === undefined ? "" : ` ${fix}`}`,
-  );
-  for (const { port, purpose, state } of report.ports)
-    lines.push(`port ${port} (${purpose}): ${state}`);
-  return `${lines.join("\n")}\n`;
-}
-
-function metricLines(metrics: readonly MetricFinding[]): string[] {
-  const rows = metrics.map(({ metric, unit, told, example, absent }) => {
-    const reasons = Object.entries(absent).map(([reason, count]) => `${reason} on ${count}`);
-    const value =
-      example === undefined ? "absent" : `${example}${unit === "none" ? "" : ` ${unit}`}`;
-    return [metric, value, told === 0 ? "" : `reported by ${told}`, reasons.join(", ")];
-  });
-  return alignColumns([["METRIC", "FIRST VALUE", "GPUS", "NOT Reported"], ...rows])
-    .trimEnd()
-    .split("\n");
+/** As the sources list them while they are read; as they were found where a reading fails. */
+function gpusOf(
+  frames: readonly Delivery[],
+  findings: readonly SourceFinding[],
+): DoctorReport["gpus"] {
+  const listed = [
+    ...frames.map(({ source, devices }) => ({ source, devices })),
+    ...findings.map(({ source, devices = [] }) => ({ source, devices })),
+  ].flatMap(({ source, devices }) => devices.map((device) => ({ ...device, source })));
+  const byUuid = new Map<string, (typeof listed)[number]>();
+  for (const gpu of listed) if (!byUuid.has(gpu.uuid)) byUuid.set(gpu.uuid, gpu);
+  return [...byUuid.values()];
 }
 
 /** Opens and closes the port on loopback: the surest way to know. */
