@@ -120,7 +120,7 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
     known("default power limit", facts.powerLimitDefault, watts),
     known("energy since start", energy, wattHours),
     known("energy counter", read(gpu, "energyTotal"), wattHours),
-    linkFact(gpu),
+    ...linkFacts(gpu),
     known("PCIe receive", read(gpu, "pcieRx"), bytesPerSecond),
     known("PCIe transmit", read(gpu, "pcieTx"), bytesPerSecond),
     known(`${links} receive`, interconnectRx, bytesPerSecond),
@@ -161,29 +161,19 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
 
 const interconnectNames: Readonly<Record<string, string>> = { nvidia: "NVLink", amd: "XGMI" };
 
-/** `gen 5 x16`; below what card and slot can do `gen 5 x8 of x16`. A narrow link is a fault, a low generation is idle saving. */
-function linkFact({ device, row }: Gpu): Fact {
-  const generation = read({ row }, "linkGeneration");
-  const width = read({ row }, "linkWidth");
+/** `x16`, or `x8 of x16` where card and slot can do more. A narrow link is a fault; a low generation saves power when idle. */
+function linkFacts({ device, row }: Gpu): readonly Fact[] {
   const { linkGenerationMax, linkWidthMax } = device.facts;
-  const name = "PCIe link";
-  if (typeof generation !== "number" && typeof width !== "number")
-    return { name, value: `n/a (${width})` };
-  const isBelow = (now: WireValue, most: WireValue): most is number =>
-    typeof now === "number" && typeof most === "number" && now < most;
-  const isNarrow = isBelow(width, linkWidthMax);
-  const now = [
-    typeof generation === "number" ? `gen ${generation}` : "",
-    typeof width === "number" ? `x${width}` : "",
+  const fact = (name: string, now: WireValue, most: WireValue, unit: string): Fact => {
+    if (typeof now !== "number") return { name, value: `${NOT_AVAILABLE} (${now})` };
+    const isBelow = typeof most === "number" && now < most;
+    const value = isBelow ? `${unit}${now} of ${unit}${most}` : `${unit}${now}`;
+    return isBelow && unit === "x" ? { name, value, role: "warn" } : { name, value };
+  };
+  return [
+    fact("PCIe generation", read({ row }, "linkGeneration"), linkGenerationMax, ""),
+    fact("PCIe width", read({ row }, "linkWidth"), linkWidthMax, "x"),
   ];
-  const most = [
-    isBelow(generation, linkGenerationMax) ? `gen ${linkGenerationMax}` : "",
-    isNarrow ? `x${linkWidthMax}` : "",
-  ];
-  const joined = (parts: readonly string[]): string =>
-    parts.filter((part) => part !== "").join(" ");
-  const value = `${joined(now)}${joined(most) === "" ? "" : ` of ${joined(most)}`}`;
-  return { name, value, ...(isNarrow ? { role: "warn" } : {}) };
 }
 
 const celsius = (value: number, glyphs: Glyphs): string => `${Math.round(value)}${glyphs.celsius}`;

@@ -169,10 +169,11 @@ test("a column that no GPU reports is left out", () => {
 test("the details mark a link below what card and slot can do", () => {
   const details = (gpu: number): string =>
     lines(8, { page: "details", gpu: `GPU-000${gpu}@node1` }).join("\n");
-  expect(details(0)).toMatch(/PCIe link +gen 5 x16\s/);
-  expect(details(1)).toMatch(/PCIe link +gen 5 x8 of x16\s/);
+  expect(details(0)).toMatch(/PCIe generation +5\s/);
+  expect(details(0)).toMatch(/PCIe width +x16\s/);
+  expect(details(1)).toMatch(/PCIe width +x8 of x16\s/);
   expect(details(0)).toMatch(/energy counter +1\.00MWh\s/);
-  expect(details(4)).not.toMatch(/PCIe link +gen/);
+  expect(details(4)).not.toMatch(/PCIe width +x/);
 });
 
 test("a lost GPU says so, in its line and in the sum", () => {

@@ -83,7 +83,7 @@ interface DeviceRowBuilder {
   readonly throttle: string[];
   readonly xids: Map<string, { count: number; lastMs?: number }>;
   /** By reading, the series that are added up: two sources that report one link count once. */
-  readonly parts: Map<number, Map<string, number>>;
+  parts: Map<number, Map<string, number>> | undefined;
   throttleKnown: boolean;
   throttleAbsence: WireAbsence | undefined;
   job: string | undefined;
@@ -95,7 +95,7 @@ const newDeviceRowBuilder = (): DeviceRowBuilder => ({
   ageMs: {},
   throttle: [],
   xids: new Map(),
-  parts: new Map(),
+  parts: undefined,
   throttleKnown: false,
   throttleAbsence: undefined,
   job: undefined,
@@ -115,6 +115,7 @@ function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: W
         draft.readings[target.at] ??= value;
         return;
       }
+      draft.parts ??= new Map();
       const parts = draft.parts.get(target.at) ?? new Map<string, number>();
       draft.parts.set(target.at, parts);
       parts.set(target.part, Math.max(value, parts.get(target.part) ?? value));
