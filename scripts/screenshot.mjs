@@ -217,7 +217,7 @@ async function takePages(browser, { fleet, stress, faults, lab, report }) {
   for (const name of ["gpu-node-3", "gpu-node-4"]) startAgent(lab, name);
   await sleep(15_000);
   await light.goto(`${lab.url}system`);
-  await light.locator("main").getByText("gpu-node-4").first().waitFor();
+  await light.locator("main").getByText("gpu-node-4").first().waitFor({ timeout: START_MS });
   await take(light, "system", { x: 0, y: 0, width: 1280, height: 520 });
   await light.goto(report);
   await take(light, "run-report");
@@ -225,7 +225,7 @@ async function takePages(browser, { fleet, stress, faults, lab, report }) {
   await light.locator("main").getByText("GpuLost").first().waitFor();
   await take(light, "alerts");
   await light.goto(`${faults.url}alerts?tab=events&range=15m`);
-  await take(light, "events");
+  await take(light, "events", { x: 0, y: 0, width: 1280, height: 560 });
   const dark = await newPage(browser, "dark");
   // The load begins after a minute: the last three minutes lie within it.
   await dark.goto(`${stress.url}compare?gpus=${(await uuidsOf(stress.url)).join()}&range=3m`);
