@@ -17,6 +17,7 @@ import path from "node:path";
 import { lockFile, root } from "./bootstrap.mjs";
 import { writeBuildInfo } from "./build-info.mjs";
 import { bundleInputs } from "./bundle-inputs.mjs";
+import { toCommonJs } from "./commonjs.mjs";
 import { fingerprint, isBuildFresh, writeStamp } from "./fingerprint.mjs";
 import { withLock } from "./lock.mjs";
 import { PlainError, runMain } from "./progress.mjs";
@@ -63,7 +64,6 @@ async function bundle({ name, entry, workers }) {
     legalComments: "linked",
     metafile: true,
     logLevel: "silent",
-    banner: { js: BANNER },
     // Native parts cannot be bundled: they are the optional dependencies, and code copes without them.
     external: Object.keys(manifest.optionalDependencies ?? {}),
     // The same code with its WebAssembly inside: a bundle has no file beside it to read.
@@ -73,6 +73,10 @@ async function bundle({ name, entry, workers }) {
   writeFileSync(
     path.join(outdir, "inputs.json"),
     `${JSON.stringify(bundleInputs(metafile, entry), null, 2)}\n`,
+  );
+  await toCommonJs(
+    outdir,
+    ["main", ...Object.keys(workers)].map((one) => `${one}.js`),
   );
 }
 

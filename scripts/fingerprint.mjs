@@ -14,6 +14,7 @@ const SOURCES = [
   "scripts/build.mjs",
   "scripts/bundle-inputs.mjs",
   "scripts/reference/man.ts",
+  "scripts/commonjs.mjs",
   "package.json",
   "package-lock.json",
   "tsconfig.json",

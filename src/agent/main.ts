@@ -16,5 +16,6 @@ const program = createProgram(version);
 declareAgent(program, async (flags) => {
   code = await runToExit(() => runAgent(flags, io), say);
 });
-const parsed = await parseToExit(program, process.argv.slice(2));
-process.exit(parsed === 0 ? code : parsed);
+void parseToExit(program, process.argv.slice(2)).then((parsed) =>
+  process.exit(parsed === 0 ? code : parsed),
+);

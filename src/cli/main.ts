@@ -14,10 +14,13 @@ process.stdout.on("error", (error) => {
 });
 printCrashesBriefly();
 const { program, exitCode } = buildProgram(processIo());
-const parsed = await parseToExit(program, process.argv.slice(2));
-const code = parsed === 0 ? exitCode() : parsed;
-// Standard output may be a pipe that still has to take what was written; exiting now would cut it off.
-process.exitCode = code;
-if (process.stdout.writableLength > 0)
-  await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
-process.exit(code);
+void parseToExit(program, process.argv.slice(2)).then((parsed) =>
+  exit(parsed === 0 ? exitCode() : parsed),
+);
+
+function exit(code: number): void {
+  // Standard output may be a pipe that still has to take what was written; exiting now would cut it off.
+  process.exitCode = code;
+  if (process.stdout.writableLength === 0) process.exit(code);
+  process.stdout.once("drain", () => process.exit(code));
+}

@@ -1,0 +1,192 @@
+/**
+ * Starts an executable of the build and loads its files together with their compiled code. V8 compiles JavaScript as it runs;
+ * what it compiled is stored after the first start of a command and read at the next ones. Stored code is only a shortcut: missing,
+ * damaged, or made for another source, Node or set of flags, it is ignored and written again. It is never a reason to fail.
+ * Built apart from everything else (scripts/commonjs.mjs).
+ */
+import { createHash } from "node:crypto";
+import { lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { cachedDataVersionTag } from "node:v8";
+import { Script } from "node:vm";
+import { isMainThread } from "node:worker_threads";
+import { crc32 } from "node:zlib";
+import { makeFolderSync } from "./make-folder.ts";
+
+/** A long-running command has compiled by then what it needs to start. */
+const storeAfterMs = 15_000;
+const wrapper = "(function(exports,require,module,__load,__importMetaUrl){'use strict';";
+
+type Require = (id: string) => unknown;
+type ModuleFunction = (
+  exports: unknown,
+  require: Require,
+  module: { exports: unknown },
+  load: (id: string) => Promise<unknown>,
+  url: string,
+) => void;
+
+/** Runs an entry of a folder of the build. */
+export function start(folder: string, entry: string): void {
+  const store = isMainThread ? openStore(folder, entry) : undefined;
+  const modules = new Map<string, { exports: unknown }>();
+  const outside = createRequire(join(folder, "package.json"));
+  const resolve: Require = (id) => (id.startsWith("./") ? run(id.slice(2)) : outside(id));
+  const require = Object.assign((id: string) => resolve(id), outside);
+  const load = async (id: string): Promise<unknown> =>
+    id.startsWith("./") ? run(id.slice(2)) : import(id);
+
+  function run(name: string): unknown {
+    const loaded = modules.get(name);
+    if (loaded !== undefined) return loaded.exports;
+    const module = { exports: {} };
+    modules.set(name, module);
+    const filename = join(folder, name);
+    const source = readFileSync(filename);
+    const script = new Script(`${wrapper}${source.toString()}\n})`, {
+      filename,
+      columnOffset: -wrapper.length,
+      cachedData: store?.find(name, source),
+    });
+    store?.add(name, source, script);
+    const call = script.runInThisContext() as ModuleFunction;
+    call(module.exports, require, module, load, pathToFileURL(filename).href);
+    return module.exports;
+  }
+  run(entry);
+}
+
+interface StoredCode {
+  /** Of the source it was compiled from. */
+  readonly checksum: number;
+  readonly code: Buffer;
+}
+
+/** The compiled code of one command. */
+class CodeStore {
+  readonly #file: string;
+  #stored: ReadonlyMap<string, StoredCode>;
+  #loaded = new Map<string, { readonly checksum: number; readonly script: Script }>();
+  #complete = true;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#stored = readCode(file);
+  }
+
+  find(name: string, source: Buffer): Buffer | undefined {
+    const found = this.#stored.get(name);
+    return found?.checksum === crc32(source) ? found.code : undefined;
+  }
+
+  add(name: string, source: Buffer, script: Script): void {
+    // False only where stored code was given and accepted.
+    if (script.cachedDataRejected !== false) this.#complete = false;
+    this.#loaded.set(name, { checksum: crc32(source), script });
+  }
+
+  /** Writes the code of all files loaded so far, unless all of it came from the store, and frees it. */
+  close(): void {
+    try {
+      if (!this.#complete)
+        writeCode(
+          this.#file,
+          [...this.#loaded].map(([name, { checksum, script }]) => [
+            name,
+            { checksum, code: script.createCachedData() },
+          ]),
+        );
+    } catch {
+      // A full or read-only disk: the next start compiles again.
+    }
+    this.#complete = true;
+    this.#loaded = new Map();
+    this.#stored = new Map();
+  }
+}
+
+function openStore(folder: string, entry: string): CodeStore | undefined {
+  try {
+    const place = codeFolder(dirname(folder));
+    if (place === undefined) return undefined;
+    const store = new CodeStore(join(place, codeName(folder, entry)));
+    setTimeout(() => store.close(), storeAfterMs).unref();
+    process.once("exit", () => store.close());
+    return store;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One file for each command, since each loads other parts; for each place of the build, Node and set of flags. */
+function codeName(folder: string, entry: string): string {
+  const [, , word = ""] = process.argv;
+  const key = [folder, entry, process.versions.v8, process.arch, cachedDataVersionTag()].join("\n");
+  const made = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  return `${/^[a-z]{1,20}$/.test(word) ? word : "up"}-${made}`;
+}
+
+/**
+ * Beside the build where this user may write there, else in the user's cache. Stored code is run: it is used only from a folder
+ * of this user that nobody else can write to.
+ */
+function codeFolder(dist: string): string | undefined {
+  const { GPULSE_CACHE: named, XDG_CACHE_HOME: cache } = process.env;
+  const ofUser = named ?? join(cache ?? join(homedir(), ".cache"), "gpulse");
+  return [join(dist, ".code"), join(ofUser, "code")].find((folder) => {
+    try {
+      makeFolderSync(folder, { mode: 0o700 });
+    } catch {
+      return false;
+    }
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found?.isDirectory() !== true) return false;
+    return (
+      process.geteuid === undefined ||
+      (found.uid === process.geteuid() && (found.mode & 0o077) === 0)
+    );
+  });
+}
+
+/*
+ * A file of code: CRC-32 of all that follows (V8 does not check, and ends the process on damaged code), length of the index,
+ * the index as JSON (name, checksum of the source and length of each part), the parts.
+ */
+const headerBytes = 8;
+
+function readCode(file: string): ReadonlyMap<string, StoredCode> {
+  const parts = new Map<string, StoredCode>();
+  try {
+    const bytes = readFileSync(file);
+    if (bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) return parts;
+    let at = headerBytes + bytes.readUInt32LE(4);
+    // Written by writeCode: the checksum says so.
+    const index = JSON.parse(bytes.toString("utf8", headerBytes, at)) as [string, number, number][];
+    for (const [name, checksum, length] of index) {
+      parts.set(name, { checksum, code: bytes.subarray(at, at + length) });
+      at += length;
+    }
+  } catch {
+    parts.clear();
+  }
+  return parts;
+}
+
+function writeCode(file: string, parts: readonly (readonly [string, StoredCode])[]): void {
+  const index = Buffer.from(
+    JSON.stringify(parts.map(([name, { checksum, code }]) => [name, checksum, code.length])),
+  );
+  const bytes = Buffer.concat([
+    Buffer.alloc(headerBytes),
+    index,
+    ...parts.map(([, { code }]) => code),
+  ]);
+  bytes.writeUInt32LE(index.length, 4);
+  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
+  const aside = `${file}.${process.pid}`;
+  writeFileSync(aside, bytes, { mode: 0o600 });
+  renameSync(aside, file);
+}
