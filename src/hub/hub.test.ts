@@ -82,6 +82,59 @@ test("a missing app gets a page that says what to do", async () => {
   expect(answer.body).toContain("npm run build");
 });
 
+async function docsSite(): Promise<string> {
+  const docsDir = await mkdtemp(path.join(tmpdir(), "gpulse-docs-"));
+  await mkdir(path.join(docsDir, "assets"));
+  await writeFile(path.join(docsDir, "index.html"), "<title>docs</title>");
+  await writeFile(path.join(docsDir, "404.html"), "<title>no such page</title>");
+  await writeFile(path.join(docsDir, "assets", "app.1a2b3c.js"), "export {};");
+  await writeFile(path.join(path.dirname(docsDir), `${path.basename(docsDir)}.txt`), "outside");
+  hubs.push({
+    close: async () => {
+      await rm(docsDir, { recursive: true });
+      await rm(`${docsDir}.txt`);
+    },
+  });
+  return docsDir;
+}
+
+test("the documentation site is served under /docs/, cached as the page is, with a 404 page of its own", async () => {
+  const { get } = await app({ docsDir: await docsSite() });
+  const index = await get("/docs/");
+  expect([index.statusCode, index.body]).toEqual([200, "<title>docs</title>"]);
+  expect(index.headers["cache-control"]).toBe("no-cache");
+  expect(index.headers["content-security-policy"]).not.toContain("unsafe");
+  expect((await get("/docs")).headers.location).toBe("docs/");
+  const again = await get("/docs/", { "if-none-match": String(index.headers.etag) });
+  expect(again.statusCode).toBe(304);
+  const asset = await get("/docs/assets/app.1a2b3c.js");
+  expect(asset.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+  const missing = await get("/docs/guides/nothing.html");
+  expect([missing.statusCode, missing.body]).toEqual([404, "<title>no such page</title>"]);
+  expect((await get("/nothing")).json()).toHaveProperty("error");
+});
+
+test.each(["/docs/../DIR.txt", "/docs/%2e%2e/DIR.txt", "/docs/..%2fDIR.txt", "/docs/assets/"])(
+  "%s does not leave the documentation's folder, nor lists it",
+  async (url) => {
+    const docsDir = await docsSite();
+    const { get } = await app({ docsDir });
+    const answer = await get(url.replace("DIR", path.basename(docsDir)));
+    expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+    expect(answer.body).not.toMatch(/outside|app\./);
+  },
+);
+
+test.each(["/docs", "/docs/", "/docs/guides/hub.html"])(
+  "%s without a documentation site says how to build it",
+  async (url) => {
+    const answer = await (await app({ docsDir: path.join(webDir, "nowhere") })).get(url);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.headers["content-type"]).toContain("text/html");
+    expect(answer.body).toContain("npm run docs:site");
+  },
+);
+
 test("an unknown route is one sentence of JSON", async () => {
   const answer = await (await app()).get("/api/nothing?x=1");
   expect(answer.statusCode).toBe(404);

@@ -20,7 +20,7 @@ import { addRates } from "./limits/rate.ts";
 import { listenFastify } from "../net/http/listen-fastify.ts";
 import { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
-import { servePage } from "./page.ts";
+import { serveDocs, servePage } from "./page.ts";
 import { addPipes } from "./pipes/routes.ts";
 import { addRoutes } from "./routes.ts";
 import { addRuns } from "./runs/routes.ts";
@@ -116,6 +116,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       ...(options.runs === undefined ? {} : { runs: options.runs }),
     });
   await servePage(app, options.webDir);
+  await serveDocs(app, options.docsDir);
   return app;
 }
 

@@ -31,6 +31,8 @@ export interface HubOptions {
   readonly hostName: string;
   /** Where the built browser app is. */
   readonly webDir: string;
+  /** The built documentation site; served only if it is there. */
+  readonly docsDir?: string;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;

@@ -1,11 +1,11 @@
-/** Serves the built browser app. Where it was not built, says so and what to do; never lists a folder. */
-import { existsSync } from "node:fs";
+/** Serves the built browser app and the documentation site. Where one was not built, says so and what to do; never lists a folder. */
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import fastifyStatic from "@fastify/static";
+import fastifyStatic, { type FastifyStaticOptions } from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { pageNames } from "./page-names.ts";
 
-/** Vite puts a hash of the content into the names of these files, so a name never changes its content. */
+/** The builds put a hash of the content into the names of these files, so a name never changes its content. */
 const HASHED = `${path.sep}assets${path.sep}`;
 
 export async function servePage(app: FastifyInstance, webDir: string): Promise<void> {
@@ -15,8 +15,41 @@ export async function servePage(app: FastifyInstance, webDir: string): Promise<v
     );
     return;
   }
-  await app.register(fastifyStatic, {
-    root: path.resolve(webDir),
+  await app.register(fastifyStatic, staticFiles(webDir));
+  // The app reads the rest of the address itself.
+  for (const name of pageNames)
+    app.get(`/${name}`, async (_request, reply) => reply.sendFile("index.html"));
+}
+
+export const hasDocs = (docsDir: string | undefined): docsDir is string =>
+  docsDir !== undefined && existsSync(path.join(docsDir, "index.html"));
+
+/** The documentation site under /docs/, with its own 404 page; its links are absolute, so it works only at the root of a host. */
+export async function serveDocs(app: FastifyInstance, docsDir: string | undefined): Promise<void> {
+  if (!hasDocs(docsDir)) {
+    for (const url of ["/docs", "/docs/*"])
+      app.get(url, async (_request, reply) =>
+        reply.code(404).type("text/html; charset=utf-8").send(noDocs),
+      );
+    return;
+  }
+  const notFound = path.join(docsDir, "404.html");
+  const missing = existsSync(notFound) ? readFileSync(notFound) : noDocs;
+  app.get("/docs", async (_request, reply) => reply.redirect("docs/", 302));
+  await app.register(
+    async (docs) => {
+      docs.setNotFoundHandler(async (_request, reply) =>
+        reply.code(404).type("text/html; charset=utf-8").send(missing),
+      );
+      await docs.register(fastifyStatic, { ...staticFiles(docsDir), decorateReply: false });
+    },
+    { prefix: "/docs" },
+  );
+}
+
+function staticFiles(root: string): FastifyStaticOptions {
+  return {
+    root: path.resolve(root),
     cacheControl: false,
     dotfiles: "deny",
     setHeaders: (reply, file) => {
@@ -25,11 +58,18 @@ export async function servePage(app: FastifyInstance, webDir: string): Promise<v
         file.includes(HASHED) ? "public, max-age=31536000, immutable" : "no-cache",
       );
     },
-  });
-  // The app reads the rest of the address itself.
-  for (const name of pageNames)
-    app.get(`/${name}`, async (_request, reply) => reply.sendFile("index.html"));
+  };
 }
+
+const noDocs = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>gpulse: no documentation here</title>
+<h1>The documentation is not part of this installation</h1>
+<p>In a checkout, run <code>npm run docs:site</code> and start gpulse again. Releases contain it.</p>
+<p>The same pages are the Markdown files in <code>docs/</code>.</p>
+</html>
+`;
 
 const notBuilt = `<!doctype html>
 <html lang="en">

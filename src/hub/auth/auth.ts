@@ -10,6 +10,7 @@ import type { Log } from "../../base/log.ts";
 import { isCrossSite, isUnverifiedChange } from "./cross-site.ts";
 import { Authenticator, type AuthResult, type Caller, type HubAccess } from "./authenticator.ts";
 import { addLogin, wantsPage } from "./login.ts";
+import { hasDocs } from "../page.ts";
 import { addMe } from "./me-api.ts";
 import { requiredScope } from "./required-scope.ts";
 import { addOidc } from "./oidc-routes.ts";
@@ -26,6 +27,7 @@ export interface AuthOptions {
   readonly log: Log;
   readonly nowMs: () => number;
   readonly publicUrl?: string;
+  readonly docsDir?: string;
 }
 
 declare module "fastify" {
@@ -122,7 +124,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   };
   const context = { access, judge, attempts, log, nowMs, endStreams, failed: onRefused };
   await addLogin(app, context);
-  addMe(app, context);
+  addMe(app, context, hasDocs(options.docsDir));
   addTokens(app, context);
   addUsers(app, context);
   addSessions(app, context);

@@ -13,7 +13,7 @@ const bodyLimit = 16_384;
 const password = () => v.pipe(v.string("a password"), v.maxLength(maxPasswordLength, "shorter"));
 const wantedPassword = v.strictObject({ current: password(), password: password() });
 
-export function addMe(app: FastifyInstance, context: LoginContext): void {
+export function addMe(app: FastifyInstance, context: LoginContext, docs: boolean): void {
   const { access } = context;
   app.get("/api/me", async (request, reply) =>
     noStore(reply).send({
@@ -27,6 +27,8 @@ export function addMe(app: FastifyInstance, context: LoginContext): void {
           : mayChange(request.access),
       asked: requiresAuth(access),
       page: pageOf(context, request.access),
+      // Whether this hub serves its documentation under /docs.
+      docs,
     }),
   );
 

@@ -44,6 +44,7 @@ import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
+const docsDir = fileURLToPath(new URL("../docs", import.meta.url));
 
 export interface HubServer {
   readonly url: string;
@@ -186,6 +187,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
       connectionsPerAddress: perAddressOf(settings),
       hostName: settings.hostName,
       webDir,
+      docsDir,
       timeline,
       runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,

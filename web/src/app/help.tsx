@@ -1,5 +1,6 @@
 /** All keys on one small sheet, the page's own first. */
 import { signal } from "@preact/signals";
+import { docsHref } from "../query/me.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { groups } from "./shortcuts.ts";
 
@@ -30,9 +31,12 @@ export function Help() {
           </dl>
         </section>
       ))}
-      <button type="button" class="quiet" onClick={close}>
-        Close
-      </button>
+      <footer>
+        {docsHref.value === undefined ? null : <a href={docsHref.value}>Docs</a>}
+        <button type="button" class="quiet" onClick={close}>
+          Close
+        </button>
+      </footer>
     </Dialog>
   );
 }

@@ -7,7 +7,7 @@ import { goTo } from "../view-state/address.ts";
 import { presets } from "../view-state/range.ts";
 import { density, theme } from "../view-state/preferences.ts";
 import { goLive, pickerOpen, refresh, setRange, shift, zoomOut } from "../view-state/time.ts";
-import { isShared, me } from "../query/me.ts";
+import { docsHref, isShared, me } from "../query/me.ts";
 import { accountDialog } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
 import { routes } from "./routes.ts";
@@ -31,6 +31,7 @@ export function paletteEntries(): readonly PaletteEntry[] {
       .map(({ name, label }): PaletteEntry => ({ kind: "page", label, run: () => goTo(name) })),
     ...actions,
     ...(me.peek()?.mayManage === true ? [share] : []),
+    ...openDocs(docsHref.peek()),
     ...presets.map(({ ms, says, text }): PaletteEntry => ({
       kind: "range",
       label: says,
@@ -56,6 +57,11 @@ export function paletteEntries(): readonly PaletteEntry[] {
     })),
   ];
 }
+
+const openDocs = (href: string | undefined): readonly PaletteEntry[] =>
+  href === undefined
+    ? []
+    : [{ kind: "page", label: "Docs", more: "documentation", run: () => location.assign(href) }];
 
 const actions: readonly PaletteEntry[] = [
   {

@@ -15,12 +15,18 @@ export interface Me {
   readonly mayManage: boolean;
   /** Whether changes need somebody to be logged in. */
   readonly asked: boolean;
+  /** Whether the hub serves its documentation under /docs; absent from an older hub. */
+  readonly docs?: boolean;
 }
 
 /** Undefined until the hub has responded, and on a hub without access control. */
 export const me = signal<Me | undefined>(undefined);
 
 export const mayChange = computed(() => me.value?.mayChange !== false);
+/** The documentation site links from the root of its host, so a hub under a path of a proxy does not offer it. */
+export const docsHref = computed(() =>
+  me.value?.docs === true && new URL(".", location.href).pathname === "/" ? "docs/" : undefined,
+);
 export const isShared = computed(() => me.value?.by === "share");
 
 export async function loadMe(): Promise<void> {
