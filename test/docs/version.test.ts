@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { repository } from "../../engines/program.ts";
+import { pages } from "./pages.ts";
 
 interface Manifest {
   readonly version: string;
@@ -35,6 +36,17 @@ test.each([
   ]),
 ])("%s has the version of package.json", (_name, found) => {
   expect(found).toBe(version);
+});
+
+test("every image and package that the documentation names has this version", () => {
+  const named = pages().flatMap(({ file, text }) =>
+    [...text.matchAll(/\bgpulse(?:-demo-app)?[:-](\d+\.\d+\.\d+)/g)].map((match) => [
+      file,
+      match[1],
+    ]),
+  );
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter(([, found]) => found !== version)).toEqual([]);
 });
 
 test("the changelog starts with Unreleased, followed by releases with their dates", () => {
