@@ -178,11 +178,11 @@ test("an agent that ends is shown as lost, with the age of what it last said", a
   try {
     await screen.until(/^ +2 +H200.*\d+%/m);
     screen.keys("Tab", "k");
-    await screen.until("Processes of another machine are not ended from here.");
+    await screen.until("Only processes of this machine can be ended.");
   } finally {
     await first.stop();
   }
-  await screen.until(/LOST, numbers are \d+ s old · trying again in/);
+  await screen.until(/LOST, values are \d+ s old · retry in/);
   await screen.until(/^ +2 +H200.*\d+ s old/m);
   screen.keys("q");
   await expectRestored(screen, 0);
@@ -205,15 +205,15 @@ test("a process is ended behind two questions, and never without a yes", async (
     screen.keys("t");
     await screen.until(new RegExp(`[└├]─ sh$`, "m"));
     screen.keys("Tab", "k");
-    await screen.until(`sh (pid ${pid}) is to end with SIGTERM?`);
+    await screen.until(`Send SIGTERM to sh (pid ${pid})?`);
     screen.keys("n");
-    await screen.until(`Nothing was sent to ${pid}.`);
+    await screen.until(`No signal was sent to pid ${pid}.`);
     expect(child.signalCode).toBeNull();
     screen.keys("k");
-    await screen.until("is to end with SIGTERM?");
+    await screen.until("Send SIGTERM to");
     screen.keys("y");
     await screen.until(`SIGTERM was sent to sh (pid ${pid}).`);
-    await screen.until(`sh (pid ${pid}) still runs: end it at once with SIGKILL?`);
+    await screen.until(`sh (pid ${pid}) is still running. Send SIGKILL?`);
     expect([child.exitCode, child.signalCode]).toEqual([null, null]);
     screen.keys("y");
     await waitUntil({ what: "the process to end", timeoutMs: 10_000 }, () =>

@@ -208,8 +208,10 @@ class TopSession {
 
 /** Only what runs here, under the pids seen here, can be ended. */
 function whyNoSignals({ procfs }: OpenedFeed): string | undefined {
-  if (procfs === undefined) return "Processes of another machine are not ended from here.";
-  return procfs === "/proc" ? undefined : "With another --procfs the pids are not this machine's.";
+  if (procfs === undefined) return "Only processes of this machine can be ended.";
+  return procfs === "/proc"
+    ? undefined
+    : "Processes cannot be ended with another --procfs: its pids may not be of this machine.";
 }
 
 /** A source that hangs does not keep the shell waiting. */

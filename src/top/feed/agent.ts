@@ -1,4 +1,4 @@
-/** A running agent, asked over HTTP at the interval; where it does not answer it is asked again with growing waits. */
+/** Polls an agent over HTTP at the interval, with back-off while it does not respond. */
 import { backoffMs } from "../../base/retry.ts";
 import { checkValue } from "../../config/check.ts";
 import { type GpuStats, type Stats, statsSchema } from "../../agent/stats/schema.ts";
@@ -119,7 +119,7 @@ export class AgentFeed implements Feed {
     const checked = checkValue(statsSchema, JSON.parse(body.toString("utf8")));
     if (!checked.ok)
       throw new Error(
-        `/stats is not of a gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
+        `/stats is from a version of gpulse that this one cannot read: ${checked.problems[0]?.sentence ?? ""}`,
       );
     return checked.value;
   }

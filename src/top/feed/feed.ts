@@ -1,4 +1,4 @@
-/** What a feed is: something that goes on telling about GPUs until it is stopped, and says when it cannot. */
+/** A feed delivers updates about GPUs until it is stopped, and reports a lost connection. */
 import type { WireFleet } from "../../view/live/protocol.ts";
 import type { FeedUpdate, Link } from "../model/picture.ts";
 

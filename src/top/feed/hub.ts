@@ -81,7 +81,7 @@ export class HubFeed implements Feed {
       maxLineBytes: MAX_LINE_BYTES,
       signal: this.#stopping.signal,
     });
-    if (status !== 200) throw new Error(`the hub's live stream answered ${status}`);
+    if (status !== 200) throw new Error(`the live stream of the hub returned status ${status}`);
     let event = "";
     for await (const line of lines) {
       if (line.startsWith("event: ")) event = line.slice("event: ".length);
@@ -93,7 +93,9 @@ export class HubFeed implements Feed {
     if (event === "fleet") {
       const fleet = JSON.parse(json) as WireFleet;
       if (fleet.schema !== SCHEMA)
-        throw new Error(`the hub speaks version ${fleet.schema} of the stream, not ${SCHEMA}`);
+        throw new Error(
+          `the hub sends version ${fleet.schema} of the live stream, and this program reads version ${SCHEMA}: update the older one`,
+        );
       this.#fleet = fleet.fleet;
       this.#devices = fleet.devices;
       this.#events.recall(fleet);

@@ -1,4 +1,4 @@
-/** The other end of --url: how it is asked, and whether it is an agent or a hub. */
+/** The agent or hub behind --url: requests to it, and which of the two it is. */
 import type { ClientAccess } from "../../cli/command/client.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import {
@@ -54,8 +54,8 @@ export class Peer {
     if (answer.status === 200) return answer;
     throw new Error(
       answer.status === 401 || answer.status === 403
-        ? `it refuses (${answer.status}): give a token with --token file:PATH or GPULSE_TOKEN`
-        : `${path} answered ${answer.status}`,
+        ? `access denied (${answer.status}): pass a token with --token file:PATH or GPULSE_TOKEN`
+        : `${path} returned status ${answer.status}`,
     );
   }
 
@@ -79,7 +79,7 @@ export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
   if (answer.status === 401 || answer.status === 403)
     throw new GpulseError(
       "ACCESS_REFUSED",
-      `${formatUrl(peer.base)} asks for a token: give one with --token file:PATH or GPULSE_TOKEN.`,
+      `${formatUrl(peer.base)} needs a token: pass one with --token file:PATH or GPULSE_TOKEN.`,
     );
   return answer.status === 404 ? "agent" : "hub";
 }

@@ -34,20 +34,20 @@ export interface Picture {
   readonly tasks: readonly GpuTask[];
   readonly areTasksPending: boolean;
   readonly problems: readonly string[];
-  /** Points up to now, oldest first, as wide as one reading is far from the next; null where there was none. */
+  /** The last `count` points, oldest first, `stepSeconds` apart; null where there was no reading. */
   history(device: WireDevice, key: HistoryKey, count: number): readonly (number | null)[];
   /** Seconds from one point of the history to the next. */
   readonly stepSeconds: number;
   counters(gpu: Gpu): GpuCounters;
 }
 
-/** Beyond this without a word the numbers are no longer shown as the present. */
+/** Without an update for longer than this, values are shown as old. */
 export const STALE_AFTER_MS = 4_000;
 
 export const isStale = ({ link, silentMs }: Pick<Picture, "link" | "silentMs">): boolean =>
   link.kind === "lost" || silentMs > STALE_AFTER_MS;
 
-/** Simulated numbers are never shown as hardware's. */
+/** Whether all, some or none of the GPUs are simulated; simulated values are always marked. */
 export function simulatedOf(gpus: readonly Gpu[]): "all" | "some" | "none" {
   const count = gpus.filter(({ device }) => device.simulated).length;
   return count === 0 ? "none" : count === gpus.length ? "all" : "some";

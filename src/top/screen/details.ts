@@ -1,4 +1,4 @@
-/** One GPU whole: who it is, what it reads, how old that is, its curves and who is on it. */
+/** The details page of one GPU: identity, readings with their age, charts and processes. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import { clockMax, type Gpu, memoryTotal, powerLimit, read } from "../../view/gpu.ts";
 import { isStale, type Picture } from "../model/picture.ts";

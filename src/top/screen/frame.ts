@@ -1,4 +1,4 @@
-/** The lines round every page: where the numbers come from and how old they are, the sum of it, and the keys. */
+/** The lines that every page has: title with source and age, sums, and keys. */
 import { type Gpu, memoryTotal, numbersOf, read, sum, temperature } from "../../view/gpu.ts";
 import { type Picture, simulatedOf, STALE_AFTER_MS } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
@@ -58,8 +58,8 @@ export function summaryRow(
 ): TextRow {
   const { link, silentMs, nowMs, gpus } = picture;
   if (link.kind === "lost") {
-    const seen = gpus.length === 0 ? "" : `, numbers are ${age(silentMs)} old`;
-    const retry = `trying again in ${age(Math.max(0, link.retryAtMs - nowMs))}`;
+    const seen = gpus.length === 0 ? "" : `, values are ${age(silentMs)} old`;
+    const retry = `retry in ${age(Math.max(0, link.retryAtMs - nowMs))}`;
     return fitRow(
       [span(` LOST`, "bad"), span(`${seen}${glyphs.dot}${retry}${glyphs.dot}${clean(link.why)}`)],
       width,
@@ -68,10 +68,7 @@ export function summaryRow(
   if (link.kind === "connecting" && gpus.length === 0)
     return fitRow([span(" waiting for the first readings …", "dim")], width);
   if (silentMs > STALE_AFTER_MS)
-    return fitRow(
-      [span(` SILENT for ${age(silentMs)}`, "warn"), span(": numbers are that old")],
-      width,
-    );
+    return fitRow([span(` SILENT for ${age(silentMs)}`, "warn"), span(": no new values")], width);
   if (gpus.length > 0 && shown.length === 0)
     return fitRow([span(" no GPU matches the filter", "dim")], width);
   const parts = summaryParts(picture, shown, glyphs);
@@ -88,7 +85,7 @@ export function summaryRow(
 }
 
 function summaryParts(picture: Picture, gpus: readonly Gpu[], glyphs: Glyphs): readonly TextRow[] {
-  if (gpus.length === 0) return [[span("no GPU: gpulse doctor says why", "warn")]];
+  if (gpus.length === 0) return [[span("no GPU found: run gpulse doctor", "warn")]];
   const util = numbersOf(gpus.map((gpu) => read(gpu, "utilization")));
   const used = numbersOf(gpus.map((gpu) => read(gpu, "memoryUsed")));
   const memory = numbersOf(gpus.map(memoryTotal));
@@ -149,15 +146,17 @@ function summaryParts(picture: Picture, gpus: readonly Gpu[], glyphs: Glyphs): r
   ];
 }
 
-/** The last line: a question, what is typed, a sentence, or the keys. */
+/** The last line: a question, the filter while it is typed, a notice, or the keys. */
 export function footRow(view: View, width: number): TextRow {
   const { question, notice } = view;
   if (question !== undefined) {
     const { signal, target } = question;
-    const still = signal === "SIGKILL" ? "still runs: end it at once" : "is to end";
-    const ask = ` ${clean(target.name)} (pid ${target.pid}) ${still} with ${signal}? `;
+    const ask =
+      signal === "SIGKILL"
+        ? ` ${clean(target.name)} (pid ${target.pid}) is still running. Send SIGKILL? `
+        : ` Send SIGTERM to ${clean(target.name)} (pid ${target.pid})? `;
     return fitRow(
-      [span(cut(ask, width - 17), "bad", true), span(" y yes, else no ", "strong")],
+      [span(cut(ask, width - 23), "bad", true), span(" y: yes, other key: no ", "strong")],
       width,
     );
   }
@@ -166,7 +165,7 @@ export function footRow(view: View, width: number): TextRow {
       [
         span(" Filter: ", "strong"),
         span(`${clean(view.filter)}_`),
-        span("  Enter keeps, Esc clears", "dim"),
+        span("  Enter: apply, Esc: clear", "dim"),
       ],
       width,
     );
@@ -177,7 +176,7 @@ export function footRow(view: View, width: number): TextRow {
     ["/", view.filter === "" ? "filter" : `filter: ${clean(view.filter)}`],
     ["Tab", view.focus === "gpus" ? "processes" : "GPUs"],
     ["Enter", "details"],
-    ["Space", view.isPaused ? "go on" : "pause"],
+    ["Space", view.isPaused ? "resume" : "pause"],
     ["< >", "sort"],
     ["r", "reverse"],
     ["t", "tree"],

@@ -1,4 +1,4 @@
-/** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
+/** Many GPUs at once, one cell each: height and colour show the value, a cross a lost GPU, a dot an unknown value. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import {
   type Gpu,
@@ -17,11 +17,11 @@ import { clean, fit, textWidth } from "../text/width.ts";
 import type { HeatMetric, Hit } from "../view/view.ts";
 import { severity } from "../../view/gpu-status.ts";
 
-const says: Readonly<Record<HeatMetric, string>> = {
+const titles: Readonly<Record<HeatMetric, string>> = {
   util: "utilisation",
-  memory: "memory in use",
-  power: "power of limit",
-  temp: "temperature of limit",
+  memory: "memory used",
+  power: "power, share of limit",
+  temp: "temperature, share of limit",
 };
 
 function ratioOf(gpu: Gpu, metric: HeatMetric): WireValue {
@@ -72,7 +72,7 @@ export function drawHeatmap(gpus: readonly Gpu[], options: HeatOptions): Heatmap
   const key: TextRow = fitRow(
     [
       span(` HEATMAP `, "head"),
-      span(`${says[metric]}  `),
+      span(`${titles[metric]}  `),
       span("0 ", "dim"),
       ...glyphs.levels.map((level, at) => span(level, `heat${at}` as TextRole)),
       span(" 100%", "dim"),
@@ -276,7 +276,7 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const cell = Math.ceil(gpus.length / roomy) <= lines ? 2 : 1;
   const perLine = Math.floor((width - 2) / cell);
   const fits = perLine * lines;
-  // The chosen one is always among those that are shown.
+  // The selected GPU is always visible.
   const at = gpus.findIndex(({ id }) => id === options.chosen);
   const from = at < fits ? 0 : Math.floor(at / perLine - lines + 1) * perLine;
   const shown = gpus.slice(from, from + fits);
@@ -299,6 +299,6 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   return { rows, hits };
 }
 
-/** How many lines a heatmap of so many needs, its key included. */
+/** Lines of a heatmap of `count` GPUs, its key included. */
 export const heatLines = (count: number, width: number): number =>
   1 + Math.ceil(count / Math.max(1, Math.floor((width - 2) / 2)));

@@ -1,22 +1,22 @@
-/** The keys, all of them. */
+/** The help page: all keys, and how to read bars, charts and states. */
 import type { Glyphs } from "../text/glyphs.ts";
 import { fitRow, span, type TextRow } from "../text/row.ts";
 import { fit } from "../text/width.ts";
 
 const keys = (glyphs: Glyphs): readonly (readonly [string, string])[] => [
   ["1 2 3", "overview, heatmap, processes"],
-  ["Enter", "details of the chosen GPU; Esc goes back"],
-  ["Tab", "between GPUs and processes"],
-  [`${glyphs.arrows} PgUp PgDn`, "choose a line; the wheel does too"],
-  ["/", "filter by any words: host, model, user, pod, state"],
-  ["< > r", "sort by the next column, the other way round"],
+  ["Enter", "details of the selected GPU; Esc goes back"],
+  ["Tab", "switch between GPUs and processes"],
+  [`${glyphs.arrows} PgUp PgDn`, "select a line; so does the mouse wheel"],
+  ["/", "filter by words: host, model, user, pod, state"],
+  ["< > r", "sort by the previous or next column; reverse"],
   ["g u m w c", "sort by GPU, utilisation, memory, watts, °C"],
   ["t", "processes as a tree"],
-  ["v", "what the heatmap shows"],
-  ["Space", "pause; numbers go on arriving meanwhile"],
-  ["k", "end the chosen process here, after a question"],
+  ["v", "metric of the heatmap"],
+  ["Space", "pause; values still arrive meanwhile"],
+  ["k", "end the selected process, after a question"],
   ["o", "next theme"],
-  ["Ctrl-L", "draw everything again"],
+  ["Ctrl-L", "redraw"],
   ["q Ctrl-C", "quit"],
 ];
 
@@ -26,7 +26,7 @@ export function help(width: number, height: number, glyphs: Glyphs): TextRow[] {
       span(" Bars", "head"),
       span(" are shares of the card's own limit; "),
       span("n/a", "dim"),
-      span(" is not known, never 0."),
+      span(" means not known, never 0."),
     ],
     [
       span(" Charts", "head"),
@@ -44,11 +44,11 @@ export function help(width: number, height: number, glyphs: Glyphs): TextRow[] {
       span(" State", "head"),
       span("  "),
       span("note", "note"),
-      span(" usual under load  "),
+      span(" normal under load  "),
       span("warn", "warn"),
-      span(" look at it  "),
+      span(" check it  "),
       span("bad", "bad"),
-      span(" act"),
+      span(" act now"),
     ],
   ];
   const wide = Math.min(24, Math.floor(width / 3));

@@ -193,9 +193,7 @@ test("a dead agent's numbers are lost, with their age and when it is tried again
   board.link({ kind: "lost", why: "connection refused", retryAtMs: NOW_MS + 15_000 });
   const picture = board.picture(NOW_MS + 12_000);
   const text = textOf(drawScreen(picture, view(), { columns: 120, rows: 24 }, unicode).rows);
-  expect(text[1]).toContain(
-    "LOST, numbers are 12 s old · trying again in 3 s · connection refused",
-  );
+  expect(text[1]).toContain("LOST, values are 12 s old · retry in 3 s · connection refused");
   expect(text.find((line) => /^ +0 /.test(line))).toContain("12 s old");
 });
 
@@ -222,5 +220,5 @@ test("the sums follow the filter", () => {
 test("a question takes the last line", () => {
   const target = { pid: 41, startTicks: "9", name: "python" };
   const text = lines(1, { question: { signal: "SIGTERM", target } });
-  expect(text.at(-1)).toContain("python (pid 41) is to end with SIGTERM?");
+  expect(text.at(-1)).toContain("Send SIGTERM to python (pid 41)?");
 });

@@ -1,4 +1,4 @@
-/** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
+/** Draws the whole screen for a size: each line has exactly that width, and there are exactly that many lines. Pure. */
 import { arrange, type VisibleItems } from "../model/arrange.ts";
 import { gpuId } from "../../view/gpu.ts";
 import type { Picture } from "../model/picture.ts";
@@ -25,11 +25,11 @@ export interface Screen {
   readonly rows: readonly TextRow[];
   readonly hits: readonly Hit[];
   readonly arranged: VisibleItems;
-  /** As they stand below each other: a tree has another order than the list. */
+  /** In the order on the screen: a tree is ordered differently from the list. */
   readonly taskOrder: readonly GpuTask[];
 }
 
-/** More GPUs than this are shown as cells too. */
+/** With more GPUs than this the overview has a heatmap too. */
 const HEATMAP_FROM = 24;
 
 export function drawScreen(picture: Picture, view: View, size: ScreenSize, glyphs: Glyphs): Screen {
@@ -168,7 +168,7 @@ class PageDraft {
     this.rows.push(...drawn.rows);
     this.hits.push(...drawn.hits);
     if (this.#view.page !== "heatmap" || height < 4) return;
-    // The chosen cell in words, at the bottom.
+    // The selected GPU as a table row, at the bottom.
     const chosen = gpus.find(({ id }) => id === this.#view.gpu) ?? gpus[0];
     while (this.rows.length < this.#size.rows - 3) this.rows.push(fitRow([], this.#size.columns));
     const placed = placeColumns(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
@@ -176,7 +176,7 @@ class PageDraft {
     if (chosen !== undefined) this.rows.push(tableRow(placed, chosen, this.#size.columns, false));
   }
 
-  /** Draws so many lines of the table, its head included, and returns which GPU is the first of them. */
+  /** Draws the table in `height` lines, header included; returns the index of its first GPU. */
   #gpus(height: number): number {
     const { columns: width } = this.#size;
     const { gpus } = this.#arranged;
@@ -190,7 +190,7 @@ class PageDraft {
         this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
     const chosen = gpus.findIndex(({ id }) => id === this.#view.gpu);
     const first = firstVisible(chosen, height - 1, gpus.length);
-    this.#sayHidden(row, first, gpus.length - first - (height - 1));
+    this.#markHidden(row, first, gpus.length - first - (height - 1));
     gpus.slice(first, first + height - 1).forEach((gpu, at) => {
       const isChosen = isFocused && first + at === Math.max(0, chosen);
       this.hits.push({
@@ -206,7 +206,7 @@ class PageDraft {
   }
 
   /** How many lines are above and below what is shown, at the end of the table's head. */
-  #sayHidden(row: number, above: number, below: number): void {
+  #markHidden(row: number, above: number, below: number): void {
     const { columns: width } = this.#size;
     const head = this.rows[row];
     if (head === undefined || (above <= 0 && below <= 0)) return;
@@ -228,7 +228,7 @@ class PageDraft {
     const named = lines.findIndex(({ task }) => task !== undefined && task.key === this.#view.task);
     const chosen = named === -1 ? lines.findIndex(({ task }) => task !== undefined) : named;
     const first = firstVisible(chosen, height - 1, lines.length);
-    this.#sayHidden(row, first, lines.length - first - (height - 1));
+    this.#markHidden(row, first, lines.length - first - (height - 1));
     lines.slice(first, first + height - 1).forEach((line, at) => {
       if (line.task !== undefined)
         this.hits.push({
@@ -241,11 +241,11 @@ class PageDraft {
       this.rows.push(tableRow(placed, line, width, isFocused && first + at === chosen));
     });
     if (lines.length === 0)
-      this.rows.push(fitRow([span(" nobody that could be named", "dim")], width));
+      this.rows.push(fitRow([span(" no process or owner is known", "dim")], width));
   }
 }
 
-/** The chosen line stays in sight: in the middle where there is more on both sides. */
+/** Scrolls so that the selected line is visible, in the middle if there is more on both sides. */
 function firstVisible(chosen: number, room: number, count: number): number {
   if (chosen < room) return 0;
   return Math.max(0, Math.min(count - room, chosen - Math.floor(room / 2)));

@@ -89,7 +89,7 @@ test.each(["n", "\r", " ", ESC, "k", "q", `${ESC}[<0;5;5M`])(
   (bytes) => {
     const { view, effect } = typed(bytes, typed("\tk").view);
     expect(effect).toBeUndefined();
-    expect(view).toMatchObject({ question: undefined, notice: "Nothing was sent to 300." });
+    expect(view).toMatchObject({ question: undefined, notice: "No signal was sent to pid 300." });
   },
 );
 

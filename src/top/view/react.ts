@@ -1,4 +1,4 @@
-/** What a key or click does: the next view, and what is to be done outside. Pure; nothing is ended without a yes. */
+/** Maps a key or click to the next view and an effect. Pure; no process is ended without a confirmation. */
 import {
   type GpuSort,
   gpuSorts,
@@ -48,12 +48,12 @@ export function react(view: View, event: TerminalEvent, shown: ScreenContents): 
     : { view: press(calm, event.name, shown) };
 }
 
-/** Only a typed y is a yes; a click or any other key is a no. */
+/** Only a typed y confirms; a click or any other key cancels. */
 function answer(view: View, question: SignalPrompt, event: TerminalEvent): Reaction {
   const next: View = { ...view, question: undefined };
   if (event.kind === "text" && (event.text === "y" || event.text === "Y"))
     return { view: next, effect: { kind: "signal", question } };
-  return { view: { ...next, notice: `Nothing was sent to ${question.target.pid}.` } };
+  return { view: { ...next, notice: `No signal was sent to pid ${question.target.pid}.` } };
 }
 
 function type(view: View, event: TerminalEvent, shown: ScreenContents): Reaction {
@@ -149,7 +149,7 @@ function press(view: View, name: string, shown: ScreenContents): View {
   }
 }
 
-/** The GPU that is chosen, or that the chosen task is on. */
+/** Opens the selected GPU, or the GPU of the selected task. */
 function enter(view: View, { gpus, tasks }: ScreenContents): View {
   if (view.page === "details") return { ...view, page: "overview" };
   const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
@@ -217,14 +217,13 @@ function sortByLetter(view: View, text: keyof typeof gpuLetters): View {
 
 function ask(view: View, { tasks, whyNoSignals }: ScreenContents): View {
   if (whyNoSignals !== undefined) return { ...view, notice: whyNoSignals };
-  if (view.focus !== "tasks")
-    return { ...view, notice: "Choose a process first: Tab goes to the processes." };
+  if (view.focus !== "tasks") return { ...view, notice: "Select a process first: press Tab." };
   const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
   if (task === undefined) return { ...view, notice: "There is no process to end." };
   if (task.pid === undefined || task.startTicks === undefined)
     return {
       ...view,
-      notice: `${taskName(task)} is no process of this machine that can be named.`,
+      notice: `${taskName(task)} cannot be ended: its pid on this machine is not known.`,
     };
   const target = { pid: task.pid, startTicks: task.startTicks, name: taskName(task) };
   return { ...view, task: task.key, question: { signal: "SIGTERM", target } };
@@ -234,7 +233,7 @@ function click(view: View, column: number, row: number, shown: ScreenContents): 
   const hit = shown.hits.find((one) => one.row === row && column >= one.from && column < one.to);
   switch (hit?.kind) {
     case "gpu":
-      // A second click on the chosen one opens it.
+      // A second click on the selected GPU opens it.
       return view.focus === "gpus" && view.gpu === hit.gpu && view.page !== "details"
         ? { ...view, page: "details" }
         : { ...view, focus: "gpus", gpu: hit.gpu };

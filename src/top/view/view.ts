@@ -1,4 +1,4 @@
-/** What the person has chosen: page, sort, filter, selection, question. The data is not in here. */
+/** The state of the user interface: page, sort, filter, selection, question. It holds no data. */
 import type { GpuSort, TopSort, TaskSort } from "../model/arrange.ts";
 
 export const topPages = ["overview", "heatmap", "tasks", "details", "help"] as const;
@@ -6,7 +6,7 @@ export type TopPage = (typeof topPages)[number];
 export const heatMetrics = ["util", "memory", "power", "temp"] as const;
 export type HeatMetric = (typeof heatMetrics)[number];
 
-/** One process of this machine, by what makes it that one. */
+/** A process of this machine, identified by pid and start time. */
 export interface ProcessTarget {
   readonly pid: number;
   readonly startTicks: string;
@@ -52,7 +52,7 @@ export const firstView: View = {
   notice: undefined,
 };
 
-/** What stands where on the screen: for clicks. `from` and `to` are columns, the last one excluded. */
+/** A clickable area of the screen. `from` and `to` are columns; `to` is excluded. */
 export type Hit =
   | {
       readonly kind: "gpu";
