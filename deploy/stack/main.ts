@@ -59,34 +59,34 @@ const collected = (name: string, before: readonly string[] = []): readonly strin
 
 function withPlace(command: Command): Command {
   return command
-    .option("--data <dir>", "where data, logs and the state file are kept", DEFAULT_DATA)
+    .option("--data <dir>", "folder for data, logs and the state file", DEFAULT_DATA)
     .addOption(
-      new Option("--ports <which>", "the ports people know, or free ones")
+      new Option("--ports <which>", "the usual ports, or free ones")
         .choices(["usual", "free"])
         .default("usual"),
     )
-    .option("--without <name>", "leave a service out, repeatable", collected, [])
-    .option("--day-seconds <seconds>", "how long a day of the load takes", positive, 600);
+    .option("--without <name>", "leave a service out; repeatable", collected, [])
+    .option("--day-seconds <seconds>", "length of a day of the load", positive, 600);
 }
 
 const program = new Command("stack")
-  .description("The whole stack on this machine, with the real programs, on 127.0.0.1 alone.")
+  .description("Runs the whole stack with the real programs on 127.0.0.1.")
   .helpOption("-h, --help", "show help");
 
 withPlace(program.command("up", { isDefault: true }))
-  .description("start everything, show it in one table, start again what dies, stop all on Ctrl-C")
-  .option("--duration <time>", "stop by itself after this long, such as 10m", durationMs)
+  .description("start all services, show them in a table, restart what crashes, stop on Ctrl-C")
+  .option("--duration <time>", "stop after this time, such as 10m", durationMs)
   .option("--quick", "rules wait seconds instead of minutes", false)
-  .option("--json", "changes as JSON lines", false)
+  .option("--json", "print changes as JSON lines", false)
   .addHelpText(
     "after",
     `
 Examples:
   npm run stack                                  on the usual ports, until Ctrl-C
-  npm run stack -- --ports free --data DIR       beside whatever else listens here
+  npm run stack -- --ports free --data DIR       on free ports, with another data folder
   npm run stack -- --without cadvisor --duration 10m
-  npm run stack -- report --out stack.md         the state of the one that runs, as a document
-  npm run stack -- drill --quick                 stop things and see alerts fire and heal`,
+  npm run stack -- report --out stack.md         a report of the running stack
+  npm run stack -- drill --quick                 stop services, see alerts fire and resolve`,
   )
   .action(async ({ data, duration, ...flags }: Flags) => {
     process.exitCode = await up({
@@ -98,10 +98,10 @@ Examples:
 
 withPlace(program.command("report"))
   .description("write the state of the running stack as a Markdown document")
-  .option("--out <file>", "into a file instead of to stdout")
-  .option("--json", "the numbers as JSON", false)
-  .option("--start", "start a stack for it, and stop it afterwards", false)
-  .option("--settle <time>", "how long that one collects first", durationMs, 120_000)
+  .option("--out <file>", "write to a file instead of standard output")
+  .option("--json", "print the numbers as JSON", false)
+  .option("--start", "start a stack, and stop it afterwards", false)
+  .option("--settle <time>", "time to collect data first", durationMs, 120_000)
   .addHelpText(
     "after",
     `
@@ -121,17 +121,17 @@ Examples:
 
 withPlace(program.command("drill"))
   .description(
-    "stop Redis, PostgreSQL and the hub, pause the load: see alerts fire, arrive and end",
+    "stop Redis, PostgreSQL and the hub, pause the load: check that alerts fire, arrive and resolve",
   )
-  .option("--quick", "rules wait seconds instead of minutes while it lasts", false)
+  .option("--quick", "rules wait seconds instead of minutes during the drill", false)
   .option("--only <names>", "some of redis,postgres,hub,idle", (text) => text.split(","), [])
-  .option("--start", "start a stack for it, and stop it afterwards", false)
-  .option("--json", "outcomes as JSON lines", false)
+  .option("--start", "start a stack, and stop it afterwards", false)
+  .option("--json", "print results as JSON lines", false)
   .addHelpText(
     "after",
     `
 Examples:
-  npm run stack -- drill                     with the rules as shipped; a quarter of an hour
+  npm run stack -- drill                     with the rules as shipped; about 15 minutes
   npm run stack -- drill --quick             with waiting times of seconds
   npm run stack -- drill --quick --only redis,idle --start --ports free`,
   )
@@ -141,13 +141,13 @@ Examples:
 
 withPlace(program.command("soak"))
   .description(
-    "32 hours at accelerated virtual time, and real minutes: does anything grow, restart or miss a scrape?",
+    "run 32 hours in accelerated time, then real minutes: check for growth, restarts and missed scrapes",
   )
-  .option("--minutes <number>", "how many real minutes", positive, 10)
-  .option("--hours <number>", "how many virtual hours", positive, 32)
+  .option("--minutes <number>", "number of real minutes", positive, 10)
+  .option("--hours <number>", "number of virtual hours", positive, 32)
   .option("--step-seconds <number>", "virtual time between two instants", positive, 10)
-  .option("--running", "soak the stack that runs instead of one of its own", false)
-  .option("--json", "the verdict as JSON", false)
+  .option("--running", "use the running stack instead of starting one", false)
+  .option("--json", "print the verdict as JSON", false)
   .addHelpText(
     "after",
     `

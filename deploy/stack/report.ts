@@ -70,7 +70,7 @@ export async function withStack<T>(
   try {
     return await Promise.race([done(), asked]);
   } finally {
-    say("stopping everything");
+    say("stopping all services");
     await stack.stop();
   }
 }

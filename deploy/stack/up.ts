@@ -59,14 +59,14 @@ export async function up(options: UpOptions): Promise<number> {
   }
   const wasHealthy = stack.isHealthy();
   const rows = stack.rows();
-  emit("stopping", { wasHealthy }, "stopping everything, the last started first");
-  if (live) print("stopping everything, the last started first");
+  emit("stopping", { wasHealthy }, "stopping all services in reverse order");
+  if (live) print("stopping all services in reverse order");
   await stack.stop();
   unwatch();
   const ill = rows.filter(({ state }) => state !== "healthy" && state !== "skipped");
   const words = wasHealthy
-    ? `stopped; all was well after ${spell(Date.now() - stack.state.startedMs)}`
-    : `stopped; not well when it was stopped: ${ill.map(({ name, state }) => `${name} (${state})`).join(", ")}`;
+    ? `stopped; all services were healthy after ${spell(Date.now() - stack.state.startedMs)}`
+    : `stopped; not healthy at the end: ${ill.map(({ name, state }) => `${name} (${state})`).join(", ")}`;
   emit("stopped", { wasHealthy }, words);
   if (live) print(words);
   return wasHealthy ? 0 : 1;
@@ -77,7 +77,7 @@ function changeText({ name, state, says }: Change): string {
 }
 
 function whereText({ state: { ports, dataDir } }: Stack): string {
-  return `everything answers: hub http://127.0.0.1:${ports.hub}, Prometheus http://127.0.0.1:${ports.prometheus}, data and logs in ${dataDir}`;
+  return `all services are healthy: hub http://127.0.0.1:${ports.hub}, Prometheus http://127.0.0.1:${ports.prometheus}, data and logs in ${dataDir}`;
 }
 
 function drawn(stack: Stack, quick: boolean, said: readonly string[]): string {
