@@ -46,7 +46,7 @@ export class HubClient {
     if (answer.status !== "success")
       throw new GpulseError(
         answer.errorType === "bad_data" ? "QUERY_INVALID" : "QUERY_FAILED",
-        answer.error ?? `${url.href} did not answer as a hub does.`,
+        answer.error ?? `The response of ${url.href} is not that of a gpulse hub. Check --url.`,
       );
     for (const text of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) note(text);
     return answer.data;
@@ -126,7 +126,7 @@ function unreachable(url: URL, thrown: unknown): GpulseError {
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
   return new GpulseError(
     "AGENT_UNREACHABLE",
-    `No gpulse hub answers at ${url.origin} (${formatError(cause)}): start one with gpulse up, or name it with --url.`,
+    `No gpulse hub answers at ${url.origin} (${formatError(cause)}). Start one with gpulse up, or pass its URL with --url.`,
     { cause: thrown },
   );
 }
@@ -136,6 +136,6 @@ function refused(status: number, body: Buffer): GpulseError {
   const said = /"error":"((?:[^"\\]|\\.)*)"/.exec(body.toString("utf8"))?.[1] ?? `status ${status}`;
   return new GpulseError(
     "ACCESS_REFUSED",
-    `The hub refused: ${said} Give one with --token file:PATH or GPULSE_TOKEN.`,
+    `The hub refused the request: ${said} Pass a token with --token file:PATH or GPULSE_TOKEN.`,
   );
 }

@@ -48,7 +48,7 @@ test.for(everyCommand().map((words) => [words.join(" "), words] as const))(
 );
 
 test.for([
-  [["help", "nosuch"], 'gpulse: there is no command "nosuch". There are: up, agent, '],
+  [["help", "nosuch"], 'gpulse: there is no command "nosuch". Commands: up, agent, '],
   [["help", "agnet"], 'gpulse: there is no command "agnet". Did you mean "agent"?\n'],
   [
     ["help", "user", "enabel"],
@@ -56,10 +56,10 @@ test.for([
   ],
   [
     ["user", "help", "nosuch"],
-    'there is no command of gpulse user "nosuch". There are: add, list, ',
+    'there is no command of gpulse user "nosuch". Commands: add, list, ',
   ],
   [["help", "agent", "nosuch"], 'there is no command of gpulse agent "nosuch".\n'],
-  [["nosuch"], 'gpulse: there is no command "nosuch". There are: up, agent, '],
+  [["nosuch"], 'gpulse: there is no command "nosuch". Commands: up, agent, '],
   [["query", "up", "--json", "--csv"], "'--json' cannot be used with option '--csv'"],
   [["top", "--once", "--json", "--csv"], "'--json' cannot be used with option '--csv'"],
   [

@@ -98,13 +98,13 @@ test("a silence is made with a word for the alert's name, listed, and ended by t
     `by silence ${id}`,
   );
   const ended = await run((flags, io) => expireSilences([id.slice(0, 8)], flags, io));
-  expect(ended.out).toBe(`${id} has ended.\n`);
-  expect((await run((flags, io) => listSilences([], flags, io))).out).toMatch(/^No silence/);
+  expect(ended.out).toBe(`${id} expired.\n`);
+  expect((await run((flags, io) => listSilences([], flags, io))).out).toMatch(/^No silences/);
   expect(
     (await run((flags, io) => listSilences(["Hot"], flags, io), { expired: true })).out,
   ).toContain("expired");
   await expect(run((flags, io) => expireSilences([id], flags, io))).rejects.toThrow(
-    /No silence that runs/,
+    /No active or pending silence/,
   );
   await expect(run((flags, io) => addSilence(["host="], flags, io))).rejects.toThrow(
     /must not match the empty string/,

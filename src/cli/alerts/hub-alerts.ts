@@ -150,7 +150,10 @@ function parseResponse<Schema extends v.GenericSchema>(
   if (status !== 200) throw failed(status, body);
   const checked = checkValue(schema, body);
   if (checked.ok) return checked.value;
-  throw new GpulseError("QUERY_FAILED", "The hub did not answer as a hub does: is it as new?");
+  throw new GpulseError(
+    "QUERY_FAILED",
+    "The response is not that of a hub of this version. Update the hub.",
+  );
 }
 
 /** The hub's own words, in whichever of its shapes they came. */

@@ -78,11 +78,7 @@ export async function listHistory(flags: HistoryFlags, io: CommandIo): Promise<n
   const deliveries = await fetchDeliveries(clientOf(flags, io), limit);
   if (flags.json === true) print(io, deliveries);
   else
-    io.stdout.write(
-      deliveries.length === 0
-        ? "Nothing has been sent, failed or kept quiet.\n"
-        : formatDeliveries(deliveries),
-    );
+    io.stdout.write(deliveries.length === 0 ? "No notifications.\n" : formatDeliveries(deliveries));
   return 0;
 }
 

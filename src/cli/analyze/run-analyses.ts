@@ -46,7 +46,7 @@ async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisR
   if (/^(hdfs|s3a):/i.test(options.lake))
     throw new GpulseError(
       "USAGE",
-      `DuckDB reads ${options.lake} as webhdfs://HOST:PORT/PATH or s3://BUCKET/PREFIX; hdfs:// and s3a:// are addresses of --engine spark.`,
+      `DuckDB cannot read ${options.lake}. Pass webhdfs://HOST:PORT/PATH or s3://BUCKET/PREFIX, or use --engine spark.`,
     );
   const store = await openFiles(options.lake, env);
   try {

@@ -28,12 +28,11 @@ export async function showAudit(flags: AuditFlags, io: CommandIo): Promise<numbe
     .toReversed();
   if (flags.json === true)
     for (const entry of entries) io.stdout.write(`${JSON.stringify(entry)}\n`);
-  else if (entries.length === 0)
-    io.stdout.write(`Nothing is noted in ${dataDir}: nobody has changed anything there.\n`);
+  else if (entries.length === 0) io.stdout.write(`The audit log of ${dataDir} is empty.\n`);
   else
     io.stdout.write(
       alignColumns([
-        ["TIME", "WHO", "BY", "FROM", "WHAT", "TARGET", "OUTCOME"],
+        ["TIME", "ACTOR", "LOGIN", "ADDRESS", "ACTION", "TARGET", "OUTCOME"],
         ...entries.map((entry) => row(entry).map(plain)),
       ]),
     );

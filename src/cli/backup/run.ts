@@ -120,7 +120,7 @@ async function snapshotName(url: string, access: ClientAccess): Promise<string> 
   const data = await new HubClient(url, access).ask("/api/v1/admin/tsdb/snapshot", {});
   const name = (data as { name?: unknown } | undefined)?.name;
   if (typeof name !== "string" || !/^[\w-]+$/.test(name))
-    throw new GpulseError("QUERY_FAILED", "The hub did not name its snapshot.");
+    throw new GpulseError("QUERY_FAILED", "The hub returned no snapshot name. Update the hub.");
   return name;
 }
 

@@ -60,7 +60,7 @@ function showHelp(program: Command, topic: readonly string[]): number {
 
 function unknownCommand(parent: Command, name: string): number {
   const names = parent.commands.map((command) => command.name());
-  const list = names.length === 0 ? "" : ` There are: ${names.join(", ")}.`;
+  const list = names.length === 0 ? "" : ` Commands: ${names.join(", ")}.`;
   const where = parent.parent === null ? "command" : `command of gpulse ${parent.name()}`;
   process.stderr.write(
     `gpulse: there is no ${where} "${name}".${didYouMean(name, names) || list}\n`,
@@ -78,7 +78,7 @@ function sentence(text: string): string {
   const what = first.replace(/^error: /, "").replace(/\.$/, "");
   const tail =
     second === ""
-      ? " Run it with --help to see what there is."
+      ? " Run the command with --help to see its options."
       : ` ${second.replace(/^\((.*)\)$/, "$1")}`;
   return `gpulse: ${what}.${tail}\n`;
 }

@@ -77,7 +77,7 @@ test("files are grouped by label, or by --group, and a copy is no repeat", async
   expect(copy.err).toContain("a copy is no repeat");
   const stars = path.join(folder, "one-*.gpulserun");
   const starred = await gpulse("compare", "--group", `a=${stars}`, "--group", "b=nowhere-*");
-  expect(starred.err).toContain("no file is named nowhere-*");
+  expect(starred.err).toContain("no file matches nowhere-*");
 });
 
 test("a run whose system changed is warned of, and --strict makes that an exit code", async () => {
@@ -99,7 +99,7 @@ test("a run whose system changed is warned of, and --strict makes that an exit c
 
 test("neither files nor GPUs, and both at once, are refused with what to do", async () => {
   expect((await gpulse("compare")).err).toContain("--gpu UUID --gpu UUID");
-  expect((await gpulse("compare", "a", "--gpu", "b")).err).toContain("not both at once");
+  expect((await gpulse("compare", "a", "--gpu", "b")).err).toContain("not both");
 });
 
 test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said follows from the data", async () => {

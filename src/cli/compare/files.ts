@@ -48,9 +48,13 @@ async function matching(pattern: string): Promise<readonly string[]> {
       .replaceAll("?", ".")}$`,
   );
   const all = await readdir(folder).catch((thrown: unknown) => {
-    throw new GpulseError("USAGE", `--group: ${folder} cannot be read (${formatError(thrown)}).`);
+    throw new GpulseError(
+      "USAGE",
+      `--group: cannot read ${folder} (${formatError(thrown)}). Check the path.`,
+    );
   });
   const found = all.filter((one) => shape.test(one)).sort();
-  if (found.length === 0) throw new GpulseError("USAGE", `--group: no file is named ${pattern}.`);
+  if (found.length === 0)
+    throw new GpulseError("USAGE", `--group: no file matches ${pattern}. Check the pattern.`);
   return found.map((one) => (folder === "." ? one : path.join(folder, one)));
 }

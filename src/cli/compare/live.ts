@@ -39,7 +39,7 @@ export async function fetchComparison(flags: CompareFlags, io: CommandIo): Promi
   if (status !== 200 || answer.data?.format !== "gpulse-comparison" || answer.data.version !== 2)
     throw new GpulseError(
       "QUERY_FAILED",
-      answer.error ?? "What answers there is no hub that can compare: update it.",
+      answer.error ?? "The hub cannot compare. Update the hub.",
     );
   return answer.data;
 }

@@ -37,8 +37,8 @@ export async function runCompare(
     throw new GpulseError(
       "USAGE",
       live
-        ? "Compare run files, or --gpu and --host of a hub, not both at once."
-        : "Name run files to compare, or GPUs of a hub with --gpu UUID --gpu UUID.",
+        ? "Pass either run files, or --gpu and --host, not both."
+        : "Nothing to compare. Pass run files, or GPUs of a hub with --gpu UUID --gpu UUID.",
     );
   const comparison = live
     ? await fetchComparison(flags, io)
@@ -57,7 +57,7 @@ async function writeReports(
   if ([markdown, json, csv].filter((one) => one === true).length > 1)
     throw new GpulseError(
       "USAGE",
-      "Only one of --markdown, --json and --csv can be printed: give the others a file.",
+      "Only one of --markdown, --json and --csv can be printed. Pass a file to the others.",
     );
   const put = async (where: string | true | undefined, make: () => Promise<string>) => {
     if (where === undefined) return;
@@ -83,9 +83,13 @@ async function write(file: string, text: string, io: CommandIo): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (thrown) {
-    throw new GpulseError("USAGE", `${file} cannot be written (${formatError(thrown)}).`, {
-      cause: thrown,
-    });
+    throw new GpulseError(
+      "USAGE",
+      `Cannot write ${file} (${formatError(thrown)}). Choose another path.`,
+      {
+        cause: thrown,
+      },
+    );
   }
   io.stderr.write(`wrote ${file}\n`);
 }

@@ -78,12 +78,12 @@ function header(
   if (!names.includes("time") || !names.includes("value"))
     throw new GpulseError(
       "FILE_FORMAT",
-      `${file} is no CSV of gpulse: its first line has no columns time and value. Write one with gpulse query --csv.`,
+      `${file} is not a gpulse CSV: its first line has no columns time and value. Write one with gpulse query --csv.`,
     );
   if (!names.includes("__name__") && set["__name__"] === undefined)
     throw new GpulseError(
       "FILE_FORMAT",
-      `${file} does not name its metric: say it with --label __name__=NAME.`,
+      `${file} contains no metric name. Set it with --label __name__=NAME.`,
     );
   if (names.length > maxColumns || new Set(names).size !== names.length)
     throw new GpulseError("FILE_FORMAT", `${file} has too many columns, or one of them twice.`);

@@ -18,7 +18,7 @@ export function detectFormat(what: string): ImportFormat {
   if (lines.slice(0, 50).some(isExposition)) return "text";
   throw new GpulseError(
     "FILE_FORMAT",
-    `${what} is none of the formats that are imported: say which with --format ${importFormats.slice(0, 4).join("|")}.`,
+    `The format of ${what} is unknown. Pass it with --format ${importFormats.slice(0, 4).join("|")}.`,
   );
 }
 

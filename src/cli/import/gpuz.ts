@@ -93,7 +93,7 @@ async function* read(
     throw new GpulseError(
       "FILE_FORMAT",
       parser.counts.headers === 0
-        ? `${file} is no GPU-Z sensor log: no line of it begins with "Date", or its header is cut off.`
+        ? `${file} is not a GPU-Z sensor log: no line starts with "Date", or its header is cut off.`
         : `${file} has a header but no rows.`,
     );
   if (parser.counts.cut > 0)

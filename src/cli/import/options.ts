@@ -111,7 +111,7 @@ function readFormat(given: string | undefined): ImportFormat | undefined {
   if (given === undefined) return undefined;
   const format = importFormats.find((name) => name === given);
   if (format === undefined)
-    throw usage(`--format is one of ${importFormats.join(", ")}, not "${given}".`);
+    throw usage(`--format must be one of ${importFormats.join(", ")}, not "${given}".`);
   return format;
 }
 
@@ -140,7 +140,7 @@ function readMatch(given: string | undefined): readonly Matcher[] | undefined {
   try {
     return parseSelector(given);
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw usage(`--match is no selector: ${thrown.message}`);
+    if (thrown instanceof QueryError) throw usage(`--match is not a selector: ${thrown.message}`);
     throw thrown;
   }
 }
@@ -156,7 +156,7 @@ function readZone(given: string | undefined): ReturnType<typeof machineZone> {
 function readVendor(given: string | undefined): Vendor | undefined {
   const vendor = parseVendor(given ?? "");
   if (given !== undefined && vendor === undefined)
-    throw usage(`--vendor is ${vendorChoice}, not "${given}".`);
+    throw usage(`--vendor must be ${vendorChoice}, not "${given}".`);
   return vendor;
 }
 

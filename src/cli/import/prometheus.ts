@@ -56,7 +56,7 @@ async function* read(
     }
   } catch (thrown) {
     if (!(thrown instanceof StoreError || thrown instanceof QueryError)) throw thrown;
-    throw new GpulseError("IMPORT_FAILED", `${address.base} cannot be read: ${thrown.message}`, {
+    throw new GpulseError("IMPORT_FAILED", `Cannot read ${address.base}: ${thrown.message}`, {
       cause: thrown,
     });
   } finally {

@@ -57,7 +57,7 @@ function readState(file: string): v.InferOutput<typeof schema>["imports"] {
   } catch (thrown) {
     throw new GpulseError(
       "FILE_FORMAT",
-      `${file} is not what gpulse import left there: delete it to start over.`,
+      `${file} is not a state file of gpulse import. Delete it to start over.`,
       { cause: thrown },
     );
   }

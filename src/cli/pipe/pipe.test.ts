@@ -163,7 +163,7 @@ test("a stage runs alone, done or not", async () => {
   expect(existsSync(at("raw"))).toBe(false);
   expect(readdirSync(folder)).toContain("elsewhere.json");
   await expect(run({ file, stage: ["nope"] })).rejects.toThrow(
-    'no stage "nope". Stages: upload, replay',
+    'no stage "nope". Use one of upload, replay',
   );
 });
 

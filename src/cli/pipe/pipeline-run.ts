@@ -39,7 +39,7 @@ function chooseStages({ stages }: PipelineFile, wanted: readonly string[] | unde
     const found = stages.find((stage) => stage.name === name);
     if (found !== undefined) return found;
     const names = stages.map((stage) => stage.name).join(", ");
-    throw new GpulseError("USAGE", `There is no stage "${name}". Stages: ${names}.`);
+    throw new GpulseError("USAGE", `There is no stage "${name}". Use one of ${names}.`);
   });
 }
 

@@ -64,7 +64,7 @@ export class PipelineState {
   #unusable(why: string): GpulseError {
     return new GpulseError(
       "PIPELINE_STAGE",
-      `${this.#file} does not say which stages are done (${why}): run with --again to start over, or name another with --state.`,
+      `${this.#file} cannot be read as the state of a pipeline (${why}). Run with --again to start over, or pass another file with --state.`,
     );
   }
 }

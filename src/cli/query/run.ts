@@ -63,7 +63,10 @@ export async function runQuery(query: string, flags: QueryFlags, io: CommandIo):
   }
   const checked = v.safeParse(queryResponseSchema, data);
   if (!checked.success)
-    throw new GpulseError("QUERY_FAILED", "What answers there is no hub this one understands.");
+    throw new GpulseError(
+      "QUERY_FAILED",
+      "The response is not that of a gpulse hub. Check --url, or update the hub.",
+    );
   io.stdout.write(
     flags.csv === true ? renderQueryCsv(checked.output) : renderQueryTable(checked.output),
   );

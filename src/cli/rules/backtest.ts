@@ -144,7 +144,10 @@ function numberOf(text: string): number {
 function checked(data: unknown): HubQueryResponse {
   const answer = v.safeParse(queryResponseSchema, data);
   if (answer.success) return answer.output;
-  throw new GpulseError("QUERY_FAILED", "What answers there is no hub this one understands.");
+  throw new GpulseError(
+    "QUERY_FAILED",
+    "The response is not that of a gpulse hub. Check --url, or update the hub.",
+  );
 }
 
 function duration(flag: string, given: string | undefined): number | undefined {

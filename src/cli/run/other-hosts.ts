@@ -130,7 +130,7 @@ async function readHost(
   });
   const checked = v.safeParse(matrix, data);
   if (!checked.success)
-    throw new GpulseError("QUERY_FAILED", "The hub did not answer as a hub does: is it one?");
+    throw new GpulseError("QUERY_FAILED", "The response is not that of a gpulse hub. Check --url.");
   return checked.output.result;
 }
 

@@ -30,7 +30,7 @@ export function formatRunSummary({ run, trace }: RunFile): string[] {
   }
   if (run.devices.length === 0) lines.push("no GPU was recorded");
   lines.push(
-    `${formatOverhead(run.overhead)}; ${formatCount(run.overhead.samplesTaken)} of ${countOf(run.overhead.samplesWanted, "sample")} taken`,
+    `${formatOverhead(run.overhead)}; ${countOf(run.overhead.samplesTaken, "sample")}, ${formatCount(run.overhead.samplesWanted)} expected`,
   );
   lines.push(...verdictLines(run.verdict));
   return [...lines, ...run.notes.map((note) => `note: ${note}`)];

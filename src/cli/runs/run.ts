@@ -44,7 +44,7 @@ export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number>
   else
     io.stdout.write(
       alignColumns([
-        ["RUN", "LABEL", "STARTED", "TOOK", "WORK", "SYSTEM", "FILE"],
+        ["RUN", "LABEL", "STARTED", "DURATION", "WORK", "SYSTEM", "FILE"],
         ...listed.map(rowOf),
       ]),
     );

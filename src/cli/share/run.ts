@@ -49,7 +49,7 @@ export async function addShare(flags: ShareAddFlags, io: CommandIo): Promise<num
           ? " Its address is this machine's own name: --url names the one that readers use."
           : "";
       io.stdout.write(
-        `${link}\n\nThis is the only time it is shown. Who has it may look, until ${iso(expiresMs)}; gpulse share revoke ${share.id} ends it.${guess}\n`,
+        `${link}\n\nThe link is shown only once. Everyone who has it can view the page until ${iso(expiresMs)}. Revoke it with gpulse share revoke ${share.id}.${guess}\n`,
       );
     }
   } finally {
@@ -78,7 +78,7 @@ export async function listShares(flags: ShareFlags, io: CommandIo): Promise<numb
     else
       io.stdout.write(
         alignColumns([
-          ["NAME", "ID", "PAGE", "STATE", "ENDS", "OPENED", "LAST OPENED"],
+          ["NAME", "ID", "PAGE", "STATE", "EXPIRES", "OPENED", "LAST OPENED"],
           ...list.map((share) => row(share, shares, nowMs)),
         ]),
       );
@@ -96,7 +96,7 @@ export async function revokeShare(name: string, flags: ShareFlags, io: CommandIo
     const share = shares.revoke(name, nowMs);
     recordChange(dataDir, io, "share revoke", `${share.name} (${share.id})`);
     if (flags.json === true) print(io, shareOutput(share, shares, nowMs));
-    else io.stdout.write(`${share.name} (${share.id}) is revoked: its link shows nothing more.\n`);
+    else io.stdout.write(`${share.name} (${share.id}) is revoked.\n`);
   } finally {
     shares.close();
   }

@@ -81,7 +81,7 @@ export async function listSilences(
   const wanted = all.filter(({ status }) => flags.expired === true || status.state !== "expired");
   if (flags.json === true) print(io, wanted);
   else if (wanted.length === 0)
-    io.stdout.write("No silence: gpulse silence add MATCHER --for 2h makes one.\n");
+    io.stdout.write("No silences. Create one with gpulse silence add MATCHER --for 2h.\n");
   else
     io.stdout.write(
       alignColumns([
@@ -125,18 +125,21 @@ export async function expireSilences(
   const ids = given.map((id) => found(id, running));
   for (const id of ids) await expireSilence(client, id);
   if (flags.json === true) print(io, { expired: ids });
-  else for (const id of ids) io.stdout.write(`${id} has ended.\n`);
+  else for (const id of ids) io.stdout.write(`${id} expired.\n`);
   return 0;
 }
 
 function found(id: string, running: readonly HubSilence[]): string {
   const [first, ...more] = running.filter((silence) => silence.id.startsWith(id.toLowerCase()));
   if (first === undefined)
-    throw new GpulseError("SILENCE", `No silence that runs or is to come has the id "${id}".`);
+    throw new GpulseError(
+      "SILENCE",
+      `No active or pending silence has the id "${id}". List them with gpulse silence list.`,
+    );
   if (more.length > 0)
     throw new GpulseError(
       "SILENCE",
-      `${more.length + 1} silences have an id that begins with "${id}": write more of it.`,
+      `${more.length + 1} silences have an id that starts with "${id}". Pass more characters.`,
     );
   return first.id;
 }

@@ -11,7 +11,7 @@ export async function readFileBounded(file: string): Promise<string> {
       if (size > mostSnapshotBytes)
         throw new GpulseError(
           "FILE_FORMAT",
-          `${file} has ${Math.round(size / 2 ** 20)} MiB, more than any snapshot: name a file that gpulse snapshot save wrote.`,
+          `${file} has ${Math.round(size / 2 ** 20)} MiB, more than any snapshot. Pass a file written by gpulse snapshot save.`,
         );
       return await handle.readFile("utf8");
     } finally {
@@ -21,7 +21,7 @@ export async function readFileBounded(file: string): Promise<string> {
     if (thrown instanceof GpulseError) throw thrown;
     throw new GpulseError(
       "FILE_UNREADABLE",
-      `${file} cannot be read (${systemCode(thrown) ?? "error"}): check the path; gpulse snapshot save FILE makes one.`,
+      `Cannot read ${file} (${systemCode(thrown) ?? "error"}). Check the path, or create a snapshot with gpulse snapshot save FILE.`,
       { cause: thrown },
     );
   }

@@ -73,7 +73,7 @@ export async function fetchSnapshot(
   if (status !== 200)
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `${url} answered ${status} for /api/snapshot: is it a gpulse agent or hub of this version?`,
+      `${url} returned ${status} for /api/snapshot. Check that it is a gpulse agent or hub of this version.`,
     );
   return checkSnapshot(body, url);
 }

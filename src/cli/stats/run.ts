@@ -24,7 +24,7 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   io.stdout.write(flags.json === true ? `${JSON.stringify(stats, null, 2)}\n` : statsTable(stats));
   if (stats.gpus.length > 0) return 0;
   io.stderr.write(
-    "gpulse: no GPU found: gpulse doctor says why, --source sim:8 shows a simulated one.\n",
+    "gpulse: no GPU found. Run gpulse doctor to see why, or pass --source sim:8 for simulated GPUs.\n",
   );
   return 1;
 }
@@ -84,7 +84,7 @@ async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<S
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}): start one with gpulse agent, or correct --url.`,
+      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}). Start one with gpulse agent, or correct --url.`,
       { cause: thrown },
     );
   } finally {

@@ -1,4 +1,5 @@
 /** Runs `gpulse token`. A token's text is printed once, by `add`, and nowhere else. */
+import { countOf } from "../command/quantity.ts";
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -31,7 +32,7 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
   if (!/^[\w.@-]{1,100}$/.test(name))
     throw new GpulseError(
       "TOKEN_NAME",
-      `A token's name is made of letters, digits and . _ @ - and not "${name.slice(0, 100)}".`,
+      `The name of a token consists of letters, digits and . _ @ -, not "${name.slice(0, 100)}".`,
     );
   const { url: given, token: givenToken, ...rest } = flags;
   const scope = readScope(flags.scope);
@@ -62,8 +63,8 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
     else
       io.stdout.write(
         `${made.reveal()}\n\n` +
-          `This is the only time it is shown. It may ${scopeDescriptions[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
-          `${scope === "push" ? "Add a machine with this line, run there" : "Use it such as"}:\n\n  ${line}\n`,
+          `The token is shown only once. It may ${scopeDescriptions[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
+          `${scope === "push" ? "Start an agent with it on the machine" : "Use it like this"}:\n\n  ${line}\n`,
       );
   } finally {
     tokens.close();
@@ -83,7 +84,7 @@ export async function listTokens(flags: TokenFlags, io: CommandIo): Promise<numb
       );
     else if (list.length === 0)
       io.stdout.write(
-        `There is no token in ${settings.dataDir}: gpulse token add NAME --scope ${scopes.join("|")} makes one.\n`,
+        `There are no tokens in ${settings.dataDir}. Create one with gpulse token add NAME --scope ${scopes.join("|")}.\n`,
       );
     else
       io.stdout.write(
@@ -119,14 +120,16 @@ export async function recoverTokens(flags: TokenFlags, io: CommandIo): Promise<n
   for (const { file } of recovered) recordChange(dataDir, io, "token recover", path.basename(file));
   if (flags.json === true) print(io, recovered);
   else if (recovered.length === 0)
-    io.stdout.write(`No file of access in ${dataDir} is damaged: nothing was changed.\n`);
+    io.stdout.write(
+      `The files of tokens, users and links in ${dataDir} are intact. Nothing was changed.\n`,
+    );
   else {
     for (const { file, damaged, ended } of recovered)
       io.stdout.write(
-        `${file}: ${ended} entries were read and ended${damaged === undefined ? "" : `; the damaged file is ${damaged}`}.\n`,
+        `${file}: ${countOf(ended, "entry", "entries")} recovered and disabled${damaged === undefined ? "" : `; the damaged file was moved to ${damaged}`}.\n`,
       );
     io.stdout.write(
-      "Make new tokens with gpulse token add. Users: gpulse user password NAME, gpulse user role NAME ROLE, gpulse user enable NAME.\n",
+      "Create new tokens with gpulse token add. Restore users with gpulse user password NAME, gpulse user role NAME ROLE and gpulse user enable NAME.\n",
     );
   }
   return 0;
@@ -154,7 +157,7 @@ function readGiven(given: string, scope: Scope): Secret {
   if (!given.startsWith("file:"))
     throw new GpulseError(
       "USAGE",
-      "--token takes file:PATH: a token on the command line is seen by everybody who lists processes.",
+      "--token takes file:PATH. A token on the command line would be visible in the list of processes.",
     );
   const file = given.slice("file:".length);
   let text: string;
@@ -163,7 +166,7 @@ function readGiven(given: string, scope: Scope): Secret {
   } catch (thrown) {
     throw new GpulseError(
       "FILE_UNREADABLE",
-      `--token: the file ${file} cannot be read (${systemCode(thrown) ?? "error"}).`,
+      `--token: cannot read the file ${file} (${systemCode(thrown) ?? "error"}). Check the path and its permissions.`,
       { cause: thrown },
     );
   }

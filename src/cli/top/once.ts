@@ -38,7 +38,7 @@ export async function runOnce(
   else io.stdout.write(asText(picture, io, glyphs));
   if (picture.gpus.length > 0) return 0;
   io.stderr.write(
-    "gpulse: no GPU found: gpulse doctor says why, --source sim:8 shows simulated ones.\n",
+    "gpulse: no GPU found. Run gpulse doctor to see why, or pass --source sim:8 for simulated GPUs.\n",
   );
   return 1;
 }

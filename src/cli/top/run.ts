@@ -45,9 +45,9 @@ export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
       `There is no theme "${flags.theme ?? ""}". There are ${themes.map(({ name }) => name).join(", ")}.`,
     );
   if (flags.once !== true && (flags.json === true || flags.csv === true))
-    throw new GpulseError("USAGE", "--json and --csv print one picture: add --once.");
+    throw new GpulseError("USAGE", "--json and --csv print one frame. Add --once.");
   if (flags.json === true && flags.csv === true)
-    throw new GpulseError("USAGE", "--json and --csv exclude each other: choose one.");
+    throw new GpulseError("USAGE", "--json and --csv exclude each other. Pass one of them.");
   if (flags.once !== true && io.stdout.isTTY !== true)
     throw new GpulseError(
       "USAGE",

@@ -19,7 +19,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const found = await openConfiguredSources(settings, log);
   if (found.length === 0)
     log.warn(
-      `no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; gpulse doctor says why`,
+      `no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; run gpulse doctor to see why`,
     );
   const sources =
     found.length === 0

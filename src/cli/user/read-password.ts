@@ -22,7 +22,7 @@ export async function readPassword(
   const first = await typed(`Password of ${name}: `, stdin, stderr);
   const second = await typed("The same again: ", stdin, stderr);
   if (first !== second)
-    throw new GpulseError("PASSWORD", "The two passwords differ: run the command again.");
+    throw new GpulseError("PASSWORD", "The passwords differ. Run the command again.");
   return first;
 }
 
@@ -30,7 +30,7 @@ function fromFile(given: string): string {
   if (!given.startsWith("file:"))
     throw new GpulseError(
       "PASSWORD",
-      "--password takes file:PATH: a password on the command line is seen by everybody who lists processes.",
+      "--password takes file:PATH. A password on the command line would be visible in the list of processes.",
     );
   const file = given.slice("file:".length);
   try {
@@ -53,7 +53,10 @@ async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
     const chunk = Buffer.from(part as Uint8Array);
     bytes += chunk.length;
     if (bytes > maxBytes)
-      throw new GpulseError("PASSWORD", "Standard input is too long for a password.");
+      throw new GpulseError(
+        "PASSWORD",
+        "Standard input is too long for a password. Pass a file of one line.",
+      );
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -135,7 +135,7 @@ function readRole(given: string): Role {
   if (isRole(given)) return given;
   throw new GpulseError(
     "USAGE",
-    `A role is one of ${roles.join(", ")}, not "${given.slice(0, 60)}".`,
+    `The role must be one of ${roles.join(", ")}, not "${given.slice(0, 60)}".`,
   );
 }
 

@@ -40,10 +40,10 @@ test("sessions of a running hub are listed and ended, however the user logged in
     },
   });
   const [graces, adas] = [letIn("subject-1", "grace"), letIn("subject-2", "ada")];
-  expect((await gpulse("sessions")).said).toMatch(/NAME {2,}KNOWN BY[^]*grace +provider +read/);
+  expect((await gpulse("sessions")).said).toMatch(/NAME {2,}LOGIN[^]*grace +provider +read/);
   expect(await gpulse("logout", "Grace")).toEqual({
     code: 0,
-    said: "grace is logged out everywhere.\n",
+    said: "The sessions of grace are ended.\n",
   });
   await vi.waitFor(async () => expect(await statusOf(app, graces)).toBe(401), 60_000);
   expect(await statusOf(app, adas)).toBe(200);
@@ -59,5 +59,5 @@ test("where there is no data folder nobody is logged in, and none is made", asyn
   const { listSessions } = await import("./sessions.ts");
   const io = { env: {}, stdout, stderr, version: "1.2.3", stopped: async () => "" };
   expect(await listSessions({ data: `${lab.dataDir}/none` }, io)).toBe(0);
-  expect(String(stdout.read())).toBe("Nobody is logged in to the page.\n");
+  expect(String(stdout.read())).toBe("No user is logged in.\n");
 });

@@ -16,11 +16,11 @@ export async function listSessions(flags: UserFlags, io: CommandIo): Promise<num
     const sessions = access === undefined ? [] : liveOf(access, Date.now());
     if (flags.json === true)
       io.stdout.write(`${JSON.stringify(sessions.map(sessionOutput), null, 2)}\n`);
-    else if (sessions.length === 0) io.stdout.write("Nobody is logged in to the page.\n");
+    else if (sessions.length === 0) io.stdout.write("No user is logged in.\n");
     else
       io.stdout.write(
         alignColumns([
-          ["NAME", "KNOWN BY", "MAY", "SINCE", "LAST SEEN", "ENDS", "ID"],
+          ["NAME", "LOGIN", "ROLE", "SINCE", "LAST SEEN", "EXPIRES", "ID"],
           ...sessions.map(row),
         ]),
       );
@@ -46,7 +46,7 @@ export async function logOut(name: string, flags: UserFlags, io: CommandIo): Pro
     recordChange(dataDir, io, "user logout", called);
     if (flags.json === true)
       io.stdout.write(`${JSON.stringify({ name: called, ended: theirs.length }, null, 2)}\n`);
-    else io.stdout.write(`${called} is logged out everywhere.\n`);
+    else io.stdout.write(`The sessions of ${called} are ended.\n`);
   });
 }
 
