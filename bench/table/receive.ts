@@ -31,14 +31,14 @@ const heap =
 
 export const receive: Area = {
   name: "receive",
-  title: "Ways into the hub",
+  title: "Ingestion by protocol",
   about:
-    "200 GPUs × 40 series, the same samples by every way, about 2,000 a request, four senders, each engine started empty; what agents push beside remote-write of the same samples; and 200 targets of eight GPUs scraped every 2 s by the hub and by Prometheus at the same time.",
+    "200 GPUs × 40 series, the same samples by every protocol, about 2,000 a request, four senders, each engine started empty; what agents push beside remote-write of the same samples; and 200 targets of eight GPUs scraped every 2 s by the hub and by Prometheus at the same time.",
   more: "npm run bench:ingest",
   measurements: [
     line(
       "receive.write.vm",
-      `processor a million samples, ${write}`,
+      `processor per million samples, ${write}`,
       "VictoriaMetrics",
       "processor",
       "s",
@@ -46,14 +46,14 @@ export const receive: Area = {
     ),
     line(
       "receive.write.prometheus",
-      `processor a million samples, ${write}`,
+      `processor per million samples, ${write}`,
       "Prometheus",
       "processor",
       "s",
     ),
     line(
       "receive.influx.vm",
-      "processor a million samples, Influx line",
+      "processor per million samples, Influx line",
       "VictoriaMetrics",
       "processor",
       "s",
@@ -63,7 +63,7 @@ export const receive: Area = {
     ),
     line(
       "receive.frames.cpu",
-      "processor a million samples, pushed by agents",
+      "processor per million samples, pushed by agents",
       `VictoriaMetrics by ${write}`,
       "processor",
       "s",
@@ -78,7 +78,7 @@ export const receive: Area = {
     ),
     line(
       "receive.scrape.cpu",
-      `processor a million samples, ${scraping}`,
+      `processor per million samples, ${scraping}`,
       "Prometheus",
       "processor",
       "s",

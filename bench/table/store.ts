@@ -1,4 +1,4 @@
-/** The hub beside Prometheus and VictoriaMetrics: the same requests into each, the same questions to each, in turn. */
+/** The hub beside Prometheus and VictoriaMetrics: the same requests into each, the same queries to each, in turn. */
 import {
   type Engine,
   type EngineName,
@@ -21,7 +21,7 @@ type Peer = keyof typeof peers;
 const emptyNode =
   "an empty hub takes 69 MiB, of which Node's program is 41 (VictoriaMetrics 22, Prometheus 41), and ours grows less with more: see the many series.";
 const oneThread =
-  "the hub takes samples in on one thread, VictoriaMetrics and Prometheus on every core. By processor time see the line below. Unpacking on a thread of its own was estimated at a fifth more with two cores.";
+  "the hub ingests on one thread, VictoriaMetrics and Prometheus on every core. By processor time see the line below. Unpacking on a thread of its own was estimated at a fifth more with two cores.";
 const startLater =
   "a hub with an empty folder takes three quarters of it: 0.5 s of processor time, most of which Node reads, compiles and runs 3 MB of our code; the others are compiled already. A trial with V8's code cache took a third off; it asks for another form of the bundle, since Node 20 has none for modules.";
 
@@ -42,16 +42,16 @@ export const store: Area = {
   name: "store",
   title: "The hub beside Prometheus and VictoriaMetrics",
   about:
-    "64 GPUs × 40 series at 5 s by remote-write (four senders), then 13 questions over HTTP, six times each and the first not counted, VictoriaMetrics with `nocache=1`; 500 GPUs × 40 series for many series; the recorded trace of an H200 for bytes. Engines start empty in every round.",
+    "64 GPUs × 40 series at 5 s by remote-write (four senders), then 13 queries over HTTP, six times each and the first not counted, VictoriaMetrics with `nocache=1`; 500 GPUs × 40 series for many series; the recorded trace of an H200 for bytes. Engines start empty in every round.",
   more: "npm run bench:store",
   measurements: [
     ...both("trace", "bytes a sample on disk, trace of an H200", "bytes", "bytes"),
     ...both("bytes", "bytes a sample on disk, 64 GPUs", "bytes", "bytes"),
-    ...both("rate", "samples a second taken in", "time", "M", {
+    ...both("rate", "samples ingested a second", "time", "M", {
       better: "higher",
       behind: oneThread,
     }),
-    ...both("cpu", "processor a million samples taken in", "processor", "s", {
+    ...both("cpu", "processor per million samples ingested", "processor", "s", {
       behind:
         "3 to 7 % more by the longer benchmark; decoding, bounds and sifting of a request run in JavaScript.",
     }),
@@ -64,7 +64,7 @@ export const store: Area = {
       behind: "the hub decodes and evaluates on one thread.",
     }),
     ...both("query-cpu", "processor of all these queries", "processor", "s", {
-      behind: "compiling is in it: in a run this short every question is asked six times only.",
+      behind: "compiling is in it: in a run this short every query runs only six times.",
     }),
     ...both("peak", "resident memory, most of all", "memory", "MiB", { behind: emptyNode }),
     ...both("start", "answers again after a kill", "time", "ms", { behind: startLater }),
@@ -72,7 +72,7 @@ export const store: Area = {
     ...both("many.memory", "resident memory, 20,000 series", "memory", "MiB", {
       behind: emptyNode,
     }),
-    ...both("many.cpu", "processor a million samples, 20,000 series", "processor", "s", {
+    ...both("many.cpu", "processor per million samples, 20,000 series", "processor", "s", {
       behind:
         "twenty instants are few: making the series and compiling are most of it. In ten minutes of 80,000 series the hub took 0.65 of VictoriaMetrics's.",
     }),
