@@ -14,6 +14,8 @@ COPY web/package.json ./web/
 COPY deploy/demo-app/package.json ./deploy/demo-app/
 RUN npm ci --include=dev --no-audit --no-fund
 COPY . .
+# The commit for `gpulse --version`, which a context without .git does not know: --build-arg GPULSE_COMMIT=$(git rev-parse --short=7 HEAD).
+ARG GPULSE_COMMIT=unknown
 RUN npm run build
 # Maps and lists of inputs are for those who build.
 RUN find dist \( -name '*.map' -o -name inputs.json -o -name '.*' -type f \) -delete

@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -21,6 +22,7 @@ import { gzipSync } from "node:zlib";
 
 import { checkNode, root } from "../bootstrap.mjs";
 import { runNode, runNpm } from "../command.mjs";
+import { withLock } from "../lock.mjs";
 import { PlainError, runMain, say, seconds, step } from "../progress.mjs";
 import { harden } from "./harden.mjs";
 import { collectFiles, sidebarOf } from "./pages.mjs";
@@ -121,39 +123,58 @@ async function buildPages(generator, assets) {
   harden(path.join(stage, "out"), BASE, assets);
 }
 
-/** @param {string} folder */
-function sizeOf(folder) {
+/** Of everything that the site is made from: the same print, the same site. */
+function fingerprint() {
+  const hash = createHash("sha256");
+  const own = readdirSync(here, { recursive: true, encoding: "utf8" })
+    .sort()
+    .map((name) => path.join(here, name))
+    .filter((file) => statSync(file).isFile());
+  const sources = [...collectFiles(root).keys()].map((source) => path.join(root, source));
+  for (const file of [...own, ...sources, path.join(root, "package.json")])
+    hash.update(`${path.relative(root, file)}\0`).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+/** @param {string} folder @param {number} tookMs */
+function report(folder, tookMs) {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
   let [raw, gzip] = [0, 0];
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const bytes = readFileSync(path.join(entry.parentPath, entry.name));
+  for (const file of files) {
+    const bytes = readFileSync(file);
     raw += bytes.length;
     gzip += gzipSync(bytes).length;
   }
-  return { raw, gzip };
+  const pages = files.filter((file) => file.endsWith(".html")).length;
+  const size = `${(raw / 1e6).toFixed(1)} MB, ${(gzip / 1e6).toFixed(1)} MB compressed`;
+  say(`dist/docs: ${pages} pages, ${size}, ${tookMs === 0 ? "up to date" : seconds(tookMs)}`);
 }
 
-/** Builds dist/docs and returns its size; a build that fails leaves the one before. */
+/** Builds dist/docs unless it belongs to the sources beside it; a build that fails leaves the one before. */
 export async function buildSite() {
-  const startedMs = performance.now();
-  const generator = await ensureGenerator();
-  try {
-    await step("building the documentation site", async () => {
-      await buildPages(generator, writeStage(generator));
-    });
-    const target = path.join(root, "dist", "docs");
-    rmSync(target, { recursive: true, force: true });
-    renameSync(path.join(stage, "out"), target);
-    const { raw, gzip } = sizeOf(target);
-    const pages = readdirSync(target, { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".html"),
-    ).length;
-    const size = `${(raw / 1e6).toFixed(1)} MB, ${(gzip / 1e6).toFixed(1)} MB compressed`;
-    say(`dist/docs: ${pages} pages, ${size}, built in ${seconds(performance.now() - startedMs)}`);
-    return { raw, gzip };
-  } finally {
-    rmSync(stage, { recursive: true, force: true });
-  }
+  const target = path.join(root, "dist", "docs");
+  const stamp = path.join(root, "dist", ".docs-stamp");
+  await withLock(path.join(root, "dist", ".docs-site.lock"), async () => {
+    const print = fingerprint();
+    if (existsSync(target) && existsSync(stamp) && readFileSync(stamp, "utf8") === print)
+      return report(target, 0);
+    const startedMs = performance.now();
+    const generator = await ensureGenerator();
+    try {
+      await step("building the documentation site", () =>
+        buildPages(generator, writeStage(generator)),
+      );
+      rmSync(stamp, { force: true });
+      rmSync(target, { recursive: true, force: true });
+      renameSync(path.join(stage, "out"), target);
+      writeFileSync(stamp, print);
+      return report(target, performance.now() - startedMs);
+    } finally {
+      rmSync(stage, { recursive: true, force: true });
+    }
+  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)

@@ -66,7 +66,7 @@ const noDocs = `<!doctype html>
 <meta charset="utf-8">
 <title>gpulse: no documentation here</title>
 <h1>The documentation is not part of this installation</h1>
-<p>In a checkout, run <code>npm run docs:site</code> and start gpulse again. Releases contain it.</p>
+<p>In a checkout, run <code>npm run docs:site</code> and start gpulse again. The npm package of a release contains it.</p>
 <p>The same pages are the Markdown files in <code>docs/</code>.</p>
 </html>
 `;

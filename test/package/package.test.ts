@@ -72,10 +72,23 @@ test("the tarball holds the program and nothing of its making", () => {
   );
   expect(
     names.filter((name) =>
-      /^(src|test|scripts|engines|web|docs)\/|\.map$|dist\/(\.|single|release)/.test(name),
+      /^(src|test|scripts|engines|web|deploy)\/|\.map$|dist\/(\.|single|release)/.test(name),
     ),
   ).toEqual([]);
   expect(packed.files.find((file) => file.path === "bin/gpulse")?.mode).toBe(0o755);
+});
+
+test("every file that README and docs/README.md link to is in the tarball", async () => {
+  const names = packed.files.map((file) => file.path);
+  for (const page of ["README.md", "docs/README.md"]) {
+    const text = await readFile(path.join(repository, page), "utf8");
+    const links = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)"/g)]
+      .map(([, link, html]) => link ?? html ?? "")
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .map((link) => path.posix.join(path.posix.dirname(page), link));
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((link) => !names.includes(link))).toEqual([]);
+  }
 });
 
 test("nothing else has to be installed for it to run", async () => {
