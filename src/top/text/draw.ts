@@ -67,41 +67,51 @@ export function plot(
   glyphs: Glyphs,
 ): TextRow[] {
   const filled = curve(values, width, height, glyphs);
-  const dots = lineDots(line.values, width, height, glyphs);
-  const columns = glyphs.ascii ? 1 : 2;
+  const { lowest, highest } = lineDots(line.values, width, height, glyphs);
+  const perCell = pointsIn(1, glyphs);
   return filled.map((text, row) => {
+    const bottom = (height - 1 - row) * 4;
     const spans: TextSpan[] = [];
+    let from = 0;
     let run = "";
     let runRole = role;
     for (let column = 0; column < width; column += 1) {
-      let character = text[column] ?? " ";
       let bits = 0;
-      for (let half = 0; half < columns; half += 1) {
-        const cellDots = dots[column * columns + half];
-        if (cellDots === undefined) continue;
-        for (let dot = cellDots[0]; dot <= cellDots[1]; dot += 1)
-          if (Math.floor(dot / 4) === height - 1 - row)
-            bits |= (half === 0 ? leftDots : rightDots)[dot % 4] ?? 0;
-      }
-      if (bits !== 0 && glyphs.ascii) character = "o";
-      else if (bits !== 0) {
-        const under = character === " " ? 0 : character.charCodeAt(0) - 0x2800;
-        // The lowest dot stays: it is the mark of 0, and without it a reading of 0 would look absent.
-        const zero = row === height - 1 ? bits & (leftDots[0] | rightDots[0]) : 0;
-        character = String.fromCharCode(0x2800 + ((under ^ bits) | zero));
+      for (let half = 0; half < perCell; half += 1) {
+        const point = column * perCell + half;
+        const dots = half === 0 ? leftDots : rightDots;
+        const first = Math.max(lowest[point] ?? ABSENT, bottom) - bottom;
+        const last = Math.min(highest[point] ?? ABSENT, bottom + 3) - bottom;
+        for (let dot = first; dot <= last; dot += 1) bits |= dots[dot] ?? 0;
       }
       const nextRole = bits === 0 ? role : line.role;
-      if (nextRole !== runRole && run !== "") {
-        spans.push(span(run, runRole));
+      if (nextRole !== runRole) {
+        run += text.slice(from, column);
+        if (run !== "") spans.push(span(run, runRole));
         run = "";
+        runRole = nextRole;
+        from = column;
       }
-      runRole = nextRole;
-      run += character;
+      if (bits === 0) continue;
+      run += text.slice(from, column);
+      run += cellWithLine(text[column] ?? " ", bits, row === height - 1, glyphs);
+      from = column + 1;
     }
+    run += text.slice(from, width);
     if (run !== "") spans.push(span(run, runRole));
     return spans;
   });
 }
+
+function cellWithLine(under: string, bits: number, isBottom: boolean, glyphs: Glyphs): string {
+  if (glyphs.ascii) return "o";
+  const dots = under === " " ? 0 : under.charCodeAt(0) - 0x2800;
+  // The lowest dot stays: it is the mark of 0, and without it a reading of 0 would look absent.
+  const zero = isBottom ? bits & (leftDots[0] | rightDots[0]) : 0;
+  return String.fromCharCode(0x2800 + ((dots ^ bits) | zero));
+}
+
+const ABSENT = -1;
 
 /** The dots of each point of a line, counted from the bottom: from the point before it up or down to its own. */
 function lineDots(
@@ -109,25 +119,25 @@ function lineDots(
   width: number,
   height: number,
   glyphs: Glyphs,
-): readonly (readonly [lowest: number, highest: number] | undefined)[] {
+): { readonly lowest: Int16Array; readonly highest: Int16Array } {
   const count = pointsIn(width, glyphs);
   const from = values.length - count;
-  const dots: (readonly [number, number] | undefined)[] = [];
-  let before: number | undefined;
+  const lowest = new Int16Array(count).fill(ABSENT);
+  const highest = new Int16Array(count).fill(ABSENT);
+  let before = ABSENT;
   for (let point = 0; point < count; point += 1) {
     const value = values[from + point] ?? null;
     if (value === null) {
-      before = undefined;
-      dots.push(undefined);
+      before = ABSENT;
       continue;
     }
     const dot = Math.max(1, Math.round(Math.min(1, Math.max(0, value)) * height * 4)) - 1;
-    const start =
-      before === undefined ? dot : before < dot ? before + 1 : Math.max(dot, before - 1);
-    dots.push([Math.min(start, dot), Math.max(start, dot)]);
+    const start = before === ABSENT ? dot : before < dot ? before + 1 : Math.max(dot, before - 1);
+    lowest[point] = Math.min(start, dot);
+    highest[point] = Math.max(start, dot);
     before = dot;
   }
-  return dots;
+  return { lowest, highest };
 }
 
 /** Dots of the left and right half of a braille cell, from the bottom up. */

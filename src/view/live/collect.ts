@@ -77,11 +77,16 @@ export function collectRows(
   return rows.map((draft) => finish(draft));
 }
 
+interface SeenXid {
+  readonly count: number;
+  readonly lastMs?: number;
+}
+
 interface DeviceRowBuilder {
   readonly readings: (WireValue | undefined)[];
   readonly ageMs: Partial<Record<Tier, number>>;
   readonly throttle: string[];
-  readonly xids: Map<string, { count: number; lastMs?: number }>;
+  xids: Map<string, SeenXid> | undefined;
   /** By reading, the series that are added up: two sources that report one link count once. */
   parts: Map<number, Map<string, number>> | undefined;
   throttleKnown: boolean;
@@ -94,7 +99,7 @@ const newDeviceRowBuilder = (): DeviceRowBuilder => ({
   readings: Array.from<WireValue | undefined>({ length: readingSpecs.length }),
   ageMs: {},
   throttle: [],
-  xids: new Map(),
+  xids: undefined,
   parts: undefined,
   throttleKnown: false,
   throttleAbsence: undefined,
@@ -133,13 +138,16 @@ function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: W
       draft.user = target.user;
       return;
     case "xid-count":
-      if (typeof value === "number" && value > 0)
-        draft.xids.set(target.xid, { ...draft.xids.get(target.xid), count: value });
+      if (typeof value === "number" && value > 0) {
+        const xids = (draft.xids ??= new Map<string, SeenXid>());
+        xids.set(target.xid, { ...xids.get(target.xid), count: value });
+      }
       return;
     case "xid-last":
       if (typeof value === "number") {
-        draft.xids.set(target.xid, {
-          count: draft.xids.get(target.xid)?.count ?? 1,
+        const xids = (draft.xids ??= new Map<string, SeenXid>());
+        xids.set(target.xid, {
+          count: xids.get(target.xid)?.count ?? 1,
           lastMs: value * 1_000,
         });
       }
@@ -154,7 +162,7 @@ function finish(draft: DeviceRowBuilder): DeviceRow {
   const reading = (at: number): WireValue =>
     draft.readings[at] ??
     (draft.ageMs[readingSpecs[at]?.metric.tier ?? "fast"] === undefined ? "stale" : "unsupported");
-  const xids: WireXid[] = [...draft.xids].map(([xid, seen]) => ({ xid, ...seen }));
+  const xids: WireXid[] = [...(draft.xids ?? [])].map(([xid, seen]) => ({ xid, ...seen }));
   const throttle = draft.throttleKnown
     ? draft.throttle
     : (draft.throttleAbsence ?? (draft.ageMs.fast === undefined ? "stale" : "unsupported"));
@@ -166,8 +174,9 @@ function finish(draft: DeviceRowBuilder): DeviceRow {
     ...(draft.user === undefined ? {} : { user: draft.user }),
     ...(xids.length === 0 ? {} : { xids }),
   };
-  const facts = Object.fromEntries(
-    factKeys.map((key, at) => [key, reading(columnKeys.length + at)]),
-  );
+  const facts: Partial<Record<FactKey, WireValue>> = {};
+  factKeys.forEach((key, at) => {
+    facts[key] = reading(columnKeys.length + at);
+  });
   return { row, facts: facts as Record<FactKey, WireValue> };
 }
