@@ -1,6 +1,7 @@
 /** Lets the chosen engine answer: DuckDB over files of this machine, or Spark where the lake is. */
 import { homedir } from "node:os";
 import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { runOnDuckdb } from "../../lake/analyses/duckdb/engine.ts";
 import { emptyLake, type LakeFiles, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
@@ -13,7 +14,6 @@ import { openFiles } from "../../net/objects/open.ts";
 import type { Progress } from "../command/progress.ts";
 import { isSparkOutput, sparkSave } from "./output.ts";
 import type { AnalyzeFlags } from "./run.ts";
-import { toSparkLocation } from "./spark-location.ts";
 
 export interface RunAnalysesOptions {
   readonly chosen: readonly Analysis[];
@@ -142,4 +142,36 @@ function wholeOf(flag: string, text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text))
     throw new GpulseError("USAGE", `${flag} must be a whole number, not "${text}".`);
   return Number(text);
+}
+
+/** A URL as Spark writes it: S3 through s3a, with the endpoint as a setting; secrets stay in variables. */
+interface SparkLocation {
+  readonly url: string;
+  readonly conf: readonly string[];
+}
+
+function toSparkLocation(
+  address: string,
+  env: Readonly<Record<string, string | undefined>>,
+): SparkLocation {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  if (scheme === undefined) return { url: pathToFileURL(path.resolve(address)).href, conf: [] };
+  if (scheme === "file") return { url: pathToFileURL(fileURLToPath(address)).href, conf: [] };
+  if (scheme !== "s3") return { url: address.replace(/\?.*$/, ""), conf: [] };
+  const url = new URL(address);
+  const endpoint =
+    url.searchParams.get("endpoint") ?? env["AWS_ENDPOINT_URL_S3"] ?? env["AWS_ENDPOINT_URL"];
+  const region = url.searchParams.get("region") ?? env["AWS_REGION"];
+  return {
+    url: `s3a://${url.host}${url.pathname}`,
+    conf: [
+      ...(endpoint === undefined
+        ? []
+        : [
+            `spark.hadoop.fs.s3a.endpoint=${endpoint}`,
+            "spark.hadoop.fs.s3a.path.style.access=true",
+          ]),
+      ...(region === undefined ? [] : [`spark.hadoop.fs.s3a.endpoint.region=${region}`]),
+    ],
+  };
 }

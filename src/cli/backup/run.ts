@@ -19,7 +19,6 @@ import { StoreError } from "../../storage/embedded/error.ts";
 import { restoreSnapshot } from "../../storage/embedded/files/snapshot.ts";
 import { openHistory } from "../../hub/compose/serve.ts";
 import { HubClient } from "../hub-client.ts";
-import { copySmallState, smallStateFolder } from "./small-state.ts";
 
 export interface BackupFlags extends FlagValues, ClientFlags {
   readonly url?: string;
@@ -174,4 +173,37 @@ function folderSize(folder: string): { readonly files: number; readonly bytes: n
     .filter((entry) => entry.isFile())
     .map((entry) => statSync(path.join(entry.parentPath, entry.name)).size);
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** Left out: pending notifications (they would be sent again, days later), sessions, spools and the lake. */
+const smallStateFiles = [
+  "access/audit.jsonl",
+  "access/audit-unprivileged.jsonl",
+  // Each mark before its file, which may grow meanwhile: a mark ahead of its file would read as damage.
+  "access/shares.state.mark",
+  "access/shares.state",
+  "access/tokens.state.mark",
+  "access/tokens.state",
+  "access/users.state.mark",
+  "access/users.state",
+  "alerts/deliveries.log",
+  "alerts/sent.log",
+  "alerts/silences.log",
+  "events",
+  "pipes/pipes.log",
+  "runs",
+  "snapshots/snapshots.log",
+] as const;
+
+/** In a snapshot of the store everything of this kind is in one folder, which the store itself does not know. */
+const smallStateFolder = "state";
+
+/** Returns what was there to copy. */
+function copySmallState(from: string, to: string): string[] {
+  const found = smallStateFiles.filter((one) => existsSync(path.join(from, one)));
+  for (const one of found) {
+    makeFolderSync(path.dirname(path.join(to, one)), { mode: 0o700 });
+    cpSync(path.join(from, one), path.join(to, one), { recursive: true, preserveTimestamps: true });
+  }
+  return found;
 }

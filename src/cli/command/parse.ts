@@ -8,6 +8,7 @@ export function createProgram(version: string): Command {
   return new Command("gpulse")
     .version(line, "-v, --version", "print version, commit and Node version")
     .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show the help of a command")
     .showSuggestionAfterError(true)
     .exitOverride()
     .configureHelp({
@@ -15,6 +16,8 @@ export function createProgram(version: string): Command {
       sortSubcommands: false,
       // Values and defaults stand in the descriptions, in words.
       optionDescription: ({ description }) => description,
+      argumentDescription: ({ description, defaultValue }) =>
+        defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
     })
     .configureOutput({ outputError: (text, write) => write(sentence(text)) });
 }

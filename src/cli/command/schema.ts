@@ -29,7 +29,7 @@ export function sourceSpec() {
         parseSource(dataset.value);
       } catch (thrown) {
         if (!(thrown instanceof GpulseError)) throw thrown;
-        addIssue({ message: `a source that is understood (${thrown.message})` });
+        addIssue({ message: `a valid source (${thrown.message})` });
       }
     }),
     v.metadata({ takes: "source" }),

@@ -87,6 +87,18 @@ export function parseSetting<Schema extends v.GenericSchema>(
   );
 }
 
+/** Checks the URL of a source or sink. The URL is not repeated: it may hold a secret, and the reason alone says enough. */
+export function parseSpec<Schema extends v.GenericSchema>(
+  schema: Schema,
+  flag: string,
+  url: string,
+): v.InferOutput<Schema> {
+  const checked = checkValue(schema, url);
+  if (checked.ok) return checked.value;
+  const reason = /\((.*)\)/s.exec(checked.problems[0]?.sentence ?? "")?.[1];
+  throw new GpulseError("USAGE", `${flag}: ${reason ?? "pass a URL such as sim:8 or stdout:"}`);
+}
+
 /** Undefined only where a setting has no default. */
 type SettingValue<Declared extends Setting> =
   | v.InferOutput<Declared["schema"]>

@@ -11,7 +11,7 @@ import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
 import type { LogLevel } from "../../base/log.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { compatName, type ConfigFile, configSchema, sourceSpec } from "./schema.ts";
-import { type FlagsOf, parseSetting, readSetting } from "./setting.ts";
+import { type FlagsOf, parseSetting, parseSpec, readSetting } from "./setting.ts";
 import { agentSettings, generalSettings, hubSettings } from "./table.ts";
 import { type AlertingFlags, type AlertingSettings, alertingSettings } from "./alerting.ts";
 import { type KernelLogFlags, kernelLogSettings } from "./kernel-log.ts";
@@ -105,7 +105,7 @@ export async function resolveSettings(
     intervalMs: readSetting(generalSettings, "interval", flags, env, file),
     sources: flags.source
       ?.filter((url) => url !== "none")
-      .map((url) => parseSetting(sourceSpec(), "--source", url)) ??
+      .map((url) => parseSpec(sourceSpec(), "--source", url)) ??
       file.sources ?? ["auto"],
     compat: [
       ...new Set(

@@ -1,9 +1,8 @@
 /** The flag and key of further sinks, by their URLs. */
 import type { Command } from "commander";
 import * as v from "valibot";
-import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
-import { collect } from "./setting.ts";
+import { collect, parseSpec } from "./setting.ts";
 import { parseSink } from "../../sinks/open.ts";
 
 export type SinkSpec = string | Readonly<Record<string, unknown>>;
@@ -30,7 +29,7 @@ export function sinkSpec() {
         parseSink(dataset.value);
       } catch (thrown) {
         if (!(thrown instanceof GpulseError)) throw thrown;
-        addIssue({ message: `a sink that is understood (${thrown.message})` });
+        addIssue({ message: `a valid sink (${thrown.message})` });
       }
     }),
     v.metadata({ takes: "sink" }),
@@ -48,13 +47,5 @@ export function toSettings(
   { to }: ToFlags,
   file: readonly SinkSpec[] | undefined,
 ): readonly SinkSpec[] {
-  return to?.map((url) => readSpec(url)) ?? file ?? [];
-}
-
-function readSpec(url: string): SinkSpec {
-  const checked = checkValue(sinkSpec(), url);
-  if (checked.ok) return checked.value;
-  // What was given may hold a secret, and the reason alone says enough.
-  const reason = /\((.*)\)/s.exec(checked.problems[0]?.sentence ?? "")?.[1];
-  throw new GpulseError("USAGE", `--to: ${reason ?? "a sink is a URL such as stdout:"}`);
+  return to?.map((url) => parseSpec(sinkSpec(), "--to", url)) ?? file ?? [];
 }

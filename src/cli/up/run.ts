@@ -1,10 +1,11 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
+import { spawn } from "node:child_process";
+import type { Env } from "../../config/secrets.ts";
 import { openConfiguredSources, warnSimulated } from "../../agent/run.ts";
 import { type CommandIo, commandLog, usesColour } from "../command/io.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { requireNetworkAuth } from "../../hub/compose/access-control.ts";
 import { serveHub } from "../../hub/compose/serve.ts";
-import { openBrowser } from "./browser.ts";
 
 export interface UpFlags extends FlagValues {
   readonly json?: boolean;
@@ -41,4 +42,27 @@ function announce(io: CommandIo, url: string, simulated: boolean): void {
   const bold = (text: string): string =>
     usesColour(io.stdout, io.env) ? `\u001b[1m${text}\u001b[0m` : text;
   io.stdout.write(`\n  gpulse is up: ${bold(url)}${simulated ? "  (simulated GPUs)" : ""}\n\n`);
+}
+
+/** Only at a desktop terminal: never from a script, over ssh or in CI. */
+function hasDesktop(isTerminal: boolean, env: Env, platform: NodeJS.Platform): boolean {
+  const isSet = (name: string): boolean => (env[name] ?? "") !== "";
+  if (!isTerminal || isSet("CI") || isSet("SSH_CONNECTION") || isSet("SSH_TTY")) return false;
+  if (platform === "darwin" || platform === "win32") return true;
+  return isSet("DISPLAY") || isSet("WAYLAND_DISPLAY");
+}
+
+function openBrowser(url: string, io: CommandIo): void {
+  if (!hasDesktop(io.stdout.isTTY === true, io.env, process.platform)) return;
+  const [command, ...args] =
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["cmd", "/c", "start", "", url]
+        : ["xdg-open", url];
+  if (command === undefined) return;
+  const child = spawn(command, args, { stdio: "ignore", detached: true });
+  // No browser is no error: the URL stands on the screen.
+  child.on("error", () => {});
+  child.unref();
 }
