@@ -1,13 +1,16 @@
 // Makes the pictures in docs/images from the built program, a simulated fleet and a real Chromium, so the documentation
-// always shows the current pages. `npm run screenshot -- 60` waits 60 s instead of 300 for the curves to fill.
+// always shows the current pages. `npm run screenshot -- 240` waits 240 s instead of 300 for the curves to fill; the
+// comparison needs that long.
 
 import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -27,6 +30,9 @@ const START_MS = 60_000;
 const PROGRAM = path.join(root, "bin", "gpulse");
 const OUT = path.join(root, "docs", "images");
 const MAX_BYTES = 150_000;
+/** Holds everything that the hubs and agents write; removed at the end. */
+const TEMP = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+const newFolder = () => mkdtempSync(path.join(TEMP, "data-"));
 
 /** Eight H200 that train, with faults that fire alerts within the first minutes. */
 const FAULTS = `says: Eight H200 train; a fan stops, a GPU is lost, others report errors.
@@ -66,6 +72,14 @@ function onPath(names) {
   return files.find((file) => existsSync(file));
 }
 
+/** @param {import("node:child_process").ChildProcess} child */
+async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  await exited;
+}
+
 /** @param {readonly string[]} args */
 function gpulse(...args) {
   execFileSync(process.execPath, [PROGRAM, ...args], { stdio: ["ignore", "ignore", "inherit"] });
@@ -77,7 +91,7 @@ function gpulse(...args) {
  * @returns {Promise<Hub>} once it serves
  */
 async function startHub(source, hostName) {
-  const dataFolder = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  const dataFolder = newFolder();
   const args = [PROGRAM, "up", "--source", source, "--port", "0", "--no-open"];
   args.push("--host-name", hostName, "--data", dataFolder);
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -102,7 +116,7 @@ async function startHub(source, hostName) {
 
 /** An agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
 function startAgent({ url }, hostName) {
-  const spool = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  const spool = newFolder();
   const args = [PROGRAM, "agent", "--source", "sim:4", "--port", "0", "--push", url];
   args.push("--host-name", hostName, "--instance", `${hostName}:9400`, "--spool", spool);
   children.push(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] }));
@@ -156,7 +170,7 @@ async function uuidsOf(url) {
 
 /** A report of simulated repeats on two cards, as one HTML file. @returns {string} its address */
 function writeRunReport() {
-  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
+  const folder = newFolder();
   for (const model of ["RX7800XT", "RX7700XT"]) {
     const source = `sim:?model=${model}`;
     gpulse("stress", "--source", source, "--folder", folder, "--for", "20s", "--warmup", "60s");
@@ -255,7 +269,7 @@ await runMain(async () => {
   const executablePath = findChromium();
   await bootstrap();
   mkdirSync(OUT, { recursive: true });
-  const scenario = path.join(mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-")), "faults.yaml");
+  const scenario = path.join(newFolder(), "faults.yaml");
   writeFileSync(scenario, FAULTS);
   const { chromium } = await import("playwright-core");
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
@@ -280,6 +294,7 @@ await runMain(async () => {
     });
   } finally {
     await browser.close();
-    for (const child of children) child.kill("SIGTERM");
+    await Promise.all(children.map(stop));
+    rmSync(TEMP, { recursive: true, force: true });
   }
 });
