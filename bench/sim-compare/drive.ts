@@ -12,6 +12,7 @@ import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
 import { inferActivity, leastClockDrop, undetermined, type PhaseActivity } from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
+import { busyShareByWork } from "./work.ts";
 
 /** The first reading that is wholly of the new phase. */
 const utilizationSettledMs = 500;
@@ -33,6 +34,8 @@ export class Drive {
   readonly #lagMs: ReadonlyMap<Phase, number>;
   readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
+  /** By how much counted steps correct the busy share of unnamed work. */
+  readonly #corrections = new Map<Phase, number>();
 
   constructor(
     phases: readonly Phase[],
@@ -57,12 +60,39 @@ export class Drive {
     );
     this.#contextAbove =
       least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
+    if (options.useUtilization) this.#correctByWork();
+  }
+
+  #correctByWork(): void {
+    const references = this.#phases.flatMap((phase) => {
+      const name = findKernelName(phase.name);
+      const steady =
+        name !== undefined && name !== "idle" && kernels[name].pattern.kind === "steady";
+      return steady || this.#timings.get(phase) !== undefined
+        ? [{ phase, busyShare: this.#meanShare(phase) }]
+        : [];
+    });
+    for (const phase of this.#phases) {
+      if (findKernelName(phase.name) !== undefined || this.#timings.get(phase) !== undefined)
+        continue;
+      const shown = this.#meanShare(phase);
+      const counted = busyShareByWork(phase, this.#rows, shown, references);
+      if (counted !== undefined) this.#corrections.set(phase, counted / shown);
+    }
+  }
+
+  #meanShare(phase: Phase): number {
+    let [sum, count] = [0, 0];
+    for (let timeMs = phase.startMs; timeMs < phase.endMs; timeMs += originStepMs, count++)
+      sum += this.#at(timeMs).share;
+    return sum / count;
   }
 
   /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
   undetermined(phase: Phase): string | undefined {
     const name = findKernelName(phase.name);
-    if (name === "idle" || this.#timings.get(phase) !== undefined) return undefined;
+    if (name === "idle" || this.#timings.get(phase) !== undefined || this.#corrections.has(phase))
+      return undefined;
     return undetermined(phase, this.#rows, this.#boostHertz, name !== undefined);
   }
 
@@ -113,15 +143,19 @@ export class Drive {
         kernel: phase === undefined ? kernels.idle : kernels.generic,
         share: phase === undefined ? 0 : 0.5,
       };
+    const correction = (phase && this.#corrections.get(phase)) ?? 1;
     const inferred = phase === undefined ? undefined : this.#activities.get(phase);
     if (inferred !== undefined) {
       const { busy, memoryBusy: memory } = inferred.at(timeMs);
-      return { kernel: name === undefined ? inferKernel(memory) : kernels[name], share: busy };
+      return {
+        kernel: name === undefined ? inferKernel(memory) : kernels[name],
+        share: Math.min(1, busy * correction),
+      };
     }
     const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
     return {
       kernel: name === undefined ? inferKernel(memoryBusy(row)) : kernels[name],
-      share: row.utilization,
+      share: Math.min(1, row.utilization * correction),
     };
   }
 }

@@ -4,6 +4,8 @@ export interface Phase {
   readonly name: string;
   readonly startMs: number;
   readonly endMs: number;
+  /** Steps that the program counted; what a step is, only the program knows. */
+  readonly work?: number | undefined;
 }
 
 export interface TraceRow {
@@ -28,11 +30,16 @@ export function parsePhases(text: string): Phase[] {
   return parsed.map((item: unknown, index) => {
     if (typeof item !== "object" || item === null)
       throw new Error(`phases.json entry ${index + 1} is not an object`);
-    const { phase, start_ms, end_ms } = item as Record<string, unknown>;
+    const { phase, start_ms, end_ms, work } = item as Record<string, unknown>;
     if (typeof phase !== "string" || typeof start_ms !== "number" || typeof end_ms !== "number") {
       throw new Error(`phases.json entry ${index + 1} needs phase, start_ms and end_ms`);
     }
-    return { name: phase, startMs: start_ms, endMs: end_ms };
+    return {
+      name: phase,
+      startMs: start_ms,
+      endMs: end_ms,
+      work: typeof work === "number" && work > 0 ? work : undefined,
+    };
   });
 }
 
