@@ -110,7 +110,7 @@ test("as text it is the screen without colours", async () => {
 
 test.for([
   [[], "add --once"],
-  [["--json"], "add --once"],
+  [["--json"], "Add --once"],
   [["--once", "--json", "--csv"], "cannot be used with"],
   [["--theme", "neon"], "There are okabe"],
   [["--once", "--url", "nonsense"], "must be a URL"],
