@@ -1,4 +1,4 @@
-/** The flags and keys of alerting: which rules are evaluated, how alerts are routed, and who routes them. */
+/** The flags and keys of alerting: rules, routing and Alertmanagers. */
 import { dirname, isAbsolute, join } from "node:path";
 import type { Command } from "commander";
 import * as v from "valibot";
@@ -75,23 +75,20 @@ export const alertingKeys = {
   default_rules: optionalKey(flag(), "Evaluate the rules that come with gpulse."),
   anomalies: optionalKey(
     flag(),
-    "Look for GPUs that depart from their own past and their peers: see [anomalies](../guides/anomalies.md).",
+    "Detect GPUs that deviate from their own past or their peers: see [anomalies](../guides/anomalies.md).",
   ),
-  evaluation_interval: optionalKey(
-    interval(),
-    "How often rules are evaluated whose group says nothing of it.",
-  ),
+  evaluation_interval: optionalKey(interval(), "Evaluation interval of rule groups that set none."),
   alertmanager_config: optionalKey(
     text("a file"),
-    "An alertmanager.yml that says how alerts are routed and whom they reach.",
+    "An alertmanager.yml with routes and receivers.",
   ),
   alertmanagers: optionalKey(
     v.array(webUrl(), "a list of URLs"),
-    "Alertmanagers that get the alerts instead; nothing is routed here then.",
+    "Alertmanagers that receive the alerts; the hub then routes nothing itself.",
   ),
   external_url: optionalKey(
     webUrl(),
-    "The address under which people reach this hub: for links, and accepted as its own host name behind a proxy.",
+    "The hub's address as its users see it: for links, and as its host name behind a proxy.",
   ),
 };
 

@@ -28,12 +28,12 @@ export const kernelLogKey = v.optional(
         parseKernelLog(dataset.value);
       } catch (thrown) {
         if (!(thrown instanceof GpulseError)) throw thrown;
-        addIssue({ message: `a place that is understood (${thrown.message})` });
+        addIssue({ message: `a valid target (${thrown.message})` });
       }
     }),
     v.metadata({ takes: "kernel log target" }),
     v.description(
-      "Where the kernel's lines about GPUs go, such as `loki+http://loki:3100`: see [kernel log](../guides/kernel-log.md).",
+      "Where to send kernel log lines about GPUs, such as `loki+http://loki:3100`: see [kernel log](../guides/kernel-log.md).",
     ),
   ),
 );

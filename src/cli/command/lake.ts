@@ -23,13 +23,13 @@ const lakeSettingTable = {
   lake: {
     schema: text(places),
     description:
-      "Where everything is kept as Parquet too, for SQL: see [the lake](../guides/lake.md). `none` for nowhere; `gpulse up` has it in the data folder.",
+      "Where to also store everything as Parquet, for SQL: see [the lake](../guides/lake.md). `none`: nowhere. Default of `gpulse up`: `lake` in the data folder.",
   },
   lake_retention: {
     schema: durationMs(86_400_000, 1_000 * 365 * 86_400_000),
     flag: ["--lake-retention <duration>", "how long to retain the days of the lake"],
     fallback: "90d",
-    description: "How long the lake keeps a day.",
+    description: "How long to retain the days of the lake.",
   },
   lake_mirror: {
     schema: text(places),

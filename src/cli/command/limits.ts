@@ -1,4 +1,4 @@
-/** The keys that say how often one client of the hub may ask. Defaults are the hub's own. */
+/** The keys of the rate limits per client. Defaults are the hub's own. */
 import * as v from "valibot";
 import type { ConfigFile } from "./schema.ts";
 import { optionalKey } from "./setting.ts";
@@ -20,7 +20,7 @@ export const limitKeys = {
     v.strictObject({
       queries_per_second: optionalKey(
         perSecond(),
-        "Queries one token, user or address may ask, ten seconds' worth at once; more are answered 429. Default: 500, and no limit for this machine where nobody is asked.",
+        "Queries per second of one token, user or address, with a burst of ten seconds; more get 429. Default: 500, and no limit for this machine if no login is required.",
       ),
       heavy_per_second: optionalKey(
         perSecond(),
@@ -28,7 +28,7 @@ export const limitKeys = {
       ),
       alerts_per_second: optionalKey(
         perSecond(),
-        "Alerts one token, user or address may send to /api/v2/alerts and /alert, ten seconds' worth at once; more are answered 429. Default: 500.",
+        "Alerts per second of one token, user or address to /api/v2/alerts and /alert, with a burst of ten seconds; more get 429. Default: 500.",
       ),
       connections_per_address: optionalKey(
         v.pipe(
@@ -37,10 +37,10 @@ export const limitKeys = {
           v.minValue(1, takesCount),
           v.maxValue(1_000_000, takesCount),
         ),
-        "Connections that one address may hold; more are ended. Default: 2000, and no limit for this machine or with --behind-proxy.",
+        "Connections of one address; more are closed. Default: 2000, and no limit for this machine or with --behind-proxy.",
       ),
     }),
-    "How often one client may ask: see [the threat model](../guides/threat-model.md#limits).",
+    "Rate limits per client: see [the threat model](../guides/threat-model.md#limits).",
   ),
 };
 

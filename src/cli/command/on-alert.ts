@@ -28,26 +28,26 @@ const entry = v.pipe(
   v.strictObject({
     match: optionalKey(
       v.array(text("a matcher"), "a list of matchers"),
-      'Which alerts, as `alertname="GpuIdle"`; all where it is left out.',
+      'Matchers of the alerts, such as `alertname="GpuIdle"`; default: all alerts.',
     ),
     status: optionalKey(
       v.picklist(["firing", "resolved", "both"], "firing, resolved or both"),
-      "Whether when an alert fires (the default), when it is over, or both.",
+      "Run when an alert fires (default), when it is resolved, or both.",
     ),
     command: optionalKey(
       v.pipe(
         v.array(text("text"), "a list: a program and its arguments"),
         v.minLength(1, "a list"),
       ),
-      "A program and its arguments, started once for each alert. No shell; what it is about comes in `GPULSE_ALERT_…` and on its input.",
+      "A program and its arguments, started once per alert, without a shell. The alert is in `GPULSE_ALERT_…` variables and on standard input.",
     ),
-    forward: optionalKey(webUrl(), "Where each alert is posted to, once, as Alertmanager would."),
-    forward_token: optionalKey(text("a token"), "Sent along as a bearer token."),
-    timeout: optionalKey(
-      durationMs(1_000, 7 * 86_400_000),
-      "How long a command may take (10m) before it is ended.",
+    forward: optionalKey(
+      webUrl(),
+      "URL to which each alert is posted once, in Alertmanager's format.",
     ),
-    concurrency: optionalKey(wholeNumber(1, 64), "How many commands run at once (4)."),
+    forward_token: optionalKey(text("a token"), "Bearer token for that URL."),
+    timeout: optionalKey(durationMs(1_000, 7 * 86_400_000), "Time limit of a command (10m)."),
+    concurrency: optionalKey(wholeNumber(1, 64), "Number of commands that run at once (4)."),
   }),
   v.check(
     ({ command, forward }) => command !== undefined || forward !== undefined,
@@ -58,7 +58,7 @@ const entry = v.pipe(
 /** Key of `hub:`. */
 export const onAlertKey = optionalKey(
   v.array(entry, "a list of what to do"),
-  "What is done when an alert comes in by `POST /alert`; needs a token of scope push, also on loopback.",
+  "Actions for alerts of `POST /alert`, which needs a token of scope push, also on loopback.",
 );
 
 const keySchema = v.object({ on_alert: onAlertKey });

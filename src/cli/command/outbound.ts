@@ -46,14 +46,14 @@ export const outboundKeys = {
           ),
           "a list of ranges",
         ),
-        "Ranges that may be contacted whatever else is said, such as `10.0.0.0/8` or `127.0.0.1:9092`.",
+        "Address ranges to which connections are always allowed, such as `10.0.0.0/8` or `127.0.0.1:9092`.",
       ),
       private: optionalKey(
         flag(),
-        "Whether private networks and this machine may be contacted. Default: yes. Pipes made over HTTP on a hub that others reach may not in any case.",
+        "Whether connections to private networks and this machine are allowed. Default: yes. Pipes created over HTTP on a hub that others reach never may.",
       ),
     }),
-    "Which addresses may be contacted: see [the threat model](../guides/threat-model.md#what-it-contacts).",
+    "Addresses to which connections are allowed: see [the threat model](../guides/threat-model.md#what-it-contacts).",
   ),
 };
 

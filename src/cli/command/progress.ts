@@ -41,7 +41,7 @@ export class Progress {
     this.#begin = { ms: this.#lastMs, fraction: 0, count: 0 };
   }
 
-  /** Draws at most five times a second; a new name starts the rate and the estimate anew. */
+  /** Draws at most five times a second; a new name restarts the rate and the estimate. */
   show(step: ProgressStep): void {
     const nowMs = this.#nowMs();
     if (this.#name !== undefined && this.#name !== step.name)

@@ -1,4 +1,4 @@
-/** The flags and keys of an agent that pushes: to which hubs, as whom, with what credentials, and what may wait on disk. */
+/** The flags and keys of an agent that pushes: hubs, labels, credentials and the spool on disk. */
 import type { Env } from "../../config/secrets.ts";
 import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -86,33 +86,33 @@ const pushSettingTable = {
     schema: text("a name"),
     flag: ["--job <name>", "the job label of pushed series"],
     fallback: "gpulse",
-    description: "The `job` label of what is pushed.",
+    description: "The `job` label of pushed series.",
   },
   instance: {
     schema: text("a name"),
     flag: ["--instance <name>", "the instance label of pushed series, and the agent's name"],
     fallbackText: "HOST:PORT",
     description:
-      "The `instance` label of what is pushed, and the agent's name on the hub. Default: the host's name and the agent's port.",
+      "The `instance` label of pushed series, and the agent's name on the hub. Default: the host's name and the agent's port.",
   },
   spool: {
     schema: text("a folder"),
     flag: ["--spool <dir>", "folder for samples that are not delivered yet"],
     fallbackText: "spool in GPULSE_DATA, /var/lib/gpulse or the user's state folder",
     description:
-      "Where what could not be pushed yet waits. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
+      "Folder for samples that are not delivered yet. Default: `spool` in GPULSE_DATA, else in the state folder of this user.",
   },
   spool_max: {
     schema: byteSize(1_000_000, 1e12),
     flag: ["--spool-max <size>", "limit the spool of each hub to this size"],
     fallback: "512MB",
-    description: "How much may wait for each hub; beyond it the oldest goes.",
+    description: "Size limit of the spool of each hub; beyond it the oldest samples are dropped.",
   },
   spool_age: {
     schema: durationMs(60_000, 365 * dayMs),
     flag: ["--spool-age <duration>", "drop samples that waited this long"],
     fallback: "7d",
-    description: "How long it may wait.",
+    description: "Drop samples that waited this long.",
   },
 } as const;
 
@@ -125,10 +125,13 @@ export const pushKeys = {
           text("a hub such as http://hub:9410"),
           v.strictObject({
             url: v.pipe(text("a hub such as http://hub:9410"), v.description("The hub.")),
-            token: optionalKey(text("a token"), "A token that may push; `file:` or `${VARIABLE}`."),
-            ca_file: optionalKey(text("a file"), "The CA of the hub's certificate."),
-            cert_file: optionalKey(text("a file"), "Our own certificate, for mTLS."),
-            key_file: optionalKey(text("a file"), "Its key."),
+            token: optionalKey(
+              text("a token"),
+              "Token with the push scope; `file:` or `${VARIABLE}`.",
+            ),
+            ca_file: optionalKey(text("a file"), "CA that signed the hub's certificate."),
+            cert_file: optionalKey(text("a file"), "Client certificate for mTLS."),
+            key_file: optionalKey(text("a file"), "Key of the client certificate."),
           }),
         ],
         "a hub such as http://hub:9410",

@@ -50,11 +50,11 @@ export const configSchema = v.strictObject({
   interval: general.interval,
   sources: optionalKey(
     v.array(sourceSpec(), "a list of sources"),
-    "Where numbers come from: `auto`, or a list such as `sim:8`.",
+    "Sources: `auto`, or a list such as `sim:8`.",
   ),
   compat: optionalKey(
     v.array(compatName(), "a list of exporters"),
-    "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
+    "Other exporters whose metric names are exposed as well: see [compatibility](../guides/compatibility.md).",
   ),
   to: toKey,
   ...ownKeys,
@@ -77,16 +77,16 @@ export const configSchema = v.strictObject({
       ...keysOf(hubSettings),
       store: optionalKey(
         storeSchema,
-        "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
+        "A remote engine that stores the history instead: see [store elsewhere](store-elsewhere.md).",
       ),
       prometheus_config: optionalKey(
         text("a file"),
-        "A prometheus.yml with what to scrape and where to send samples.",
+        "A prometheus.yml with `scrape_configs` and `remote_write`.",
       ),
       open: optionalKey(flag(), "Open the browser when started from a desktop terminal."),
       insecure: optionalKey(
         flag(),
-        "Allow listening beyond loopback without TLS, and without tokens where there are none.",
+        "Accept plain HTTP on any address, without tokens if none exist.",
       ),
       ...lakeKeys,
       ...alertingKeys,

@@ -35,7 +35,7 @@ export const generalSettings = {
     fallback: "1s",
     variable: "COLLECTION_INTERVAL",
     description:
-      "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute.",
+      "How often to read the GPUs. Slow readings are read every 5 s at most, static ones every minute.",
   },
   host_name: {
     schema: text("a host name"),
@@ -49,7 +49,7 @@ export const generalSettings = {
     words: logLevels,
     fallback: "info",
     variable: "LOG_LEVEL",
-    description: "How much is logged.",
+    description: "Log only from this level on.",
   },
   sysfs: {
     schema: text("a folder"),
@@ -71,7 +71,7 @@ export const agentSettings = {
     flag: hostFlag,
     fallback: "0.0.0.0",
     description:
-      "Address the agent listens on. All interfaces by default, since being scraped is its purpose.",
+      "Address the agent listens on; all interfaces by default, so that Prometheus can scrape it.",
   },
   port: {
     schema: port(),
@@ -85,7 +85,7 @@ export const agentSettings = {
     flag: ["--metrics-path <path>", "serve the metrics for Prometheus under this path"],
     fallback: "/metrics",
     variable: "METRICS_PATH",
-    description: "Where the page for Prometheus is.",
+    description: "Path of the metrics for Prometheus.",
   },
 } as const;
 
@@ -107,14 +107,14 @@ export const hubSettings = {
     flag: ["--data <dir>", "the hub's data folder"],
     fallback: "gpulse-data",
     variable: "GPULSE_DATA",
-    description: "Where the history is kept.",
+    description: "The data folder of the hub.",
   },
   retention: {
     // An hour to a thousand years: long enough that nobody's history is too old.
     schema: durationMs(3_600_000, 1_000 * 365 * DAY_MS),
     flag: ["--retention <duration>", "how long to retain the history"],
     fallback: "30d",
-    description: "How long the history is kept.",
+    description: "How long to retain the history.",
   },
   retention_size: {
     // The log alone may use an eighth of it.
@@ -125,7 +125,7 @@ export const hubSettings = {
     ],
     fallbackText: "no limit",
     description:
-      "How large the history may become, blocks and log together; the oldest blocks are removed first.",
+      "Size limit of the history, blocks and log together; the oldest blocks are removed first.",
   },
   durability: {
     schema: v.picklist(durabilities, `one of ${durabilities.join(", ")}`),

@@ -39,7 +39,7 @@ export function sinkSpec() {
 export const toKey = v.optional(
   v.pipe(
     v.array(sinkSpec(), "a list of sinks"),
-    v.description("Where else everything goes: a list such as `remote-write+http://…`."),
+    v.description("Further sinks: a list such as `remote-write+http://…`."),
   ),
 );
 

@@ -74,13 +74,13 @@ export const webKeys = {
     v.strictObject({
       cert: v.pipe(text("a file"), v.description("The certificate chain, PEM.")),
       key: v.pipe(text("a file"), v.description("Its key, PEM.")),
-      client_ca: optionalKey(text("a file"), "Let in only clients with a certificate of this CA."),
+      client_ca: optionalKey(text("a file"), "Accept only clients with a certificate of this CA."),
     }),
     "Serve HTTPS. Files are reloaded when they change.",
   ),
   web_config_file: optionalKey(
     text("a file"),
-    "TLS, headers and users as Prometheus's exporters take them in `web.config.file`.",
+    "TLS, headers and users in the format of Prometheus's `web.config.file`.",
   ),
 };
 
@@ -89,21 +89,21 @@ export const accessKeys = {
   auth: optionalKey(authWhen(), "`auto`: reading on loopback needs no token. `always`: it does."),
   behind_proxy: optionalKey(
     flag(),
-    "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
+    "A proxy terminates TLS: accept plain HTTP with tokens on any address.",
   ),
   oidc: oidcKey,
   sessions: optionalKey(
     v.strictObject({
       length: optionalKey(
         durationMs(60_000, 90 * 86_400_000),
-        "How long after logging in somebody has to log in again. Default: 12h.",
+        "Length of a session after the login. Default: 12h.",
       ),
       idle: optionalKey(
         durationMs(60_000, 90 * 86_400_000),
-        "The same after the last use; an open page is in use. Default: 2h.",
+        "Length of a session after the last use; an open page counts as use. Default: 2h.",
       ),
     }),
-    "How long people stay logged in to the page; a shorter time also holds for those who are.",
+    "Length of sessions on the page; a shorter time also applies to existing sessions.",
   ),
 };
 

@@ -1,4 +1,4 @@
-/** Runs `gpulse hub`: what was written to it, kept and served. It reads no GPU itself. */
+/** Runs `gpulse hub`: stores and serves received samples. It reads no GPU itself. */
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { type FlagValues, resolveSettings, type Settings } from "../command/settings.ts";
 import { serveHub } from "../../hub/compose/serve.ts";

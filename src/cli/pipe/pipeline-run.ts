@@ -1,4 +1,4 @@
-/** Runs a pipeline file: each stage when those it waits for are done, all that can together, and again only what is not done. */
+/** Runs a pipeline file: each stage once the stages before it are done, independent stages in parallel; finished stages are skipped. */
 import { defined } from "../../base/defined.ts";
 import type { CommandIo } from "../command/io.ts";
 import { errorCodes } from "../../base/codes.ts";

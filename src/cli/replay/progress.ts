@@ -1,4 +1,4 @@
-/** The progress of a replay, and the length of a recording where a look at both ends of the file tells it. */
+/** The progress of a replay, and the length of a recording, read from both ends of its file. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { PaceState, ReplayBound } from "../../pipeline/replay/paced.ts";
 import type { ProgressStep } from "../command/progress.ts";

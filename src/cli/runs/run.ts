@@ -36,7 +36,7 @@ interface ListedRun {
   readonly trouble?: string;
 }
 
-/** A folder's runs, or a hub's. A file that is damaged is listed with what is wrong, and makes the answer no. */
+/** The runs of a folder or a hub. A damaged file is listed with its error, and the exit code is 1. */
 export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number> {
   const listed = flags.url === undefined ? await inFolder(flags.folder) : await onHub(flags, io);
   if (flags.json === true) printJson(flags, io, { runs: listed });

@@ -106,7 +106,7 @@ export async function changeUser(
     const nowMs = Date.now();
     const [user, says] = {
       role: () => [users.setRole(name, role), `may ${roleDescriptions[role]} now`] as const,
-      disable: () => [users.disable(name, nowMs), "is kept out"] as const,
+      disable: () => [users.disable(name, nowMs), "is disabled"] as const,
       enable: () => [users.enable(name), "may log in again"] as const,
       remove: () => [users.remove(name, nowMs), "is removed"] as const,
     }[verb]();
