@@ -141,7 +141,9 @@ async function writeMan() {
   /** @type {typeof import("./reference/man.ts")} */
   const { writeManPages } = await tsImport("./reference/man.ts", import.meta.url);
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  const changelog = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
+  // An image is built without the changelog, and without man pages in it.
+  const file = path.join(root, "CHANGELOG.md");
+  const changelog = existsSync(file) ? readFileSync(file, "utf8") : "";
   writeManPages(path.join(aside, "man"), version, changelog);
 }
 
