@@ -40,6 +40,12 @@ export function siteConfig({ renderDiagram, codeClasses }) {
       logo: "/favicon.svg",
       siteTitle: `gpulse ${version}`,
       search: { provider: "local", options: { detailedView: true } },
+      notFound: {
+        title: "No such page",
+        quote:
+          "The documentation has no page at this address. Search for it, or start at the overview.",
+        linkText: "Open the overview",
+      },
       outline: [2, 3],
       sidebar,
       nav: [
