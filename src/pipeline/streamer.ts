@@ -1,5 +1,6 @@
 /** Runs streaming sources: validates and counts their frames, and restarts a failed stream with growing pauses. */
 import { formatError } from "../base/error.ts";
+import { loopTurns } from "../base/fair/loop-turns.ts";
 import { limitDebug, silentLog, type Log } from "../base/log.ts";
 import { backoffMs, pause } from "../base/retry.ts";
 import type { Frame } from "../model/frame.ts";
@@ -51,6 +52,8 @@ export async function runStream(
           readings: counts.readings.present,
         });
       await deliver(frame, info);
+      // A stream and sinks that never wait, such as a replay at full speed into a spool, would hold up timers and signals.
+      await loopTurns.turn("ingest");
     }, signal);
     state.ended = true;
   } catch (thrown) {

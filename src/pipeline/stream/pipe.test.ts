@@ -467,3 +467,13 @@ test("a spool that its writers can wait for loses nothing at its bound", async (
   expect(spool.stats().dropped.full.records).toBe(0);
   await spool.close();
 });
+
+test("a stream and sinks that never wait let timers run: the pipe stops when asked", async () => {
+  const source = new NumberedLog(1_000_000);
+  const sink: Sink = { name: "counts", write: () => {}, close: () => {} };
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 20);
+  const pipe = pipeOf(source, [sink], { checkpointFrames: 10_000_000 });
+  expect((await pipe.run(stop.signal)).why).toBe("stopped");
+  expect(pipe.frames).toBeLessThan(source.length);
+});
