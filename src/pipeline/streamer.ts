@@ -32,6 +32,8 @@ export async function runStream(
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   try {
     await source.run(async (frame, info = {}) => {
+      // A stream and sinks that never wait, such as a replay at full speed into a spool, would hold up timers and signals.
+      await loopTurns.turn("ingest");
       const problem = findFrameProblem(frame);
       counts.success = problem === undefined;
       if (problem !== undefined) {
@@ -52,8 +54,6 @@ export async function runStream(
           readings: counts.readings.present,
         });
       await deliver(frame, info);
-      // A stream and sinks that never wait, such as a replay at full speed into a spool, would hold up timers and signals.
-      await loopTurns.turn("ingest");
     }, signal);
     state.ended = true;
   } catch (thrown) {
