@@ -29,7 +29,7 @@ export function declareAnalyze(program: Command, io: CommandIo, finish: Finish):
       "analyse a lake or a log: days, hours, spikes, correlations, energy, idle time, cooling",
     )
     .description(
-      "Runs analyses over a lake of Parquet files (a folder, S3 or HDFS) or a GPU-Z log, and prints or saves the results.\n" +
+      "Runs analyses over a lake of Parquet files (a folder, S3 or HDFS) or a GPU-Z log, and prints or saves the results. " +
         "DuckDB runs inside this process; use Spark if one machine is not enough. Both return the same results.",
     )
     .addArgument(analysesArgument())

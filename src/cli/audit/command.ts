@@ -11,7 +11,7 @@ export function declareAudit(program: Command, io: CommandIo, finish: Finish): v
       .command("audit")
       .summary("show administrative changes of the hub and refused requests")
       .description(
-        "Reads the audit log in the hub's data folder, whether the hub runs or not. The newest entry comes last.\n" +
+        "Reads the audit log in the hub's data folder, whether the hub runs or not. The newest entry comes last. " +
           "Samples and queries change nothing and are not logged.",
       ),
     ["data", "config"],

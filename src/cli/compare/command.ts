@@ -11,7 +11,7 @@ export function declareCompare(program: Command, io: CommandIo, finish: Finish):
     .command("compare")
     .summary("compare runs, GPUs, hosts or times with statistical tests")
     .description(
-      "Compares recorded runs (.gpulserun files; files with the same label are repeats), or GPUs, hosts and times of a hub's\n" +
+      "Compares recorded runs (.gpulserun files; files with the same label are repeats), or GPUs, hosts and times of a hub's " +
         "history. Reports which metrics differ, which do not, and which need more data; refuses subjects that are not comparable.",
     )
     .argument("[files...]", "run files")

@@ -15,8 +15,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     .command("hub")
     .summary("store metrics, answer PromQL and alert on :9410, without reading this machine")
     .description(
-      "Receives samples from agents, remote write, OTLP, Influx line protocol and JSON, and scrapes the targets of a\n" +
-        "prometheus.yml. Stores them, serves Prometheus's query API, evaluates rules and routes alerts.\n" +
+      "Receives samples from agents, remote write, OTLP, Influx line protocol and JSON, and scrapes the targets of a " +
+        "prometheus.yml. Stores them, serves Prometheus's query API, evaluates rules and routes alerts. " +
         "Reads no GPU itself: use gpulse agent or gpulse up for that.",
     );
   addFlags(command, [

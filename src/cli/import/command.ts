@@ -15,7 +15,7 @@ export function declareImport(program: Command, io: CommandIo, finish: Finish): 
     .command("import")
     .summary("import GPU-Z logs, CSV, OpenMetrics files or a Prometheus")
     .description(
-      "Reads files, or a Prometheus through its API, and writes the samples with their own timestamps to a running hub, or\n" +
+      "Reads files, or a Prometheus through its API, and writes the samples with their own timestamps to a running hub, or " +
         "to a data folder that no hub has open. Reports skipped samples. An interrupted import resumes where it stopped.",
     )
     .argument("<file...>", "files, or prometheus+http://HOST:9090")

@@ -35,7 +35,7 @@ export function declarePipe(program: Command, io: CommandIo, finish: Finish): vo
     .command("pipe")
     .summary("send frames from any source to any sinks, at least once")
     .description(
-      "Sends frames from sources to sinks until the sources end, the time is over, or it is stopped. Acknowledges a frame to\n" +
+      "Sends frames from sources to sinks until the sources end, the time is over, or it is stopped. Acknowledges a frame to " +
         "its source only after every sink has stored it, so a kill loses nothing. Serves its own metrics with --port.",
     )
     .option("--from <url>", "read from this source; repeatable", collect)

@@ -65,7 +65,7 @@ Examples:
       .command("backtest")
       .summary("show when a rule would have fired over past data")
       .description(
-        "Evaluates the rule's expression over the history of a hub, or of any server with Prometheus's API, and applies\n" +
+        "Evaluates the rule's expression over the history of a hub, or of any server with Prometheus's API, and applies " +
           "for and keep_firing_for. Writes nothing. Series of recording rules must exist in the history.",
       )
       .argument("<file>", "rule file")

@@ -12,7 +12,7 @@ export function declareRun(program: Command, io: CommandIo, finish: Finish): voi
     .command("run")
     .summary("run a benchmark and record its GPUs")
     .description(
-      "Runs a command and records its GPUs ten times a second into one .gpulserun file: snapshots and idle baselines before and\n" +
+      "Runs a command and records its GPUs ten times a second into one .gpulserun file: snapshots and idle baselines before and " +
         "after, energy, phases, and other processes on the GPUs. Output, signals and exit code are those of the command.",
     )
     .argument("<command...>", "the command and its arguments, after --")

@@ -13,7 +13,7 @@ export function declareSnapshot(program: Command, io: CommandIo, finish: Finish)
     .command("snapshot")
     .summary("save the state of a machine and compare two snapshots")
     .description(
-      "A snapshot contains the GPUs with their limits, clocks, modes, links and processes; processor, memory, disks,\n" +
+      "A snapshot contains the GPUs with their limits, clocks, modes, links and processes; processor, memory, disks, " +
         "system, container limits and versions. It changes nothing and wakes no GPU.",
     )
     .addHelpText(
@@ -69,7 +69,7 @@ Examples:
     .command("diff")
     .summary("compare two snapshots: same, changed, or loaded by another process")
     .description(
-      "Facts must be identical. Memory in use and power may differ by a threshold; more counts as another load on the GPU.\n" +
+      "Facts must be identical. Memory in use and power may differ by a threshold; more counts as another load on the GPU. " +
         "Matches GPUs by UUID, so their order does not matter. Ignores a PCIe link that trained down at idle.",
     )
     .argument("<before>", "first snapshot")
@@ -99,7 +99,7 @@ Examples:
     .command("mlperf")
     .summary("print a snapshot as an MLPerf system description")
     .description(
-      "Fills in the known fields. Missing fields stay empty and are listed with a reason on standard error.\n" +
+      "Fills in the known fields. Missing fields stay empty and are listed with a reason on standard error. " +
         "Never contains power: MLPerf measures power at the wall.",
     )
     .argument("<file>", "file written by gpulse snapshot save")

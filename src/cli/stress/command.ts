@@ -9,7 +9,7 @@ export function declareStress(program: Command, io: CommandIo, finish: Finish): 
     .command("stress")
     .summary("record runs of a simulated load, for comparisons")
     .description(
-      "Simulates a load on models of GPUs in virtual time and writes each repeat as a .gpulserun file. It loads no real GPU:\n" +
+      "Simulates a load on models of GPUs in virtual time and writes each repeat as a .gpulserun file. It loads no real GPU: " +
         "to do that, wrap your own program with gpulse run (see docs/guides/benchmark-runs.md).",
     )
     .option(

@@ -23,7 +23,7 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
       .command("add")
       .summary("create a token and print it once")
       .description(
-        "Scopes: push may only send samples; read may query, open the page and read /metrics; admin may do everything.\n" +
+        "Scopes: push may only send samples; read may query, open the page and read /metrics; admin may do everything. " +
           "Prints the command that starts an agent with this token.",
       )
       .argument("<name>", "name of the token, such as the machine that uses it"),
@@ -76,8 +76,8 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
       .command("recover")
       .summary("repair damaged files of tokens, users and links")
       .description(
-        "For a hub that does not start, or refuses every request, because a file of its access folder is damaged. Moves the\n" +
-          "damaged file aside. Readable entries are retained but disabled: tokens and links are revoked, users become\n" +
+        "For a hub that does not start, or refuses every request, because a file of its access folder is damaged. Moves the " +
+          "damaged file aside. Readable entries are retained but disabled: tokens and links are revoked, users become " +
           "disabled viewers without a password. Intact files are not changed.",
       ),
     ["data", "config"],

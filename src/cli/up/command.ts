@@ -15,7 +15,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     .command("up", { isDefault: true })
     .summary("read the GPUs of this machine and show them live in a browser (default command)")
     .description(
-      "Reads the GPUs of this machine and serves a live page on http://127.0.0.1:9410.\n" +
+      "Reads the GPUs of this machine and serves a live page on http://127.0.0.1:9410. " +
         "Without a GPU it shows a simulated fleet, which is labelled as simulated everywhere.",
     );
   addFlags(command, [

@@ -33,7 +33,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
       .command("add")
       .summary("create a user")
       .description(
-        "Roles: a viewer may see everything and change nothing; an admin may do everything.\n" +
+        "Roles: a viewer may see everything and change nothing; an admin may do everything. " +
           "Prompts twice for a password of at least 10 characters.",
       )
       .argument("<name>", "name of the user"),
@@ -122,7 +122,7 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
       .command("logout")
       .summary("end the sessions of a user")
       .description(
-        "Ends the sessions and streams of the user within a second, including those of an OpenID provider.\n" +
+        "Ends the sessions and streams of the user within a second, including those of an OpenID provider. " +
           "The user can log in again unless the provider or gpulse user disable prevents it.",
       )
       .argument("<name>", "name of the user"),
