@@ -10,7 +10,7 @@ const LONG = "test/engines/**/*.full.test.ts";
 const PROGRAMS = [
   "test/{agent,attack,chaos,cli,deploy,hub,nvml-stub,package,store,top,web}/**/*.test.ts",
   "test/vendor/**/*.test.ts",
-  "test/docs/quick-starts.test.ts",
+  "test/docs/{guides,quick-starts}.test.ts",
   "src/alerting/pack/*.test.ts",
 ];
 

@@ -1,22 +1,25 @@
-// A quick start as a list of steps: what its reader runs, and what the page says is then to be seen. Pure.
+// A quick start as a list of steps: what its reader runs, and what the page says is then to be seen.
 
-import { codeBlocks } from "./pages.ts";
+import { codeBlocks, type DocPage, pages } from "./pages.ts";
 
 export interface Step {
   /** The block as it stands on the page, for sh. */
   readonly commands: string;
-  /** A program that stays and is looked at from a second terminal. */
-  readonly isKept: boolean;
+  /** block: one script. keep: one program that stays. lines: command by command; a server stays until the next one. */
+  readonly mode: "block" | "keep" | "lines";
   /** Lines of what it prints, with … for anything. */
   readonly see: readonly string[];
 }
 
-/** Blocks marked ```sh run, ```sh run keep for what stays, each with the ```text see that follows it. */
+/** Blocks marked ```sh run, ```sh run keep or ```sh run lines, each with the ```text see that follows it. */
 export function quickStart(text: string): Step[] {
   const steps: Step[] = [];
   for (const { language, marks, code } of codeBlocks(text)) {
     if (language === "sh" && marks[0] === "run") {
-      steps.push({ commands: code, isKept: marks.includes("keep"), see: [] });
+      const [, mode] = marks;
+      if (mode !== undefined && mode !== "keep" && mode !== "lines")
+        throw new Error(`unknown mark: sh run ${mode}`);
+      steps.push({ commands: code, mode: mode ?? "block", see: [] });
     } else if (language === "text" && marks[0] === "see") {
       const last = steps.pop();
       if (last === undefined) throw new Error("a block of what is seen stands before any command");
@@ -24,6 +27,10 @@ export function quickStart(text: string): Step[] {
     }
   }
   return steps;
+}
+
+export function runnablePages(): DocPage[] {
+  return pages().filter(({ text }) => quickStart(text).length > 0);
 }
 
 const oneSpace = (text: string): string => text.replace(/[ \t]+/g, " ").trim();
@@ -48,4 +55,25 @@ export function onlyAsks(commands: string): boolean {
     .trim()
     .split("\n")
     .every((line) => /^(?:npx )?(?:gpulse (?:query|stats|top|alerts)|curl) /.test(`${line} `));
+}
+
+/** Whether a quote, a here-document or a backslash continues the command on the next line. */
+function isUnfinished(command: string): boolean {
+  const bare = command.replace(/'[^']*'|"[^"]*"|(?:^|\s)#[^\n]*/g, "");
+  const heredoc = /<<'?(\w+)'?/.exec(command)?.[1];
+  const isInHeredoc = heredoc !== undefined && !command.endsWith(`\n${heredoc}`);
+  return isInHeredoc || bare.endsWith("\\") || (heredoc === undefined && /["']/.test(bare));
+}
+
+/** The separate commands of a block; a command may span lines. Comment lines are left out. */
+export function shellCommands(code: string): string[] {
+  const commands: string[] = [];
+  let open = "";
+  for (const line of code.split("\n")) {
+    open = open === "" ? line : `${open}\n${line}`;
+    if (isUnfinished(open)) continue;
+    if (open.trim() !== "" && !open.trim().startsWith("#")) commands.push(open.trim());
+    open = "";
+  }
+  return open === "" ? commands : [...commands, open.trim()];
 }
