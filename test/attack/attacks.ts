@@ -253,7 +253,7 @@ const sizes: Attack[] = [
         "Content-Encoding: gzip",
       ]),
     400,
-    "none of the formats",
+    "is unknown",
   ],
   [
     "a log of one line without an end",
