@@ -29,6 +29,11 @@ export const UNRUN: readonly UnrunCommand[] = [
   engine(/^(?:aws|gcloud) /, "a cloud account", "test/deploy/terraform-start-up.test.ts"),
   engine(/^sudo /, "root and systemd", "test/deploy/systemd.test.ts"),
   engine(/^(?:systemctl|journalctl|install) /, "systemd", "test/deploy/systemd.test.ts"),
+  engine(
+    /metrics \| grep gpu_up$/,
+    "the service that systemd started",
+    "test/deploy/systemd.test.ts",
+  ),
   engine(/^vllm /, "vLLM and a GPU", "test/engines/vllm.test.ts"),
   engine(/^npm (?:pack|install)\b/, "a global installation", "test/package/package.test.ts"),
   engine(/^npm run single-file/, "minutes of building", "test/engines/single-file.test.ts"),
