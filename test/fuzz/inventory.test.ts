@@ -17,7 +17,8 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/cli/command/parse.ts#parseToExit":
     "commander's own reading of a command line that its user typed",
   "src/cli/command/setting.ts#parseSetting": "a flag or variable that the user typed",
-  "src/cli/command/setting.ts#parseSpec": "a URL that the user typed; parseComponent below it is fuzzed",
+  "src/cli/command/setting.ts#parseSpec":
+    "a URL that the user typed; parseComponent below it is fuzzed",
   "src/cli/pipe/options.ts#parseTuning": "flags that the user typed",
   "src/hub/api/params.ts#parseSelectorParam": "one parameter, read with the PromQL parser",
   "src/cli/run/options.ts#parseRunOptions": "flags that the user typed",
