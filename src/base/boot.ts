@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { cachedDataVersionTag } from "node:v8";
+import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { isMainThread } from "node:worker_threads";
 import { crc32 } from "node:zlib";
@@ -31,6 +31,8 @@ type ModuleFunction = (
 
 /** Runs an entry of a folder of the build. */
 export function start(folder: string, entry: string): void {
+  // Flags are part of what stored code is checked against: those that every program sets (heap.ts) are set before the first file.
+  if (isMainThread) setFlagsFromString("--semi-space-growth-factor=1");
   const store = isMainThread ? openStore(folder, entry) : undefined;
   const modules = new Map<string, { exports: unknown }>();
   const outside = createRequire(join(folder, "package.json"));
@@ -71,6 +73,7 @@ class CodeStore {
   #stored: ReadonlyMap<string, StoredCode>;
   #loaded = new Map<string, { readonly checksum: number; readonly script: Script }>();
   #complete = true;
+  readonly #flags = cachedDataVersionTag();
 
   constructor(file: string) {
     this.#file = file;
@@ -88,10 +91,10 @@ class CodeStore {
     this.#loaded.set(name, { checksum: crc32(source), script });
   }
 
-  /** Writes the code of all files loaded so far, unless all of it came from the store, and frees it. */
+  /** Writes the code of all files loaded so far, unless all of it came from the store or flags have changed, and frees it. */
   close(): void {
     try {
-      if (!this.#complete)
+      if (!this.#complete && cachedDataVersionTag() === this.#flags)
         writeCode(
           this.#file,
           [...this.#loaded].map(([name, { checksum, script }]) => [
