@@ -48,7 +48,7 @@ export const UNRUN: readonly UnrunCommand[] = [
     "src/cli/compare/compare.test.ts",
   ),
   engine(/^gpulse import (?:power|old)\.csv/, "your own exports", "src/cli/import/import.test.ts"),
-  engine(/^gpulse stress /, "minutes of load", "src/cli/run/run.test.ts"),
+  engine(/^gpulse stress /, "minutes of load", "test/cli/json.test.ts"),
   engine(/^gpulse pipe -f /, "a Kafka broker", "test/engines/pipeline-file.test.ts"),
   engine(
     / --from (?:otlp|remote-write)\+http/,
@@ -60,7 +60,7 @@ export const UNRUN: readonly UnrunCommand[] = [
     "an OpenTelemetry collector",
     "test/engines/forward.test.ts",
   ),
-  engine(/^gpulse alerts test/, "a mail server", "test/engines/idle.test.ts"),
+  engine(/^gpulse alerts test/, "a mail server", "src/hub/alerts/apis.test.ts"),
   engine(/^gpulse top(?!.*--once)/, "a terminal", "test/top/tmux.test.ts"),
   engine(/^curl .*:800\d\/|DATABASE_URL=/, "the demo app", "test/engines/app.test.ts"),
   engine(/^npm run fuzz/, "minutes of fuzzing", "test/fuzz/inventory.test.ts"),
