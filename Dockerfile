@@ -39,7 +39,7 @@ ENTRYPOINT ["node", "/opt/demo-app/demo-app.mjs"]
 
 FROM runtime AS gpulse
 LABEL org.opencontainers.image.title="gpulse" \
-      org.opencontainers.image.description="The pulse of your GPUs: agent, hub, pipes." \
+      org.opencontainers.image.description="GPU monitoring: agent, hub and pipes." \
       org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 WORKDIR /opt/gpulse

@@ -10,7 +10,7 @@ export default defineConfig({
     // Inlined files would need data: in the page's content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Its advice on slow plugins is for whoever writes one; on a slow machine it would end every first start.
+    // Warnings about slow plugins would appear at every first start on a slow machine.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, whoever
- * collected it; any other is kept as a plain number under its own labels. The end of a series is an end, never a value.
+ * Turns samples from other senders into frames: one for each instant in a request. A name in the catalogue is that metric,
+ * whichever program collected it; any other is a plain number with its own labels. A stale marker ends a series; it is no value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
 import { type SampleBatch, wordsOf } from "../formats/samples/batch.ts";

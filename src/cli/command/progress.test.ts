@@ -49,7 +49,7 @@ test("elsewhere a plain line comes every ten seconds, none with --json", () => {
   expect(silent.text()).toBe("");
 });
 
-test("the rate and the time left begin anew with a new name; an unknown length has neither bar nor estimate", () => {
+test("the rate and the time left restart with a new name; an unknown length has neither bar nor estimate", () => {
   const { stderr, clock, nowMs } = screen();
   const progress = new Progress(stderr, nowMs);
   clock.ms = 50_000;

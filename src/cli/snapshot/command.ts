@@ -86,7 +86,7 @@ Examples:
     .addHelpText(
       "after",
       `
-Exit code: 0 same; 1 the system changed, or another process used a GPU (the first word tells which); 2 a file cannot be read.
+Exit code: 0 same; 1 the system changed, or another process used a GPU (the first word names which); 2 a file cannot be read.
 
 Examples:
   gpulse snapshot diff before.json after.json
