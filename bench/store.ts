@@ -9,6 +9,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { silentLog } from "../src/base/log.ts";
+import { hashWords, LabelHasher } from "../src/formats/samples/label-hash.ts";
 import { type LabelSet, labelSet } from "../src/model/labels.ts";
 import { openStore, type Store } from "../src/storage/embedded/store.ts";
 import { buildStoreWorker } from "../test/store/worker-file.ts";
@@ -60,6 +61,8 @@ interface Fill {
 /** Returns the time spent in the store alone. */
 async function fill({ store, labels, metrics, steps, stepMs }: Fill): Promise<number> {
   const { bytes, ends } = rawLabels(labels);
+  const hasher = new LabelHasher();
+  const hash = new Uint32Array(hashWords);
   const values = new FleetValues(labels.length, metrics);
   const appender = store.appender();
   const row = new Float64Array(labels.length);
@@ -71,11 +74,9 @@ async function fill({ store, labels, metrics, steps, stepMs }: Fill): Promise<nu
     for (let i = 0; i < row.length; i++) {
       const set = labels[i] as LabelSet;
       const from = i === 0 ? 0 : (ends[i - 1] as number);
-      appender.add(
-        appender.rawRef(bytes, from, ends[i] as number, () => set),
-        timeMs,
-        row[i] as number,
-      );
+      hasher.hash(bytes, from, ends[i] as number, hash, 0);
+      const ref = appender.rawRef(hash, 0, () => set);
+      appender.add(ref, timeMs, row[i] as number);
     }
     appender.commit();
     spentMs += performance.now() - began;

@@ -21,6 +21,8 @@ export interface SampleBatch {
   /** Where in `bytes` each series' label block stands. */
   readonly labelStarts: Uint32Array;
   readonly labelEnds: Uint32Array;
+  /** The hashes of the label blocks, where a worker thread has computed them. */
+  readonly labelHashes?: Uint32Array | undefined;
   readonly sampleCount: number;
   /** Which series each sample belongs to. */
   readonly sampleSeries: Uint32Array;

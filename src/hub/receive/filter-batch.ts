@@ -84,6 +84,7 @@ export function filterBatch(
       seriesCount: keptSeries,
       labelStarts: labelStarts.subarray(0, keptSeries),
       labelEnds: labelEnds.subarray(0, keptSeries),
+      labelHashes: undefined,
       sampleCount: kept,
       sampleSeries: owners.subarray(0, kept),
       times: keptTimes.subarray(0, kept),

@@ -3,6 +3,7 @@
  * and not for the batch. Samples keep their order; every series of the batch is in at least one slice.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { hashWords } from "../../formats/samples/label-hash.ts";
 
 export interface SliceLimits {
   readonly series: number;
@@ -13,11 +14,51 @@ export interface SliceLimits {
 export const sliceLimits: SliceLimits = { series: 1_000, samples: 5_000 };
 
 export function* slices(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
+  const { seriesCount, sampleCount } = batch;
+  if (seriesCount <= limits.series && sampleCount <= limits.samples) yield batch;
+  else if (isGrouped(batch)) yield* runs(batch, limits);
+  else yield* gathered(batch, limits);
+}
+
+/** The samples of each series follow one another, in the order of the series: what every known remote-write sender sends. */
+function isGrouped({ sampleCount, sampleSeries }: SampleBatch): boolean {
+  for (let i = 1; i < sampleCount; i++)
+    if ((sampleSeries[i] as number) < (sampleSeries[i - 1] as number)) return false;
+  return true;
+}
+
+/** Slices of a grouped batch are runs of series: nothing but the series' numbers is copied. */
+function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
   const { seriesCount, sampleCount, sampleSeries } = batch;
-  if (seriesCount <= limits.series && sampleCount <= limits.samples) {
-    yield batch;
-    return;
+  for (let [first, from] = [0, 0]; first < seriesCount;) {
+    const most = Math.min(first + limits.series, seriesCount);
+    let to = from;
+    while (to < sampleCount && to - from < limits.samples && (sampleSeries[to] as number) < most)
+      to++;
+    // The last series continues in the next slice where its samples did not all fit.
+    const next = to < sampleCount ? Math.min(sampleSeries[to] as number, most) : most;
+    const last = to > from ? (sampleSeries[to - 1] as number) + 1 : next;
+    const end = Math.max(last, next);
+    const numbers = new Uint32Array(to - from);
+    for (let i = from; i < to; i++) numbers[i - from] = (sampleSeries[i] as number) - first;
+    yield {
+      ...batch,
+      seriesCount: end - first,
+      labelStarts: batch.labelStarts.subarray(first, end),
+      labelEnds: batch.labelEnds.subarray(first, end),
+      labelHashes: batch.labelHashes?.subarray(first * hashWords, end * hashWords),
+      sampleCount: to - from,
+      sampleSeries: numbers,
+      times: batch.times.subarray(from, to),
+      values: batch.values.subarray(from, to),
+    };
+    [first, from] = [next, to];
   }
+}
+
+/** Slices of a batch whose series take turns. */
+function* gathered(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
+  const { seriesCount, sampleCount, sampleSeries } = batch;
   /** The part each series was last in, counted from 1, and its place there. */
   const parts = new Uint32Array(seriesCount);
   const places = new Uint32Array(seriesCount);
@@ -55,6 +96,7 @@ function cut(
     seriesCount: series.length,
     labelStarts: Uint32Array.from(series, (one) => batch.labelStarts[one] as number),
     labelEnds: Uint32Array.from(series, (one) => batch.labelEnds[one] as number),
+    labelHashes: undefined,
     sampleCount: to - from,
     sampleSeries: batch.sampleSeries.subarray(from, to).map((one) => places[one] as number),
     times: batch.times.subarray(from, to),

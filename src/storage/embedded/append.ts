@@ -2,7 +2,8 @@
  * Appends samples: they are gathered in columns and committed together, with one write to the log. A sample the log did not
  * accept is not in the store; refused samples are counted with their reason.
  */
-import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
+import { hashWords, LabelHasher } from "../../formats/samples/label-hash.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
@@ -52,6 +53,10 @@ export class Appender {
   #values = new Float64Array(1024);
   #words = new Uint32Array(this.#values.buffer);
   #n = 0;
+  readonly #hasher = new LabelHasher();
+  /** Of the batch that is looked up: hashes where it carries none, and the series. */
+  #hashes = new Uint32Array(1024 * hashWords);
+  #seriesRefs = new Uint32Array(1024);
 
   constructor(target: AppendTarget) {
     this.#target = target;
@@ -72,23 +77,57 @@ export class Appender {
     return ref;
   }
 
-  /** The same from bytes that stand for a label set, whatever their encoding; `decode` is called only when they are new. */
-  rawRef(
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    decode: (bytes: Uint8Array, from: number, to: number) => LabelSet,
-  ): number {
+  /** The same from the hash of a label block at `hashes[at]`; `decode` is called only when it is new. */
+  rawRef(hashes: Uint32Array, at: number, decode: () => LabelSet): number {
     const { rawLabels } = this.#target;
-    const known = rawLabels.find(bytes, from, to);
+    const known = rawLabels.find(hashes, at);
     if (known >= 0) {
       this.#target.budget.claim(known, this.client);
       return known;
     }
-    const ref = this.ref(decode(bytes, from, to));
+    const ref = this.ref(decode());
     // A series refused now may be accepted later.
-    if (ref !== refusedByLimit) rawLabels.put(ref);
+    if (ref !== refusedByLimit) rawLabels.put(hashes, at, ref);
     return ref;
+  }
+
+  /** Gathers the samples of a batch, after looking up or making each of its series. */
+  addBatch(batch: SampleBatch): void {
+    const { sampleCount, sampleSeries, times } = batch;
+    const seriesRefs = this.#refsOf(batch);
+    const start = this.#n;
+    while (start + sampleCount > this.#refs.length) this.#grow();
+    const refs = this.#refs;
+    for (let i = 0; i < sampleCount; i++)
+      refs[start + i] = seriesRefs[sampleSeries[i] as number] as number;
+    this.#times.set(times, start);
+    this.#words.set(wordsOf(batch), start * 2);
+    this.#n = start + sampleCount;
+  }
+
+  #refsOf(batch: SampleBatch): Uint32Array {
+    const { bytes, labelStarts, labelEnds, seriesCount } = batch;
+    if (this.#seriesRefs.length < seriesCount) {
+      this.#seriesRefs = new Uint32Array(seriesCount * 2);
+      this.#hashes = new Uint32Array(seriesCount * 2 * hashWords);
+    }
+    const refs = this.#seriesRefs;
+    const hashes = batch.labelHashes ?? this.#hashes;
+    if (batch.labelHashes === undefined)
+      this.#hasher.hashAll(bytes, labelStarts, labelEnds, seriesCount, hashes);
+    const { rawLabels, budget } = this.#target;
+    for (let series = 0; series < seriesCount; series++) {
+      const known = rawLabels.find(hashes, series * hashWords);
+      if (known >= 0) {
+        budget.claim(known, this.client);
+        refs[series] = known;
+        continue;
+      }
+      refs[series] = this.rawRef(hashes, series * hashWords, () =>
+        readLabelBlock(bytes, labelStarts[series] as number, labelEnds[series] as number),
+      );
+    }
+    return refs;
   }
 
   /** For a NaN whose bits matter use `addBits`: a number may not keep them. */
@@ -244,23 +283,7 @@ function refuse(tally: Tally, why: RefusedSample["why"], ref: number, timeMs: nu
 
 /** Looks up every series of the batch and commits in the same turn. */
 export function appendBatch(appender: Appender, batch: SampleBatch): AppendResult {
-  const { bytes, labelStarts, labelEnds, seriesCount, sampleCount, sampleSeries, times, values } =
-    batch;
   appender.discard();
-  const refs = new Uint32Array(seriesCount);
-  for (let series = 0; series < seriesCount; series++) {
-    const start = labelStarts[series] ?? 0;
-    const end = labelEnds[series] ?? 0;
-    refs[series] = appender.rawRef(bytes, start, end, readLabelBlock);
-  }
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
-  for (let sample = 0; sample < sampleCount; sample++) {
-    appender.addBits(
-      refs[sampleSeries[sample] ?? 0] ?? 0,
-      times[sample] ?? 0,
-      words[sample * 2] ?? 0,
-      words[sample * 2 + 1] ?? 0,
-    );
-  }
+  appender.addBatch(batch);
   return appender.commit();
 }
