@@ -58,7 +58,7 @@ async function listening(changes: Partial<HubOptions> = {}): Promise<Hub> {
 
 test("the page is never cached, its hashed files for ever", async () => {
   const { get } = await app();
-  expect((await get("/")).headers["cache-control"]).toBe("no-cache");
+  expect((await get("/")).headers["cache-control"]).toBe("no-store");
   expect((await get("/assets/app-1a2b3c.js")).headers["cache-control"]).toBe(
     "public, max-age=31536000, immutable",
   );
@@ -232,6 +232,23 @@ test("the live stream starts with the fleet and goes on with frames", async () =
   await reader.cancel();
 });
 
+test("a stream leaves out the fleet that the page has from its HTML, unless that is another one or too old", async () => {
+  const latest = new LatestFrames();
+  latest.write(delivery("fast", Date.now(), [[first, gpu.power, 250]]));
+  const hub = await listening({ latest });
+  const { fleet, frame } = (await (await fetch(new URL("api/fleet", hub.url))).json()) as WireFleet;
+  const firstEvent = async (query: string): Promise<string> => {
+    const reader = await openStream(hub, query);
+    const { event } = await reader.next();
+    await reader.cancel();
+    return event;
+  };
+  expect(await firstEvent(`?fleet=${fleet}&since=${frame.timeMs}`)).toBe("frame");
+  expect(await firstEvent(`?fleet=${fleet + 1}&since=${frame.timeMs}`)).toBe("fleet");
+  expect(await firstEvent(`?fleet=${fleet}&since=${frame.timeMs - 3_000}`)).toBe("fleet");
+  expect(await firstEvent("?fleet=x&since=")).toBe("fleet");
+});
+
 test("closing the hub ends open streams", async () => {
   const hub = await listening();
   const reader = await openStream(hub);
@@ -274,8 +291,8 @@ test("an address this machine does not have is one sentence that names --host", 
 });
 
 /** Reads events off a live stream one by one. */
-async function openStream(hub: Hub) {
-  const response = await fetch(`${hub.url}api/live`);
+async function openStream(hub: Hub, query = "") {
+  const response = await fetch(`${hub.url}api/live${query}`);
   expect(response.headers.get("content-type")).toContain("text/event-stream");
   if (response.body === null) throw new Error("BUG: the stream has no body");
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -80,7 +80,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   addGuards(app, { host, publicUrl, headers: () => options.listener?.headers ?? {} });
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
-  addRates(app, options);
+  const rates = addRates(app, options);
   const alertQuota = new AlertQuota(options.rates);
   const pendingBytes = options.api?.budgets?.responsesBytes ?? responseLimits.pendingBytes;
   addResponseLimits(app, options.log, { ...responseLimits, pendingBytes });
@@ -115,7 +115,12 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       version: options.version,
       ...(options.runs === undefined ? {} : { runs: options.runs }),
     });
-  await servePage(app, options.webDir);
+  await servePage(app, {
+    webDir: options.webDir,
+    feed,
+    api: options.api,
+    mayQuery: (request) => rates.take("queriesPerSecond", request) === 0,
+  });
   await serveDocs(app, options.docsDir);
   return app;
 }

@@ -1,24 +1,110 @@
-/** Serves the built browser app and the documentation site. Where one was not built, says so and what to do; never lists a folder. */
+/** Serves the browser app, with the data of its first view in the HTML, and the documentation site. Never lists a folder. */
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import fastifyStatic, { type FastifyStaticOptions } from "@fastify/static";
-import type { FastifyInstance } from "fastify";
-import { pageNames } from "./page-names.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { FIRST_LOAD_ID } from "../view/first-load.ts";
+import { firstLoadJson, type FirstLoadOptions } from "./first-load.ts";
+import { guardHeaders } from "./guard.ts";
+import { type PageName, pageNames } from "./page-names.ts";
+import { noStore } from "./reply.ts";
 
 /** The builds put a hash of the content into the names of these files, so a name never changes its content. */
 const HASHED = `${path.sep}assets${path.sep}`;
 
-export async function servePage(app: FastifyInstance, webDir: string): Promise<void> {
+export interface PageOptions extends FirstLoadOptions {
+  readonly webDir: string;
+}
+
+export async function servePage(app: FastifyInstance, options: PageOptions): Promise<void> {
+  const { webDir } = options;
   if (!existsSync(path.join(webDir, "index.html"))) {
     app.get("/", async (_request, reply) =>
       reply.code(503).type("text/html; charset=utf-8").send(notBuilt),
     );
     return;
   }
-  await app.register(fastifyStatic, staticFiles(webDir));
-  // The app reads the rest of the address itself.
-  for (const name of pageNames)
-    app.get(`/${name}`, async (_request, reply) => reply.sendFile("index.html"));
+  await app.register(fastifyStatic, { ...staticFiles(webDir), index: false });
+  for (const name of pageNames) {
+    const { head, tail, policy } = readTemplate(webDir, name);
+    const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const data = await firstLoadJson(name, request, reply, options);
+      const block =
+        data === undefined
+          ? []
+          : [`<script type="application/json" id="${FIRST_LOAD_ID}">`, ...data, "</script>\n"];
+      const parts = [head, ...block, tail].map((part) => Buffer.from(part));
+      // An operator's own policy stays as it is.
+      if (reply.getHeader(policyHeader) === guardHeaders[policyHeader])
+        reply.header(policyHeader, policy);
+      return noStore(reply).type("text/html; charset=utf-8").send(Buffer.concat(parts));
+    };
+    // The app reads the rest of the address itself.
+    for (const url of name === "fleet" ? ["/", "/index.html", "/fleet"] : [`/${name}`])
+      app.get(url, show);
+  }
+}
+
+interface ViteChunk {
+  readonly file: string;
+  readonly imports?: readonly string[];
+  readonly css?: readonly string[];
+}
+
+interface PageTemplate {
+  /** The HTML before and after the data. */
+  readonly head: string;
+  readonly tail: string;
+  /** The content security policy, with the hash of the one inline script. */
+  readonly policy: string;
+}
+
+const policyHeader = "content-security-policy";
+
+/** index.html with the script that sets the theme inlined, and the scripts of one page's own part preloaded. */
+function readTemplate(webDir: string, name: PageName): PageTemplate {
+  const theme = path.join(webDir, "theme.js");
+  const script = existsSync(theme) ? readFileSync(theme, "utf8") : "";
+  const hash = createHash("sha256").update(script).digest("base64");
+  const policy = (guardHeaders[policyHeader] ?? "").replace(
+    "script-src 'self'",
+    `script-src 'self' 'sha256-${hash}'`,
+  );
+  const html = readFileSync(path.join(webDir, "index.html"), "utf8").replace(
+    /<script\s+src="\.\/theme\.js"><\/script>/,
+    () => `<script>${script}</script>`,
+  );
+  const manifest = path.join(webDir, ".vite", "manifest.json");
+  const chunks = existsSync(manifest)
+    ? (JSON.parse(readFileSync(manifest, "utf8")) as Readonly<Record<string, ViteChunk>>)
+    : {};
+  const files = [...filesOf(chunks, `src/pages/${name}/page.tsx`)];
+  const tags = files
+    .filter((file) => !html.includes(file))
+    .map((file) =>
+      file.endsWith(".css")
+        ? `<link rel="stylesheet" crossorigin href="./${file}">\n`
+        : `<link rel="modulepreload" crossorigin href="./${file}">\n`,
+    );
+  const page = html.replace("</head>", () => `${tags.join("")}</head>`);
+  const end = page.lastIndexOf("</body>");
+  const at = end === -1 ? page.length : end;
+  return { head: page.slice(0, at), tail: page.slice(at), policy };
+}
+
+/** The files a chunk needs before it can run, its own included. */
+function filesOf(
+  chunks: Readonly<Record<string, ViteChunk>>,
+  key: string,
+  seen = new Set<string>(),
+): Set<string> {
+  const chunk = chunks[key];
+  if (chunk === undefined || seen.has(chunk.file)) return seen;
+  seen.add(chunk.file);
+  for (const file of chunk.css ?? []) seen.add(file);
+  for (const imported of chunk.imports ?? []) filesOf(chunks, imported, seen);
+  return seen;
 }
 
 export const hasDocs = (docsDir: string | undefined): docsDir is string =>

@@ -10,9 +10,14 @@ import { noStore } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
+/** The fleet that a page has from its HTML, and the time of its frame: it is not sent again. */
+interface LiveQuery {
+  readonly Querystring: { readonly fleet?: string; readonly since?: string };
+}
+
 export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
   // A HEAD request would open a stream nobody reads.
-  app.get("/api/live", { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<LiveQuery>("/api/live", { exposeHeadRoute: false }, async (request, reply) => {
     const client = clientOf(request);
     if (!feed.streams.makeRoom(client)) {
       options.shedding?.shed("pages");
@@ -21,7 +26,8 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
         .header("retry-after", RETRY_AFTER_SECONDS)
         .send({ error: "Too many pages are open on this gpulse: close one and try again." });
     }
-    const fleet = feed.describe();
+    const { fleet: known, since } = request.query;
+    const fleet = feed.isCurrent(Number(known), Number(since)) ? undefined : feed.describe();
     reply.hijack();
     reply.raw.writeHead(200, {
       ...guardHeaders,

@@ -1,23 +1,38 @@
 /** Starts the page. */
 import { render } from "preact";
 import { startKeys } from "./app/keys.ts";
+import { loadPage } from "./app/page-view.tsx";
 import { Shell } from "./app/shell.tsx";
 import { startShortcuts } from "./app/shortcuts.ts";
 import { startTitle } from "./app/title.ts";
 import { startLive } from "./live/feed.ts";
+import { readFirstLoad } from "./query/first-load.ts";
 import { loadMe } from "./query/me.ts";
-import { startAddress } from "./view-state/address.ts";
+import { page, startAddress } from "./view-state/address.ts";
 import { startPreferences } from "./view-state/preferences.ts";
 import { startTime } from "./view-state/time.ts";
+
+/** Without a page in it the frame says nothing, but it shows that something comes. */
+const LATE_MS = 200;
 
 startAddress();
 startPreferences();
 startTitle();
 startKeys();
 startShortcuts();
-startLive("api/live");
-void loadMe();
+startLive("api/live", readFirstLoad());
 startTime();
 
 const root = document.querySelector("#app");
-if (root !== null) render(<Shell />, root);
+let isDrawn = false;
+const draw = (): void => {
+  if (root === null || isDrawn) return;
+  isDrawn = true;
+  render(<Shell />, root);
+  void loadMe();
+};
+// Drawn once, with the page in it; the frame around it alone where the page's code is late.
+loadPage(page.peek())
+  .catch(() => undefined)
+  .finally(draw);
+setTimeout(draw, LATE_MS);

@@ -60,27 +60,40 @@ export function classOf(pattern: string | undefined): RateClass | undefined {
   return heavy.some(isUnder) ? "heavyPerSecond" : undefined;
 }
 
+export interface ClientRates {
+  /** Counts one request of this client beyond the request itself; the seconds to wait, 0 within the limit. */
+  take(kind: RateClass, request: FastifyRequest): number;
+}
+
 /** To be added when it is known who asks. */
-export function addRates(app: FastifyInstance, { rates = {}, log, nowMs }: RateOptions): void {
+export function addRates(
+  app: FastifyInstance,
+  { rates = {}, log, nowMs }: RateOptions,
+): ClientRates {
   const buckets = new Buckets({ ...defaultRates, ...rates });
-  app.addHook("onRequest", async (request, reply) => {
-    if (reply.sent) return;
-    const kind = classOf(request.routeOptions.url);
-    if (kind === undefined || (rates[kind] === undefined && isOwner(request))) return;
+  const take: ClientRates["take"] = (kind, request) => {
+    if (rates[kind] === undefined && isOwner(request)) return 0;
     const { waitSeconds, isFirst } = buckets.take(kind, keyOf(request), nowMs());
-    if (waitSeconds === 0) return;
     if (isFirst)
       log.warn("rate limit exceeded", {
         address: request.ip,
         who: keyOf(request),
         path: request.routeOptions.url,
       });
+    return waitSeconds;
+  };
+  app.addHook("onRequest", async (request, reply) => {
+    if (reply.sent) return;
+    const kind = classOf(request.routeOptions.url);
+    const waitSeconds = kind === undefined ? 0 : take(kind, request);
+    if (waitSeconds === 0) return;
     await reply.code(429).header("retry-after", Math.ceil(waitSeconds)).send({
       status: "error",
       errorType: "unavailable",
       error: "Rate limit exceeded: retry later, or have hub.limits raised.",
     });
   });
+  return { take };
 }
 
 /** Anyone who is on this machine, where nobody is asked for a name. */

@@ -7,6 +7,7 @@ import type { LatestFrames } from "../../sinks/latest/latest.ts";
 import { type FleetIdentity, LiveFleet } from "./fleet.ts";
 import { HISTORY_SECONDS } from "./history.ts";
 import { readPast } from "./prime.ts";
+import type { WireDevice } from "./protocol.ts";
 import { LiveStreams } from "./streams.ts";
 
 /** Sources tick at the same instant; waiting this long puts them all into one frame. */
@@ -19,6 +20,9 @@ const HEARTBEAT_MS = 15_000;
 /** For every millisecond spent on pages, so many are left to others; more while nobody looks. 10,000 GPUs take 250 ms a beat. */
 const REST_FACTOR = 4;
 const IDLE_REST_FACTOR = 19;
+
+/** A page that opens its stream within this after its HTML was made has no gap in its curves. */
+const KNOWN_FLEET_MS = 2_000;
 
 export interface FeedOptions extends FleetIdentity {
   readonly latest: LatestFrames;
@@ -37,10 +41,12 @@ export class LiveFeed {
   #gathering: NodeJS.Timeout | undefined;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
+  readonly #startedMs: number;
   #description: { readonly text: Buffer; readonly goodUntilMs: number } | undefined;
 
   constructor(options: FeedOptions) {
     this.#options = options;
+    this.#startedMs = options.nowMs();
     this.#fleet = new LiveFleet(options);
     this.streams = new LiveStreams(options.maxPages);
     this.#heartbeat = setInterval(() => this.streams.beat(), HEARTBEAT_MS);
@@ -61,6 +67,20 @@ export class LiveFeed {
     const nowMs = this.#options.nowMs();
     this.#description = { text, goodUntilMs: nowMs + (nowMs - beganMs) * REST_FACTOR };
     return text;
+  }
+
+  get devices(): readonly WireDevice[] {
+    return this.#fleet.devices;
+  }
+
+  /** Whether a page that was sent fleet `fleet` at `timeMs` lacks nothing but the newest frame. */
+  isCurrent(fleet: number, timeMs: number): boolean {
+    const { frame } = this.#fleet;
+    return (
+      fleet === frame.fleet &&
+      timeMs >= this.#startedMs &&
+      this.#options.nowMs() - timeMs <= KNOWN_FLEET_MS
+    );
   }
 
   /** Fills the curves with what is remembered from before this start. */

@@ -74,6 +74,10 @@ export class LiveFleet {
     return this.#frame;
   }
 
+  get devices(): readonly WireDevice[] {
+    return this.#devices;
+  }
+
   /** Everything a page needs to start. */
   describe(): WireFleet {
     const endSecond = Math.floor(this.#frame.timeMs / 1_000);

@@ -58,16 +58,22 @@ export class LiveStreams {
     return true;
   }
 
-  /** The response must have its head written. The fleet is JSON, as bytes that many pages share. */
-  add(response: ServerResponse, fleet: string | Buffer, client: ClientKey): void {
+  /**
+   * The response must have its head written. The fleet is JSON, as bytes that many pages share; undefined for a page that has it
+   * from its HTML.
+   */
+  add(response: ServerResponse, fleet: string | Buffer | undefined, client: ClientKey): void {
     const page: Page = { response, client, behindSinceMs: undefined, needsFleet: false };
     this.#pages.add(page);
     this.#share.take(client);
     response.on("close", () => this.#remove(page));
     response.on("error", () => this.#remove(page));
     response.cork();
-    response.write("retry: 1000\nevent: fleet\ndata: ");
-    response.write(fleet);
+    response.write("retry: 1000\n");
+    if (fleet !== undefined) {
+      response.write("event: fleet\ndata: ");
+      response.write(fleet);
+    }
     response.write("\n\n");
     response.uncork();
   }

@@ -6,9 +6,14 @@ import { Still } from "../ui/still.tsx";
 import { useLate } from "../ui/use-late.ts";
 import { page } from "../view-state/address.ts";
 import { routeOf } from "./routes.ts";
-import { announced } from "./title.ts";
 
 const loaded = new Map<PageName, ComponentType>();
+
+/** Loads the code of a page; the hub's HTML has it preloaded for the page that the address names. */
+export async function loadPage(name: PageName): Promise<void> {
+  const found = await routeOf(name)?.load();
+  if (found !== undefined) loaded.set(name, found.Page);
+}
 
 export function PageView() {
   const name = page.value;
@@ -17,12 +22,9 @@ export function PageView() {
   const [, redraw] = useState(0);
   const [problem, setProblem] = useState<PageName | undefined>(undefined);
   useEffect(() => {
-    announced.value = undefined;
     let left = false;
     if (!loaded.has(name)) {
-      routeOf(name)
-        ?.load()
-        .then(({ Page }) => loaded.set(name, Page))
+      loadPage(name)
         .catch(() => setProblem(name))
         .finally(() => left || redraw((count) => count + 1));
     }

@@ -1,7 +1,7 @@
 /** The time in view: the last so long, or from and to; how often a live view asks again; back to the present. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatInstant, formatRange, presets, writeDuration } from "../view-state/range.ts";
-import { type Refresh, refreshes } from "../view-state/step.ts";
+import { type Refresh, refreshes } from "../../../src/view/step.ts";
 import {
   following,
   goLive,

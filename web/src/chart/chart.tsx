@@ -1,6 +1,6 @@
 /** A chart as every page has it: title, menu, plot with the shared cursor, marks, legend, and the same in words. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatReadable } from "../format/readable.ts";
 import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
@@ -54,7 +54,8 @@ export function Chart(props: ChartProps) {
     dark(),
     data === undefined || widthPx === 0,
   ]);
-  useEffect(() => {
+  // Before the frame is painted, not after it.
+  useLayoutEffect(() => {
     if (host.current === null || data === undefined || widthPx === 0) return undefined;
     const made = new Plot(
       {

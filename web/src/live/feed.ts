@@ -61,7 +61,8 @@ let hubAheadMs = 0;
 /** The hub's time as well as this page knows it. */
 export const hubTimeMs = (): number => Date.now() + hubAheadMs;
 
-export function startLive(url: string): void {
+/** `first`: the fleet that came with the HTML. */
+export function startLive(url: string, first: WireFleet | undefined): void {
   const tick = (): void => {
     tickMs.value = performance.now();
   };
@@ -75,20 +76,24 @@ export function startLive(url: string): void {
     frame.value = newest;
     for (const gpu of gpus.value) history.record(gpu);
   };
-  const live = new LiveLink(url, {
+  const begin = (next: WireFleet): void => {
+    outdated.value = next.schema !== SCHEMA;
+    if (outdated.value) return;
+    fleet.value = next;
+    recall(next);
+    show(next.frame);
+  };
+  if (first !== undefined) begin(first);
+  const known =
+    first === undefined ? "" : `?fleet=${first.fleet}&since=${Math.floor(first.frame.timeMs)}`;
+  const live = new LiveLink(url, known, {
     state: (state) => {
       // An event stream does not report why it was refused: the session may have ended since the last try.
       if (state.kind === "lost") askWhoWeAre();
       link.value = state;
       tick();
     },
-    fleet: (next) => {
-      outdated.value = next.schema !== SCHEMA;
-      if (outdated.value) return;
-      fleet.value = next;
-      recall(next);
-      show(next.frame);
-    },
+    fleet: begin,
     frame: (next) => {
       if (next.fleet === fleet.value?.fleet) show(next);
     },

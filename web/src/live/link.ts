@@ -22,13 +22,16 @@ export interface LinkEvents {
 export class LiveLink {
   readonly #url: string;
   readonly #events: LinkEvents;
+  /** What the page has already, as a query; only the first connection may leave it out. */
+  #known: string;
   #source: EventSource | undefined;
   #failures = 0;
   #retry: number | undefined;
   #watchdog: number | undefined;
 
-  constructor(url: string, events: LinkEvents) {
+  constructor(url: string, known: string, events: LinkEvents) {
     this.#url = url;
+    this.#known = known;
     this.#events = events;
   }
 
@@ -44,7 +47,8 @@ export class LiveLink {
   #open(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    const source = new EventSource(this.#url);
+    const source = new EventSource(this.#url + this.#known);
+    this.#known = "";
     this.#source = source;
     this.#watch();
     source.addEventListener("fleet", (message: MessageEvent<string>) => {

@@ -9,6 +9,7 @@ import {
   type WireRow,
   type WireValue,
 } from "../../../src/view/live/protocol.ts";
+import { escapeMatcher } from "../../../src/view/first-load.ts";
 import { deviceFromLabels, unidentifiedDevice } from "../../../src/model/device.ts";
 import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
 import type { InstantSample } from "./client.ts";
@@ -44,10 +45,8 @@ const MOST_NAMED = 100;
 
 export function uuidMatcher(uuids: readonly string[]): string {
   if (uuids.length > MOST_NAMED) return "";
-  return `,uuid=~"${uuids.map(escaped).join("|")}"`;
+  return `,uuid=~"${uuids.map(escapeMatcher).join("|")}"`;
 }
-
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|"]/g, String.raw`\\$&`);
 
 /** Series without a host label are distinguished by their instance. */
 const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] ?? "";
@@ -55,11 +54,6 @@ const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] 
 /** The id of the GPU that a series is of. */
 export const idOfLabels = (labels: Labels): string =>
   gpuId({ host: hostOf(labels), uuid: labels["uuid"] ?? "" });
-
-/** The matchers of one GPU's series; those without a host are matched by uuid alone. */
-export function matchersOf({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string {
-  return `uuid=${JSON.stringify(uuid)},host=~"${escaped(host)}|"`;
-}
 
 export interface StoredGpuData {
   readonly columns: readonly WireColumn[];

@@ -1,10 +1,11 @@
 /** Range queries of a component: asked for the window in view, asked on while it moves, given up when it is left. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TimeWindow } from "../view-state/range.ts";
-import { stepMsFor } from "../view-state/step.ts";
+import { stepMsFor } from "../../../src/view/step.ts";
 import { timeWindow } from "../view-state/time.ts";
 import { continueRange } from "./client.ts";
 import { gridOf, type Matrix, type TimeGrid } from "./columns.ts";
+import { firstAnswer } from "./first-load.ts";
 import { ApiError, isAbort } from "./http.ts";
 
 /** Samples may come later than the overlap: now and then everything is fetched again. */
@@ -43,12 +44,18 @@ interface Memory {
 export function useRange(queries: readonly string[], options: RangeOptions): RangeState {
   const { widthPx, leastStepMs = 1_000 } = options;
   const window = options.window ?? timeWindow.value;
-  const [state, setState] = useState<RangeState>({
-    answer: undefined,
+  const [state, setState] = useState<RangeState>(() => ({
+    answer: options.window === undefined ? firstAnswer(queries) : undefined,
     error: undefined,
     loading: true,
-  });
+  }));
   const memory = useRef<Memory | undefined>(undefined);
+  if (memory.current === undefined && state.answer !== undefined)
+    memory.current = {
+      key: JSON.stringify([queries, state.answer.grid.stepMs]),
+      anewAtMs: state.answer.window.toMs + ANEW_AFTER_MS,
+      matrices: state.answer.matrices,
+    };
   const stepMs = stepMsFor(window.toMs - window.fromMs, widthPx, leastStepMs);
   const key = JSON.stringify([queries, stepMs]);
   useEffect(() => {

@@ -13,7 +13,7 @@ import {
   writeRange,
   zoomOutRange,
 } from "./range.ts";
-import { refreshMsFor, refreshes } from "./step.ts";
+import { refreshMsFor, refreshes } from "../../../src/view/step.ts";
 
 const texts = computed(() =>
   [query.value.get("range"), query.value.get("from"), query.value.get("to")].map(

@@ -8,7 +8,7 @@ import { type CurveQuery, useCurves } from "../../query/use-curves.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { useLate } from "../../ui/use-late.ts";
 import { formatRange } from "../../view-state/range.ts";
-import { stepMsFor } from "../../view-state/step.ts";
+import { stepMsFor } from "../../../../src/view/step.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { price } from "../fleet/energy.ts";
 import { DaysTable } from "./days-table.tsx";

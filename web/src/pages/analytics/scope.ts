@@ -1,5 +1,5 @@
 /** The GPUs of the page, stored in the address: all, one host's, or one. */
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 import { Param, oneOf, text } from "../../view-state/param.ts";
 
 /** `host:NAME`, `gpu:UUID@HOST` (or `gpu:UUID`), or empty for all. */

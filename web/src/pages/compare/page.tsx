@@ -9,7 +9,7 @@ import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
 import { useFetch } from "../../query/use-fetch.ts";
 import { range, rangeMs, timeWindow } from "../../view-state/time.ts";
-import { stepMsFor } from "../../view-state/step.ts";
+import { stepMsFor } from "../../../../src/view/step.ts";
 import { type ChosenSubject, groupSubjects, toChosenSubjects } from "./chosen-subjects.ts";
 import { liveAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";

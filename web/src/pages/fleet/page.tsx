@@ -1,5 +1,5 @@
 /** The home page: the fleet at a glance, the fleet in rows, one GPU closer up. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { liveness } from "../../live/feed.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
@@ -14,7 +14,9 @@ import { startOrder } from "./view.ts";
 import "./fleet.css";
 
 export function Page() {
-  useEffect(startOrder, []);
+  // Before the first drawing, which would have no GPU in it.
+  const [stopOrder] = useState(startOrder);
+  useEffect(() => stopOrder, []);
   useShortcuts("Fleet", shortcuts);
   useKnownGpus();
   if (knownGpus.value.length === 0) return <Waiting />;

@@ -3,7 +3,7 @@ import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { gpuId } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 import { rangeMs } from "../../view-state/time.ts";
 import { charts, isCondensed, isChartReported, queriesOf } from "./charts.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { catalogue } from "../../../../src/model/catalogue/index.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 import { charts, isChartReported, queriesOf } from "./charts.ts";
 import { queryAll, readings } from "./readings.ts";
 

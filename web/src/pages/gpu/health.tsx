@@ -3,7 +3,7 @@ import { formatAge } from "../../../../src/view/age.ts";
 import { feedDelayMs } from "../../live/feed.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";

@@ -5,7 +5,7 @@ import type { Gpu } from "../../../../src/view/gpu.ts";
 import type { InstantSample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import { useNow } from "../../query/use-fetch.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 
 const EVERY_MS = 60_000;
 

@@ -4,7 +4,7 @@ import { useTitle } from "../../app/title.ts";
 import { liveness } from "../../live/feed.ts";
 import { findGpu, type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";

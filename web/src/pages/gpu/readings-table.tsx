@@ -23,7 +23,7 @@ import {
   type Statistic,
   statistics,
 } from "./readings.ts";
-import { matchersOf } from "../../query/stored.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
 
 /** The statistics read every sample of the range: no more often than they could look different. */
 const everyMs = (lengthMs: number): number =>

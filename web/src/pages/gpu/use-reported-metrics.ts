@@ -1,4 +1,5 @@
 /** Which metrics the hub has of a GPU in the range in view: the device does not report any other. */
+import { firstMetrics } from "../../query/first-load.ts";
 import { getJson } from "../../query/http.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
@@ -21,7 +22,13 @@ export function useReportedMetrics(who: string): FetchState<ReadonlySet<string>>
     last = { who, reported: new Set(body.data) };
     return last.reported;
   });
+  last ??= firstReported(who);
   return { ...state, value: state.value ?? (last?.who === who ? last.reported : undefined) };
+}
+
+function firstReported(who: string): typeof last {
+  const reported = firstMetrics(who);
+  return reported === undefined ? undefined : { who, reported };
 }
 
 /** Kept while the next answer is on its way: the page must not blink every minute. */

@@ -1,0 +1,118 @@
+/** Collects the data that a page's first view needs, for the HTML. Whatever is slow, too large or refused is left out: the page fetches it. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { formatError } from "../base/error.ts";
+import { parseDurationMs } from "../config/duration.ts";
+import { formatValue } from "../formats/prometheus/page.ts";
+import type { MatrixSeries } from "../query/result.ts";
+import { type GpuWindow, matchersOf } from "../view/first-load.ts";
+import { gpuId } from "../view/gpu.ts";
+import type { LiveFeed } from "../view/live/feed.ts";
+import { stepMsFor } from "../view/step.ts";
+import type { ApiContext } from "./api/context.ts";
+import { reserveFor } from "./api/reserve.ts";
+import { clientOf } from "./limits/client.ts";
+import type { PageName } from "./page-names.ts";
+
+/** Beyond this the HTML would arrive later than the live stream delivers the same: about 300 GPUs with their history. */
+const maxFleetBytes = 2 * 1024 * 1024;
+const maxGpuBytes = 512 * 1024;
+/** The page opens without the charts' data rather than late. */
+const patienceMs = 100;
+const timeoutMs = 400;
+const defaultRangeMs = 3_600_000;
+/** The page draws a longer range from means, which this data does not have. */
+const maxRangeMs = 3 * 3_600_000;
+/** Charts stand side by side: nearly every screen has this width for one, and so the same step. */
+const chartWidthPx = 450;
+
+export interface FirstLoadOptions {
+  readonly feed: LiveFeed;
+  readonly api?: ApiContext | undefined;
+  /** Counts a query of this client; false when its rate limit is exceeded. */
+  readonly mayQuery: (request: FastifyRequest) => boolean;
+}
+
+/** JSON of a `FirstLoad` in parts, safe inside a script element; undefined where there is nothing to inline. */
+export async function firstLoadJson(
+  page: PageName,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: FirstLoadOptions,
+): Promise<readonly (string | Buffer)[] | undefined> {
+  const fleet = options.feed.describe();
+  if (fleet.byteLength > maxFleetBytes) return undefined;
+  const gpu = page === "gpu" ? await gpuJson(request, reply, options) : undefined;
+  return [
+    '{"fleet":',
+    fleet.includes("<") ? escapeJson(fleet.toString()) : fleet,
+    ...(gpu === undefined ? [] : [',"gpu":', escapeJson(gpu)]),
+    "}",
+  ];
+}
+
+/** `</script>` in a label must not end the element. A `<` occurs only inside strings of JSON. */
+const escapeJson = (json: string): string => json.replaceAll("<", String.raw`\u003c`);
+
+async function gpuJson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { feed, api, mayQuery }: FirstLoadOptions,
+): Promise<string | undefined> {
+  const asked = new URL(request.url, "http://hub").searchParams;
+  const rangeMs = rangeOf(asked);
+  const wanted = asked.get("uuid");
+  const { devices } = feed;
+  const device =
+    wanted === null
+      ? devices[0]
+      : (devices.find((one) => gpuId(one) === wanted) ??
+        devices.find(({ uuid }) => uuid === wanted));
+  // A remote engine is asked by the page itself, beside its code being loaded.
+  if (device === undefined || rangeMs === undefined || api?.store === undefined) return undefined;
+  if (!mayQuery(request)) return undefined;
+  const nowMs = api.nowMs();
+  const stepMs = stepMsFor(rangeMs, chartWidthPx);
+  const startMs = Math.ceil((nowMs - rangeMs) / stepMs) * stepMs;
+  const endMs = Math.floor(nowMs / stepMs) * stepMs;
+  const matchers = matchersOf(device);
+  try {
+    const { data } = await api.history.range(`{${matchers}}`, startMs, endMs, stepMs, {
+      client: clientOf(request),
+      reservation: reserveFor(api, request, reply),
+      patienceMs,
+      timeoutMs,
+    });
+    if (data.type !== "matrix") return undefined;
+    const series = data.series.map((one) => seriesJson(one, startMs, endMs, stepMs));
+    const found: GpuWindow = { matchers, rangeMs, nowMs, startMs, endMs, stepMs, series };
+    const json = JSON.stringify(found);
+    return json.length > maxGpuBytes ? undefined : json;
+  } catch (thrown) {
+    api.log.debug("the page was sent without its charts' data", { error: formatError(thrown) });
+    return undefined;
+  }
+}
+
+/** Undefined for a range between two instants, and for one that the page does not draw from samples. */
+function rangeOf(asked: URLSearchParams): number | undefined {
+  if (asked.has("from") || asked.has("to")) return undefined;
+  const ms = parseDurationMs(asked.get("range") ?? "") ?? defaultRangeMs;
+  return ms >= 10_000 && ms <= maxRangeMs ? ms : undefined;
+}
+
+function seriesJson(
+  { labels, times, values }: MatrixSeries,
+  startMs: number,
+  endMs: number,
+  stepMs: number,
+): GpuWindow["series"][number] {
+  const length = Math.floor((endMs - startMs) / stepMs) + 1;
+  const column = Array.from<unknown, number | string | null>({ length }, () => null);
+  times.forEach((timeMs, at) => {
+    const value = values[at] ?? Number.NaN;
+    column[Math.round((timeMs - startMs) / stepMs)] = Number.isFinite(value)
+      ? value
+      : formatValue(value);
+  });
+  return { labels: Object.fromEntries(labels), values: column };
+}
