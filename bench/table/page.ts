@@ -1,5 +1,5 @@
 /** docs/benchmarks.md from what is kept: a pure function, so that a test holds the page to the raw output. */
-import { type Band, bandOf, leastFactor, middle, ratioOf, round3 } from "./band.ts";
+import { type Band, bandOf, isInside, leastFactor, middle, ratioOf, round3 } from "./band.ts";
 import type { BenchRecord, BenchRun } from "./record.ts";
 import { type Area, commandOf, type Measurement, type Round } from "./measurement.ts";
 
@@ -30,8 +30,15 @@ const figures = (rounds: readonly Round[]): Pick<TableRow, "ratio" | "ours" | "t
   theirs: middle(rounds.map(([, theirs]) => theirs)),
 });
 
-export const isBehind = ({ measurement, ratio }: TableRow): boolean =>
-  measurement.better === "lower" ? ratio > 1 : ratio < 1;
+type Standing = "ahead" | "even" | "behind";
+
+/** Even where the band holds 1: runs of the same two programs may end on either side of it. */
+export function standingOf({ measurement, ratio, band }: TableRow): Standing {
+  if (isInside(1, band)) return "even";
+  return measurement.better === "lower" === ratio < 1 ? "ahead" : "behind";
+}
+
+const isBehind = (row: TableRow): boolean => standingOf(row) === "behind";
 
 /** How far behind, as a factor above 1. */
 const distance = ({ measurement, ratio }: TableRow): number =>
@@ -43,7 +50,6 @@ const formatFigure = (value: number): string =>
 function table(rows: readonly TableRow[]): string[] {
   const lines = rows.map((row) => {
     const { what, peer, unit, better } = row.measurement;
-    const mark = isBehind(row) ? "behind" : row.ratio === 1 ? "even" : "ahead";
     const cells = [
       what,
       peer,
@@ -51,7 +57,7 @@ function table(rows: readonly TableRow[]): string[] {
       `${formatFigure(row.theirs)} ${unit}`,
       `**${row.ratio}** (${row.band.low} to ${row.band.high})`,
       better,
-      mark,
+      standingOf(row),
     ];
     return `| ${cells.join(" | ")} |`;
   });
@@ -112,7 +118,8 @@ export function renderPage(areas: readonly Area[], kept: BenchRecord, changes: s
     .filter(({ name }) => kept.runs[name] === undefined)
     .map(({ name }) => `\`${name}\``)
     .join(", ");
-  const ahead = all.filter((row) => !isBehind(row)).length;
+  const count = (standing: Standing): number =>
+    all.filter((row) => standingOf(row) === standing).length;
   const engines = Object.entries(machine.engines).map(([name, version]) => `${name} ${version}`);
   const floors = Object.entries(leastFactor).map(([kind, factor]) => `${kind} ${factor}`);
   return [
@@ -132,7 +139,7 @@ export function renderPage(areas: readonly Area[], kept: BenchRecord, changes: s
     "",
     `${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}; ${engines.join(", ")}.`,
     "",
-    `Ahead or even in ${ahead} of ${all.length}.${missing === "" ? "" : ` Not measured yet: ${missing}.`}`,
+    `Ahead in ${count("ahead")}, even in ${count("even")}, behind in ${count("behind")} of ${all.length}. Even means that the band holds 1.${missing === "" ? "" : ` Not measured yet: ${missing}.`}`,
     "",
     ...worst(all, (row) => owner.get(row) as Area),
     ...areas.flatMap((area) => section(area, kept.runs[area.name] ?? [])),
