@@ -3,14 +3,31 @@
 
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { systemCode } from "../src/base/error.ts";
+
+/** Below the ports that the system gives to connections and to `listen(0)`: those take a port while a program restarts. */
+const lowest = 10_000;
+const highest = 32_000;
+const attempts = 100;
 
 export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const port = lowest + Math.floor(Math.random() * (highest - lowest));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port found between ${lowest} and ${highest}`);
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("BUG: no port was given");
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (thrown) {
+    if (systemCode(thrown) === "EADDRINUSE" || systemCode(thrown) === "EACCES") return false;
+    throw thrown;
+  }
   server.close();
   await once(server, "close");
-  return address.port;
+  return true;
 }

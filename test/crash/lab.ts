@@ -245,7 +245,7 @@ class CrashLab {
     if (clock.startMs !== 0 || clock.jumpMs !== 0) this.#count(this.#faults, "clock jump");
     const wasAlive = hub.process.exited() === undefined;
     if (late !== undefined && wasAlive && !/in use by/.test(late.process.output()))
-      this.#violations.push(`a second hub did not refuse: ${late.process.output()}`);
+      this.#violations.push(`a second hub did not refuse:\n${lastLines(late)}`);
     for (const other of [late, second]) if (other !== undefined) await this.#end(other);
     const output = hub.process.output();
     const wasListening = isListening(hub);
@@ -275,7 +275,9 @@ class CrashLab {
     const last = output.trim().split("\n").at(-1) ?? "";
     this.#story.push(`it ended by itself: ${last}`);
     if (!explained || /^ +at /m.test(output) || /BUG/.test(output) || / is up/.test(output))
-      this.#violations.push(`the hub ended by itself (${JSON.stringify(life.rules)}):\n${output}`);
+      this.#violations.push(
+        `the hub ended by itself (${JSON.stringify(life.rules)}):\n${lastLinesOf(output)}`,
+      );
     else
       this.#count(
         this.#failedStarts,
@@ -314,12 +316,10 @@ class CrashLab {
     this.#story.push(`check: ${JSON.stringify(samples)}, reported ${state.lostSamples}`);
     if (newlyLost > 0 && state.lostSamples < newlyLost)
       this.#violations.push(
-        `${newlyLost} samples are lost, ${state.lostSamples} reported: ${hub.process.output()}`,
+        `${newlyLost} samples are lost, ${state.lostSamples} reported:\n${lastLines(hub)}`,
       );
     if (newlyLost > 0 && !this.#isDamaged)
-      this.#violations.push(
-        `${newlyLost} samples are lost without damage: ${hub.process.output()}`,
-      );
+      this.#violations.push(`${newlyLost} samples are lost without damage:\n${lastLines(hub)}`);
     for (const kind of ["duplicated", "wrong", "unexplained"] as const)
       if (samples[kind] > 0) this.#violations.push(`${samples[kind]} samples are ${kind}`);
     this.#excused = Math.max(this.#excused, samples.lost);
@@ -422,6 +422,13 @@ function addUp(left: SampleVerdict, right: SampleVerdict): SampleVerdict {
     keys.map((key) => [key, left[key] + right[key]]),
   ) as unknown as SampleVerdict;
 }
+
+const shownLines = 20;
+
+const lastLinesOf = (output: string): string =>
+  output.trimEnd().split("\n").slice(-shownLines).join("\n");
+
+const lastLines = (hub: RunningHub): string => lastLinesOf(hub.process.output());
 
 const isListening = (hub: RunningHub): boolean => / is up/.test(hub.process.output());
 
