@@ -18,30 +18,35 @@ const own = "\u0000";
 const maxFileBytes = 1024 * 1024;
 
 export class NotificationTemplates {
-  readonly #text: TemplateSet;
-  readonly #html: TemplateSet;
+  readonly #nowMs: () => number;
+  #templates: TemplateSet | undefined;
 
   constructor(nowMs: () => number) {
-    const functions = alertmanagerFunctions(nowMs);
-    this.#text = new TemplateSet(functions);
-    this.#html = new TemplateSet(functions, true);
-    this.add(defaultTemplates);
-    this.add(defaultEmail);
+    this.#nowMs = nowMs;
   }
 
   /** @throws TemplateError */
   add(source: string): void {
-    this.#text.add(source);
-    this.#html.add(source);
+    this.#set().add(source);
   }
 
   text(source: string): Render {
-    return compiled(this.#text, source);
+    return compiled(source, () => this.#set().clone());
   }
 
   /** What is put in is escaped. */
   html(source: string): Render {
-    return compiled(this.#html, source);
+    return compiled(source, () => this.#set().clone(true));
+  }
+
+  /** Parsed when first needed: most hubs notify nobody. */
+  #set(): TemplateSet {
+    if (this.#templates !== undefined) return this.#templates;
+    const made = new TemplateSet(alertmanagerFunctions(this.#nowMs));
+    made.add(defaultTemplates);
+    made.add(defaultEmail);
+    this.#templates = made;
+    return made;
   }
 
   /** Adds the files of a pattern; returns what is wrong with them, a sentence each. */
@@ -65,9 +70,9 @@ export class NotificationTemplates {
   }
 }
 
-function compiled(set: TemplateSet, source: string): Render {
+function compiled(source: string, open: () => TemplateSet): Render {
   if (!source.includes("{{")) return () => source;
-  const copy = set.clone();
+  const copy = open();
   copy.add(source, own);
   refuseUnknown(copy);
   return ({ value }) => copy.run(own, value);

@@ -18,15 +18,14 @@ const prelude =
   "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}";
 const maxQueries = 100;
 
+/** What the functions of all rules read. A template runs without waiting, so one context is enough: it is set before every run. */
+const context = { answers: new Map<string, readonly QuerySample[]>(), externalUrl: "", nowMs: 0 };
+const functions = prometheusFunctions(context);
+
 /** One template of a rule, parsed once. Most have nothing to expand, and 5,000 rules are expanded at every evaluation. */
 export class AlertTemplate {
   readonly #source: string;
   readonly #set: TemplateSet | undefined;
-  readonly #context = {
-    answers: new Map<string, readonly QuerySample[]>(),
-    externalUrl: "",
-    nowMs: 0,
-  };
   /** Gives the same text at another time, as long as labels and value are the same. */
   readonly isTimeless: boolean;
   /** Gives the same text for another value. */
@@ -38,7 +37,7 @@ export class AlertTemplate {
     this.isTimeless = !/\{\{/.test(source) || !/query|now/.test(source);
     this.isValueless = !/\{\{/.test(source) || !/alue|[\s({,|][.$][\s)},|]/.test(source);
     if (!source.includes("{{")) return;
-    this.#set = new TemplateSet(prometheusFunctions(this.#context));
+    this.#set = new TemplateSet(functions);
     try {
       this.#set.add(prelude + source, "main");
     } catch (thrown) {
@@ -53,7 +52,7 @@ export class AlertTemplate {
     for (;;) {
       try {
         // Set before every run: while answers were waited for, another alert may have been expanded.
-        Object.assign(this.#context, { answers, externalUrl: data.externalUrl, nowMs });
+        Object.assign(context, { answers, externalUrl: data.externalUrl, nowMs });
         return this.#set.run("main", dataValue(data));
       } catch (thrown) {
         if (!(thrown instanceof NeedsQuery)) throw asWritten(thrown);

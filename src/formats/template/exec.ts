@@ -2,7 +2,13 @@
  * Runs a parsed template: text in, text out, within bounds. It never waits: what must be asked for outside is asked by
  * the caller (see `query` in functions/prometheus.ts).
  */
-import { builtins, escapeHtml, type Functions, itemsOf } from "./builtins.ts";
+import {
+  builtins,
+  escapeHtml,
+  type Functions,
+  itemsOf,
+  type TemplateFunction,
+} from "./builtins.ts";
 import {
   TemplateError,
   type Command,
@@ -34,20 +40,31 @@ const maxDepth = 100;
 /** What a function is given costs as well: so many letters count as a step. */
 const lettersPerStep = 100;
 
+/** A function by its name: a set's own goes before Go's. */
+function functionOf(own: Functions, name: string): TemplateFunction | undefined {
+  if (Object.hasOwn(own, name)) return own[name];
+  return Object.hasOwn(builtins, name) ? builtins[name] : undefined;
+}
+
 export class TemplateSet {
   readonly #functions: Functions;
-  readonly #defined = new Map<string, readonly TemplateNode[]>();
+  readonly #defined: Map<string, readonly TemplateNode[]>;
   readonly #html: boolean;
 
-  constructor(functions: Functions, html = false) {
-    this.#functions = { ...builtins, ...functions };
+  constructor(
+    functions: Functions,
+    html = false,
+    defined: ReadonlyMap<string, readonly TemplateNode[]> = new Map(),
+  ) {
+    this.#functions = functions;
     this.#html = html;
+    this.#defined = new Map(defined);
   }
 
   /** Learns what a source defines; its own text is what `name` prints. */
   add(source: string, name = ""): void {
     const isFunction = (word: string): boolean =>
-      word === "and" || word === "or" || Object.hasOwn(this.#functions, word);
+      word === "and" || word === "or" || functionOf(this.#functions, word) !== undefined;
     const { main, defined } = parseTemplate(source, isFunction);
     for (const [key, nodes] of defined) this.#defined.set(key, nodes);
     if (name !== "") this.#defined.set(name, main);
@@ -58,10 +75,8 @@ export class TemplateSet {
   }
 
   /** The same templates, to which more can be added without changing these. */
-  clone(): TemplateSet {
-    const copy = new TemplateSet(this.#functions, this.#html);
-    for (const [key, nodes] of this.#defined) copy.#defined.set(key, nodes);
-    return copy;
+  clone(html = this.#html): TemplateSet {
+    return new TemplateSet(this.#functions, html, this.#defined);
   }
 
   run(name: string, data: TemplateValue, limits: TemplateLimits = defaultTemplateLimits): string {
@@ -271,7 +286,7 @@ class Run {
   }
 
   #function(name: string, args: readonly TemplateValue[], at: string): TemplateValue {
-    const found = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
+    const found = functionOf(this.#functions, name);
     if (found === undefined) throw new TemplateError(`${at}: function "${name}" not defined`);
     // A text that functions hand to each other never comes out, and could double all the same.
     for (const arg of args) if (typeof arg === "string") this.#step(arg.length / lettersPerStep);

@@ -131,8 +131,14 @@ function nextToken(source: string, at: number): TemplateToken | undefined {
 
 /** Where in the source, as a person counts. */
 export function formatPosition(source: string, at: number): string {
-  const before = source.slice(0, at).split("\n");
-  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  let line = 1;
+  let lineStart = 0;
+  for (;;) {
+    const next = source.indexOf("\n", lineStart) + 1;
+    if (next === 0 || next > at) return `line ${line}, column ${at - lineStart + 1}`;
+    lineStart = next;
+    line++;
+  }
 }
 
 /* Go's literals: quoted and raw strings, characters, numbers. A whole number is a bigint, as Go's int is no float64. */
