@@ -35,7 +35,7 @@ type Standing = "ahead" | "even" | "behind";
 /** Even where the band holds 1: runs of the same two programs may end on either side of it. */
 export function standingOf({ measurement, ratio, band }: TableRow): Standing {
   if (isInside(1, band)) return "even";
-  return measurement.better === "lower" === ratio < 1 ? "ahead" : "behind";
+  return (measurement.better === "lower") === ratio < 1 ? "ahead" : "behind";
 }
 
 const isBehind = (row: TableRow): boolean => standingOf(row) === "behind";

@@ -13,10 +13,9 @@ process.stdout.on("error", (error) => {
   if (systemCode(error) !== "EPIPE") throw error;
 });
 printCrashesBriefly();
-const { program, exitCode } = buildProgram(processIo());
-void parseToExit(program, process.argv.slice(2)).then((parsed) =>
-  exit(parsed === 0 ? exitCode() : parsed),
-);
+const args = process.argv.slice(2);
+const { program, exitCode } = buildProgram(processIo(), args[0]);
+void parseToExit(program, args).then((parsed) => exit(parsed === 0 ? exitCode() : parsed));
 
 function exit(code: number): void {
   // Standard output may be a pipe that still has to take what was written; exiting now would cut it off.

@@ -8,6 +8,7 @@ import { addAgentList } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError } from "./failure.ts";
+import { acceptForms } from "./params.ts";
 import { addFederate } from "./federate.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
@@ -27,11 +28,7 @@ export async function addApi(
   quota = new AlertQuota(),
 ): Promise<void> {
   await app.register(async (api) => {
-    api.addContentTypeParser(
-      "application/x-www-form-urlencoded",
-      { parseAs: "string", bodyLimit: 4 * 1024 * 1024 },
-      (_request, body, done) => done(null, body),
-    );
+    acceptForms(api);
     api.setErrorHandler(async (thrown, request, reply) => {
       const failure = failureOf(thrown);
       if (failure.type === "internal")

@@ -1,11 +1,22 @@
 /** Parameters of the Prometheus API, from the query string and a POSTed form together, read as Prometheus reads them. */
-import type { FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { parseDurationMs } from "../../config/duration.ts";
 import { parseTimeMs } from "../../config/time.ts";
 import type { Matcher } from "../../model/select.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import { invalidParameter } from "./failure.ts";
+
+const maxFormBytes = 4 * 1024 * 1024;
+
+/** Forms reach `Params` as text. */
+export function acceptForms(app: FastifyInstance): void {
+  app.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string", bodyLimit: maxFormBytes },
+    (_request, body, done) => done(null, body),
+  );
+}
 
 export class Params {
   readonly #values: URLSearchParams;

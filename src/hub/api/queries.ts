@@ -19,7 +19,11 @@ const maxPoints = 11_000;
 /** Pages and dashboards ask again anyway; a client that waits longer has mostly gone, and holds up those who came after. */
 const patienceMs = 30_000;
 
-export function addQueries(app: FastifyInstance, context: ApiContext): void {
+export type QueryContext = Pick<ApiContext, "queryMemory" | "log" | "nowMs"> & {
+  readonly history: Pick<ApiContext["history"], "instant" | "range">;
+};
+
+export function addQueries(app: FastifyInstance, context: QueryContext): void {
   const { history, nowMs } = context;
   const reserve = (request: FastifyRequest, reply: FastifyReply): Reservation | undefined =>
     reserveFor(context, request, reply);

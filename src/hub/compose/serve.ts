@@ -41,6 +41,7 @@ import { openHubPipes } from "./pipes.ts";
 import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 import type { HubScrapeRunner } from "./scraping.ts";
 import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
+import { startWarmUp } from "../warm-up.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
@@ -224,6 +225,8 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const self = { writer, host: settings.hostName, log };
     if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
     if (options.selfScrape) parts.push(startSelfScrape(collector, self));
+    if (settings.store === undefined && io.env["NOWARM"] === undefined)
+      parts.push(startWarmUp(log));
     return { url: hub.url, collector, close };
   } catch (thrown) {
     await close();

@@ -33,14 +33,14 @@ export function contains({ ipVersion, members }: AddressRange, address: string):
   return isIP(address) === ipVersion && members.check(address, family(ipVersion));
 }
 
-const loopbackRanges = ["127.0.0.0/8", "::1"].map(mustParseRange);
+const loopbackRanges = once(() => ["127.0.0.0/8", "::1"].map(mustParseRange));
 
 export const isLoopback = (host: string): boolean =>
-  host === "localhost" || loopbackRanges.some((range) => contains(range, host));
+  host === "localhost" || loopbackRanges().some((range) => contains(range, host));
 
 /** The address itself, and the IPv4 address that a gateway would derive from it. */
 export function resolveEmbeddedAddresses(address: string): readonly string[] {
-  const carrier = carriers.find(({ range }) => contains(range, address));
+  const carrier = carriers().find(({ range }) => contains(range, address));
   if (carrier === undefined) return [address];
   // The URL parser writes every IPv6 address as compressed hexadecimal groups.
   const [head = "", tail = ""] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
@@ -61,12 +61,12 @@ function mustParseRange(text: string): AddressRange {
 }
 
 /** IPv6 ranges that carry IPv4 (mapped, compatible, NAT64, 6to4), and the first of its two groups. */
-const carriers = [
+const carriers = once(() => [
   { range: mustParseRange("::ffff:0:0/96"), group: 6 },
   { range: mustParseRange("::/96"), group: 6 },
   { range: mustParseRange("64:ff9b::/96"), group: 6 },
   { range: mustParseRange("2002::/16"), group: 1 },
-];
+]);
 
 interface ClassifiedRange {
   readonly range: AddressRange;
@@ -83,7 +83,7 @@ const rangesOfClass = (
   ranges.map((text) => ({ range: mustParseRange(text), class: className, name }));
 
 /** The first match applies. */
-const classifiedRanges: readonly ClassifiedRange[] = [
+const classifiedRanges = once((): readonly ClassifiedRange[] => [
   ...rangesOfClass("never", "a cloud metadata service", [
     "169.254.169.254",
     "169.254.170.2",
@@ -110,9 +110,15 @@ const classifiedRanges: readonly ClassifiedRange[] = [
     "64:ff9b:1::/48",
     "2001::/32",
   ]),
-];
+]);
 
 /** Undefined for a public address. */
 export function classifyAddress(address: string): ClassifiedRange | undefined {
-  return classifiedRanges.find(({ range }) => contains(range, address));
+  return classifiedRanges().find(({ range }) => contains(range, address));
+}
+
+/** Made at the first call: most processes need none of the lists. */
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => (made ??= make());
 }

@@ -1,0 +1,149 @@
+/**
+ * Compiles the query path before the first user needs it. V8 compiles a function after it has run many times, so the first
+ * queries of a fresh hub would take several times as long as later ones. While the hub is idle, parser, evaluator and encoder run
+ * over a small store in memory: no sample, counter or limit of the hub is touched.
+ */
+import querystring from "node:querystring";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fastify, type FastifyInstance } from "fastify";
+import type { Log } from "../base/log.ts";
+import { type LabelSet, labelSet } from "../model/labels.ts";
+import { createEngine } from "../query/engine.ts";
+import { Head } from "../storage/embedded/head/head.ts";
+import { LabelIndex } from "../storage/embedded/index/index.ts";
+import { StoreReader } from "../storage/embedded/reader.ts";
+import { acceptForms } from "./api/params.ts";
+import { addQueries } from "./api/queries.ts";
+
+/** Each query runs so often: after that its time no longer falls. */
+const rounds = 120;
+/** Idle time after each step, as a multiple of the step: a request that arrives meanwhile waits for one step at most. */
+const idleShare = 2;
+/** A loop busier than this by other work has users already: the warm-up waits. */
+const busyShare = 0.5;
+const busyWaitMs = 500;
+/** It ends after this time on a hub that is always busy: that one is warm by its own work. */
+const giveUpMs = 120_000;
+
+const gpus = 32;
+const samples = 120;
+const stepMs = 5_000;
+/** Any instant: the store has nothing else. */
+const endMs = 1_700_000_000_000;
+
+const instantQueries = [
+  "power_watts",
+  'power_watts{host="node-1"}',
+  'power_watts{gpu=~"1.*"} > 100',
+  "sum(power_watts)",
+  "sum by (host) (power_watts)",
+  "avg without (gpu) (power_watts) / 2",
+  "topk(5, power_watts)",
+  "rate(energy_joules_total[2m])",
+  "sum by (host) (rate(energy_joules_total[2m]))",
+  "max_over_time(power_watts[5m])",
+  "quantile_over_time(0.9, power_watts[5m])",
+  "power_watts * on (host, gpu) group_left (model) info",
+  "power_watts / on (host, gpu) group_left () (energy_joules_total > 0)",
+  '{__name__=~"power.*|energy.*"}',
+] as const;
+const rangeQueries = [
+  "power_watts",
+  "sum by (host) (power_watts)",
+  "rate(energy_joules_total[2m])",
+  "max_over_time(power_watts[2m])",
+  "topk(5, power_watts)",
+] as const;
+
+export interface WarmUp {
+  close(): Promise<void>;
+}
+
+export function startWarmUp(log: Log): WarmUp {
+  const closing = new AbortController();
+  const running = warmUp(closing.signal, log).catch((thrown: unknown) => {
+    if (!closing.signal.aborted) throw thrown;
+  });
+  return {
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+async function warmUp(signal: AbortSignal, log: Log): Promise<void> {
+  const app = practiceApp(log);
+  const [start, end] = [endMs / 1_000 - (samples * stepMs) / 1_000, endMs / 1_000];
+  const step = (4 * stepMs) / 1_000;
+  const requests = [
+    ...instantQueries.map((query) => ({ url: "/api/v1/query", form: { query, time: end } })),
+    ...rangeQueries.map((query) => ({
+      url: "/api/v1/query_range",
+      form: { query, start, end, step },
+    })),
+  ].map(({ url, form }) => ({
+    method: "POST" as const,
+    url,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: querystring.stringify(form),
+  }));
+  const lastMs = performance.now() + giveUpMs;
+  for (let round = 0; round < rounds; round++)
+    for (const request of requests) {
+      await whileBusy(signal, lastMs);
+      const beganMs = performance.now();
+      if (beganMs > lastMs) return;
+      await app.inject(request);
+      await sleep(idleShare * (performance.now() - beganMs), undefined, { signal, ref: false });
+    }
+}
+
+/** The query routes over the practice store. */
+function practiceApp(log: Log): FastifyInstance {
+  const engine = createEngine();
+  const store = practiceStore();
+  const app = fastify();
+  acceptForms(app);
+  addQueries(app, {
+    history: {
+      instant: (query, timeMs, options) => engine.instant(query, timeMs, store, options),
+      range: (query, fromMs, toMs, everyMs, options) =>
+        engine.range(query, fromMs, toMs, everyMs, store, options),
+    },
+    log,
+    nowMs: () => endMs,
+  });
+  return app;
+}
+
+/** Waits until the loop has time to spare. */
+async function whileBusy(signal: AbortSignal, lastMs: number): Promise<void> {
+  const before = performance.eventLoopUtilization();
+  await sleep(1, undefined, { signal, ref: false });
+  while (performance.eventLoopUtilization(before).utilization > busyShare) {
+    if (performance.now() > lastMs) return;
+    await sleep(busyWaitMs, undefined, { signal, ref: false });
+  }
+}
+
+function practiceStore(): StoreReader {
+  const index = new LabelIndex();
+  const head = new Head(0);
+  const values = new Float64Array(1);
+  const words = new Uint32Array(values.buffer);
+  const add = (labels: LabelSet, valueAt: (step: number) => number): void => {
+    const ref = index.add(labels);
+    for (let step = 0; step < samples; step++) {
+      values[0] = valueAt(step);
+      head.append(ref, endMs - (samples - step) * stepMs, values, words, 0, false);
+    }
+  };
+  for (let gpu = 0; gpu < gpus; gpu++) {
+    const place = { gpu: String(gpu), host: `node-${gpu >> 3}`, job: "warm-up" };
+    add(labelSet({ __name__: "power_watts", ...place }), (step) => 80 + ((gpu * 37 + step) % 300));
+    add(labelSet({ __name__: "energy_joules_total", ...place }), (step) => 1 + step * 1_000.5);
+    add(labelSet({ __name__: "info", model: "a GPU", ...place }), () => 1);
+  }
+  return new StoreReader(() => ({ index, head, blocks: [], quarantine: { unopened: [] } }));
+}
