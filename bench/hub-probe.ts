@@ -20,10 +20,7 @@ function ask(): void {
       process.send?.(waits, () => process.disconnect());
     }
   };
-  get(`${url}/-/healthy`, { agent }, (response) => response.resume().on("end", next)).on(
-    "error",
-    next,
-  );
+  get(url, { agent }, (response) => response.resume().on("end", next)).on("error", next);
 }
 
 ask();

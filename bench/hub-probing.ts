@@ -1,4 +1,4 @@
-/** Starts the probe that asks a server for `/-/healthy` from a process of its own (hub-probe.ts). */
+/** Starts the probe that requests one path of a server, `/-/healthy` by default, from a process of its own (hub-probe.ts). */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
@@ -7,8 +7,8 @@ export interface Probe {
   stop(): Promise<readonly number[]>;
 }
 
-export function startProbe(url: string, everyMs = 10): Probe {
-  const probe = fork(new URL("./hub-probe.ts", import.meta.url), [url, String(everyMs)]);
+export function startProbe(url: string, everyMs = 10, path = "/-/healthy"): Probe {
+  const probe = fork(new URL("./hub-probe.ts", import.meta.url), [url + path, String(everyMs)]);
   return {
     stop: async () => {
       probe.send("stop");

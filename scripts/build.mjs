@@ -28,13 +28,20 @@ const aside = path.join(dist, ".next");
 /** Threads of their own are built beside each executable that starts them; code finds them there by name. */
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 const STORE_WORKER = { "store-worker": "src/storage/embedded/blocks/worker.ts" };
+const QUERY_WORKER = { "query-worker": "src/storage/embedded/offload/worker.ts" };
 const LAKE_WORKER = { "lake-worker": "src/lake/thread.ts" };
 const DECODE_WORKER = { "decode-worker": "src/hub/receive/decode/thread.ts" };
 const BUNDLES = [
   {
     name: "gpulse",
     entry: "src/cli/main.ts",
-    workers: { ...NVIDIA_WORKER, ...STORE_WORKER, ...LAKE_WORKER, ...DECODE_WORKER },
+    workers: {
+      ...NVIDIA_WORKER,
+      ...STORE_WORKER,
+      ...QUERY_WORKER,
+      ...LAKE_WORKER,
+      ...DECODE_WORKER,
+    },
   },
   { name: "agent", entry: "src/agent/main.ts", workers: NVIDIA_WORKER },
 ];

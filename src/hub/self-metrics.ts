@@ -22,6 +22,9 @@ export function collectHub(
   put(self.queryRefused, queryMemory?.refused.tooLarge, { reason: "too_large" });
   put(self.queryRefused, queryMemory?.refused.busy, { reason: "busy" });
   if (stats === undefined) return;
+  put(self.queryWorkers, stats.queryWorkers.running);
+  put(self.queryWorkerQueries, stats.queryWorkers.queries);
+  put(self.queryWorkersLost, stats.queryWorkers.lost);
   put(self.storeHeadSamples, stats.headSamples);
   put(self.storeBytes, stats.blockBytes + stats.removedBytes + stats.logBytes);
   put(self.storeLost, stats.lost.length - stats.unreadable);

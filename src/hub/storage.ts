@@ -1,4 +1,5 @@
 /** Opens the hub's storage, the embedded store or an engine elsewhere, and the sink that writes local frames to it. */
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { pause } from "../base/retry.ts";
 import type { Log } from "../base/log.ts";
@@ -31,6 +32,8 @@ export interface StorageOptions {
   readonly durability?: "process" | "power";
   /** How the process's memory is divided; absent: the defaults of each part. */
   readonly budgets?: MemoryBudgets;
+  /** Threads for large queries; none where absent. */
+  readonly queryWorkers?: number;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
@@ -65,8 +68,13 @@ const collectAtMostEveryMs = 3_000;
 /** Memory that is in use frees little; then it is tried more rarely. */
 const leastFreedShare = 0.05;
 const longestCollectMs = 30_000;
+const mostQueryWorkers = 4;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
+
+/** One core is left for ingest and everything small; more than four large queries at once are rare. */
+export const defaultQueryWorkers = (): number =>
+  Math.min(mostQueryWorkers, availableParallelism() - 1);
 
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
   const { dir, retentionMs, retentionBytes, durability = "process", budgets } = options;
@@ -77,6 +85,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     engine: createEngine({ memory }),
     retentionMs,
     memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
+    queryWorkers: { count: options.queryWorkers ?? 0 },
     durability,
     ...(budgets !== undefined && { limits: limitsOf(budgets) }),
     ...(retentionBytes !== undefined && { retentionBytes }),

@@ -145,5 +145,10 @@ function practiceStore(): StoreReader {
     add(labelSet({ __name__: "energy_joules_total", ...place }), (step) => 1 + step * 1_000.5);
     add(labelSet({ __name__: "info", model: "a GPU", ...place }), () => 1);
   }
-  return new StoreReader(() => ({ index, head, blocks: [], quarantine: { unopened: [] } }));
+  return new StoreReader(() => ({
+    index,
+    head,
+    blocks: [],
+    quarantine: { unopened: [], parts: [] },
+  }));
 }

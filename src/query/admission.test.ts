@@ -91,10 +91,10 @@ test("who waits too long or is called off leaves the queue", async () => {
 
 test("samples of all running queries count together, and are given back", async () => {
   const admission = new QueryAdmission(two);
-  admission.hold(60);
-  expect(() => admission.hold(60)).toThrow(/too many samples into memory together/);
-  admission.release(120);
-  admission.hold(100);
+  admission.samples.hold(60);
+  expect(() => admission.samples.hold(60)).toThrow(/too many samples into memory together/);
+  admission.samples.release(120);
+  admission.samples.hold(100);
 });
 
 test("an engine gives back what its queries held, also after they failed", async () => {

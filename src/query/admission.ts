@@ -5,6 +5,7 @@
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { FairSlots, NoSlotError } from "../base/fair/fair-slots.ts";
 import { executionError, QueryError, QueryShedError } from "./errors.ts";
+import { SharedCounter } from "./memory.ts";
 
 export interface QueryAdmissionOptions {
   readonly maxConcurrent: number;
@@ -15,13 +16,44 @@ export interface QueryAdmissionOptions {
 
 const defaultMaxWaiting = 1_000;
 
+/** The samples that all running queries hold, in the main thread and in query workers. */
+export class HeldSamples {
+  readonly max: number;
+  readonly #all: SharedCounter;
+  readonly #own: SharedCounter | undefined;
+
+  /** `own` counts those of one query, so that they can be released if its worker is lost. */
+  constructor(max: number, all = new SharedCounter(), own?: SharedCounter) {
+    this.max = max;
+    this.#all = all;
+    this.#own = own;
+  }
+
+  get buffer(): SharedArrayBuffer {
+    return this.#all.buffer;
+  }
+
+  hold(samples: number): void {
+    this.#own?.add(samples);
+    this.#all.add(samples);
+    if (this.#all.value <= this.max) return;
+    throw executionError(
+      "the queries now running would load too many samples into memory together; try again when others have finished",
+    );
+  }
+
+  release(samples: number): void {
+    this.#own?.add(-samples);
+    this.#all.add(-samples);
+  }
+}
+
 export class QueryAdmission {
-  private readonly options: QueryAdmissionOptions;
   private readonly slots: FairSlots;
-  private samples = 0;
+  readonly samples: HeldSamples;
 
   constructor(options: QueryAdmissionOptions) {
-    this.options = options;
+    this.samples = new HeldSamples(options.maxSamplesTogether);
     this.slots = new FairSlots({
       slots: options.maxConcurrent,
       maxWaiting: options.maxWaiting ?? defaultMaxWaiting,
@@ -47,17 +79,5 @@ export class QueryAdmission {
         ? new QueryShedError("this client has as many queries waiting as one may have", "share")
         : new QueryShedError("query timed out in query queue", "timeout");
     }
-  }
-
-  hold(samples: number): void {
-    this.samples += samples;
-    if (this.samples <= this.options.maxSamplesTogether) return;
-    throw executionError(
-      "the queries now running would load too many samples into memory together; try again when others have finished",
-    );
-  }
-
-  release(samples: number): void {
-    this.samples -= samples;
   }
 }

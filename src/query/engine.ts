@@ -4,14 +4,15 @@ import type { ClientKey } from "../base/fair/client-key.ts";
 import { QueryAdmission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
 import { typeOf } from "./check.ts";
-import { executionError, QueryError } from "./errors.ts";
+import { QueryError } from "./errors.ts";
 import { evaluate } from "./eval/evaluate.ts";
 import { gridOf, timeAt } from "./eval/grid.ts";
-import { prepare } from "./eval/prepare.ts";
+import { prepare, type QueryTimes } from "./eval/prepare.ts";
 import { QueryRun, type QueryRunOptions } from "./eval/run.ts";
 import { selectAll } from "./eval/select.ts";
 import { parse } from "./parse/parse.ts";
 import { bytesOfPoints, QueryMemory, type Reservation } from "./memory.ts";
+import { type ResponseFormat, responseParts } from "./response.ts";
 import type { QueryData, QueryResult } from "./result.ts";
 import { matrixOf, rangeData, vectorData } from "./shape.ts";
 import type { SharedSelects } from "./shared-selects.ts";
@@ -53,7 +54,35 @@ export interface QueryOptions {
   readonly selects?: SharedSelects | undefined;
 }
 
+/** An expression and its times; `stepMs` is 0 for an instant query. */
+export interface QueryRequest extends QueryTimes {
+  readonly query: string;
+}
+
+/** The body of a response: whole, or in parts. */
+export type ResponseBody = Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
+
+/** A query that was admitted and may be evaluated in another thread. */
+export interface OffloadTask {
+  readonly request: QueryRequest;
+  /** Prepared for the request's times. */
+  readonly expr: Expr;
+  readonly run: QueryRun;
+  readonly format: ResponseFormat;
+}
+
+/** Resolves with undefined where this thread shall evaluate the query. */
+export type Offload = (task: OffloadTask) => Promise<ResponseBody | undefined>;
+
 export interface Engine {
+  /** The result as the body of a response; `offload` may evaluate the query in another thread. */
+  answer(
+    request: QueryRequest,
+    queryable: Queryable,
+    options: QueryOptions,
+    format: ResponseFormat,
+    offload?: Offload,
+  ): Promise<ResponseBody>;
   instant(
     query: string,
     timeMs: number,
@@ -89,7 +118,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     timeoutMs: Math.min(own.timeoutMs ?? mostMs, mostMs),
     maxSamples,
     memory: own.reservation ?? memory.open(own.client?.principal),
-    admission,
+    samples: admission.samples,
     delayedNameRemoval: options.delayedNameRemoval ?? true,
     typeAndUnitLabels: options.typeAndUnitLabels ?? false,
     defaultSubqueryStepMs: options.defaultSubqueryStepMs ?? minute,
@@ -100,61 +129,95 @@ export function createEngine(options: EngineOptions = {}): Engine {
     patienceMs: own.patienceMs,
     selects: own.selects,
   });
+  const begin = (request: QueryRequest, queryable: Queryable, own: QueryOptions): BegunQuery => {
+    const { query, startMs, endMs, stepMs } = request;
+    const parsed = parse(query);
+    if (stepMs !== 0) requireRangeType(parsed);
+    const expr = prepare(parsed, request);
+    const steps = stepMs === 0 ? 1 : gridOf(startMs, endMs, stepMs).count;
+    const run = new QueryRun(query, queryable, settings(own), steps, own.perStepStats ?? false);
+    return { request, expr, run };
+  };
+  const admitted = async <Result>(
+    { run }: BegunQuery,
+    { reservation }: QueryOptions,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const { timeoutMs, signal, client, patienceMs } = run.options;
+    const waitMs = Math.min(timeoutMs, patienceMs ?? Infinity);
+    const leave = await admission.enter(waitMs, signal, client);
+    try {
+      return await work();
+    } catch (thrown) {
+      run.options.memory.close();
+      throw thrown;
+    } finally {
+      if (reservation === undefined) run.options.memory.close();
+      leave();
+    }
+  };
+  const evaluateHere = (begun: BegunQuery, own: QueryOptions): Promise<QueryResult> =>
+    admitted(begun, own, () => executeQuery(begun));
   return {
     async instant(query, timeMs, queryable, own = {}) {
-      const expr = prepare(parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
-      const run = new QueryRun(query, queryable, settings(own), 1, own.perStepStats ?? false);
-      return admitted(run, own, () => execute(run, expr, timeMs, timeMs, 0));
+      const request = { query, startMs: timeMs, endMs: timeMs, stepMs: 0 };
+      return evaluateHere(begin(request, queryable, own), own);
     },
     async range(query, startMs, endMs, stepMs, queryable, own = {}) {
-      if (!(stepMs > 0)) {
-        const problem =
-          "zero or negative query resolution step widths are not accepted. Try a positive integer";
-        throw new QueryError("bad_data", problem);
-      }
-      if (endMs < startMs)
-        throw new QueryError("bad_data", "end timestamp must not be before start time");
-      if ((endMs - startMs) / stepMs > maxPoints) {
-        const problem = `exceeded maximum resolution of ${maxPoints.toLocaleString("en-US")} points per timeseries.`;
-        throw new QueryError(
-          "bad_data",
-          `${problem} Try decreasing the query resolution (?step=XX)`,
-        );
-      }
-      const parsed = parse(query);
-      const type = typeOf(parsed);
-      if (type !== "vector" && type !== "scalar") {
-        const got = type === "matrix" ? "range vector" : type;
-        const problem = `invalid expression type "${got}" for range query, must be Scalar or instant Vector`;
-        throw new QueryError("bad_data", problem);
-      }
-      const expr = prepare(parsed, { startMs, endMs, stepMs });
-      const steps = gridOf(startMs, endMs, stepMs).count;
-      const run = new QueryRun(query, queryable, settings(own), steps, own.perStepStats ?? false);
-      return admitted(run, own, () => execute(run, expr, startMs, endMs, stepMs));
+      const request = { query, startMs, endMs, stepMs };
+      requireRange(request, maxPoints);
+      return evaluateHere(begin(request, queryable, own), own);
+    },
+    async answer(request, queryable, own, format, offload) {
+      if (request.stepMs !== 0) requireRange(request, maxPoints);
+      const begun = begin(request, queryable, own);
+      return admitted(
+        begun,
+        own,
+        async () =>
+          (await offload?.({ ...begun, format })) ??
+          responseParts(await executeQuery(begun), format),
+      );
     },
   };
 }
 
-async function admitted(
-  run: QueryRun,
-  { reservation }: QueryOptions,
-  work: () => Promise<QueryResult>,
-): Promise<QueryResult> {
-  const { admission, memory, timeoutMs, signal, client, patienceMs } = run.options;
-  const leave = await admission.enter(Math.min(timeoutMs, patienceMs ?? Infinity), signal, client);
+function requireRange({ startMs, endMs, stepMs }: QueryTimes, maxPoints: number): void {
+  if (!(stepMs > 0)) {
+    const problem =
+      "zero or negative query resolution step widths are not accepted. Try a positive integer";
+    throw new QueryError("bad_data", problem);
+  }
+  if (endMs < startMs)
+    throw new QueryError("bad_data", "end timestamp must not be before start time");
+  if ((endMs - startMs) / stepMs > maxPoints) {
+    const problem = `exceeded maximum resolution of ${maxPoints.toLocaleString("en-US")} points per timeseries.`;
+    throw new QueryError("bad_data", `${problem} Try decreasing the query resolution (?step=XX)`);
+  }
+}
+
+function requireRangeType(parsed: Expr): void {
+  const type = typeOf(parsed);
+  if (type === "vector" || type === "scalar") return;
+  const got = type === "matrix" ? "range vector" : type;
+  const problem = `invalid expression type "${got}" for range query, must be Scalar or instant Vector`;
+  throw new QueryError("bad_data", problem);
+}
+
+interface BegunQuery {
+  readonly request: QueryRequest;
+  readonly expr: Expr;
+  readonly run: QueryRun;
+}
+
+/** Selects, evaluates and shapes the result, which alone stays counted against the query's memory. */
+export async function executeQuery({ run, expr, request }: BegunQuery): Promise<QueryResult> {
   try {
-    const result = await work();
-    // Of all that was made only the result is left.
-    memory.shrinkTo(bytesOfResult(result.data));
+    const result = await execute(run, expr, request);
+    run.options.memory.shrinkTo(bytesOfResult(result.data));
     return result;
-  } catch (thrown) {
-    memory.close();
-    throw thrown;
   } finally {
-    if (reservation === undefined) memory.close();
     run.release(run.heldSamples);
-    leave();
   }
 }
 
@@ -166,17 +229,12 @@ function bytesOfResult(data: QueryData): number {
   return bytesOfPoints(data.series.length, points);
 }
 
-async function execute(
-  run: QueryRun,
-  expr: Expr,
-  startMs: number,
-  endMs: number,
-  stepMs: number,
-): Promise<QueryResult> {
+async function execute(run: QueryRun, expr: Expr, times: QueryTimes): Promise<QueryResult> {
+  const { startMs, endMs, stepMs } = times;
   const { nowMs } = run.options;
   const began = nowMs();
   await run.breathe();
-  await selectForQuery(run, expr, startMs, endMs);
+  await selectForQuery(run, expr, times);
   const selectedAt = nowMs();
   const grid = gridOf(startMs, endMs, stepMs);
   const tally = (step: number, samples: number): void => run.tally(step, samples);
@@ -204,22 +262,21 @@ async function execute(
 }
 
 /** A failure of the store fails the query, with the store's message. */
-async function selectForQuery(
-  run: QueryRun,
-  expr: Expr,
-  startMs: number,
-  endMs: number,
-): Promise<void> {
+async function selectForQuery(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   try {
-    await selectAll(run, expr, startMs, endMs);
+    await selectAll(run, expr, times);
   } catch (thrown) {
-    if (thrown instanceof QueryError) throw thrown;
-    if (run.options.signal?.aborted === true) {
-      throw new QueryError("canceled", "query was canceled in expression evaluation", {
-        cause: thrown,
-      });
-    }
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw executionError(`expanding series: ${why}`);
+    throw thrown instanceof QueryError ? thrown : selectError(run, thrown);
   }
+}
+
+/** The query's error for an error of the store. */
+export function selectError({ options }: QueryRun, thrown: unknown): QueryError {
+  if (options.signal?.aborted === true) {
+    return new QueryError("canceled", "query was canceled in expression evaluation", {
+      cause: thrown,
+    });
+  }
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return new QueryError("execution", `expanding series: ${why}`, { cause: thrown });
 }

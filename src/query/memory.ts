@@ -31,28 +31,76 @@ export const bytesOfSteps = (series: number, steps: number): number =>
 export const bytesOfPoints = (series: number, points: number): number =>
   series * seriesBytes + points * pointBytes;
 
+/** How often a worker thread looks whether another thread released memory. */
+const pollMs = 20;
+
+/** A count of bytes or samples that the main thread and the query workers change together. */
+export class SharedCounter {
+  readonly buffer: SharedArrayBuffer;
+  readonly #cell: BigInt64Array;
+
+  constructor(buffer = new SharedArrayBuffer(8)) {
+    this.buffer = buffer;
+    this.#cell = new BigInt64Array(buffer);
+  }
+
+  get value(): number {
+    return Number(Atomics.load(this.#cell, 0));
+  }
+
+  add(count: number): void {
+    Atomics.add(this.#cell, 0, BigInt(count));
+  }
+}
+
+/** A reservation of the main thread, as a worker thread opens it. */
+export interface SharedReservation {
+  readonly limits: QueryMemoryLimits;
+  readonly client: string | undefined;
+  readonly total: SharedArrayBuffer;
+  /** All bytes of the client; absent for the hub's own queries. */
+  readonly ofClient: SharedArrayBuffer | undefined;
+  readonly own: SharedArrayBuffer;
+}
+
 export interface QueryMemoryEvents {
   /** Bytes were given back; what held them is garbage now. */
   readonly onRelease?: (bytes: number) => void;
 }
 
+interface ClientBytes {
+  readonly counter: SharedCounter;
+  /** Reservations that worker threads use now: the counter must stay the same one. */
+  shared: number;
+}
+
 export class QueryMemory {
   readonly limits: QueryMemoryLimits;
   readonly #onRelease: (bytes: number) => void;
-  readonly #byClient = new Map<string, number>();
+  readonly #byClient = new Map<string, ClientBytes>();
   readonly #waiting = new Set<() => void>();
-  #bytes = 0;
+  readonly #total: SharedCounter;
+  readonly #isShared: boolean;
   #peakBytes = 0;
   /** Refused since the start: for their own size, and for want of room. */
   readonly refused = { tooLarge: 0, busy: 0 };
 
-  constructor(limits: QueryMemoryLimits, { onRelease }: QueryMemoryEvents = {}) {
+  /** `shared`: in a worker thread, the counters of the main thread. */
+  constructor(
+    limits: QueryMemoryLimits,
+    { onRelease }: QueryMemoryEvents = {},
+    shared?: SharedReservation,
+  ) {
     this.limits = limits;
     this.#onRelease = onRelease ?? (() => undefined);
+    this.#isShared = shared !== undefined;
+    this.#total = new SharedCounter(shared?.total);
+    if (shared?.client !== undefined)
+      this.#byClient.set(shared.client, { counter: new SharedCounter(shared.ofClient), shared: 1 });
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#total.value;
   }
 
   /** The most that was reserved at once. */
@@ -61,7 +109,7 @@ export class QueryMemory {
   }
 
   bytesOf(client: string | undefined): number {
-    return client === undefined ? 0 : (this.#byClient.get(client) ?? 0);
+    return client === undefined ? 0 : (this.#byClient.get(client)?.counter.value ?? 0);
   }
 
   /** `client` is absent for the hub's own queries. */
@@ -69,23 +117,44 @@ export class QueryMemory {
     return new Reservation(this, client);
   }
 
+  /** Only for reservations: the counters that a worker thread changes until `unshare`. */
+  share(client: string | undefined, own: SharedCounter): SharedReservation {
+    const bytes = client === undefined ? undefined : this.#clientBytes(client);
+    if (bytes !== undefined) bytes.shared++;
+    return {
+      limits: this.limits,
+      client,
+      total: this.#total.buffer,
+      ofClient: bytes?.counter.buffer,
+      own: own.buffer,
+    };
+  }
+
+  /** Only for reservations: the worker thread is done, and may have released memory. */
+  unshare(client: string | undefined): void {
+    const bytes = client === undefined ? undefined : this.#byClient.get(client);
+    if (bytes !== undefined) bytes.shared--;
+    this.#peakBytes = Math.max(this.#peakBytes, this.bytes);
+    for (const look of this.#waiting) look();
+  }
+
   /** Why so much more cannot be reserved now; undefined where it can. */
   shortage(client: string | undefined, bytes: number): "client" | "all" | undefined {
     const { totalBytes, perClientBytes } = this.limits;
     if (client === undefined)
-      return this.#bytes + bytes > totalBytes * (1 + ownShare) ? "all" : undefined;
+      return this.bytes + bytes > totalBytes * (1 + ownShare) ? "all" : undefined;
     if (this.bytesOf(client) + bytes > perClientBytes) return "client";
-    return this.#bytes + bytes > totalBytes ? "all" : undefined;
+    return this.bytes + bytes > totalBytes ? "all" : undefined;
   }
 
   /** Only for reservations: negative bytes are given back. */
   move(client: string | undefined, bytes: number): void {
-    this.#bytes += bytes;
-    this.#peakBytes = Math.max(this.#peakBytes, this.#bytes);
+    this.#total.add(bytes);
+    if (bytes > 0) this.#peakBytes = Math.max(this.#peakBytes, this.bytes);
     if (client !== undefined) {
-      const held = (this.#byClient.get(client) ?? 0) + bytes;
-      if (held > 0) this.#byClient.set(client, held);
-      else this.#byClient.delete(client);
+      const { counter, shared } = this.#clientBytes(client);
+      counter.add(bytes);
+      if (bytes < 0 && shared === 0 && counter.value <= 0) this.#byClient.delete(client);
     }
     if (bytes >= 0) return;
     this.#onRelease(-bytes);
@@ -94,6 +163,7 @@ export class QueryMemory {
 
   /** Resolves when bytes were released, or after the timeout. */
   async waitForRelease(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const leftMs = Math.max(0, untilMs - performance.now());
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#waiting.delete(done);
@@ -101,10 +171,18 @@ export class QueryMemory {
         signal?.removeEventListener("abort", done);
         resolve();
       };
-      const timer = setTimeout(done, Math.max(0, untilMs - performance.now()));
+      const timer = setTimeout(done, this.#isShared ? Math.min(pollMs, leftMs) : leftMs);
       signal?.addEventListener("abort", done);
       this.#waiting.add(done);
     });
+  }
+
+  #clientBytes(client: string): ClientBytes {
+    const known = this.#byClient.get(client);
+    if (known !== undefined) return known;
+    const made = { counter: new SharedCounter(), shared: 0 };
+    this.#byClient.set(client, made);
+    return made;
   }
 }
 
@@ -112,15 +190,46 @@ export class Reservation implements SelectBudget {
   readonly #memory: QueryMemory;
   readonly #client: string | undefined;
   #bytes = 0;
+  /** The bytes, while a worker thread changes them. */
+  #shared: SharedCounter | undefined;
   #isClosed = false;
 
-  constructor(memory: QueryMemory, client: string | undefined) {
+  constructor(memory: QueryMemory, client: string | undefined, own?: SharedCounter) {
     this.#memory = memory;
     this.#client = client;
+    this.#shared = own;
+  }
+
+  /** In a worker thread: the reservation that the main thread shares. */
+  static openShared(shared: SharedReservation): Reservation {
+    const memory = new QueryMemory(shared.limits, {}, shared);
+    return new Reservation(memory, shared.client, new SharedCounter(shared.own));
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#shared?.value ?? this.#bytes;
+  }
+
+  /** Refusals; in a worker thread those of this query alone. */
+  get refused(): QueryMemory["refused"] {
+    return this.#memory.refused;
+  }
+
+  /** Lets a worker thread reserve and release in its place, until `unshare`. */
+  share(): SharedReservation {
+    this.#shared = new SharedCounter();
+    this.#shared.add(this.#bytes);
+    return this.#memory.share(this.#client, this.#shared);
+  }
+
+  /** The worker thread has ended its query, or was lost; counts what it was refused. */
+  unshare({ tooLarge, busy }: QueryMemory["refused"] = { tooLarge: 0, busy: 0 }): void {
+    this.#bytes = this.bytes;
+    this.#shared = undefined;
+    this.#memory.refused.tooLarge += tooLarge;
+    this.#memory.refused.busy += busy;
+    this.#memory.unshare(this.#client);
+    if (this.#isClosed) this.give(this.#bytes);
   }
 
   /** Call it before the memory is allocated. @throws QueryError where the query needs too much, QueryShedError where others have it. */
@@ -154,32 +263,35 @@ export class Reservation implements SelectBudget {
   }
 
   give(bytes: number): void {
-    this.#move(-Math.min(bytes, this.#bytes));
+    this.#move(-Math.min(bytes, this.bytes));
   }
 
   /** Gives everything but this much back. */
   shrinkTo(bytes: number): void {
-    if (this.#bytes > bytes) this.give(this.#bytes - bytes);
+    if (this.bytes > bytes) this.give(this.bytes - bytes);
   }
 
+  /** What a worker thread still uses is given back when it has ended. */
   close(): void {
-    this.give(this.#bytes);
+    if (this.#shared === undefined) this.give(this.#bytes);
     this.#isClosed = true;
   }
 
   #move(bytes: number): void {
     // The client has hung up while its query was still running: nobody would give this back.
     if (this.#isClosed && bytes > 0) return;
-    this.#bytes += bytes;
-    this.#memory.move(this.#client, bytes);
+    const whole = Math.round(bytes);
+    if (this.#shared === undefined) this.#bytes += whole;
+    else this.#shared.add(whole);
+    this.#memory.move(this.#client, whole);
   }
 
   #refuseTooLarge(bytes: number): void {
     const { perQueryBytes } = this.#memory.limits;
-    if (this.#bytes + bytes <= perQueryBytes) return;
+    if (this.bytes + bytes <= perQueryBytes) return;
     this.#memory.refused.tooLarge++;
     throw executionError(
-      `query would need about ${mebibytes(this.#bytes + bytes)}, the limit for one query is ${mebibytes(perQueryBytes)}: ` +
+      `query would need about ${mebibytes(this.bytes + bytes)}, the limit for one query is ${mebibytes(perQueryBytes)}: ` +
         "narrow the selector, shorten the range or enlarge the step, or raise --memory",
     );
   }

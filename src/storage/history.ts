@@ -5,7 +5,8 @@
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
-import type { QueryOptions } from "../query/engine.ts";
+import type { QueryOptions, QueryRequest, ResponseBody } from "../query/engine.ts";
+import type { ResponseFormat } from "../query/response.ts";
 import type { QueryResult } from "../query/result.ts";
 import type { FrameOrigin } from "./embedded/frames.ts";
 import type { AppendResult } from "./embedded/options.ts";
@@ -29,6 +30,13 @@ export interface SampleWriter {
 export interface History extends Queryable, SampleWriter {
   /** The data folder, or the engine's URL without its secrets. */
   readonly place: string;
+
+  /** The result as the body of a response of the API; absent where only values come back. */
+  answer?(
+    request: QueryRequest,
+    options: QueryOptions,
+    format: ResponseFormat,
+  ): Promise<ResponseBody>;
 
   instant(query: string, timeMs: number, options?: QueryOptions): Promise<QueryResult>;
   range(

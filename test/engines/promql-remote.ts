@@ -6,10 +6,9 @@ import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { parseStoreAddress } from "../../src/storage/remote/address.ts";
 import { openRemoteHistory, type RemoteHistory } from "../../src/storage/remote/remote.ts";
 import { silentLog } from "../../src/base/log.ts";
-import type { Engine } from "../../src/query/engine.ts";
 import type { QueryResult } from "../../src/query/result.ts";
 import type { Queryable } from "../../src/model/select.ts";
-import { type CaseResult, runScript } from "../promql/run.ts";
+import { type CaseResult, runScript, type ScriptEngine } from "../promql/run.ts";
 
 /** Scripts begin at the epoch, where not every engine keeps anything: they are asked here, and reported as if it were there. */
 const beginMs = Date.UTC(2026, 0, 1, 12);
@@ -62,7 +61,7 @@ export async function differences(
 }
 
 /** Puts what a script has loaded into the engine before each question, each sample once. */
-function engineOver(history: RemoteHistory, server: ScratchEngine, except: RegExp): Engine {
+function engineOver(history: RemoteHistory, server: ScratchEngine, except: RegExp): ScriptEngine {
   const sent = new Set<string>();
   const bring = async (from: Queryable): Promise<void> => {
     const builder = new BatchBuilder();

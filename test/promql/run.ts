@@ -15,6 +15,8 @@ export interface CaseResult {
   readonly problem?: string | undefined;
 }
 
+export type ScriptEngine = Pick<Engine, "instant" | "range">;
+
 export interface RunSettings {
   /** Whether warnings and infos count; engines of another age have others. */
   readonly annotations?: boolean;
@@ -22,7 +24,7 @@ export interface RunSettings {
 
 export async function runScript(
   text: string,
-  engine: Engine,
+  engine: ScriptEngine,
   settings: RunSettings = {},
 ): Promise<CaseResult[]> {
   const results: CaseResult[] = [];
@@ -81,7 +83,7 @@ function touchesNative(command: EvalCommand, names: ReadonlySet<string>): boolea
 
 async function runEval(
   command: EvalCommand,
-  engine: Engine,
+  engine: ScriptEngine,
   store: MemoryStore,
 ): Promise<string | undefined> {
   const { query, startMs, endMs, stepMs, expectations } = command;
@@ -200,7 +202,7 @@ function compareMatrix(command: EvalCommand, series: readonly MatrixSeries[]): s
 /** An instant answer is also the middle of a range of three. */
 async function asRange(
   command: EvalCommand,
-  engine: Engine,
+  engine: ScriptEngine,
   store: MemoryStore,
 ): Promise<string | undefined> {
   const { startMs, stepMs, query } = command;

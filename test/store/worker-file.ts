@@ -1,11 +1,17 @@
-/** Builds the store's worker as the program's build does, for what runs from source. */
+/** Builds the store's workers as the program's build does, for what runs from source. */
 import path from "node:path";
 import { build } from "esbuild";
 
-export async function buildStoreWorker(folder: string): Promise<string> {
-  const outfile = path.join(folder, "store-worker.mjs");
+export const buildStoreWorker = (folder: string): Promise<string> =>
+  buildWorker(folder, "store-worker.mjs", "blocks/worker.ts");
+
+export const buildQueryWorker = (folder: string): Promise<string> =>
+  buildWorker(folder, "query-worker.mjs", "offload/worker.ts");
+
+async function buildWorker(folder: string, name: string, entry: string): Promise<string> {
+  const outfile = path.join(folder, name);
   await build({
-    entryPoints: [path.join(import.meta.dirname, "../../src/storage/embedded/blocks/worker.ts")],
+    entryPoints: [path.join(import.meta.dirname, "../../src/storage/embedded", entry)],
     outfile,
     bundle: true,
     format: "esm",

@@ -33,6 +33,7 @@ const shared = {
   retentionSize: () => settingOption(hubSettings.retention_size),
   durability: () => settingOption(hubSettings.durability),
   memory: () => settingOption(hubSettings.memory),
+  queryWorkers: () => settingOption(hubSettings.query_workers),
   prometheusConfig: () =>
     new Option(
       "--prometheus-config <file>",

@@ -42,6 +42,8 @@ export interface Settings {
   readonly durability: "process" | "power";
   /** Bytes of memory the hub may use; undefined: as the cgroup or the machine allows. */
   readonly memoryBytes: number | undefined;
+  /** Threads for large queries; undefined: by the number of cores. */
+  readonly queryWorkers: number | undefined;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
@@ -142,6 +144,7 @@ export async function resolveSettings(
     retentionBytes: readSetting(hubSettings, "retention_size", flags, env, hub),
     durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),
+    queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
     lake: lakeSettings(flags, hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),
     open: flags.open === false ? false : (hub?.open ?? true),

@@ -1,7 +1,7 @@
 /** The settings that are one value each, by section of gpulse.yaml. Alerting, the lake and pushing declare theirs beside their code. */
 import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";
-import { byteSize, durationMs, logLevel, port, text } from "../../config/fields.ts";
+import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../config/fields.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -146,5 +146,12 @@ export const hubSettings = {
     variable: "GPULSE_MEMORY",
     description:
       "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",
+  },
+  query_workers: {
+    schema: wholeNumber(0, 64),
+    flag: ["--query-workers <number>", "evaluate large queries in this many threads, 0 for none"],
+    fallbackText: "one less than the processor's cores, at most 4",
+    description:
+      "Threads that evaluate large queries, so that these delay neither ingest nor small queries; `0` evaluates all in the main thread. They start with the first large query and end after 30 s without one. Default: one less than the cores this process may use, at most 4; none on one core.",
   },
 } as const;

@@ -27,6 +27,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "retentionSize",
     "durability",
     "memory",
+    "queryWorkers",
     "store",
     "prometheusConfig",
     "hostName",

@@ -28,6 +28,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "retentionSize",
     "durability",
     "memory",
+    "queryWorkers",
     "store",
     "prometheusConfig",
   ])

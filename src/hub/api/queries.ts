@@ -1,10 +1,11 @@
 /** `query`, `query_range`, `format_query`, `parse_query`. */
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ClientKey } from "../../base/fair/client-key.ts";
+import type { QueryOptions, QueryRequest, ResponseBody } from "../../query/engine.ts";
+import type { QueryTimes } from "../../query/eval/prepare.ts";
 import { pretty } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
-import type { Reservation } from "../../query/memory.ts";
-import type { QueryData, QueryResult } from "../../query/result.ts";
+import { type ResponseFormat, responseParts } from "../../query/response.ts";
 import { treeJson } from "../../query/tree-json.ts";
 import { streamParts } from "../stream-parts.ts";
 import { clientOf } from "../limits/client.ts";
@@ -12,7 +13,7 @@ import type { ApiContext } from "./context.ts";
 import { PrometheusApiError, invalidParameter } from "./failure.ts";
 import { Params } from "./params.ts";
 import { reserveFor } from "./reserve.ts";
-import { queryParts, success } from "./result.ts";
+import { success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
@@ -20,22 +21,19 @@ const maxPoints = 11_000;
 const patienceMs = 30_000;
 
 export type QueryContext = Pick<ApiContext, "queryMemory" | "log" | "nowMs"> & {
-  readonly history: Pick<ApiContext["history"], "instant" | "range">;
+  readonly history: Pick<ApiContext["history"], "answer" | "instant" | "range">;
 };
 
 export function addQueries(app: FastifyInstance, context: QueryContext): void {
-  const { history, nowMs } = context;
-  const reserve = (request: FastifyRequest, reply: FastifyReply): Reservation | undefined =>
-    reserveFor(context, request, reply);
+  const { nowMs } = context;
   app.route({
     method: both,
     url: "/api/v1/query",
     handler: async (request, reply) => {
       const params = Params.of(request);
       const timeMs = params.timeMs("time", nowMs());
-      return answer(request, reply, params, reserve(request, reply), (query, options) =>
-        history.instant(query, timeMs, options),
-      );
+      const times = { startMs: timeMs, endMs: timeMs, stepMs: 0 };
+      return answer(context, request, reply, params, times);
     },
   });
   app.route({
@@ -60,9 +58,7 @@ export function addQueries(app: FastifyInstance, context: QueryContext): void {
           "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
         );
       }
-      return answer(request, reply, params, reserve(request, reply), (query, options) =>
-        history.range(query, startMs, endMs, stepMs, options),
-      );
+      return answer(context, request, reply, params, { startMs, endMs, stepMs });
     },
   });
   app.route({
@@ -79,22 +75,12 @@ export function addQueries(app: FastifyInstance, context: QueryContext): void {
   });
 }
 
-interface QueryRequest {
-  readonly signal: AbortSignal;
-  readonly timeoutMs?: number;
-  readonly lookbackMs?: number;
-  readonly perStepStats: boolean;
-  readonly client: ClientKey;
-  readonly patienceMs: number;
-  readonly reservation?: Reservation | undefined;
-}
-
 async function answer(
+  context: QueryContext,
   request: FastifyRequest,
   reply: FastifyReply,
   params: Params,
-  reservation: Reservation | undefined,
-  run: (query: string, asked: QueryRequest) => Promise<QueryResult>,
+  times: QueryTimes,
 ): Promise<FastifyReply> {
   const abort = new AbortController();
   // A client that has gone away no longer wants its answer.
@@ -103,40 +89,47 @@ async function answer(
   const lookbackMs = params.durationMs("lookback_delta");
   const stats = params.text("stats") ?? "";
   const limit = params.limit();
-  const result = await run(params.text("query") ?? "", {
+  const options: QueryOptions = {
     signal: abort.signal,
     perStepStats: stats === "all",
     client: clientOf(request),
     patienceMs,
-    reservation,
+    reservation: reserveFor(context, request, reply),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(lookbackMs === undefined ? {} : { lookbackMs }),
-  });
-  const cut = limit > 0 ? limited(result, limit) : result;
-  const parts = queryParts(cut, stats === "all" ? "all" : stats === "" ? "none" : "some");
+  };
+  const asked = { query: params.text("query") ?? "", ...times };
+  const format: ResponseFormat = {
+    limit,
+    stats: stats === "all" ? "all" : stats === "" ? "none" : "some",
+  };
+  const body = await bodyOf(context.history, asked, options, format);
   return reply
     .type("application/json")
     .header("cache-control", "no-store")
-    .send(streamParts(parts));
+    .send(
+      Buffer.isBuffer(body)
+        ? body
+        : Symbol.asyncIterator in body
+          ? Readable.from(body, { objectMode: false })
+          : streamParts(body),
+    );
 }
 
-/** The first so many series, with a warning that there were more. */
-function limited(result: QueryResult, limit: number): QueryResult {
-  const data: QueryData =
-    result.data.type === "vector"
-      ? { type: "vector", samples: result.data.samples.slice(0, limit) }
-      : result.data.type === "matrix"
-        ? { type: "matrix", series: result.data.series.slice(0, limit) }
-        : result.data;
-  const before =
-    result.data.type === "vector"
-      ? result.data.samples.length
-      : result.data.type === "matrix"
-        ? result.data.series.length
-        : 0;
-  return before <= limit
-    ? result
-    : { ...result, data, warnings: [...result.warnings, "results truncated due to limit"] };
+/** The embedded store may evaluate a large query in a worker thread; an engine elsewhere returns values. */
+async function bodyOf(
+  history: QueryContext["history"],
+  request: QueryRequest,
+  options: QueryOptions,
+  format: ResponseFormat,
+): Promise<ResponseBody> {
+  if (history.answer !== undefined) return history.answer(request, options, format);
+  const { query, startMs, endMs, stepMs } = request;
+  const result =
+    stepMs === 0
+      ? await history.instant(query, startMs, options)
+      : await history.range(query, startMs, endMs, stepMs, options);
+  return responseParts(result, format);
 }
 
 function required(params: Params, name: string): number {

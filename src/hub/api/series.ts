@@ -2,12 +2,13 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Matcher } from "../../model/select.ts";
 import { streamParts } from "../stream-parts.ts";
+import { labelsJson } from "../../query/response.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError, invalidParameter } from "./failure.ts";
 import { Params, parseSelectorParam } from "./params.ts";
 import { fullTimeRange } from "../../config/time.ts";
 import { reserveFor } from "./reserve.ts";
-import { labelsJson, success } from "./result.ts";
+import { success } from "./result.ts";
 
 const both = ["GET", "POST"];
 /** A millisecond or two of work. */

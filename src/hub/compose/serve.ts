@@ -24,6 +24,7 @@ import { RunStore } from "../runs/store.ts";
 import { OverloadMonitor } from "../limits/overload.ts";
 import { SnapshotStore } from "../snapshots/store.ts";
 import {
+  defaultQueryWorkers,
   type EmbeddedStorage,
   HistorySink,
   openRemoteStorage,
@@ -302,6 +303,7 @@ export async function openHistory(
     retentionBytes,
     durability,
     budgets,
+    queryWorkers: settings.queryWorkers ?? defaultQueryWorkers(),
     log,
     nowMs: Date.now,
     version: io.version,

@@ -263,6 +263,18 @@ export const self = {
     ],
     resolution: 1,
   }),
+  queryWorkers: own("gpulse_query_workers", {
+    help: "Threads that evaluate large queries now; they end when idle.",
+    resolution: 1,
+  }),
+  queryWorkerQueries: own("gpulse_query_worker_queries_total", {
+    help: "Queries that were evaluated in a thread of their own.",
+    resolution: 1,
+  }),
+  queryWorkersLost: own("gpulse_query_workers_lost_total", {
+    help: "Threads for large queries that ended unexpectedly, with the queries they had.",
+    resolution: 1,
+  }),
   storeHeadSamples: own("gpulse_store_head_samples", {
     help: "Samples not yet sealed into blocks.",
     resolution: 1,

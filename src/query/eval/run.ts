@@ -2,7 +2,7 @@
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { VectorSelector } from "../ast.ts";
-import type { QueryAdmission } from "../admission.ts";
+import type { HeldSamples } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
 import { executionError, QueryError, tooManySamples } from "../errors.ts";
 import { bytesOfSteps, type Reservation } from "../memory.ts";
@@ -17,7 +17,8 @@ export interface QueryRunOptions {
   readonly typeAndUnitLabels: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
-  readonly admission: QueryAdmission;
+  /** The samples of all running queries. */
+  readonly samples: HeldSamples;
   readonly memory: Reservation;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
@@ -73,20 +74,25 @@ export class QueryRun {
   /** Counts samples now in memory against the limit. */
   hold(samples: number): void {
     this.held += samples;
-    this.options.admission.hold(samples);
+    this.options.samples.hold(samples);
     if (this.held > this.peakSamples) this.peakSamples = this.held;
     if (this.held > this.options.maxSamples) throw tooManySamples();
   }
 
   release(samples: number): void {
     this.held -= samples;
-    this.options.admission.release(samples);
+    this.options.samples.release(samples);
   }
 
   tally(step: number, samples: number): void {
     this.totalSamples += samples;
     const counts = this.samplesPerStep;
     if (counts !== undefined) counts[step] = (counts[step] ?? 0) + samples;
+  }
+
+  /** What is left of its time, for a worker thread with a clock of its own. */
+  get leftMs(): number {
+    return Math.max(0, this.deadlineMs - this.options.nowMs());
   }
 
   get heldSamples(): number {

@@ -3,27 +3,36 @@ import { type Expr, type TimeShift, type VectorSelector, withoutParens } from ".
 import { QueryError } from "../errors.ts";
 import type { Matcher, Selection } from "../../model/select.ts";
 import type { QueryRun } from "./run.ts";
-import { subqueryStepMs } from "./grid.ts";
+import { gridOf, subqueryStepMs } from "./grid.ts";
+import type { QueryTimes } from "./prepare.ts";
 
-interface SelectRequest {
+export interface SelectRequest {
   readonly selector: VectorSelector;
   readonly matchers: readonly Matcher[];
   readonly fromMs: number;
   readonly toMs: number;
+  /** The selector's own range; 0 for an instant vector. */
+  readonly rangeMs: number;
+  /** The steps it is evaluated at. */
+  readonly steps: number;
 }
 
-export async function selectAll(
-  run: QueryRun,
-  expr: Expr,
-  startMs: number,
-  endMs: number,
-): Promise<void> {
-  const wanted: SelectRequest[] = [];
-  collect(run, expr, startMs, endMs, 0, wanted);
+/** Equal for selectors that select the same samples. */
+export const selectKey = (matchers: readonly Matcher[], fromMs: number, toMs: number): string =>
+  JSON.stringify([matchers, fromMs, toMs]);
+
+/** What the query's selectors need of the store. */
+export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): SelectRequest[] {
+  const requests: SelectRequest[] = [];
+  collect(run, expr, times, 0, requests);
+  return requests;
+}
+
+export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   const pending = new Map<string, Promise<Selection>>();
   await Promise.all(
-    wanted.map(async ({ selector, matchers, fromMs, toMs }) => {
-      const key = JSON.stringify([matchers, fromMs, toMs]);
+    selectRequests(run, expr, times).map(async ({ selector, matchers, fromMs, toMs }) => {
+      const key = selectKey(matchers, fromMs, toMs);
       const found = pending.get(key) ?? select(run, matchers, fromMs, toMs);
       pending.set(key, found);
       const selection = await found;
@@ -47,13 +56,14 @@ function select(
 function collect(
   run: QueryRun,
   expr: Expr,
-  startMs: number,
-  endMs: number,
+  times: QueryTimes,
   depth: number,
   out: SelectRequest[],
 ): void {
   const { lookbackMs, maxSubqueryDepth } = run.options;
-  const visit = (inner: Expr): void => collect(run, inner, startMs, endMs, depth, out);
+  const { startMs, endMs, stepMs } = times;
+  const visit = (inner: Expr): void => collect(run, inner, times, depth, out);
+  const steps = gridOf(startMs, endMs, stepMs).count;
   switch (expr.kind) {
     case "number":
     case "string":
@@ -66,15 +76,24 @@ function collect(
         matchers: expr.matchers,
         fromMs: from - lookbackMs,
         toMs: to + after,
+        rangeMs: 0,
+        steps,
       });
       return;
     }
     case "matrix": {
-      const { selector } = expr;
+      const { selector, rangeMs } = expr;
       const [from, to] = shifted(selector, startMs, endMs);
-      const before = expr.rangeMs + (selector.anchored || selector.smoothed ? lookbackMs : 0);
+      const before = rangeMs + (selector.anchored || selector.smoothed ? lookbackMs : 0);
       const after = selector.smoothed ? lookbackMs : 0;
-      out.push({ selector, matchers: selector.matchers, fromMs: from - before, toMs: to + after });
+      out.push({
+        selector,
+        matchers: selector.matchers,
+        fromMs: from - before,
+        toMs: to + after,
+        rangeMs,
+        steps,
+      });
       return;
     }
     case "subquery": {
@@ -82,12 +101,17 @@ function collect(
         throw new QueryError("bad_data", `subqueries are nested deeper than ${maxSubqueryDepth}`);
       }
       const [from, to] = shifted(expr, startMs, endMs);
-      const stepMs = subqueryStepMs(run, expr);
-      collect(run, expr.expr, from - expr.rangeMs - stepMs, to, depth + 1, out);
+      const innerStepMs = subqueryStepMs(run, expr);
+      const inner = {
+        startMs: from - expr.rangeMs - innerStepMs,
+        endMs: to,
+        stepMs: innerStepMs,
+      };
+      collect(run, expr.expr, inner, depth + 1, out);
       return;
     }
     case "call":
-      if (expr.name === "info") collectInfo(run, expr.args, startMs, endMs, depth, out);
+      if (expr.name === "info") collectInfo(run, expr.args, times, depth, out);
       else expr.args.forEach(visit);
       return;
     case "aggregate":
@@ -111,11 +135,10 @@ function shifted(shift: TimeShift, startMs: number, endMs: number): [fromMs: num
 function collectInfo(
   run: QueryRun,
   args: readonly Expr[],
-  startMs: number,
-  endMs: number,
+  times: QueryTimes,
   depth: number,
   out: SelectRequest[],
 ): void {
   const [base] = args;
-  if (base !== undefined) collect(run, withoutParens(base), startMs, endMs, depth, out);
+  if (base !== undefined) collect(run, withoutParens(base), times, depth, out);
 }

@@ -38,6 +38,14 @@ export interface StoreOptions {
   readonly segmentBytes?: number;
   /** The worker's file where it is not beside the executable; false keeps its work in this thread. */
   readonly workerFile?: string | false;
+  /** Worker threads for large queries; none where absent. */
+  readonly queryWorkers?: {
+    readonly count: number;
+    /** The worker's file where it is not beside the executable. */
+    readonly file?: string;
+    /** Queries that are estimated to take less stay in the main thread. */
+    readonly thresholdMs?: number;
+  };
   /** No timers: the opener calls `maintain` (tests, benchmarks). */
   readonly manual?: boolean;
 }
@@ -124,5 +132,11 @@ export interface StoreStats {
   readonly lostSamples: number;
   readonly seals: number;
   readonly compactions: number;
+  /** Threads that evaluate large queries now, the queries they had since the start, and the threads that were lost. */
+  readonly queryWorkers: {
+    readonly running: number;
+    readonly queries: number;
+    readonly lost: number;
+  };
   cardinality(limit?: number): Cardinality;
 }

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Block } from "./blocks/block.ts";
 import { SeriesPieces } from "./column-source.ts";
+import type { EpochSource } from "./head/epoch-source.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
@@ -30,10 +31,10 @@ export interface ReadSources {
   readonly index: LabelIndex;
   readonly head: Head;
   readonly blocks: readonly Block[];
-  readonly quarantine: Pick<Quarantine, "unopened">;
+  readonly quarantine: Pick<Quarantine, "unopened" | "parts">;
 }
 
-const warnUnopened = (id: number): string =>
+export const warnUnopened = (id: number): string =>
   `block ${id} cannot be opened: results may be incomplete`;
 
 export class StoreReader implements Queryable {
@@ -55,9 +56,9 @@ export class StoreReader implements Queryable {
     const { index, head, blocks, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
-    const walk = new Walk(index, fromMs, toMs, budget);
+    const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget);
     await this.#each(refs, blocks, signal, (ref, open) => {
-      const series = walk.find(ref, open, head);
+      const series = walk.find(ref, open, head.epochs);
       if (series !== undefined) selected.push(series);
     });
     const warnings = [...walk.warnings(), ...quarantine.unopened.map(warnUnopened)];
@@ -172,8 +173,8 @@ export class StoreReader implements Queryable {
 }
 
 /** Finds series after series of one selection. */
-class Walk {
-  readonly #index: LabelIndex;
+export class SelectionWalk {
+  readonly #labels: (at: number) => LabelSet;
   readonly #fromMs: number;
   readonly #toMs: number;
   readonly #pool: TimesPool;
@@ -184,8 +185,13 @@ class Walk {
   readonly #incomplete = new Map<string, number>();
   #merging: ColumnBuffer | undefined;
 
-  constructor(index: LabelIndex, fromMs: number, toMs: number, budget: SelectBudget | undefined) {
-    this.#index = index;
+  constructor(
+    labels: (at: number) => LabelSet,
+    fromMs: number,
+    toMs: number,
+    budget: SelectBudget | undefined,
+  ) {
+    this.#labels = labels;
     this.#budget = budget;
     this.#columns = new PackedColumns(budget);
     this.#fromMs = fromMs;
@@ -193,24 +199,25 @@ class Walk {
     this.#pool = new TimesPool(fromMs, toMs, budget);
   }
 
-  find(ref: number, blocks: readonly Block[], head: Head): SelectedSeries | undefined {
+  /** `at`: the series' number in the epochs and for its labels, where it is not the one of the blocks. */
+  find(
+    ref: number,
+    blocks: readonly Block[],
+    epochs: readonly { readonly source: EpochSource }[],
+    at = ref,
+  ): SelectedSeries | undefined {
     const pieces = this.#pieces;
     pieces.clear();
     for (const block of blocks) block.collect(ref, this.#fromMs, this.#toMs, pieces);
-    for (const { source } of head.epochs) source.collect(ref, this.#fromMs, this.#toMs, pieces);
+    for (const { source } of epochs) source.collect(at, this.#fromMs, this.#toMs, pieces);
     for (const part of pieces.unreadable)
       this.#incomplete.set(part, (this.#incomplete.get(part) ?? 0) + 1);
     if (pieces.length === 0) return undefined;
     pieces.sort();
-    if (pieces.needsMerge) return this.#merged(ref);
+    if (pieces.needsMerge) return this.#merged(at);
     const times = this.#pool.of(pieces);
     if (times.from === times.to) return undefined;
-    return new PackedSeries(
-      this.#index.labels(ref),
-      this.#columns,
-      this.#columns.hold(pieces),
-      times,
-    );
+    return new PackedSeries(this.#labels(at), this.#columns, this.#columns.hold(pieces), times);
   }
 
   warnings(): readonly string[] {
@@ -220,7 +227,7 @@ class Walk {
   }
 
   /** What overlaps is put together at once. */
-  #merged(ref: number): SelectedSeries | undefined {
+  #merged(at: number): SelectedSeries | undefined {
     const column = (this.#merging ??= new ColumnBuffer());
     mergePieces(this.#pieces, column);
     const from = lowerBound(column.times, 0, column.n, this.#fromMs);
@@ -234,7 +241,7 @@ class Walk {
       : undefined;
     const found = { times: column.times.slice(from, to), values };
     return {
-      labels: this.#index.labels(ref),
+      labels: this.#labels(at),
       column: stale === undefined ? found : { ...found, stale },
     };
   }

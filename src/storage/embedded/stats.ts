@@ -1,6 +1,7 @@
 /** The store's statistics, for the status pages and its own metrics. */
 import { cardinality } from "./index/cardinality.ts";
 import type { Maintenance } from "./maintenance.ts";
+import type { QueryPool } from "./offload/pool.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { defaultLimits, type StartReport, type StoreStats } from "./options.ts";
 import type { StoreState } from "./state.ts";
@@ -14,6 +15,7 @@ export function statsOf(
   start: StartReport,
   { seals, compactions }: Maintenance,
   appended: StoreStats["appended"],
+  pool: QueryPool | undefined,
 ): StoreStats {
   const { head, index, blocks, context, wal } = state;
   const epochs = head.epochs.map(({ epoch }) => epoch);
@@ -47,6 +49,7 @@ export function statsOf(
     lostSamples: state.lostSamples,
     seals,
     compactions,
+    queryWorkers: pool?.stats ?? { running: 0, queries: 0, lost: 0 },
     cardinality: (limit = 10) => cardinality(index, limit),
   };
 }

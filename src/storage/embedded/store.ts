@@ -22,11 +22,21 @@ import { RawLabels } from "./index/raw-labels.ts";
 import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
+import { createOffload } from "./offload/offload.ts";
+import { openQueryPool, type QueryPool } from "./offload/pool.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
 import { StoreReader } from "./reader.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Matcher } from "../../model/select.ts";
-import { createEngine, type Engine, type QueryOptions } from "../../query/engine.ts";
+import {
+  createEngine,
+  type Engine,
+  type Offload,
+  type QueryOptions,
+  type QueryRequest,
+  type ResponseBody,
+} from "../../query/engine.ts";
+import type { ResponseFormat } from "../../query/response.ts";
 import type { QueryResult } from "../../query/result.ts";
 import type { History } from "../history.ts";
 import { start, type StartResult } from "./start.ts";
@@ -86,6 +96,8 @@ export class Store extends StoreReader implements History {
   readonly #workers: BlockWorker;
   readonly #maintenance: Maintenance;
   readonly #engine: Engine;
+  readonly #queryPool: QueryPool | undefined;
+  readonly #offload: Offload | undefined;
   readonly #logWriter: LogWriter;
   readonly #rawLabels = new RawLabels();
   readonly #target: AppendTarget;
@@ -117,6 +129,10 @@ export class Store extends StoreReader implements History {
       this.#rawLabels.clear();
     });
     this.#engine = state.options.engine ?? createEngine();
+    this.#queryPool = openQueryPool(state.options);
+    this.#offload =
+      this.#queryPool &&
+      createOffload(this.#queryPool, () => state, state.options.queryWorkers?.thresholdMs);
     this.#logWriter = new LogWriter(state.wal, () => this.#persistNames());
     this.#target = this.#appendTarget();
     this.#batches = this.appender();
@@ -160,6 +176,14 @@ export class Store extends StoreReader implements History {
   async endSource(source: string, timeMs: number): Promise<void> {
     this.#frames.endSource(source, timeMs);
     await this.durable();
+  }
+
+  answer(
+    request: QueryRequest,
+    options: QueryOptions,
+    format: ResponseFormat,
+  ): Promise<ResponseBody> {
+    return this.#engine.answer(request, this, options, format, this.#offload);
   }
 
   instant(query: string, timeMs: number, options?: QueryOptions): Promise<QueryResult> {
@@ -251,7 +275,7 @@ export class Store extends StoreReader implements History {
   }
 
   stats(): StoreStats {
-    return statsOf(this.#state, this.#report, this.#maintenance, this.#appended);
+    return statsOf(this.#state, this.#report, this.#maintenance, this.#appended, this.#queryPool);
   }
 
   /** Releases everything without sealing: committed samples are in the log. */
@@ -265,6 +289,7 @@ export class Store extends StoreReader implements History {
       .catch(() => undefined);
     await this.#state.wal.close();
     await this.#workers.close();
+    await this.#queryPool?.close();
     this.#state.seriesLog.close();
     const removed = this.#state.removed.map(({ block }) => block);
     for (const block of [...this.#state.blocks, ...removed]) block.release();

@@ -1,0 +1,130 @@
+/** Decides whether a query is evaluated in a query worker, plans what the worker reads, and counts what it uses. */
+import type { Offload, OffloadTask } from "../../../query/engine.ts";
+import { selectError } from "../../../query/engine.ts";
+import { QueryError } from "../../../query/errors.ts";
+import { estimateMs, type SelectionSize, selectsLater } from "../../../query/eval/cost.ts";
+import { selectKey, type SelectRequest, selectRequests } from "../../../query/eval/select.ts";
+import { SharedCounter } from "../../../query/memory.ts";
+import type { Block } from "../blocks/block.ts";
+import type { ReadSources } from "../reader.ts";
+import { planSelect, type PlannedSelect } from "./plan.ts";
+import type { PoolResponse, QueryPool } from "./pool.ts";
+
+/** A query that takes less stays in the main thread: handing it over costs about a millisecond. */
+export const defaultOffloadMs = 15;
+
+export function createOffload(
+  pool: QueryPool,
+  from: () => ReadSources,
+  thresholdMs = defaultOffloadMs,
+): Offload {
+  return async (task) => {
+    const { run, expr, request } = task;
+    const requests = selectRequests(run, expr, request);
+    if (requests.length === 0 || selectsLater(expr)) return undefined;
+    const reservedBytes = run.options.memory.bytes;
+    const began = run.options.nowMs();
+    let plans: readonly PlannedSelect[] | undefined;
+    try {
+      const sizeOf = (one: SelectRequest): SelectionSize => selectionSize(from(), one);
+      if (estimateMs(expr, requests, sizeOf) < thresholdMs) return undefined;
+      plans = await planAll(task, requests, from);
+    } catch (thrown) {
+      throw thrown instanceof QueryError ? thrown : selectError(run, thrown);
+    }
+    const response = plans && (await runPlanned(pool, task, plans, run.options.nowMs() - began));
+    if (response !== undefined && response !== "unreadable") return response;
+    run.options.memory.shrinkTo(reservedBytes);
+    return undefined;
+  };
+}
+
+/** The series that match, and the samples of one in the range if they are spread evenly. */
+function selectionSize(
+  { index, head, blocks }: ReadSources,
+  { matchers, fromMs, toMs }: SelectRequest,
+): SelectionSize {
+  const within = (count: number, series: number, minMs: number, maxMs: number): number => {
+    if (series === 0 || maxMs < fromMs || minMs > toMs) return 0;
+    const share = (Math.min(toMs, maxMs) - Math.max(fromMs, minMs)) / Math.max(1, maxMs - minMs);
+    return (count / series) * Math.min(1, share);
+  };
+  let samples = 0;
+  for (const { epoch } of head.epochs)
+    samples += within(epoch.samples, epoch.series, epoch.minTimeMs, epoch.maxTimeMs);
+  for (const { footer } of blocks)
+    samples += within(footer.samples, footer.series, footer.minTimeMs, footer.maxTimeMs);
+  return { series: index.select(matchers).length, samples };
+}
+
+/** One after another: they share one budget and one thread. */
+async function planAll(
+  { run }: OffloadTask,
+  requests: readonly SelectRequest[],
+  from: () => ReadSources,
+): Promise<readonly PlannedSelect[] | undefined> {
+  const { signal, memory: budget, client } = run.options;
+  const plans = new Map<string, PlannedSelect>();
+  const release = (): void => plans.forEach(({ blocks }) => releaseAll(blocks));
+  try {
+    for (const { matchers, fromMs, toMs } of requests) {
+      const key = selectKey(matchers, fromMs, toMs);
+      if (plans.has(key)) continue;
+      const range = [fromMs, toMs] as const;
+      const planned = await planSelect(from, key, matchers, range, { signal, budget, client });
+      if (planned === undefined) {
+        release();
+        return undefined;
+      }
+      for (const block of planned.blocks) block.retain();
+      plans.set(key, planned);
+    }
+    return [...plans.values()];
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+const releaseAll = (blocks: readonly Block[]): void => blocks.forEach((block) => block.release());
+
+async function runPlanned(
+  pool: QueryPool,
+  { run, expr, request, format }: OffloadTask,
+  planned: readonly PlannedSelect[],
+  plannedMs: number,
+): Promise<PoolResponse> {
+  const { memory, samples, client, signal, ...options } = run.options;
+  const { lookbackMs, maxSamples, delayedNameRemoval, typeAndUnitLabels } = options;
+  const { defaultSubqueryStepMs, maxSubqueryDepth } = options;
+  const held = new SharedCounter();
+  return pool.run(
+    {
+      request,
+      expr,
+      format,
+      plans: planned.map(({ plan }) => plan),
+      options: {
+        lookbackMs,
+        maxSamples,
+        timeoutMs: run.leftMs,
+        delayedNameRemoval,
+        typeAndUnitLabels,
+        defaultSubqueryStepMs,
+        maxSubqueryDepth,
+      },
+      perStepStats: run.samplesPerStep !== undefined,
+      plannedMs,
+      client,
+      memory: memory.share(),
+      samples: { max: samples.max, all: samples.buffer, own: held.buffer },
+    },
+    signal,
+    (refused) => {
+      memory.unshare(refused);
+      // Those of a worker that was lost; otherwise it has released them.
+      samples.release(held.value);
+      for (const { blocks } of planned) releaseAll(blocks);
+    },
+  );
+}

@@ -1,0 +1,231 @@
+/**
+ * What a query worker needs to read a selection by itself: the series that match, their labels, the open chunks of the head
+ * as they are now, and the blocks. Full chunks are not copied: they stand in shared memory and never change, and the
+ * worker's reference keeps them there. Costs a microsecond a series; the worker does the rest.
+ */
+import { loopTurns } from "../../../base/fair/loop-turns.ts";
+import type { ClientKey } from "../../../base/fair/client-key.ts";
+import type { Matcher, SelectBudget } from "../../../model/select.ts";
+import type { Block } from "../blocks/block.ts";
+import type { Tombstone } from "../column-source.ts";
+import { type ChunkChainsView, openPerSlab } from "../head/chunk-chains.ts";
+import type { EpochView } from "../head/epoch.ts";
+import { chunkSamples } from "../head/timebases.ts";
+import type { LabelIndex } from "../index/index.ts";
+import { type ReadSources, warnUnopened } from "../reader.ts";
+
+/** Label sets with each text once. */
+export interface PackedLabels {
+  readonly texts: readonly string[];
+  /** Name and value of each pair, as numbers of texts. */
+  readonly names: Uint32Array;
+  readonly values: Uint32Array;
+  /** Where each series' pairs begin in `pairs`, and one more for the end. */
+  readonly starts: Uint32Array;
+  readonly pairs: Uint32Array;
+}
+
+export interface PlannedBlock {
+  readonly id: number;
+  readonly file: string;
+  readonly tombstones: readonly Tombstone[];
+}
+
+export interface SelectPlan {
+  readonly key: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The numbers of the series in blocks. In labels and epochs they are numbered from 0. */
+  readonly refs: Uint32Array;
+  readonly labels: PackedLabels;
+  readonly epochs: readonly EpochView[];
+  readonly blocks: readonly PlannedBlock[];
+  readonly warnings: readonly string[];
+}
+
+export interface PlannedSelect {
+  readonly plan: SelectPlan;
+  /** Blocks whose files must stay until the worker has read them; released by the caller. */
+  readonly blocks: readonly Block[];
+}
+
+/** Series between two looks at the clock, and the longest stretch without giving way. */
+const seriesPerLook = 512;
+const sliceMs = 4;
+/** A head that is sealed meanwhile asks for another attempt. */
+const attempts = 3;
+
+export interface PlanOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly budget: SelectBudget;
+  readonly client: ClientKey | undefined;
+}
+
+/** Undefined where only the main thread can answer: a page is in quarantine, or head and blocks change too often. */
+export async function planSelect(
+  from: () => ReadSources,
+  key: string,
+  matchers: readonly Matcher[],
+  [fromMs, toMs]: readonly [fromMs: number, toMs: number],
+  options: PlanOptions,
+): Promise<PlannedSelect | undefined> {
+  await options.budget.series(from().index.select(matchers).length);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { index, head, blocks, quarantine } = from();
+    if (quarantine.parts.some(({ page }) => page !== undefined)) return undefined;
+    const { epochs } = head;
+    const refs = index.select(matchers);
+    const labels = new LabelPacker(index);
+    const copies = epochs.map(({ epoch }) => new EpochCopy(() => epoch.view(), refs.length));
+    let untilMs = performance.now() + sliceMs;
+    let count = 0;
+    for (const ref of refs) {
+      if (!index.table.isAlive(ref)) continue;
+      for (const copy of copies) copy.add(ref, count);
+      labels.add(ref);
+      refs[count++] = ref;
+      if (count % seriesPerLook !== 0 || performance.now() < untilMs) continue;
+      await loopTurns.turn(options.client === undefined ? "hub" : "query", options.client);
+      options.signal?.throwIfAborted();
+      untilMs = performance.now() + sliceMs;
+    }
+    const now = from();
+    if (now.blocks !== blocks || now.head.epochs.length !== epochs.length) continue;
+    const overlapping = blocks.filter(
+      ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs >= fromMs,
+    );
+    return {
+      blocks: overlapping,
+      plan: {
+        key,
+        fromMs,
+        toMs,
+        refs: refs.slice(0, count),
+        labels: labels.take(),
+        epochs: copies.map((copy) => copy.view()),
+        blocks: overlapping.map(({ id, file, tombstones }) => ({ id, file, tombstones })),
+        warnings: quarantine.unopened.map(warnUnopened),
+      },
+    };
+  }
+  return undefined;
+}
+
+/** One epoch of the head as it is now, with the series of a selection numbered from 0. */
+class EpochCopy {
+  readonly #epoch: () => EpochView;
+  readonly #inOrder: ChainsCopy;
+  #late: ChainsCopy | undefined;
+  readonly #series: number;
+
+  constructor(epoch: () => EpochView, series: number) {
+    this.#epoch = epoch;
+    this.#series = series;
+    this.#inOrder = new ChainsCopy(series, false);
+  }
+
+  add(ref: number, at: number): void {
+    const { inOrder, late } = this.#epoch();
+    this.#inOrder.add(inOrder, ref, at);
+    if ((late?.count[ref] ?? 0) === 0 || late === undefined) return;
+    this.#late ??= new ChainsCopy(this.#series, true);
+    this.#late.add(late, ref, at);
+  }
+
+  view(): EpochView {
+    const { arena, timebases } = this.#epoch();
+    return {
+      arena: { slabs: [...arena.slabs] },
+      timebases: { slabs: [...timebases.slabs] },
+      inOrder: this.#inOrder.view,
+      late: this.#late?.view,
+    };
+  }
+}
+
+class ChainsCopy {
+  readonly view: ChunkChainsView & { readonly open: Float64Array[] };
+  #slots = 0;
+
+  constructor(series: number, isLate: boolean) {
+    this.view = {
+      slot: new Uint32Array(series),
+      count: new Uint8Array(series),
+      timebase: new Uint32Array(series),
+      chain: new Uint32Array(series),
+      open: [],
+      newest: isLate ? new Float64Array(series) : undefined,
+    };
+  }
+
+  add(from: ChunkChainsView, ref: number, at: number): void {
+    const count = from.count[ref] ?? 0;
+    if (count === 0) return;
+    const { slot, open, newest } = this.view;
+    const taken = (from.slot[ref] as number) - 1;
+    const own = this.#slots++;
+    const room = own % openPerSlab;
+    if (room === 0) {
+      const left = Math.min(openPerSlab, slot.length - own);
+      open.push(new Float64Array(new SharedArrayBuffer(left * chunkSamples * 8)));
+    }
+    const values = from.open[Math.floor(taken / openPerSlab)] as Float64Array;
+    const begin = (taken % openPerSlab) * chunkSamples;
+    // A copy of memory, so that the payload of a NaN stays as it is.
+    (open.at(-1) as Float64Array).set(values.subarray(begin, begin + count), room * chunkSamples);
+    slot[at] = own + 1;
+    this.view.count[at] = count;
+    this.view.timebase[at] = from.timebase[ref] as number;
+    this.view.chain[at] = from.chain[ref] as number;
+    if (newest !== undefined) newest[at] = from.newest?.[ref] ?? 0;
+  }
+}
+
+class LabelPacker {
+  readonly #index: LabelIndex;
+  readonly #texts = new Map<number, number>();
+  readonly #pairNumbers = new Map<number, number>();
+  readonly #names: number[] = [];
+  readonly #values: number[] = [];
+  readonly #starts: number[] = [0];
+  readonly #pairs: number[] = [];
+
+  constructor(index: LabelIndex) {
+    this.#index = index;
+  }
+
+  add(ref: number): void {
+    const { table } = this.#index;
+    const count = table.pairCount(ref);
+    for (let i = 0; i < count; i++) this.#pairs.push(this.#pairOf(table.pair(ref, i)));
+    this.#starts.push(this.#pairs.length);
+  }
+
+  take(): PackedLabels {
+    return {
+      texts: [...this.#texts.keys()].map((symbol) => this.#index.symbols.text(symbol)),
+      names: Uint32Array.from(this.#names),
+      values: Uint32Array.from(this.#values),
+      starts: Uint32Array.from(this.#starts),
+      pairs: Uint32Array.from(this.#pairs),
+    };
+  }
+
+  #pairOf(pair: number): number {
+    const known = this.#pairNumbers.get(pair);
+    if (known !== undefined) return known;
+    const { pairs } = this.#index;
+    this.#names.push(this.#textOf(pairs.name(pair)));
+    const made = this.#values.push(this.#textOf(pairs.value(pair))) - 1;
+    this.#pairNumbers.set(pair, made);
+    return made;
+  }
+
+  #textOf(symbol: number): number {
+    const known = this.#texts.get(symbol);
+    if (known !== undefined) return known;
+    const made = this.#texts.size;
+    this.#texts.set(symbol, made);
+    return made;
+  }
+}
