@@ -226,8 +226,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     const self = { writer, host: settings.hostName, log };
     if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
     if (options.selfScrape) parts.push(startSelfScrape(collector, self));
-    if (settings.store === undefined && io.env["NOWARM"] === undefined)
-      parts.push(startWarmUp(log));
+    if (settings.store === undefined) parts.push(startWarmUp(log));
     return { url: hub.url, collector, close };
   } catch (thrown) {
     await close();
