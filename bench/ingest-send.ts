@@ -19,7 +19,7 @@ export async function ingestPath(
   engine: Pick<Engine, "name" | "url" | "pid">,
   way: IngestPath,
 ): Promise<IngestFigures> {
-  const client = new Client(engine.url + way.path, way.headers);
+  const client = new SendClient(engine.url + way.path, way.headers);
   const length = Math.max(...way.senders.map((bodies) => bodies.length));
   const warm = Math.max(1, Math.floor(length * warmUpShare));
   await sendAll(client, way, 0, warm);
@@ -42,7 +42,12 @@ export async function ingestPath(
 }
 
 /** Each sender its requests one after the other. */
-async function sendAll(client: Client, way: IngestPath, from: number, to: number): Promise<void> {
+export async function sendAll(
+  client: SendClient,
+  way: IngestPath,
+  from: number,
+  to: number,
+): Promise<void> {
   await Promise.all(
     way.senders.map(async (bodies) => {
       for (const body of bodies.slice(from, to)) {
@@ -53,7 +58,7 @@ async function sendAll(client: Client, way: IngestPath, from: number, to: number
   );
 }
 
-class Client {
+export class SendClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: senders });
   readonly #sockets = new Set<Socket>();
   readonly #url: URL;

@@ -59,6 +59,11 @@ export function configPage(): string {
         ["`GPULSE_KERNEL_LOG`", "`agent.kernel_log`, `--kernel-log`", "`gpulse agent`"],
         ["`GPULSE_DATA`", "`hub.data`, `--data`", "`gpulse up`, `gpulse hub`"],
         ["`GPULSE_MEMORY`", "`hub.memory`, `--memory`", "`gpulse up`, `gpulse hub`"],
+        [
+          "`GPULSE_INGEST_WORKERS`",
+          "`hub.ingest_workers`, `--ingest-workers`",
+          "`gpulse up`, `gpulse hub`",
+        ],
         ["`NO_COLOR`", "no colours, also on a terminal", "every command"],
       ],
     ),

@@ -21,6 +21,8 @@ export interface WorkerThreadOptions {
   /** A job that takes longer fails and ends the thread; no limit where absent. */
   readonly jobTimeoutMs?: number;
   readonly resourceLimits?: ResourceLimits;
+  /** `workerData` in the thread. */
+  readonly data?: unknown;
 }
 
 /** What the thread answers to a job. */
@@ -119,8 +121,12 @@ export class WorkerThread<Job, Result> {
 
   /** A thread that dies between two jobs is replaced with the next job. */
   #start(): Worker {
-    const { file, name, resourceLimits } = this.#options;
-    const worker = new Worker(file, { name, ...(resourceLimits && { resourceLimits }) });
+    const { file, name, resourceLimits, data } = this.#options;
+    const worker = new Worker(file, {
+      name,
+      workerData: data,
+      ...(resourceLimits && { resourceLimits }),
+    });
     const forget = (): void => {
       if (this.#worker === worker) this.#worker = undefined;
     };

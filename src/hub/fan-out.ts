@@ -15,6 +15,8 @@ export const fanOut = (storage: SampleWriter, sinks: readonly Sink[]): SampleWri
   sinks.length === 0 ? storage : new FanOutWriter(storage, sinks);
 
 class FanOutWriter implements SampleWriter {
+  /** A sink sends a batch after the write has resolved. */
+  readonly retainsBatches = true;
   readonly #storage: SampleWriter;
   readonly #sinks: readonly Sink[];
   readonly #frames = new FrameSamples();

@@ -13,6 +13,9 @@ import type { AppendResult } from "./embedded/options.ts";
 import type { Queryable } from "../model/select.ts";
 
 export interface SampleWriter {
+  /** Uses batches after their write has resolved: they must not stand on shared memory. */
+  readonly retainsBatches?: boolean;
+
   /**
    * Resolves once the batch is acknowledged: it is in the write-ahead log, or the remote engine accepted it. Throws a
    * StoreError, with nothing stored, when it cannot be stored now; samples refused for good are counted in the result.

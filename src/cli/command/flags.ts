@@ -34,6 +34,7 @@ const shared = {
   durability: () => settingOption(hubSettings.durability),
   memory: () => settingOption(hubSettings.memory),
   queryWorkers: () => settingOption(hubSettings.query_workers),
+  ingestWorkers: () => settingOption(hubSettings.ingest_workers),
   prometheusConfig: () =>
     new Option(
       "--prometheus-config <file>",

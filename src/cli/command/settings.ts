@@ -44,6 +44,8 @@ export interface Settings {
   readonly memoryBytes: number | undefined;
   /** Threads for large queries; undefined: by the number of cores. */
   readonly queryWorkers: number | undefined;
+  /** Threads that decode received requests; undefined: as many as the machine suggests. */
+  readonly ingestWorkers: number | undefined;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
@@ -145,6 +147,7 @@ export async function resolveSettings(
     durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),
     queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
+    ingestWorkers: readSetting(hubSettings, "ingest_workers", flags, env, hub),
     lake: lakeSettings(flags, hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),
     open: flags.open === false ? false : (hub?.open ?? true),

@@ -154,4 +154,15 @@ export const hubSettings = {
     description:
       "Threads that evaluate large queries, so that these delay neither ingest nor small queries; `0` evaluates all in the main thread. They start with the first large query and end after 30 s without one. Default: one less than the cores this process may use, at most 4; none on one core.",
   },
+  ingest_workers: {
+    schema: wholeNumber(0, 64),
+    flag: [
+      "--ingest-workers <number>",
+      "decode received requests in this many worker threads, 0 for none",
+    ],
+    fallbackText: "the number of cores less one, at most 4",
+    variable: "GPULSE_INGEST_WORKERS",
+    description:
+      "Worker threads that decode requests of remote-write, OTLP, Influx line and JSON; `0`: the hub's own thread decodes them. They start with the first concurrent requests of more than 32 KiB and end when idle. Default: the number of cores less one, at most 4.",
+  },
 } as const;

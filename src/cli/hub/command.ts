@@ -28,6 +28,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "durability",
     "memory",
     "queryWorkers",
+    "ingestWorkers",
     "store",
     "prometheusConfig",
     "hostName",

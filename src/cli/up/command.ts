@@ -29,6 +29,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "durability",
     "memory",
     "queryWorkers",
+    "ingestWorkers",
     "store",
     "prometheusConfig",
   ])

@@ -59,7 +59,9 @@ export class ProtoReader {
 
   static textOf(bytes: Uint8Array, start: number, end: number): string {
     try {
-      return decoder.decode(bytes.subarray(start, end));
+      // The standard lets a decoder refuse shared memory.
+      const isShared = bytes.buffer instanceof SharedArrayBuffer;
+      return decoder.decode(isShared ? bytes.slice(start, end) : bytes.subarray(start, end));
     } catch {
       throw new ProtoError("a string is not valid UTF-8");
     }

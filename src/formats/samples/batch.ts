@@ -14,7 +14,10 @@ export interface Metadata {
 /** The metadata of a series, by metric name. */
 export type MetadataLookup = (name: string) => Metadata | undefined;
 
-/** A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. */
+/**
+ * A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. A
+ * batch on shared memory is valid until its write has resolved; `ownBatch` copies it for longer.
+ */
 export interface SampleBatch {
   readonly bytes: Uint8Array;
   readonly seriesCount: number;
@@ -33,6 +36,22 @@ export interface SampleBatch {
   /** Unsupported kinds, counted by the receiver. */
   readonly droppedExemplars: number;
   readonly droppedHistograms: number;
+}
+
+/** The batch itself, or a copy of one that stands on shared memory. */
+export function ownBatch(batch: SampleBatch): SampleBatch {
+  if (!(batch.times.buffer instanceof SharedArrayBuffer)) return batch;
+  const words = wordsOf(batch).slice();
+  return {
+    ...batch,
+    bytes: batch.bytes.slice(),
+    labelStarts: batch.labelStarts.slice(),
+    labelEnds: batch.labelEnds.slice(),
+    labelHashes: undefined,
+    sampleSeries: batch.sampleSeries.slice(),
+    times: batch.times.slice(),
+    values: new Float64Array(words.buffer),
+  };
 }
 
 /* A batch in two halves of about as many samples, in their order. */

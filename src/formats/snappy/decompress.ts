@@ -42,13 +42,23 @@ export function snappyLength(
   return { length, start };
 }
 
-/** @throws SnappyError for input that is no snappy block, or one larger than allowed. */
-export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Array {
+/**
+ * @param room where the result is written if it fits
+ * @throws SnappyError for input that is no snappy block, or one larger than allowed.
+ */
+export function decompressSnappy(
+  input: Uint8Array,
+  maxBytes: number,
+  room?: Uint8Array,
+): Uint8Array {
   const { length, start } = snappyLength(input, maxBytes);
   let position = start;
   // Not zeroed: it is handed out only when every byte of it has been written.
-  const output = Buffer.allocUnsafeSlow(length);
-  const words = new DataView(output.buffer);
+  const output =
+    room === undefined || room.length < length
+      ? Buffer.allocUnsafeSlow(length)
+      : room.subarray(0, length);
+  const words = new DataView(output.buffer, output.byteOffset, length);
   const stridesEnd = length - stride;
   const inputEnd = input.length;
   let written = 0;

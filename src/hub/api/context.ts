@@ -30,6 +30,8 @@ export interface ApiContext {
   readonly queryMemory?: QueryMemory;
   /** How the process's memory is divided; absent where nobody has decided it (tests). */
   readonly budgets?: MemoryBudgets;
+  /** Threads that decode received requests; a default for this machine where absent. */
+  readonly ingestWorkers?: number | undefined;
   readonly metadata: MetadataRegistry;
   readonly received: ReceiverCounts;
   /** Hears of every query that is rejected; absent where nobody counts them. */

@@ -125,6 +125,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     parts.push(agents);
     const api = {
       ...storage.api,
+      ingestWorkers: settings.ingestWorkers,
       shedding,
       writer,
       agents,

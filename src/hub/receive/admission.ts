@@ -11,21 +11,25 @@ export interface AdmissionLimits {
   readonly bytes: number;
   /** Requests with a complete body: one whose body is still arriving holds bytes only. */
   readonly requests: number;
+  /** Threads that decode: a client alone has one large body in each. */
+  readonly workers: number;
 }
 
-const defaultLimits: AdmissionLimits = { bytes: 256 * 2 ** 20, requests: 4_096 };
+const defaultLimits: AdmissionLimits = { bytes: 256 * 2 ** 20, requests: 4_096, workers: 0 };
 
-/** Large bodies are unpacked and decoded one at a time. */
+/** Large bodies that wait until they may be unpacked and decoded. */
 const maxWaitingLarge = 256;
 const largeWaitMs = 20_000;
 
 export class IngestAdmission {
   readonly #bytes: FairShare;
   readonly #requests: FairShare;
-  readonly #large = new FairSlots({ slots: 1, maxWaiting: maxWaitingLarge });
+  readonly #large: FairSlots;
 
   constructor(limits: Partial<AdmissionLimits> = {}) {
-    const { bytes, requests } = { ...defaultLimits, ...limits };
+    const { bytes, requests, workers } = { ...defaultLimits, ...limits };
+    // One client may have half of the slots; with a single worker, or none, they go round one by one.
+    this.#large = new FairSlots({ slots: Math.max(1, 2 * workers), maxWaiting: maxWaitingLarge });
     this.#bytes = new FairShare(bytes);
     this.#requests = new FairShare(requests);
   }
@@ -38,8 +42,9 @@ export class IngestAdmission {
     return this.#requests.used;
   }
 
-  hold(client: ClientKey): AdmissionHold {
-    return new AdmissionHold(client, this.#bytes, this.#requests, this.#large);
+  /** @param connection whose requests are stored in the order in which they came */
+  hold(client: ClientKey, connection: object = client): AdmissionHold {
+    return new AdmissionHold(client, connection, this.#bytes, this.#requests, this.#large);
   }
 }
 
@@ -53,6 +58,7 @@ function take(share: FairShare, client: ClientKey, amount: number): void {
 /** What one request has reserved; released when the request ends, however it ends. */
 export class AdmissionHold {
   readonly client: ClientKey;
+  readonly connection: object;
   readonly #byteShare: FairShare;
   readonly #requestShare: FairShare;
   readonly #largeSlots: FairSlots;
@@ -63,12 +69,14 @@ export class AdmissionHold {
 
   constructor(
     client: ClientKey,
+    connection: object,
     byteShare: FairShare,
     requestShare: FairShare,
     largeSlots: FairSlots,
   ) {
     this.#largeSlots = largeSlots;
     this.client = client;
+    this.connection = connection;
     this.#byteShare = byteShare;
     this.#requestShare = requestShare;
   }
@@ -80,6 +88,16 @@ export class AdmissionHold {
     if (bytes === 0) return;
     take(this.#byteShare, this.client, bytes);
     this.#bytes += bytes;
+  }
+
+  /** The client has hung up, or the response was sent. */
+  get isReleased(): boolean {
+    return this.#released;
+  }
+
+  /** No other request with a complete body is in progress. */
+  get isAlone(): boolean {
+    return this.#requestShare.used <= 1;
   }
 
   /** The body is complete: the request waits for its turn from now on. */

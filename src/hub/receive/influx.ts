@@ -60,13 +60,16 @@ async function take(
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
   const hold = bodies.holdOf(request);
-  const decoded = await intake.decoder.decode(
+  const { decoded, stored } = await intake.decoder.decode(
     "influx",
     body,
     { unitMs, nowMs: intake.nowMs(), extra },
     hold,
+    async (result) => ({
+      decoded: result,
+      stored: await intake.store("influx", result.batch, hold.client),
+    }),
   );
-  const stored = await intake.store("influx", decoded.batch, hold.client);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
   const message = [

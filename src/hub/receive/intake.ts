@@ -3,7 +3,7 @@
  * rejects the good ones of its request.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
-import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
+import { type Metadata, ownBatch, type SampleBatch } from "../../formats/samples/batch.ts";
 import {
   defaultLabelLimits,
   BatchTooLargeError,
@@ -16,7 +16,7 @@ import { limitDebug, type Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 import { type AdmissionLimits, IngestAdmission } from "./admission.ts";
-import { BodyDecoder } from "./decode/body-decoder.ts";
+import { BodyDecoder, defaultIngestWorkers } from "./decode/body-decoder.ts";
 import { ReceiveError } from "./failure.ts";
 import { countAppended, type ReceiverCounts, type ReceiverName } from "./receiver-counts.ts";
 import { type BadSeries, filterBatch, findBadSeries, hasSamplesAfter } from "./filter-batch.ts";
@@ -37,6 +37,8 @@ export interface IntakeOptions {
   /** The embedded store validates labels of new series; an external engine does not. */
   readonly historyChecksLabels: boolean;
   readonly admission?: Partial<AdmissionLimits> | undefined;
+  /** Threads that decode request bodies; a default for this machine where absent. */
+  readonly workers?: number | undefined;
 }
 
 export interface IngestResult {
@@ -58,8 +60,9 @@ export class Intake {
     this.#log = limitDebug(options.log, () => performance.now());
     this.received = options.received;
     this.nowMs = options.nowMs;
-    this.admission = new IngestAdmission(options.admission);
-    this.decoder = new BodyDecoder(options.admission?.bytes);
+    const { workers = defaultIngestWorkers() } = options;
+    this.admission = new IngestAdmission({ ...options.admission, workers });
+    this.decoder = new BodyDecoder({ bodiesBytes: options.admission?.bytes, workers });
   }
 
   /**
@@ -70,11 +73,12 @@ export class Intake {
    */
   async store(
     receiver: ReceiverName,
-    batch: SampleBatch,
+    received: SampleBatch,
     client: ClientKey,
   ): Promise<IngestResult> {
-    if (batch.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
-    const { historyChecksLabels, metadata, nowMs } = this.#options;
+    if (received.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
+    const { historyChecksLabels, metadata, nowMs, writer } = this.#options;
+    const batch = writer.retainsBatches === true ? ownBatch(received) : received;
     const maxTimeMs = nowMs() + maxAheadMs;
     const startMs = performance.now();
     let written: WriteTally | undefined;

@@ -30,24 +30,29 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
         const json = isJson(request);
         const body = await bodies.plain(request, json ? maxJsonBytes : maxBodyBytes);
         const hold = bodies.holdOf(request);
-        const {
-          batch,
-          delta,
-          malformed: bad,
-          problem,
-        } = await intake.decoder.decode("otlp", body, { json }, hold);
-        const stored = await intake.store("otlp", batch, hold.client);
+        const { decoded, stored } = await intake.decoder.decode(
+          "otlp",
+          body,
+          { json },
+          hold,
+          async (result) => ({
+            decoded: result,
+            stored: await intake.store("otlp", result.batch, hold.client),
+          }),
+        );
+        const { delta, malformed: bad, problem } = decoded;
+        const { droppedHistograms } = decoded.batch;
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
         const refused = formatRejected(stored.samples, stored.refused);
         const histograms =
-          batch.droppedHistograms === 0
+          droppedHistograms === 0
             ? undefined
             : "exponential histograms are not supported: use explicit buckets";
         const message = [problem, refused, histograms]
           .filter((part) => part !== undefined)
           .join("; ");
-        const rejected = delta + bad + batch.droppedHistograms + countRejected(stored.refused);
+        const rejected = delta + bad + droppedHistograms + countRejected(stored.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")
           .send(partialSuccess(rejected, message, json));

@@ -19,13 +19,16 @@ export async function addJsonPush(app: FastifyInstance, intake: Intake, log: Log
         if (body.length === 0)
           throw malformed('the body is empty: send {"metrics": [{"name": "…", "value": 1}]}');
         const hold = bodies.holdOf(request);
-        const { batch, bad, badCount } = await intake.decoder.decode(
+        const { bad, badCount, stored } = await intake.decoder.decode(
           "json",
           body,
           { nowMs: intake.nowMs() },
           hold,
+          async ({ batch, ...rest }) => ({
+            ...rest,
+            stored: await intake.store("json", batch, hold.client),
+          }),
         );
-        const stored = await intake.store("json", batch, hold.client);
         intake.received.add("json", "malformed", badCount);
         const refused = formatRejected(stored.samples, stored.refused);
         if (badCount === 0 && refused === undefined) return reply.code(204).send();

@@ -47,7 +47,7 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
       return hold;
     };
     scope.addHook("onRequest", async (request, reply) => {
-      const hold = intake.admission.hold(clientOf(request));
+      const hold = intake.admission.hold(clientOf(request), request.raw.socket);
       holds.set(request, hold);
       // `close` follows a response and a client that hung up.
       reply.raw.once("close", () => hold.release());

@@ -17,6 +17,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     log,
     nowMs,
     historyChecksLabels: context.store !== undefined,
+    workers: context.ingestWorkers,
     admission: context.budgets && { bytes: context.budgets.bodiesBytes },
   });
   app.addHook("onClose", () => intake.decoder.close());

@@ -73,14 +73,17 @@ async function take(
   const length = lengthOf(packed);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
   hold.take(length);
-  const { batch, problem } = await intake.decoder.decode(
+  return intake.decoder.decode(
     "remote_write",
     packed,
     { version },
     hold,
+    async ({ batch, problem }) => ({
+      stored: await intake.store("remote_write", batch, hold.client),
+      problem,
+    }),
     length,
   );
-  return { stored: await intake.store("remote_write", batch, hold.client), problem };
 }
 
 function lengthOf(packed: Buffer): number {

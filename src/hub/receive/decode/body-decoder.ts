@@ -1,27 +1,61 @@
-/** Decodes request bodies: small ones at once, large ones one at a time in a worker thread, whose clients take turns. */
-import { findWorkerFile, WorkerJobError, WorkerThread } from "../../../base/worker-thread.ts";
+/**
+ * Decodes request bodies. Small ones are decoded on the hub's thread, others in a pool of worker threads. Without a pool one
+ * worker decodes the large ones, one at a time, and the hub's thread all others.
+ */
+import { availableParallelism } from "node:os";
+import { findWorkerFile, WorkerJobError } from "../../../base/worker-thread.ts";
+import { labelSeeds } from "../../../formats/samples/label-hash.ts";
 import type { AdmissionHold } from "../admission.ts";
 import { ReceiveError } from "../failure.ts";
+import { DecodePool } from "./decode-pool.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
-import type { DecodeResult, DecodeJob } from "./thread.ts";
+import type { DecodeResult, DecodeThreadData } from "./thread.ts";
 
-/** Decoding so much takes some 10 ms in the worst case; agents and Prometheus send less. */
-const largeBytes = 256 * 1024;
+/** Decoding fewer bytes costs less than handing them to a worker and back. */
+const smallBytes = 32 * 1024;
+/** Decoding so much takes some 10 ms in the worst case: larger bodies wait for a worker, and their clients take turns. */
+const longBytes = 256 * 1024;
+/** Larger bodies move to the worker and back: what they unpack to is a multiple of it. */
+const sharedBytes = 2 * 2 ** 20;
 const idleMs = 30_000;
 const decodeMs = 20_000;
-/** The heap of the worker: twice what request bodies may take, since a body unpacks to objects. */
+/** The heap of a worker: twice what request bodies may take, since a body unpacks to objects. */
 const [leastHeapMib, mostHeapMib] = [64, 512];
+/** The hub's thread stores what so many workers decode. */
+const mostWorkers = 4;
+
+/** One core less than there are: the hub's thread stores what the workers decode. */
+export const defaultIngestWorkers = (cores = availableParallelism()): number =>
+  Math.min(mostWorkers, Math.max(0, cores - 1));
+
+export interface BodyDecoderOptions {
+  /** What all request bodies may take. */
+  readonly bodiesBytes?: number | undefined;
+  /** 0: no pool. */
+  readonly workers?: number | undefined;
+  readonly file?: string | undefined;
+}
+
+type Hold = Pick<
+  AdmissionHold,
+  "client" | "connection" | "isAlone" | "isReleased" | "enterLarge" | "leaveLarge"
+>;
 
 export class BodyDecoder {
   readonly #decoders = new Decoders();
-  readonly #worker: WorkerThread<DecodeJob, DecodeResult> | undefined;
+  readonly #pool: DecodePool | undefined;
+  readonly #usesPool: boolean;
+  /** The last request of each connection that is not stored yet. */
+  readonly #unstored = new Map<object, Promise<unknown>>();
 
-  /** @param bodiesBytes what all request bodies may take */
-  constructor(bodiesBytes = Number.POSITIVE_INFINITY, file = findWorkerFile("decode-worker.js")) {
+  constructor(options: BodyDecoderOptions = {}) {
+    const { bodiesBytes = Infinity, workers = defaultIngestWorkers() } = options;
+    const file = options.file ?? findWorkerFile("decode-worker.js");
+    this.#usesPool = workers > 0;
     if (file === undefined) return;
     const wanted = Math.floor((2 * bodiesBytes) / 2 ** 20);
     const heapMib = Math.min(mostHeapMib, Math.max(leastHeapMib, wanted));
-    this.#worker = new WorkerThread({
+    this.#pool = new DecodePool(Math.max(1, workers), {
       file,
       name: "decode",
       idleMs,
@@ -30,56 +64,103 @@ export class BodyDecoder {
         maxOldGenerationSizeMb: heapMib,
         maxYoungGenerationSizeMb: heapMib / 8,
       },
+      data: { labelSeeds: Uint32Array.from(labelSeeds) } satisfies DecodeThreadData,
     });
   }
 
   /**
+   * Decodes a body and passes the result to `store`: its batch is valid until that has settled. Requests of one connection
+   * are stored in the order of the calls.
    * @param hold of the request: a large body waits for its turn, and gives it back when it is decoded
-   * @param bytes how large the body is once it is unpacked
+   * @param bytes how large the body is once it is decompressed
    * @throws ReceiveError or BatchTooLargeError where the body cannot be accepted.
    */
-  async decode<Kind extends DecodeKind>(
+  async decode<Kind extends DecodeKind, Stored>(
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
-    hold: Pick<AdmissionHold, "enterLarge" | "leaveLarge">,
+    hold: Hold,
+    store: (decoded: DecodeKinds[Kind]["result"]) => Promise<Stored>,
     bytes = body.length,
-  ): Promise<DecodeKinds[Kind]["result"]> {
+  ): Promise<Stored> {
+    const { connection } = hold;
+    const before = this.#unstored.get(connection);
+    const stored = this.#decode(kind, body, options, hold, bytes, async (decoded) => {
+      await before?.catch(() => undefined);
+      return store(decoded);
+    });
+    this.#unstored.set(connection, stored);
     try {
-      if (bytes <= largeBytes || this.#worker === undefined)
-        return this.#decoders.decode(kind, body, options);
-      await hold.enterLarge();
-      return await decodeIn(this.#worker, { kind, body, options });
+      return await stored;
     } finally {
-      hold.leaveLarge();
+      if (this.#unstored.get(connection) === stored) this.#unstored.delete(connection);
     }
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    await this.#pool?.close();
+  }
+
+  async #decode<Kind extends DecodeKind, Stored>(
+    kind: Kind,
+    body: Buffer,
+    options: DecodeKinds[Kind]["options"],
+    hold: Hold,
+    bytes: number,
+    store: (decoded: DecodeKinds[Kind]["result"]) => Promise<Stored>,
+  ): Promise<Stored> {
+    let release: (() => void) | undefined;
+    try {
+      let decoded: DecodeKinds[Kind]["result"];
+      try {
+        const pool = this.#poolFor(bytes, hold);
+        if (pool !== undefined && bytes > longBytes) await hold.enterLarge();
+        if (pool === undefined) decoded = this.#decoders.decode(kind, body, options);
+        else if (this.#usesPool && bytes <= sharedBytes) {
+          const turn = bytes > longBytes ? "now" : "wait";
+          const pooled = await pool
+            .decode({ kind, options }, body, bytes, hold, turn)
+            .catch(tooCostly);
+          ({ release } = pooled);
+          decoded = resultOf(pooled.answer);
+        } else {
+          const own = body.byteLength === body.buffer.byteLength ? body : Uint8Array.from(body);
+          const answer = await pool
+            .decodeLarge({ kind, body: own, options }, own.buffer as ArrayBuffer)
+            .catch(tooCostly);
+          decoded = resultOf(answer);
+        }
+      } finally {
+        hold.leaveLarge();
+      }
+      return await store(decoded);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** Undefined where the hub's thread decodes a body: it is small, or the workers would gain nothing. */
+  #poolFor(bytes: number, hold: Hold): DecodePool | undefined {
+    const pool = this.#pool;
+    if (pool === undefined || bytes > longBytes) return pool;
+    const gains = this.#usesPool && bytes > smallBytes && !hold.isAlone && pool.isAvailable;
+    return gains ? pool : undefined;
   }
 }
 
-async function decodeIn<Kind extends DecodeKind>(
-  worker: WorkerThread<DecodeJob, DecodeResult>,
-  { kind, body, options }: DecodeJob,
-): Promise<DecodeKinds[Kind]["result"]> {
-  const own = body.byteLength === body.buffer.byteLength ? body : Uint8Array.from(body);
-  const { result, refused } = await worker
-    .run({ kind, body: own, options }, [own.buffer as ArrayBuffer])
-    .catch((thrown: unknown) => {
-      // The thread ran out of memory or time: the body is too costly, and the next one gets another thread.
-      throw thrown instanceof WorkerJobError ? thrown : tooCostly();
-    });
+/** The thread ran out of memory or time: the body is too costly, and the next one gets another thread. */
+function tooCostly(thrown: unknown): never {
+  if (thrown instanceof WorkerJobError || thrown instanceof ReceiveError) throw thrown;
+  throw new ReceiveError(
+    413,
+    "too_large_request",
+    "the request takes too long or too much memory to decode: send less at a time",
+  );
+}
+
+function resultOf({ result, refused }: DecodeResult): NonNullable<DecodeResult["result"]> {
   if (result !== undefined) return result;
   throw refused === undefined
     ? new Error("the decode worker failed")
     : new ReceiveError(refused.status, refused.outcome, refused.message);
 }
-
-const tooCostly = (): ReceiveError =>
-  new ReceiveError(
-    413,
-    "too_large_request",
-    "the request takes too long or too much memory to decode: send less at a time",
-  );

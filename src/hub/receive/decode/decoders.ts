@@ -41,6 +41,7 @@ const maxOtlpOpenings = 8 * maxBatchSeries;
 type Decode<Kind extends DecodeKind> = (
   body: Buffer,
   options: DecodeKinds[Kind]["options"],
+  room: Uint8Array | undefined,
 ) => DecodeKinds[Kind]["result"];
 
 export class Decoders {
@@ -54,22 +55,26 @@ export class Decoders {
     influx: (body, options) => explained("", () => this.#lines.decode(body, options)),
     otlp: (body, { json }) =>
       explained("not a valid metrics request", () => this.#otlp(body, json)),
-    remote_write: (body, { version }) =>
+    remote_write: (body, { version }, room) =>
       explained("not a valid write request", () => {
-        const bytes = decompressSnappy(body, maxBodyBytes);
+        const bytes = decompressSnappy(body, maxBodyBytes, room);
         return version === "2.0"
           ? decodeWriteRequestV2(bytes)
           : { batch: decodeWriteRequest(bytes), problem: undefined };
       }),
   };
 
-  /** @throws ReceiveError or BatchTooLargeError where the body cannot be accepted. */
+  /**
+   * @param room for the decompressed body, if it fits
+   * @throws ReceiveError or BatchTooLargeError where the body cannot be accepted.
+   */
   decode<Kind extends DecodeKind>(
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
+    room?: Uint8Array,
   ): DecodeKinds[Kind]["result"] {
-    return this.#byKind[kind](body, options);
+    return this.#byKind[kind](body, options, room);
   }
 
   #otlp(body: Buffer, json: boolean): OtlpBatch {

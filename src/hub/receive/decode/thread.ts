@@ -1,18 +1,35 @@
-/** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
+/**
+ * A worker thread that decodes request bodies. A body in shared memory is answered in the same memory; any other is moved
+ * here and its batch is moved back.
+ */
+import { workerData } from "node:worker_threads";
 import { serveJobs } from "../../../base/worker-thread.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
+import { LabelHasher } from "../../../formats/samples/label-hash.ts";
 import { BatchTooLargeError } from "../../../formats/samples/labels.ts";
 import { ReceiveError, type RequestOutcome } from "../failure.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
+import { type SharedBatch, writeShared } from "./shared-batch.ts";
+
+/** `workerData` of the thread. */
+export interface DecodeThreadData {
+  readonly labelSeeds: Uint32Array;
+}
 
 export interface DecodeJob {
   readonly kind: DecodeKind;
-  readonly body: Uint8Array;
   readonly options: DecodeKinds[DecodeKind]["options"];
+  /** A body that moves to the thread, or */
+  readonly body?: Uint8Array;
+  /** the memory whose first `bodyBytes` are the body. */
+  readonly memory?: SharedArrayBuffer;
+  readonly bodyBytes?: number;
 }
 
 export interface DecodeResult {
   readonly result?: DecodeKinds[DecodeKind]["result"];
+  /** The batch of `result` is in shared memory. */
+  readonly batch?: SharedBatch | undefined;
   readonly refused?:
     | {
         readonly status: number;
@@ -23,18 +40,38 @@ export interface DecodeResult {
 }
 
 const decoders = new Decoders();
+const hasher = new LabelHasher((workerData as DecodeThreadData).labelSeeds);
+/** Takes the place of a batch that is in shared memory. */
+const noBatch = { bytes: new Uint8Array(0) } as SampleBatch;
 
 serveJobs<DecodeResult>(
-  ({ kind, body, options }: DecodeJob) => {
-    const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+  (job: DecodeJob) => {
     try {
-      return { result: decoders.decode(kind, bytes, options) };
+      return job.memory === undefined ? decodeMoved(job) : decodeShared(job, job.memory);
     } catch (thrown) {
       return { refused: refusalOf(thrown) };
     }
   },
-  ({ result }) => (result === undefined ? [] : buffersOf(result.batch)),
+  ({ result, batch }) =>
+    result === undefined || batch !== undefined ? [] : buffersOf(result.batch),
 );
+
+function decodeMoved({ kind, body = new Uint8Array(0), options }: DecodeJob): DecodeResult {
+  const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+  return { result: decoders.decode(kind, bytes, options) };
+}
+
+function decodeShared(
+  { kind, options, bodyBytes = 0 }: DecodeJob,
+  memory: SharedArrayBuffer,
+): DecodeResult {
+  const room = new Uint8Array(memory, bodyBytes);
+  const result = decoders.decode(kind, Buffer.from(memory, 0, bodyBytes), options, room);
+  const batch = writeShared(result.batch, memory, bodyBytes, hasher);
+  if (batch !== undefined) return { result: { ...result, batch: noBatch }, batch };
+  // The columns need more room: the batch moves, without the bytes that stand in the memory.
+  return { result: { ...result, batch: { ...result.batch, bytes: result.batch.bytes.slice() } } };
+}
 
 /** @throws what is no refusal of the body */
 function refusalOf(thrown: unknown): DecodeResult["refused"] {
