@@ -34,27 +34,43 @@ export interface GuardOptions {
 export function addGuards(app: FastifyInstance, options: GuardOptions): void {
   const { host: bindHost, publicUrl, headers: moreHeaders = () => ({}) } = options;
   const loopbackOnly = isLoopback(bindHost);
-  app.addHook("onRequest", async (request, reply) => {
-    reply.headers({ ...guardHeaders, ...moreHeaders() });
-    if (namesOf(request.raw.rawHeaders) > 1) {
+  let lastLoopback: string | undefined;
+  const isLoopbackName = (header: string | undefined): boolean => {
+    if (header === lastLoopback && header !== undefined) return true;
+    if (!isLoopback(hostOf(header))) return false;
+    lastLoopback = header;
+    return true;
+  };
+  // Without a promise: it runs for every request.
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.headers(guardHeaders);
+    reply.headers(moreHeaders());
+    const { headers } = request;
+    if (countHosts(request.raw.rawHeaders) > 1) {
       // A proxy in front may have gone by the other one.
-      await reply.code(400).send({ error: "A request names one host, and not two." });
-    } else if (loopbackOnly && !isLoopback(hostOf(request.headers.host))) {
-      await reply.code(421).send({
+      void reply.code(400).send({ error: "A request names one host, and not two." });
+    } else if (loopbackOnly && !isLoopbackName(headers.host)) {
+      void reply.code(421).send({
         error:
           "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
       });
-    } else if (!safeMethods.has(request.method) && isForeign(request.headers, publicUrl)) {
-      await reply.code(403).send({
+    } else if (!safeMethods.has(request.method) && isForeign(headers, publicUrl)) {
+      void reply.code(403).send({
         error:
           "A page of another site may not change anything here: send the request from this one, or from a program.",
       });
-    }
+    } else done();
   });
 }
 
-const namesOf = (rawHeaders: readonly string[]): number =>
-  rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === "host").length;
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count;
+}
 
 /** They only ask. */
 export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -140,11 +140,13 @@ function practiceStore(): StoreReader {
   const head = new Head(0);
   const values = new Float64Array(1);
   const words = new Uint32Array(values.buffer);
+  const columns = { n: 1, refs: new Uint32Array(1), times: new Float64Array(1), values, words };
   const add = (labels: LabelSet, valueAt: (step: number) => number): void => {
-    const ref = index.add(labels);
+    columns.refs[0] = index.add(labels);
     for (let step = 0; step < samples; step++) {
       values[0] = valueAt(step);
-      head.append(ref, endMs - (samples - step) * stepMs, values, words, 0, false);
+      columns.times[0] = endMs - (samples - step) * stepMs;
+      head.append(columns, 0, false);
     }
   };
   for (let gpu = 0; gpu < gpus; gpu++) {

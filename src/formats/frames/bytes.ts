@@ -75,21 +75,23 @@ export class ByteWriter {
 export class ByteReader {
   readonly #bytes: Buffer;
   readonly #end: number;
-  #position: number;
+  position: number;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.#position = start;
+    this.#bytes = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.position = start;
     this.#end = end;
   }
 
   get left(): number {
-    return this.#end - this.#position;
+    return this.#end - this.position;
   }
 
   byte(): number {
-    if (this.#position >= this.#end) throw new FramesError("the bytes end too early");
-    return this.#bytes[this.#position++] as number;
+    if (this.position >= this.#end) throw new FramesError("the bytes end too early");
+    return this.#bytes[this.position++] as number;
   }
 
   varint(): number {
@@ -112,6 +114,25 @@ export class ByteReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
+  /** The same for the first `count` places of `out`. Numbers of one byte, which most are, take no call. */
+  zigzags(out: Float64Array, count: number): void {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let at = this.position;
+    for (let i = 0; i < count; i++) {
+      const byte = at < end ? (bytes[at] as number) : 128;
+      if (byte < 128) {
+        at++;
+        out[i] = (byte & 1) === 0 ? byte >>> 1 : -((byte + 1) >>> 1);
+        continue;
+      }
+      this.position = at;
+      out[i] = this.zigzag();
+      at = this.position;
+    }
+    this.position = at;
+  }
+
   /** How many of something follow, each of which takes at least so many bytes: a lie is seen before room is made for it. */
   count(what: string, most: number, leastBytes: number): number {
     const count = this.varint();
@@ -120,9 +141,29 @@ export class ByteReader {
     return count;
   }
 
-  text(maxBytes: number): string {
+  /** Passes over a text without decoding it. */
+  skipText(maxBytes: number): void {
+    this.skip(this.#textBytes(maxBytes));
+  }
+
+  skip(count: number): void {
+    if (count > this.left) throw new FramesError("the bytes end too early");
+    this.position += count;
+  }
+
+  /** The bytes from a position up to the present one, a character each: a key for a cache. */
+  latin1(from: number): string {
+    return this.#bytes.toString("latin1", from, this.position);
+  }
+
+  #textBytes(maxBytes: number): number {
     const bytes = this.varint();
     if (bytes > maxBytes) throw new FramesError(`a text is longer than ${maxBytes} bytes`);
+    return bytes;
+  }
+
+  text(maxBytes: number): string {
+    const bytes = this.#textBytes(maxBytes);
     try {
       return decoder.decode(this.raw(bytes));
     } catch (thrown) {
@@ -137,8 +178,8 @@ export class ByteReader {
 
   raw(count: number): Buffer {
     if (count > this.left) throw new FramesError("the bytes end too early");
-    const part = this.#bytes.subarray(this.#position, this.#position + count);
-    this.#position += count;
+    const part = this.#bytes.subarray(this.position, this.position + count);
+    this.position += count;
     return part;
   }
 }

@@ -96,12 +96,7 @@ export class FrameDecoder {
     if (ahead === 0 || sequence > Number.MAX_SAFE_INTEGER)
       throw new FramesError("frames are not in their sequence");
     this.#memory.sequence = sequence;
-    const layout = reader.raw(hashBytes).toString("hex");
-    const devices = reader.raw(hashBytes).toString("hex");
-    const source = reader.text(limits.nameBytes);
-    const host = reader.text(limits.nameBytes);
-    // A tier that a newer agent has is one more schedule: kept by its layout, as a stream is.
-    const tier = tierNames[reader.byte()] ?? "stream";
+    const { layout, devices, source, host, tier } = readNames(reader);
     const freshForMs = reader.varint();
     const timeMs = this.#memory.timeMs + reader.zigzag();
     if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's time is no time");
@@ -109,18 +104,59 @@ export class FrameDecoder {
     return { sequence, layout, devices, source, host, tier, freshForMs, timeMs };
   }
 
-  /** @throws FramesError */
-  body(reader: ByteReader, head: FrameHead, resolutions: Float64Array): PushFrame {
+  /** @param isOnly no other frame is read with this decoder: nothing has to be remembered. @throws FramesError */
+  body(reader: ByteReader, head: FrameHead, resolutions: Float64Array, isOnly = false): PushFrame {
     const slots = resolutions.length;
     this.#valuesLeft -= slots;
     if (this.#valuesLeft < 0)
       throw new FramesError(`more than ${limits.values} values in one request`);
-    const before = this.#memory.of(head.layout, slots);
-    const states = readPresence(reader, before.presence);
-    const values = readValues(reader, states, before.multiples, resolutions);
-    before.presence.set(states);
-    return { ...head, presence: states, values };
+    const before = isOnly ? undefined : this.#memory.of(head.layout, slots);
+    const states = readPresence(reader, slots, before?.presence);
+    const values = readValues(reader, states, before?.multiples, resolutions);
+    before?.presence.set(states);
+    const { sequence, layout, devices, source, host, tier, freshForMs, timeMs } = head;
+    return {
+      sequence,
+      layout,
+      devices,
+      source,
+      host,
+      tier,
+      freshForMs,
+      timeMs,
+      presence: states,
+      values,
+    };
   }
+}
+
+type FrameNames = Pick<PushFrame, "layout" | "devices" | "source" | "host" | "tier">;
+
+/** By their bytes: the frames of a source have the same names until its layout or devices change. */
+const knownNames = new Map<string, FrameNames>();
+const maxKnownNames = 20_000;
+
+function readNames(reader: ByteReader): FrameNames {
+  const from = reader.position;
+  reader.skip(2 * hashBytes);
+  reader.skipText(limits.nameBytes);
+  reader.skipText(limits.nameBytes);
+  reader.skip(1);
+  const key = reader.latin1(from);
+  const known = knownNames.get(key);
+  if (known !== undefined) return known;
+  reader.position = from;
+  const names: FrameNames = {
+    layout: reader.raw(hashBytes).toString("hex"),
+    devices: reader.raw(hashBytes).toString("hex"),
+    source: reader.text(limits.nameBytes),
+    host: reader.text(limits.nameBytes),
+    // The tier of a newer agent is one more schedule: stored by its layout, as a stream is.
+    tier: tierNames[reader.byte()] ?? "stream",
+  };
+  if (knownNames.size >= maxKnownNames) knownNames.clear();
+  knownNames.set(key, names);
+  return names;
 }
 
 function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array): void {
@@ -140,10 +176,16 @@ function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array
   }
 }
 
-function readPresence(reader: ByteReader, before: Uint8Array): Uint8Array {
+/** Before the first frame of a layout nothing was present. */
+function readPresence(
+  reader: ByteReader,
+  slots: number,
+  before: Uint8Array | undefined,
+): Uint8Array {
   const form = reader.byte();
-  if (form === presenceForm.asBefore) return before.slice();
-  const states = new Uint8Array(before.length);
+  if (form === presenceForm.asBefore)
+    return before?.slice() ?? new Uint8Array(slots).fill(presence.failed);
+  const states = new Uint8Array(slots);
   if (form === presenceForm.allPresent) return states;
   if (form !== presenceForm.runs) throw new FramesError("a frame's presence is not understood");
   for (let slot = 0; slot < states.length;) {
@@ -187,31 +229,55 @@ function writeValues(
   bytes.raw(multiples.finish());
 }
 
+/** The differences of the frame that is being read. */
+let differences = new Float64Array(1_024);
+
 function readValues(
   reader: ByteReader,
   states: Uint8Array,
-  before: Float64Array,
+  before: Float64Array | undefined,
   resolutions: Float64Array,
 ): Float64Array {
-  const values = new Float64Array(states.length);
+  const slots = states.length;
+  const values = new Float64Array(slots);
+  const exactCount = reader.count("exact values", slots, 9);
+  const isExact = exactCount === 0 ? undefined : readExact(reader, states, values, exactCount);
+  let count = 0;
+  for (let slot = 0; slot < slots; slot++)
+    if (states[slot] === presence.present && isExact?.[slot] !== 1) count++;
+  if (differences.length < count) differences = new Float64Array(count * 2);
+  reader.zigzags(differences, count);
+  for (let slot = 0, at = 0; slot < slots; slot++) {
+    if (states[slot] !== presence.present || isExact?.[slot] === 1) continue;
+    let multiple = differences[at++] as number;
+    if (before !== undefined) multiple += before[slot] as number;
+    if (multiple > largestInteger || multiple < -largestInteger)
+      throw new FramesError("a value is out of bounds");
+    if (before !== undefined) before[slot] = multiple;
+    const resolution = resolutions[slot] as number;
+    values[slot] = resolution >= 1 ? multiple * resolution : multiple / Math.round(1 / resolution);
+  }
+  return values;
+}
+
+/** Values that are no multiple of their resolution; 1 in each of their slots. */
+function readExact(
+  reader: ByteReader,
+  states: Uint8Array,
+  values: Float64Array,
+  count: number,
+): Uint8Array {
   const words = new Uint8Array(values.buffer);
   const isExact = new Uint8Array(states.length);
   let slot = 0;
-  for (let count = reader.count("exact values", states.length, 9); count > 0; count--) {
+  for (let left = count; left > 0; left--) {
     slot += reader.varint();
     if (slot >= states.length || isExact[slot] === 1 || states[slot] !== presence.present)
       throw new FramesError("an exact value has no place in its layout");
     isExact[slot] = 1;
     words.set(reader.raw(8), slot * 8);
   }
-  for (slot = 0; slot < states.length; slot++) {
-    if (states[slot] !== presence.present || isExact[slot] === 1) continue;
-    const multiple = (before[slot] as number) + reader.zigzag();
-    if (Math.abs(multiple) > largestInteger) throw new FramesError("a value is out of bounds");
-    before[slot] = multiple;
-    values[slot] = valueOf(multiple, resolutions[slot] as number);
-  }
-  return values;
+  return isExact;
 }
 
 /** Divides by the inverse for steps below 1, as readings are rounded: 3 / 10 is 0.3, 3 * 0.1 is not. */

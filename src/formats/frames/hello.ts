@@ -41,21 +41,45 @@ export function encodeHello(hello: Hello): Buffer {
   return bytes.finish();
 }
 
-/** What follows the fields known here is a newer agent's, and left alone. @throws FramesError */
-export function decodeHello(content: Uint8Array): Hello {
-  const reader = new ByteReader(content);
+type HelloNames = Pick<Hello, "agent" | "session" | "version" | "host" | "job" | "instance">;
+
+const nameFields = [
+  "the agent's name",
+  "the session",
+  "the version",
+  "the host",
+  "the job",
+  "the instance",
+] as const;
+/** By their bytes: an agent sends the same names with every request. */
+const knownNames = new Map<string, HelloNames>();
+const maxKnownNames = 20_000;
+
+function readNames(reader: ByteReader): HelloNames {
+  const from = reader.position;
+  for (const _ of nameFields) reader.skipText(limits.nameBytes);
+  const key = reader.latin1(from);
+  const known = knownNames.get(key);
+  if (known !== undefined) return known;
+  reader.position = from;
   const name = (what: string): string => {
     const text = reader.text(limits.nameBytes);
     if (!/^[\x20-\x7e\u00a0-\uffff]{1,255}$/.test(text))
       throw new FramesError(`${what} is empty, too long or not plain text`);
     return text;
   };
-  const agent = name("the agent's name");
-  const session = name("the session");
-  const version = name("the version");
-  const host = name("the host");
-  const job = name("the job");
-  const instance = name("the instance");
+  const [agent = "", session = "", version = "", host = "", job = "", instance = ""] =
+    nameFields.map(name);
+  const names = { agent, session, version, host, job, instance };
+  if (knownNames.size >= maxKnownNames) knownNames.clear();
+  knownNames.set(key, names);
+  return names;
+}
+
+/** What follows the fields known here is a newer agent's, and left alone. @throws FramesError */
+export function decodeHello(content: Uint8Array): Hello {
+  const reader = new ByteReader(content);
+  const { agent, session, version, host, job, instance } = readNames(reader);
   const sentMs = reader.varint();
   const roundTrip = reader.varint();
   const intervalMs = reader.varint();

@@ -84,7 +84,9 @@ export function readRequest(
   const frames: PushFrame[] = [];
   const unknownKinds = new Set<number>();
   let goodbye = false;
-  for (const { kind, content } of records.slice(1)) {
+  const isOnly = records.filter(({ kind }) => kind === recordKind.frame).length === 1;
+  for (const { kind, content } of records) {
+    if (content === first.content) continue;
     if (kind === recordKind.metric) known.learnMetric(decodeMetric(content));
     else if (kind === recordKind.layout) known.learnLayout(decodeLayout(content));
     else if (kind === recordKind.devices)
@@ -95,7 +97,7 @@ export function readRequest(
       const head = decoder.head(bytes);
       heads.push(head);
       const layout = known.layout(head.layout);
-      if (layout !== undefined) frames.push(decoder.body(bytes, head, layout.resolutions));
+      if (layout !== undefined) frames.push(decoder.body(bytes, head, layout.resolutions, isOnly));
     } else unknownKinds.add(kind);
   }
   return { hello, heads, frames, goodbye, unknownKinds: [...unknownKinds] };

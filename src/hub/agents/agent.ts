@@ -3,6 +3,7 @@ import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
+import type { AgentDefinitions } from "./definitions.ts";
 import { type AgentStage, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 
@@ -27,7 +28,8 @@ export interface SourceFlow {
 const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 
 export class Agent {
-  record: AgentRecord;
+  /** Changed in place with every push; whoever stores it makes a copy. */
+  readonly record: AgentRecord;
   /** It holds frames because its clock differs from the hub's. */
   isHeld = false;
   /** Since this hub started. */
@@ -37,6 +39,8 @@ export class Agent {
   spool: Hello["spool"] | undefined;
   gpus: number | undefined;
   readonly flows = new Map<string, SourceFlow>();
+  /** As its last request named itself. */
+  definitions: AgentDefinitions | undefined;
   /** The last state that was logged and written as `up`. */
   reportedState: AgentState = "ok";
   changed = true;
@@ -48,6 +52,8 @@ export class Agent {
   #lastRequestMs: number;
   #contestedUntilMs = Number.NEGATIVE_INFINITY;
   #sessionSinceMs: number;
+  /** Devices and host of each source, as `gpus` counts them. */
+  readonly #countedDevices: unknown[] = [];
 
   /** Silence is judged by the monotonic clock: a wall clock that is set makes nobody silent. */
   constructor(record: AgentRecord, monotonicMs: () => number) {
@@ -68,7 +74,7 @@ export class Agent {
 
   /** Readings of it were stored. */
   reported(nowMs: number): void {
-    this.record = { ...this.record, reportedMs: nowMs };
+    this.record.reportedMs = nowMs;
     this.changed = true;
   }
 
@@ -97,29 +103,26 @@ export class Agent {
   }
 
   update(hello: Hello, nowMs: number): void {
-    const { sessions } = this.record;
-    const newest = sessions.at(-1)?.id;
-    const before = sessions.find(({ id }) => id === hello.session);
+    const { record } = this;
+    const { sessions } = record;
     const monotonicMs = this.#monotonicMs();
-    if (newest !== hello.session) {
+    if (sessions.at(-1)?.id !== hello.session) {
+      const before = sessions.find(({ id }) => id === hello.session);
       if (before !== undefined && monotonicMs - this.#sessionSinceMs < contestedForMs)
         this.#contestedUntilMs = monotonicMs + contestedForMs;
       this.#sessionSinceMs = monotonicMs;
-    }
-    this.record = {
-      ...this.record,
-      host: hello.host,
-      job: hello.job,
-      instance: hello.instance,
-      version: hello.version,
-      lastSeenMs: nowMs,
-      intervalMs: hello.intervalMs,
-      stopped: false,
-      sessions: [
-        ...sessions.filter(({ id }) => id !== hello.session),
+      record.sessions = [
+        ...sessions.filter((session) => session !== before),
         before ?? { id: hello.session, acknowledged: 0 },
-      ].slice(-maxAgentSessions),
-    };
+      ].slice(-maxAgentSessions);
+    }
+    record.host = hello.host;
+    record.job = hello.job;
+    record.instance = hello.instance;
+    record.version = hello.version;
+    record.lastSeenMs = nowMs;
+    record.intervalMs = hello.intervalMs;
+    record.stopped = false;
     this.#lastRequestMs = monotonicMs;
     this.hasReported = true;
     this.spool = hello.spool;
@@ -134,6 +137,7 @@ export class Agent {
 
   /** Over all its sources; parts of a GPU are none. */
   countGpus(): void {
+    if (!this.#isDevicesChanged()) return;
     const gpus = new Set<string>();
     for (const { delivery } of this.flows.values())
       for (const { uuid, parent } of delivery.devices)
@@ -141,21 +145,40 @@ export class Agent {
     if (this.flows.size > 0) this.gpus = gpus.size;
   }
 
+  /** Whether the devices of any source differ from those counted last. */
+  #isDevicesChanged(): boolean {
+    const counted = this.#countedDevices;
+    let at = 0;
+    let isChanged = false;
+    for (const { delivery } of this.flows.values()) {
+      const host = delivery.host ?? this.record.host;
+      if (counted[at] !== delivery.devices || counted[at + 1] !== host) isChanged = true;
+      counted[at++] = delivery.devices;
+      counted[at++] = host;
+    }
+    if (counted.length !== at) isChanged = true;
+    counted.length = at;
+    return isChanged;
+  }
+
   acknowledged(session: string): number {
-    return this.record.sessions.find(({ id }) => id === session)?.acknowledged ?? 0;
+    return this.#session(session)?.acknowledged ?? 0;
   }
 
   acknowledge(session: string, sequence: number): void {
-    const sessions = this.record.sessions.map((one) =>
-      one.id === session && one.acknowledged < sequence ? { ...one, acknowledged: sequence } : one,
-    );
-    this.record = { ...this.record, sessions };
+    const found = this.#session(session);
+    if (found !== undefined && found.acknowledged < sequence) found.acknowledged = sequence;
     this.changed = true;
   }
 
   stop(): void {
-    this.record = { ...this.record, stopped: true };
+    this.record.stopped = true;
     this.changed = true;
+  }
+
+  #session(id: string): AgentRecord["sessions"][number] | undefined {
+    for (const session of this.record.sessions) if (session.id === id) return session;
+    return undefined;
   }
 }
 

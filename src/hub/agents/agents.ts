@@ -67,6 +67,8 @@ export interface AgentPushResult {
   readonly tooNew: number;
 }
 
+const allFormats = [...formats];
+const allCapabilities = [...capabilities];
 const maxWaiting = 4;
 /** As for every receiver. */
 const maxAheadMs = 10 * 60_000;
@@ -109,11 +111,14 @@ export class Agents {
       agent =
         this.#agents.get(hello.agent) ??
         new Agent(newRecord(hello, client, nowMs), this.#monotonicMs);
-      definitions = this.#definitions.of({
-        id: hello.agent,
-        job: hello.job,
-        instance: hello.instance,
-      });
+      // What a request in progress still needs is its own.
+      if (agent.waiting > 0 || agent.definitions?.isOf(hello) !== true)
+        agent.definitions = this.#definitions.of({
+          id: hello.agent,
+          job: hello.job,
+          instance: hello.instance,
+        });
+      definitions = agent.definitions;
       return definitions;
     });
     if (agent === undefined || definitions === undefined)
@@ -220,10 +225,11 @@ export class Agents {
   ): Promise<AgentPushResult> {
     agent.waiting++;
     const turn = agent.queue.then(() => this.#take(agent, request, definitions, nowMs, client));
-    agent.queue = turn.then(
-      () => agent.waiting--,
-      () => agent.waiting--,
-    );
+    const leave = (): void => {
+      agent.waiting--;
+      definitions.releaseLast();
+    };
+    agent.queue = turn.then(leave, leave);
     return turn;
   }
 
@@ -238,22 +244,20 @@ export class Agents {
     agent.update(hello, nowMs);
     if (!wasUp) await this.#writeUp([[agent.record, 1]]);
     const clock = this.#clock(nowMs);
-    const answer = (
-      status: 200 | 409 | 425,
-      more: Partial<AgentPushResult> = {},
-    ): AgentPushResult => ({
+    const results: AppendResult[] = [];
+    let tooNew = 0;
+    const answer = (status: 200 | 409 | 425): AgentPushResult => ({
       status,
       answer: {
         acknowledged: agent.acknowledged(hello.session),
         clock,
         version: this.#options.version,
-        formats: [...formats],
-        capabilities: [...capabilities],
-        ...(unknownKinds.length === 0 ? {} : { unknownKinds: [...unknownKinds] }),
+        formats: allFormats,
+        capabilities: allCapabilities,
+        ...(unknownKinds.length === 0 ? undefined : { unknownKinds: [...unknownKinds] }),
       },
-      results: [],
-      tooNew: 0,
-      ...more,
+      results,
+      tooNew,
     });
     const from = agent.acknowledged(hello.session);
     if (heads.length > 0 && heads.every(({ sequence }) => sequence <= from)) return answer(409);
@@ -271,8 +275,7 @@ export class Agents {
         "too many agents of this token or address, or on this hub: remove agents that no longer report, or retry tomorrow",
       );
     const isFirst = agent.stage === "unproven";
-    const results: AppendResult[] = [];
-    let [tooNew, isHeld, lagMs] = [0, false, agent.lagMs];
+    let [isHeld, lagMs] = [false, agent.lagMs];
     for (const wire of frames) {
       if (wire.sequence <= from) continue;
       const layout = definitions.layout(wire.layout);
@@ -282,7 +285,7 @@ export class Agents {
       if (isHeld) break;
       if (wire.timeMs > clock.newestMs) tooNew += wire.values.length;
       else {
-        results.push(await ingestFrame(agent, wire, layout, devices, { ...this.#options, client }));
+        results.push(await ingestFrame(agent, wire, layout, devices, this.#options, client));
         lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);
@@ -299,10 +302,10 @@ export class Agents {
     this.#reportState(agent, agent.state);
     if (frames.length > 0) this.#hold(agent, isHeld);
     if (isHeld) {
-      const held = answer(425, { results, tooNew });
+      const held = answer(425);
       return { ...held, answer: { ...held.answer, error: describeHold(agent) } };
     }
-    const taken = answer(200, { results, tooNew });
+    const taken = answer(200);
     return tooNew === 0 ? taken : { ...taken, answer: { ...taken.answer, tooNew } };
   }
 
@@ -411,7 +414,7 @@ export class Agents {
       if (!agent.changed || agent.stage === "unproven") continue;
       agent.changed = false;
       try {
-        store.put(agent.id, agent.record);
+        store.put(agent.id, structuredClone(agent.record));
       } catch (thrown) {
         log.warn("saving agents failed", {
           error: formatError(thrown),

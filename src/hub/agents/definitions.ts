@@ -17,6 +17,8 @@ export interface AgentIdentity {
 interface CachedDefinition {
   /** Series or devices: what the bound counts. */
   readonly weight: number;
+  /** Used since the bound was last reached. */
+  isUsed: boolean;
   readonly layout?: KnownLayout;
   readonly devices?: readonly Device[];
 }
@@ -31,7 +33,7 @@ const maxWeight = 4_000_000;
 const maxMetrics = 20_000;
 
 export class Definitions {
-  /** In the order of use, oldest first. */
+  /** Oldest first. One that was used moves to the end when the bound is reached, instead of with every use. */
   readonly #cached = new Map<string, CachedDefinition>();
   readonly #metrics = new Map<string, MetricEntry>();
   readonly #maxWeight: number;
@@ -57,9 +59,7 @@ export class Definitions {
 
   get(key: string): CachedDefinition | undefined {
     const cached = this.#cached.get(key);
-    if (cached === undefined) return undefined;
-    this.#cached.delete(key);
-    this.#cached.set(key, cached);
+    if (cached !== undefined) cached.isUsed = true;
     return cached;
   }
 
@@ -67,9 +67,18 @@ export class Definitions {
     this.#remove(key);
     this.#cached.set(key, cached);
     this.#weight += cached.weight;
-    for (const oldest of this.#cached.keys()) {
-      if (this.#weight <= this.#maxWeight || oldest === key) return;
-      this.#remove(oldest);
+    for (const [oldest, definition] of this.#cached) {
+      if (this.#weight <= this.#maxWeight) return;
+      if (oldest === key) {
+        // The newest stays; those behind it were used, and moved there in this loop.
+        if (this.#cached.size === 1) return;
+        definition.isUsed = true;
+      }
+      if (definition.isUsed) {
+        definition.isUsed = false;
+        this.#cached.delete(oldest);
+        this.#cached.set(oldest, definition);
+      } else this.#remove(oldest);
     }
   }
 
@@ -87,6 +96,10 @@ export class Definitions {
 export class AgentDefinitions implements DefinitionStore {
   readonly #all: Definitions;
   readonly #identity: AgentIdentity;
+  readonly #keyPrefix: string;
+  /** The definitions looked up last: every frame of a source names the same ones. */
+  #lastLayout: { readonly hash: string; readonly layout: KnownLayout } | undefined;
+  #lastDevices: { readonly hash: string; readonly devices: readonly Device[] } | undefined;
   /** Metrics of layouts reported in this request that nobody has described. */
   readonly #undescribed = new Set<string>();
   /** Layouts that wait for their metrics. */
@@ -95,17 +108,41 @@ export class AgentDefinitions implements DefinitionStore {
   constructor(all: Definitions, identity: AgentIdentity) {
     this.#all = all;
     this.#identity = identity;
+    const { id, job, instance } = identity;
+    this.#keyPrefix = `${id}\u0000${job}\u0000${instance}\u0000`;
+  }
+
+  /** Whether it serves another request of this sender: under the same names, and nothing is missing. */
+  isOf({ job, instance }: Pick<AgentIdentity, "job" | "instance">): boolean {
+    return (
+      this.#identity.job === job &&
+      this.#identity.instance === instance &&
+      this.#waiting.length + this.#undescribed.size === 0
+    );
+  }
+
+  /** After a request: the bound of `Definitions` is to hold for all of them. */
+  releaseLast(): void {
+    this.#lastLayout = undefined;
+    this.#lastDevices = undefined;
   }
 
   layout(hash: string): KnownLayout | undefined {
-    return this.#all.get(this.#key("layout", hash))?.layout;
+    if (this.#lastLayout?.hash === hash) return this.#lastLayout.layout;
+    const layout = this.#all.get(this.#key("layout", hash))?.layout;
+    if (layout !== undefined) this.#lastLayout = { hash, layout };
+    return layout;
   }
 
   devices(hash: string): readonly Device[] | undefined {
-    return this.#all.get(this.#key("devices", hash))?.devices;
+    if (this.#lastDevices?.hash === hash) return this.#lastDevices.devices;
+    const devices = this.#all.get(this.#key("devices", hash))?.devices;
+    if (devices !== undefined) this.#lastDevices = { hash, devices };
+    return devices;
   }
 
   learnLayout(definition: LayoutDefinition): void {
+    this.#lastLayout = undefined;
     const layout = this.#bind(definition);
     if (layout === undefined) this.#waiting.push(definition);
     else {
@@ -113,13 +150,16 @@ export class AgentDefinitions implements DefinitionStore {
       const weight = resolutions.length + 1;
       this.#all.set(this.#key("layout", definition.hash), {
         weight,
+        isUsed: false,
         layout: { resolutions, layout },
       });
     }
   }
 
   learnDevices(hash: string, devices: readonly Device[]): void {
-    this.#all.set(this.#key("devices", hash), { weight: devices.length + 1, devices });
+    this.#lastDevices = undefined;
+    const weight = devices.length + 1;
+    this.#all.set(this.#key("devices", hash), { weight, isUsed: false, devices });
   }
 
   learnMetric(metric: MetricEntry): void {
@@ -130,6 +170,8 @@ export class AgentDefinitions implements DefinitionStore {
 
   /** What these frames name and nobody has reported; undefined where all is known. */
   needs(heads: readonly FrameHead[]): MissingDefinitions | undefined {
+    if (this.#waiting.length + this.#undescribed.size === 0 && this.#hasAll(heads))
+      return undefined;
     const waiting = new Set(this.#waiting.map(({ hash }) => hash));
     const layouts = new Set<string>();
     const devices = new Set<string>();
@@ -146,6 +188,12 @@ export class AgentDefinitions implements DefinitionStore {
       devices: [...devices],
       metrics: [...metrics],
     };
+  }
+
+  #hasAll(heads: readonly FrameHead[]): boolean {
+    for (const { layout, devices } of heads)
+      if (this.layout(layout) === undefined || this.devices(devices) === undefined) return false;
+    return true;
   }
 
   #bind({ series }: LayoutDefinition): Layout | undefined {
@@ -165,7 +213,6 @@ export class AgentDefinitions implements DefinitionStore {
   }
 
   #key(kind: string, hash: string): string {
-    const { id, job, instance } = this.#identity;
-    return `${id}\u0000${job}\u0000${instance}\u0000${kind}\u0000${hash}`;
+    return `${this.#keyPrefix}${kind}\u0000${hash}`;
   }
 }

@@ -15,19 +15,19 @@ export interface FlowOptions {
   /** Where the newest frames are shown. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
-  /** Whose series they are, for the limit on series per client. */
-  readonly client?: string | undefined;
 }
 
 /** Smaller differences of clocks are the way of the request as much as the clocks. */
 const noticedClockMs = 1_000;
 
+/** @param client whose series they are, for the limit on series per client */
 export async function ingestFrame(
   agent: Agent,
   wire: PushFrame,
   { layout }: KnownLayout,
   devices: readonly Device[],
-  { writer, show, nowMs, client }: FlowOptions,
+  { writer, show, nowMs }: FlowOptions,
+  client: string | undefined,
 ): Promise<AppendResult> {
   const frame: Frame = {
     timeMs: wire.timeMs,

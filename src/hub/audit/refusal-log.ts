@@ -34,14 +34,15 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
     if (mistakes.has(status)) log.info("request refused", fields);
     else log.warn("request refused", fields);
   };
-  app.decorateRequest("refusalTold", false);
-  app.addHook("onResponse", async (request, { statusCode: status }) => {
-    if (!isLoggedRefusal(request, status)) return;
-    logRefusal(
-      request.ip,
-      `${request.method} ${request.routeOptions.url ?? "(no such route)"}`,
-      status,
-    );
+  app.decorateRequest("isRefusalLogged", false);
+  app.addHook("onResponse", (request, { statusCode: status }, done) => {
+    if (status >= 400 && isLoggedRefusal(request, status))
+      logRefusal(
+        request.ip,
+        `${request.method} ${request.routeOptions.url ?? "(no such route)"}`,
+        status,
+      );
+    done();
   });
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
   app.server.prependListener("clientError", (thrown: Error, socket) => {

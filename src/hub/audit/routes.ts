@@ -39,9 +39,9 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
   const { audit, nowMs } = options;
   const unprivileged = new MinuteCounts();
   app.decorateRequest("audited", null);
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const pattern = request.routeOptions.url;
-    if (!isAudited(request.method, pattern, reply.statusCode)) return;
+    if (!isAudited(request.method, pattern, reply.statusCode)) return done();
     const note = noteOf(request, reply, pattern);
     const privileged = note.outcome === "done" && isAdmin(request);
     const source =
@@ -49,7 +49,7 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
         ? networkOf(request.ip)
         : `${note.by} ${note.who}`;
     const held = privileged ? 0 : unprivileged.add(`${note.outcome} ${source}`, nowMs());
-    if (held > notedPerMinute) return;
+    if (held > notedPerMinute) return done();
     audit.note(
       {
         ...note,
@@ -57,6 +57,7 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
       },
       { privileged },
     );
+    done();
   });
   app.get<{ Querystring: { limit?: string; before?: string } }>(
     "/api/audit",

@@ -82,12 +82,15 @@ export function addRates(
       });
     return waitSeconds;
   };
-  app.addHook("onRequest", async (request, reply) => {
-    if (reply.sent) return;
-    const kind = classOf(request.routeOptions.url);
-    const waitSeconds = kind === undefined ? 0 : take(kind, request);
-    if (waitSeconds === 0) return;
-    await reply.code(429).header("retry-after", Math.ceil(waitSeconds)).send({
+  /** By route: looked up for every request. */
+  const classes = new Map<string | undefined, RateClass | "free">();
+  app.addHook("onRequest", (request, reply, done) => {
+    const { url } = request.routeOptions;
+    let kind = classes.get(url);
+    if (kind === undefined) classes.set(url, (kind = classOf(url) ?? "free"));
+    const waitSeconds = kind === "free" ? 0 : take(kind, request);
+    if (waitSeconds === 0) return done();
+    void reply.code(429).header("retry-after", Math.ceil(waitSeconds)).send({
       status: "error",
       errorType: "unavailable",
       error: "Rate limit exceeded: retry later, or have hub.limits raised.",

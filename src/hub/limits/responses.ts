@@ -88,7 +88,7 @@ export function addResponseLimits(
       bytes,
     }),
   );
-  app.addHook("onSend", async (request, reply, payload: unknown) => {
+  app.addHook("onSend", (request, reply, payload: unknown, done) => {
     if (payload instanceof Readable) pending.watch(reply.raw);
     const bytes =
       typeof payload === "string"
@@ -96,7 +96,8 @@ export function addResponseLimits(
         : payload instanceof Uint8Array
           ? payload.byteLength
           : 0;
-    if (pending.add(networkOf(request.ip), reply.raw, bytes)) return payload;
+    if (bytes <= limits.smallBytes || pending.add(networkOf(request.ip), reply.raw, bytes))
+      return done(null, payload);
     log.warn("too many large responses pending: response refused", {
       address: request.ip,
       bytes,
@@ -106,10 +107,13 @@ export function addResponseLimits(
       .removeHeader("content-length")
       .header("retry-after", 10)
       .type("application/json; charset=utf-8");
-    return JSON.stringify({
-      status: "error",
-      errorType: "unavailable",
-      error: "Too many large responses are pending: request less, or retry later.",
-    });
+    done(
+      null,
+      JSON.stringify({
+        status: "error",
+        errorType: "unavailable",
+        error: "Too many large responses are pending: request less, or retry later.",
+      }),
+    );
   });
 }

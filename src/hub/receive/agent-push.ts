@@ -6,7 +6,6 @@ import { VersionError } from "../../formats/frames/request.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { Agents, AgentPushResult } from "../agents/agents.ts";
-import { clientOf } from "../limits/client.ts";
 import { maxBodyBytes } from "./body.ts";
 import { malformed, ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
@@ -32,8 +31,9 @@ export async function addAgentPush(
     routes: (scope, bodies) => {
       scope.post("/api/push/v1", async (request, reply) => {
         const body = await bodies.plain(request, maxBodyBytes);
-        bodies.holdOf(request).leaveLarge();
-        const pushed = await agents.push(body, clientOf(request)).catch(explain);
+        const hold = bodies.holdOf(request);
+        hold.leaveLarge();
+        const pushed = await agents.push(body, hold.client).catch(explain);
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);
         if (pushed.status === 425) reply.header("retry-after", 5);

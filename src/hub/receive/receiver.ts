@@ -46,11 +46,12 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
       if (hold === undefined) throw new Error("BUG: a request without an admission hold");
       return hold;
     };
-    scope.addHook("onRequest", async (request, reply) => {
+    scope.addHook("onRequest", (request, reply, done) => {
       const hold = intake.admission.hold(clientOf(request), request.raw.socket);
       holds.set(request, hold);
       // `close` follows a response and a client that hung up.
       reply.raw.once("close", () => hold.release());
+      done();
     });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) => {

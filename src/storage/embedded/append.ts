@@ -23,13 +23,13 @@ export interface AppendTarget {
   readonly rawLabels: RawLabels;
   readonly budget: SeriesBudget;
   readonly minTimeMs: number;
-  /** Newer than all there is of the series: the common case, and the quick one. */
-  isNewer(ref: number, timeMs: number): boolean;
+  /** Whether sample `i` is newer than all samples of its series: the common case. A time passed as a number would be an allocation. */
+  isNewer(columns: WalSampleColumns, i: number): boolean;
   lookUp(ref: number, timeMs: number, words: Uint32Array, i: number): "nothing" | "same" | "other";
   /** A series that is not in the log yet. */
   created(ref: number, labels: LabelSet): void;
   log(columns: WalSampleColumns): void;
-  keep(ref: number, timeMs: number, columns: WalSampleColumns, i: number, late: boolean): void;
+  keep(columns: WalSampleColumns, i: number, late: boolean): void;
   count(result: AppendResult): void;
 }
 
@@ -52,6 +52,7 @@ export class Appender {
   #times = new Float64Array(1024);
   #values = new Float64Array(1024);
   #words = new Uint32Array(this.#values.buffer);
+  #columns = this.#asColumns();
   #n = 0;
   readonly #hasher = new LabelHasher();
   /** Of the batch that is looked up: hashes where it carries none, and the series. */
@@ -136,6 +137,17 @@ export class Appender {
     this.#values[i] = value;
   }
 
+  /** A value of each series at one instant; bits are preserved. */
+  addColumns(refs: Uint32Array, timeMs: number, values: Float64Array): void {
+    const start = this.#n;
+    const end = start + refs.length;
+    while (end > this.#refs.length) this.#grow();
+    this.#refs.set(refs, start);
+    this.#times.fill(timeMs, start, end);
+    this.#values.set(values, start);
+    this.#n = end;
+  }
+
   addBits(ref: number, timeMs: number, low: number, high: number): void {
     const i = this.#next(ref, timeMs);
     this.#words[i * 2] = low;
@@ -163,13 +175,8 @@ export class Appender {
     this.#n = 0;
     const n = this.#sift(gathered, tally);
     if (n > 0) {
-      const columns: WalSampleColumns = {
-        n,
-        refs: this.#refs,
-        times: this.#times,
-        values: this.#values,
-        words: this.#words,
-      };
+      const columns = this.#columns;
+      columns.n = n;
       this.#target.log(columns);
       appendAll(this.#target, columns, tally);
     }
@@ -183,7 +190,8 @@ export class Appender {
   #sift(gathered: number, tally: Tally): number {
     const target = this.#target;
     const { minTimeMs, index } = target;
-    const [refs, times, words] = [this.#refs, this.#times, this.#words];
+    const columns = this.#columns;
+    const { refs, times, words } = columns;
     let n = 0;
     for (let i = 0; i < gathered; i++) {
       const ref = refs[i] as number;
@@ -194,7 +202,7 @@ export class Appender {
       else {
         if (!index.table.isAlive(ref))
           throw new Error(`BUG: series ${ref} was dropped between its look-up and the commit`);
-        if (!target.isNewer(ref, timeMs)) {
+        if (!target.isNewer(columns, i)) {
           const found = target.lookUp(ref, timeMs, words, i);
           if (found === "same") {
             tally.duplicates++;
@@ -235,6 +243,17 @@ export class Appender {
     this.#refs.set(refs);
     this.#times.set(times);
     this.#words.set(words);
+    this.#columns = this.#asColumns();
+  }
+
+  #asColumns(): WalSampleColumns & { n: number } {
+    return {
+      n: 0,
+      refs: this.#refs,
+      times: this.#times,
+      values: this.#values,
+      words: this.#words,
+    };
   }
 }
 
@@ -246,18 +265,18 @@ export function appendAll(
 ): void {
   const { n, refs, times, words } = columns;
   for (let i = 0; i < n; i++) {
-    const ref = refs[i] as number;
-    const timeMs = times[i] as number;
-    if (target.isNewer(ref, timeMs)) {
-      target.keep(ref, timeMs, columns, i, false);
+    if (target.isNewer(columns, i)) {
+      target.keep(columns, i, false);
       tally.stored++;
       continue;
     }
+    const ref = refs[i] as number;
+    const timeMs = times[i] as number;
     const found = target.lookUp(ref, timeMs, words, i);
     if (found === "same") tally.duplicates++;
     else if (found === "other") refuse(tally, "conflict", ref, timeMs);
     else {
-      target.keep(ref, timeMs, columns, i, true);
+      target.keep(columns, i, true);
       tally.stored++;
       tally.late++;
     }

@@ -67,15 +67,21 @@ export class FrameAppender {
     if (tier !== streamTier)
       for (const before of open.layouts.keys())
         if (before !== frame.layout) this.#end(before, frame, known, timeMs);
-    for (let slot = 0; slot < known.refs.length; slot++) {
-      const ref = known.refs[slot] as number;
-      const there = frame.presence[slot] === presence.present;
-      if (there) appender.add(ref, timeMs, frame.values[slot] as number);
-      else if (known.present[slot] === 1 && ref !== refusedByLimit) appender.addStale(ref, timeMs);
-    }
+    const isWhole = isAllPresent(frame.presence, known.refs.length);
+    if (isWhole) appender.addColumns(known.refs, timeMs, frame.values);
+    else
+      for (let slot = 0; slot < known.refs.length; slot++) {
+        const ref = known.refs[slot] as number;
+        if (frame.presence[slot] === presence.present)
+          appender.add(ref, timeMs, frame.values[slot] as number);
+        else if (known.present[slot] === 1 && ref !== refusedByLimit)
+          appender.addStale(ref, timeMs);
+      }
     const result = appender.commit();
-    for (let slot = 0; slot < known.refs.length; slot++)
-      known.present[slot] = frame.presence[slot] === presence.present ? 1 : 0;
+    if (isWhole) known.present.fill(1);
+    else
+      for (let slot = 0; slot < known.refs.length; slot++)
+        known.present[slot] = frame.presence[slot] === presence.present ? 1 : 0;
     if (tier === streamTier) dropSilent(open, timeMs);
     else open.layouts.clear();
     open.layouts.set(frame.layout, { extra, timeMs });
@@ -131,6 +137,12 @@ export class FrameAppender {
     if (!refs.includes(refusedByLimit)) this.#known.set(layout, made);
     return made;
   }
+}
+
+function isAllPresent(states: Uint8Array, slots: number): boolean {
+  if (states.length !== slots) return false;
+  for (let slot = 0; slot < slots; slot++) if (states[slot] !== presence.present) return false;
+  return true;
 }
 
 /** A stream may go on for months, and its machines come and go. */

@@ -8,6 +8,7 @@ import { makeFolderSync } from "../../base/make-folder.ts";
 import { formatError, systemCode } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { appendAll, newTally } from "./append.ts";
+import type { WalSampleColumns } from "./wal/records.ts";
 import { Block, type BlockContext } from "./blocks/block.ts";
 import { BlockDamagedError } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
@@ -334,16 +335,11 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
   let [samples, orphans] = [0, 0];
   const unlabelled = new Set<number>();
   const target = {
-    isNewer: (ref: number, timeMs: number) => head.isNewer(ref, timeMs),
+    isNewer: (columns: WalSampleColumns, i: number) => head.isNewer(columns, i),
     lookUp: (ref: number, timeMs: number, words: Uint32Array, i: number) =>
       lookUp([...head.epochs.map(({ source }) => source), ...blocks], ref, timeMs, words, i),
-    keep: (
-      ref: number,
-      timeMs: number,
-      columns: { values: Float64Array; words: Uint32Array },
-      i: number,
-      late: boolean,
-    ): void => {
+    keep: (columns: WalSampleColumns, i: number, late: boolean): void => {
+      const ref = columns.refs[i] as number;
       if (!index.table.isAlive(ref)) {
         orphans++;
         unlabelled.add(ref);
@@ -351,7 +347,7 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
         return;
       }
       samples++;
-      head.append(ref, timeMs, columns.values, columns.words, i, late);
+      head.append(columns, i, late);
     },
   };
   const options = {

@@ -353,7 +353,7 @@ export class Store extends StoreReader implements History {
       get minTimeMs() {
         return oldestSampleMs();
       },
-      isNewer: (ref, timeMs) => head.isNewer(ref, timeMs),
+      isNewer: (columns, i) => head.isNewer(columns, i),
       lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),
       created: (ref, labels) => {
         state.unpersisted.push(ref);
@@ -369,8 +369,7 @@ export class Store extends StoreReader implements History {
           throw thrown;
         }
       },
-      keep: (ref, timeMs, { values, words }, i, late) =>
-        head.append(ref, timeMs, values, words, i, late),
+      keep: (columns, i, late) => head.append(columns, i, late),
       count: (result) => {
         for (const kind of resultKinds) this.#appended[kind] += result[kind];
         if (result.refusedByLimit > 0) this.#logRefused(result.reason);

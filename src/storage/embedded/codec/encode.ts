@@ -114,9 +114,14 @@ function commonUnit(n: number): number {
   const first = whole[0] as number;
   let unit = 0;
   for (let i = 1; i < n; i++) {
-    let [a, b] = [Math.abs((whole[i] as number) - first), unit];
+    let a = Math.abs((whole[i] as number) - first);
+    let b = unit;
     if (b !== 0 && a % b === 0) continue;
-    while (b !== 0) [a, b] = [b, a % b];
+    while (b !== 0) {
+      const rest = a % b;
+      a = b;
+      b = rest;
+    }
     unit = a;
     if (unit === 1) return 1;
   }

@@ -8,6 +8,7 @@ import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { GrowableFloat64, GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { type Arena, arenaOffset, arenaSlab, writeWord } from "./arena.ts";
 import { chunkSamples, type Timebases } from "./timebases.ts";
+import type { WalSampleColumns } from "../wal/records.ts";
 
 export const chunkHeaderBytes = 12;
 export const openPerSlab = 16_384;
@@ -46,24 +47,26 @@ export class ChunkChains {
     this.#newest = ordered ? undefined : new GrowableFloat64();
   }
 
-  /** Takes sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
-  append(ref: number, timeMs: number, values: Float64Array, words: Uint32Array, i: number): void {
+  /** Appends sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
+  append({ refs, times, values, words }: WalSampleColumns, i: number): void {
+    const ref = refs[i] as number;
+    const timeMs = times[i] as number;
     if (ref >= this.#slot.array.length) this.#reach(ref);
     if (this.#newest !== undefined && timeMs >= this.#newest.at(ref))
       this.#newest.put(ref, timeMs + 1);
     let n = this.#count.array[ref] as number;
     if (n > 0) {
       const timebase = this.#timebase.array[ref] as number;
-      if (n === chunkSamples || this.#timebases.time(timebase, n - 1) >= timeMs) {
+      if (n === chunkSamples || !this.#timebases.isBefore(timebase, n - 1, times, i)) {
         this.#close(ref, n);
         n = 0;
       } else {
-        this.#timebase.array[ref] = this.#timebases.extend(timebase, n, timeMs);
+        this.#timebase.array[ref] = this.#timebases.extend(timebase, n, times, i);
       }
     }
     if (n === 0) {
       if (this.#slot.array[ref] === 0) this.#slot.array[ref] = this.#newSlot() + 1;
-      this.#timebase.array[ref] = this.#timebases.start(timeMs);
+      this.#timebase.array[ref] = this.#timebases.start(times, i);
     }
     const slot = (this.#slot.array[ref] as number) - 1;
     const place = (slot & slabMask) * chunkSamples + n;

@@ -5,6 +5,7 @@
 import { Arena, type ArenaView } from "./arena.ts";
 import { ChunkChains, type ChunkChainsView } from "./chunk-chains.ts";
 import { Timebases, type TimebasesView } from "./timebases.ts";
+import type { WalSampleColumns } from "../wal/records.ts";
 
 /** All that a worker needs to read an epoch; shared memory, nothing is copied. */
 export interface EpochView {
@@ -31,23 +32,17 @@ export class Epoch {
     this.firstSegment = firstSegment;
   }
 
-  append(
-    ref: number,
-    timeMs: number,
-    values: Float64Array,
-    words: Uint32Array,
-    i: number,
-    late: boolean,
-  ): void {
+  append(columns: WalSampleColumns, i: number, late: boolean): void {
     if (late) {
       this.#late ??= new ChunkChains(this.#arena, this.#timebases, false);
-      this.#late.append(ref, timeMs, values, words, i);
+      this.#late.append(columns, i);
       this.lateSamples++;
     } else {
-      this.#inOrder.append(ref, timeMs, values, words, i);
+      this.#inOrder.append(columns, i);
     }
     this.samples++;
     this.#view = undefined;
+    const timeMs = columns.times[i] as number;
     if (timeMs < this.minTimeMs) this.minTimeMs = timeMs;
     if (timeMs > this.maxTimeMs) this.maxTimeMs = timeMs;
   }

@@ -2,6 +2,7 @@
 import { GrowableFloat64 } from "../slab/growable.ts";
 import { Epoch } from "./epoch.ts";
 import { EpochSource } from "./epoch-source.ts";
+import type { WalSampleColumns } from "../wal/records.ts";
 
 export interface HeadEpoch {
   readonly epoch: Epoch;
@@ -31,8 +32,9 @@ export class Head {
     return this.#frozen;
   }
 
-  isNewer(ref: number, timeMs: number): boolean {
-    return timeMs >= (this.#newest.array[ref] ?? 0);
+  /** Whether sample `i` is newer than all samples of its series. */
+  isNewer({ refs, times }: WalSampleColumns, i: number): boolean {
+    return (times[i] as number) >= (this.#newest.array[refs[i] as number] ?? 0);
   }
 
   sawTime(ref: number, timeMs: number): void {
@@ -44,16 +46,12 @@ export class Head {
     this.#newest.put(ref, 0);
   }
 
-  append(
-    ref: number,
-    timeMs: number,
-    values: Float64Array,
-    words: Uint32Array,
-    i: number,
-    late: boolean,
-  ): void {
-    this.#active.epoch.append(ref, timeMs, values, words, i, late);
-    if (!late) this.#newest.put(ref, timeMs + 1);
+  append(columns: WalSampleColumns, i: number, late: boolean): void {
+    this.#active.epoch.append(columns, i, late);
+    if (late) return;
+    const ref = columns.refs[i] as number;
+    this.#newest.reach(ref);
+    this.#newest.array[ref] = (columns.times[i] as number) + 1;
   }
 
   /** Freezes the open epoch; later samples are in the segments from this one on. */

@@ -31,21 +31,28 @@ export class Timebases implements TimebasesView {
     return this.#count;
   }
 
-  /** For a chunk whose first sample is at this instant. */
-  start(timeMs: number): number {
+  /** For a chunk whose first sample is at `times[i]`. */
+  start(times: Float64Array, i: number): number {
+    const timeMs = times[i] as number;
     if (this.#last >= 0 && this.time(this.#last, 0) === timeMs) return this.#last;
     const known = this.#startedAt.get(timeMs) ?? this.#startedBefore.get(timeMs);
     this.#last = known ?? this.#make(timeMs);
     return this.#last;
   }
 
-  /** For the sample number n of a chunk on this timebase: the timebase to point to from now on. */
-  extend(timebase: number, n: number, timeMs: number): number {
+  /** For the sample number n of a chunk on this timebase, at `times[i]`: the timebase to point to from now on. */
+  extend(timebase: number, n: number, times: Float64Array, i: number): number {
+    const timeMs = times[i] as number;
     if (n === this.#length.array[timebase]) {
       this.#put(timebase, n, timeMs);
       return timebase;
     }
     return this.time(timebase, n) === timeMs ? timebase : this.#forked(timebase, n, timeMs);
+  }
+
+  /** Whether instant number n of the timebase is before `times[i]`. */
+  isBefore(timebase: number, n: number, times: Float64Array, i: number): boolean {
+    return this.time(timebase, n) < (times[i] as number);
   }
 
   time(timebase: number, n: number): number {
