@@ -6,6 +6,7 @@ import type { Area } from "./measurement.ts";
 import { nvidia } from "./nvidia.ts";
 import { receive } from "./receive.ts";
 import { rules } from "./rules.ts";
+import { scale } from "./scale.ts";
 import { store } from "./store.ts";
 import { stream } from "./stream.ts";
 import { top } from "./top.ts";
@@ -16,6 +17,7 @@ export const areas: readonly Area[] = [
   nvidia,
   store,
   receive,
+  scale,
   rules,
   latency,
   web,

@@ -1,22 +1,12 @@
 /** The hub beside Prometheus and VictoriaMetrics: the same requests into each, the same queries to each, in turn. */
-import {
-  type Engine,
-  type EngineName,
-  ingest,
-  peakBytes,
-  startHubEngine,
-  startPrometheusEngine,
-  startVictoriaMetricsEngine,
-} from "../hub-engines.ts";
-import { encodeFleet, type FleetRequests } from "../hub-data.ts";
+import { type Engine, type EngineName, ingest, peakBytes } from "../hub-engines.ts";
+import { encodeFleet } from "../hub-data.ts";
 import { ask, questions } from "../hub-queries.ts";
 import { traceRequests } from "../trace-requests.ts";
 import { middle } from "./band.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
-import { type Area, type Context, type FigureKind, line, type Measurement } from "./measurement.ts";
-
-const peers = { vm: "VictoriaMetrics", prometheus: "Prometheus" } as const;
-type Peer = keyof typeof peers;
+import { both, endsNow, type Figures, fill, note, withEngines } from "./engines.ts";
+import type { Area, Context } from "./measurement.ts";
 
 const emptyNode =
   "an empty hub takes 69 MiB, of which Node's program is 41 (VictoriaMetrics 22, Prometheus 41), and ours grows less with more: see the many series.";
@@ -25,19 +15,6 @@ const oneThread =
 const startLater =
   "a hub with an empty folder takes three quarters of it: 0.5 s of processor time, most of which Node reads, compiles and runs 3 MB of our code; the others are compiled already. A trial with V8's code cache took a third off; it asks for another form of the bundle, since Node 20 has none for modules.";
 
-/** A line for each peer. */
-function both(
-  figure: string,
-  what: string,
-  kind: FigureKind,
-  unit: string,
-  more: Parameters<typeof line>[5] = {},
-): Measurement[] {
-  return (Object.keys(peers) as Peer[]).map((peer) =>
-    line(`store.${figure}.${peer}`, what, peers[peer], kind, unit, more),
-  );
-}
-
 export const store: Area = {
   name: "store",
   title: "The hub beside Prometheus and VictoriaMetrics",
@@ -45,34 +22,34 @@ export const store: Area = {
     "64 GPUs × 40 series at 5 s by remote-write (four senders), then 13 queries over HTTP, six times each and the first not counted, VictoriaMetrics with `nocache=1`; 500 GPUs × 40 series for many series; the recorded trace of an H200 for bytes. Engines start empty in every round.",
   more: "npm run bench:store",
   measurements: [
-    ...both("trace", "bytes a sample on disk, trace of an H200", "bytes", "bytes"),
-    ...both("bytes", "bytes a sample on disk, 64 GPUs", "bytes", "bytes"),
-    ...both("rate", "samples ingested a second", "time", "M", {
+    ...both("store.trace", "bytes a sample on disk, trace of an H200", "bytes", "bytes"),
+    ...both("store.bytes", "bytes a sample on disk, 64 GPUs", "bytes", "bytes"),
+    ...both("store.rate", "samples ingested a second", "time", "M", {
       better: "higher",
       behind: oneThread,
     }),
-    ...both("cpu", "processor per million samples ingested", "processor", "s", {
+    ...both("store.cpu", "processor per million samples ingested", "processor", "s", {
       behind:
         "3 to 7 % more by the longer benchmark; decoding, bounds and sifting of a request run in JavaScript.",
     }),
-    ...both("memory", "resident memory after ingest", "memory", "MiB", { behind: emptyNode }),
-    ...both("instant", "instant queries, geometric mean", "time", "ms", {
+    ...both("store.memory", "resident memory after ingest", "memory", "MiB", { behind: emptyNode }),
+    ...both("store.instant", "instant queries, geometric mean", "time", "ms", {
       behind:
         "six runs are few for code that is compiled as it runs: after 150 more an instant query took half of it.",
     }),
-    ...both("range", "range queries, geometric mean", "time", "ms", {
+    ...both("store.range", "range queries, geometric mean", "time", "ms", {
       behind: "the hub decodes and evaluates on one thread.",
     }),
-    ...both("query-cpu", "processor of all these queries", "processor", "s", {
+    ...both("store.query-cpu", "processor of all these queries", "processor", "s", {
       behind: "compiling is in it: in a run this short every query runs only six times.",
     }),
-    ...both("peak", "resident memory, most of all", "memory", "MiB", { behind: emptyNode }),
-    ...both("start", "answers again after a kill", "time", "ms", { behind: startLater }),
-    ...both("many.bytes", "bytes a sample on disk, 20,000 series", "bytes", "bytes"),
-    ...both("many.memory", "resident memory, 20,000 series", "memory", "MiB", {
+    ...both("store.peak", "resident memory, most of all", "memory", "MiB", { behind: emptyNode }),
+    ...both("store.start", "answers again after a kill", "time", "ms", { behind: startLater }),
+    ...both("store.many.bytes", "bytes a sample on disk, 20,000 series", "bytes", "bytes"),
+    ...both("store.many.memory", "resident memory, 20,000 series", "memory", "MiB", {
       behind: emptyNode,
     }),
-    ...both("many.cpu", "processor per million samples, 20,000 series", "processor", "s", {
+    ...both("store.many.cpu", "processor per million samples, 20,000 series", "processor", "s", {
       behind:
         "twenty instants are few: making the series and compiling are most of it. In ten minutes of 80,000 series the hub took 0.65 of VictoriaMetrics's.",
     }),
@@ -91,73 +68,14 @@ export const store: Area = {
   },
 };
 
-const slices = 10;
-
-type Figures = Map<string, Map<EngineName, number>>;
-
-/** All three started, in another order every round; what `work` notes is put beside the hub's. */
-async function withEngines(
-  { put }: Context,
-  round: number,
-  work: (engines: readonly Engine[], figures: Figures) => Promise<void>,
-): Promise<void> {
-  const starts = [startHubEngine, startVictoriaMetricsEngine, startPrometheusEngine];
-  const engines: Engine[] = [];
-  const figures: Figures = new Map();
-  try {
-    for (let at = 0; at < starts.length; at++)
-      engines.push(await (starts[(at + round) % starts.length] ?? startHubEngine)());
-    await work(engines, figures);
-  } finally {
-    for (const engine of engines) await engine.stop();
-  }
-  for (const [figure, of] of figures)
-    for (const peer of Object.keys(peers) as Peer[])
-      put(`store.${figure}.${peer}`, of.get("hub") ?? NaN, of.get(peers[peer]) ?? NaN);
-}
-
-function note(figures: Figures, figure: string, { name }: Engine, value: number): void {
-  const of = figures.get(figure) ?? new Map<EngineName, number>();
-  figures.set(figure, of.set(name, value));
-}
-
 async function trace(context: Context): Promise<void> {
   const { samples, bodies } = traceRequests();
   await withEngines(context, 0, async (engines, figures) => {
     for (const engine of engines) {
       await ingest(engine, [bodies]);
-      note(figures, "trace", engine, (await engine.settle()) / samples);
+      note(figures, "store.trace", engine, (await engine.settle()) / samples);
     }
   });
-}
-
-const endsNow = (): number => Math.floor(Date.now() / 60_000) * 60_000;
-
-/** In slices of the requests, engine by engine: what disturbs a second disturbs all of them. */
-async function fill(
-  engines: readonly Engine[],
-  { samples, senders }: FleetRequests,
-): Promise<Map<EngineName, { rate: number; cpu: number }>> {
-  const spent = new Map(engines.map(({ name }) => [name, { seconds: 0, cpu: 0 }]));
-  for (let slice = 0; slice < slices; slice++)
-    for (const engine of slice % 2 === 0 ? engines : engines.toReversed()) {
-      const part = senders.map((bodies) => {
-        const at = (share: number): number => Math.floor((bodies.length * share) / slices);
-        return bodies.slice(at(slice), at(slice + 1));
-      });
-      const before = cpuSeconds(engine.pid);
-      const { seconds } = await ingest(engine, part);
-      const sum = spent.get(engine.name);
-      if (sum === undefined) throw new Error("BUG: an engine that was not started");
-      sum.seconds += seconds;
-      sum.cpu += cpuSeconds(engine.pid) - before;
-    }
-  return new Map(
-    [...spent].map(([name, { seconds, cpu }]) => [
-      name,
-      { rate: samples / seconds / 1e6, cpu: (cpu / samples) * 1e6 },
-    ]),
-  );
 }
 
 async function fleet(context: Context, round: number, steps: number): Promise<void> {
@@ -167,15 +85,15 @@ async function fleet(context: Context, round: number, steps: number): Promise<vo
   await withEngines(context, round, async (engines, figures) => {
     const taken = await fill(engines, requests);
     for (const engine of engines) {
-      note(figures, "rate", engine, taken.get(engine.name)?.rate ?? Number.NaN);
-      note(figures, "cpu", engine, taken.get(engine.name)?.cpu ?? Number.NaN);
-      note(figures, "memory", engine, residentBytes(engine.pid) / 2 ** 20);
-      note(figures, "bytes", engine, (await engine.settle()) / requests.samples);
+      note(figures, "store.rate", engine, taken.get(engine.name)?.rate ?? Number.NaN);
+      note(figures, "store.cpu", engine, taken.get(engine.name)?.cpu ?? Number.NaN);
+      note(figures, "store.memory", engine, residentBytes(engine.pid) / 2 ** 20);
+      note(figures, "store.bytes", engine, (await engine.settle()) / requests.samples);
     }
     await query(engines, figures, startMs, startMs + (steps - 1) * stepMs);
     for (const engine of engines) {
-      note(figures, "peak", engine, peakBytes(engine.pid) / 2 ** 20);
-      note(figures, "start", engine, await engine.restart());
+      note(figures, "store.peak", engine, peakBytes(engine.pid) / 2 ** 20);
+      note(figures, "store.start", engine, await engine.restart());
     }
   });
 }
@@ -207,10 +125,10 @@ async function query(
   for (const engine of engines) {
     for (const shape of ["instant", "range"]) {
       const { sum, count } = logs.get(`${shape} ${engine.name}`) ?? { sum: NaN, count: 1 };
-      note(figures, shape, engine, Math.exp(sum / count));
+      note(figures, `store.${shape}`, engine, Math.exp(sum / count));
     }
     const spent = cpuSeconds(engine.pid) - (before.get(engine.name) ?? 0);
-    note(figures, "query-cpu", engine, spent);
+    note(figures, "store.query-cpu", engine, spent);
   }
 }
 
@@ -221,9 +139,9 @@ async function many(context: Context, round: number, gpus: number): Promise<void
   await withEngines(context, round, async (engines, figures) => {
     const taken = await fill(engines, requests);
     for (const engine of engines) {
-      note(figures, "many.cpu", engine, taken.get(engine.name)?.cpu ?? Number.NaN);
-      note(figures, "many.memory", engine, residentBytes(engine.pid) / 2 ** 20);
-      note(figures, "many.bytes", engine, (await engine.settle()) / requests.samples);
+      note(figures, "store.many.cpu", engine, taken.get(engine.name)?.cpu ?? Number.NaN);
+      note(figures, "store.many.memory", engine, residentBytes(engine.pid) / 2 ** 20);
+      note(figures, "store.many.bytes", engine, (await engine.settle()) / requests.samples);
     }
   });
 }
