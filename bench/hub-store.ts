@@ -1,7 +1,7 @@
 /**
  * The hub beside real Prometheus and real VictoriaMetrics: `npm run bench:store`. The same requests into each, the same
  * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
- * BENCH_ONLY=fleet, large, trace, month, many or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
+ * BENCH_ONLY=fleet, large, trace, month, many, beside or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
  */
 import { type BenchFleet, encodeFleet, type FleetRequests, seriesPerGpu } from "./hub-data.ts";
 import {
@@ -15,7 +15,19 @@ import {
 } from "./hub-engines.ts";
 import { many, month } from "./hub-large.ts";
 import { paced } from "./hub-paced.ts";
-import { Figures, grouped, head, median, mib, ms, names, number, row, say } from "./hub-print.ts";
+import {
+  Figures,
+  grouped,
+  head,
+  median,
+  mib,
+  ms,
+  names,
+  number,
+  quantile,
+  row,
+  say,
+} from "./hub-print.ts";
 import {
   ask,
   compare,
@@ -24,6 +36,7 @@ import {
   type TimedResponse,
 } from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
+import { measureQueryLoad } from "./query-load.ts";
 import { traceRequests } from "./trace-requests.ts";
 
 const scale = Number(process.env["BENCH_SCALE"] ?? "1");
@@ -178,6 +191,43 @@ async function latency(
   row(what, medians, ms);
 }
 
+/** What four heavy queries that run all the time cost a small one. */
+async function beside(): Promise<void> {
+  const shape = fleetOf(64, Math.max(1_000, Math.round(4_320 * scale)), 5_000);
+  const requests = encodeFleet(shape, senders);
+  const endMs = shape.startMs + (shape.steps - 1) * shape.stepMs;
+  head(`Beside four heavy range queries over ${grouped(requests.samples)} samples`);
+  await withEngines(async (engines) => {
+    const figures = new Figures();
+    for (const engine of engines) {
+      await ingest(engine, requests.senders);
+      await engine.settle();
+      const range = { startMs: shape.startMs, endMs };
+      const found = await measureQueryLoad(engine, range, { quiet: 5, loaded: 20 });
+      for (const phase of ["quiet", "loaded"] as const)
+        for (const probe of ["healthy", "instant"] as const)
+          for (const share of [0.5, 0.99])
+            figures.put(
+              `${phase} ${probe} ${share}`,
+              engine.name,
+              quantile(found[phase][probe], share),
+            );
+      figures.put("heavy", engine.name, found.heavy);
+    }
+    for (const [probe, what] of [
+      ["healthy", "`/-/healthy`"],
+      ["instant", "an instant query of 8 series"],
+    ] as const)
+      for (const [phase, when] of [
+        ["quiet", "alone"],
+        ["loaded", "beside four heavy queries"],
+      ] as const)
+        for (const share of [0.5, 0.99])
+          row(`${what} ${when}, p${share * 100}`, figures.of(`${phase} ${probe} ${share}`), ms);
+    row("heavy queries answered in 20 s", figures.of("heavy"), grouped);
+  });
+}
+
 async function trace(): Promise<void> {
   const { samples, bodies } = traceRequests();
   head(`The trace of a real H200, 155 s at 20 Hz: ${grouped(samples)} samples`);
@@ -196,5 +246,6 @@ if (only === undefined || only === "fleet") await fleet();
 if (only === undefined || only === "large") await large();
 if (only === undefined || only === "month") await month(scale, runs);
 if (only === undefined || only === "many") await many(scale, runs);
+if (only === undefined || only === "beside") await beside();
 if (only === undefined || only === "paced")
   await paced(scale, Number(process.env["BENCH_MINUTES"] ?? "10"));

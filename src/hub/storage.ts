@@ -85,7 +85,10 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     engine: createEngine({ memory }),
     retentionMs,
     memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
-    queryWorkers: { count: options.queryWorkers ?? 0 },
+    queryWorkers: {
+      count: options.queryWorkers ?? 0,
+      ...(budgets && { collectAboveBytes: budgets.limit.bytes * worthCollectingShare }),
+    },
     durability,
     ...(budgets !== undefined && { limits: limitsOf(budgets) }),
     ...(retentionBytes !== undefined && { retentionBytes }),

@@ -7,9 +7,9 @@ const sampleNs = 6;
 /** Choosing or computing one value of one series at one step. */
 const stepNs = 25;
 /** Looking at one sample of one window. */
-const windowNs = 4;
+const windowNs = 8;
 /** Writing one value of the result as JSON. */
-const pointNs = 130;
+const pointNs = 300;
 /** Finding one series. */
 const seriesNs = 2_000;
 

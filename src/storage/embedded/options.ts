@@ -45,6 +45,8 @@ export interface StoreOptions {
     readonly file?: string;
     /** Queries that are estimated to take less stay in the main thread. */
     readonly thresholdMs?: number;
+    /** Resident memory from which a worker collects its garbage after a query; V8 does not see the process's limit. */
+    readonly collectAboveBytes?: number;
   };
   /** No timers: the opener calls `maintain` (tests, benchmarks). */
   readonly manual?: boolean;

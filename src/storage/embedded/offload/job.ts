@@ -2,6 +2,8 @@
 import { parentPort } from "node:worker_threads";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { formatError } from "../../../base/error.ts";
+import { collectGarbage } from "../../../base/heap.ts";
+import { residentBytes } from "../../../base/resident-bytes.ts";
 import { HeldSamples } from "../../../query/admission.ts";
 import type { Expr } from "../../../query/ast.ts";
 import { executeQuery, type QueryRequest } from "../../../query/engine.ts";
@@ -16,6 +18,7 @@ import {
 } from "../../../query/memory.ts";
 import { type ResponseFormat, responseParts } from "../../../query/response.ts";
 import type { SelectPlan } from "./plan.ts";
+import type { QueryWorkerData } from "./pool.ts";
 import { OpenBlocks, PlannedStore, UnreadableBlockError } from "./planned-store.ts";
 
 /** Parts that a worker makes ahead of the reader, a quarter of a megabyte each. */
@@ -80,7 +83,7 @@ interface RunningQuery {
 }
 
 /** Serves the main thread. Queries run side by side, in turns. */
-export function serveQueries(cacheBytes: number): void {
+export function serveQueries({ cacheBytes, collectAboveBytes }: QueryWorkerData): void {
   const port = parentPort;
   if (port === null) throw new Error("BUG: serveQueries outside of a worker thread");
   const running = new Map<number, RunningQuery>();
@@ -106,6 +109,7 @@ export function serveQueries(cacheBytes: number): void {
     } finally {
       running.delete(id);
       blocks.closeUnused();
+      if ((residentBytes() ?? 0) > collectAboveBytes) setImmediate(collectGarbage);
     }
   };
   port.on("message", (message: ToWorker) => {

@@ -10,8 +10,11 @@ import type { ReadSources } from "../reader.ts";
 import { planSelect, type PlannedSelect } from "./plan.ts";
 import type { PoolResponse, QueryPool } from "./pool.ts";
 
-/** A query that takes less stays in the main thread: handing it over costs about a millisecond. */
-export const defaultOffloadMs = 15;
+/**
+ * A query that takes less stays in the main thread, which gives way every 12 ms: a worker that has just started runs code that
+ * is not compiled yet, and would take longer than this.
+ */
+const defaultOffloadMs = 30;
 
 export function createOffload(
   pool: QueryPool,

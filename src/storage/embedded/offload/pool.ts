@@ -20,6 +20,8 @@ const stuckMs = 10_000;
 export interface QueryWorkerData {
   /** For decompressed pages of blocks. */
   readonly cacheBytes: number;
+  /** Resident memory of the process from which garbage is collected after each query. */
+  readonly collectAboveBytes: number;
 }
 
 export interface QueryPoolOptions extends QueryWorkerData {
@@ -48,12 +50,19 @@ const cacheShare = 0.25;
 
 /** Undefined where there are none, or no file to start them from. */
 export function openQueryPool({
-  queryWorkers: { count, file = findWorkerFile("query-worker.js") } = { count: 0 },
+  queryWorkers,
   memoryBytes,
   log,
 }: Pick<StoreOptions, "queryWorkers" | "memoryBytes" | "log">): QueryPool | undefined {
-  if (count === 0 || file === undefined) return undefined;
-  return new QueryPool({ file, size: count, cacheBytes: (memoryBytes * cacheShare) / count, log });
+  const { count: size, file = findWorkerFile("query-worker.js") } = queryWorkers ?? { count: 0 };
+  if (size === 0 || file === undefined) return undefined;
+  return new QueryPool({
+    file,
+    size,
+    cacheBytes: (memoryBytes * cacheShare) / size,
+    collectAboveBytes: queryWorkers?.collectAboveBytes ?? Infinity,
+    log,
+  });
 }
 
 export class QueryPool {
@@ -159,8 +168,8 @@ export class QueryPool {
   }
 
   #start(): PoolWorker {
-    const { file, cacheBytes } = this.#options;
-    const workerData: QueryWorkerData = { cacheBytes };
+    const { file, cacheBytes, collectAboveBytes } = this.#options;
+    const workerData: QueryWorkerData = { cacheBytes, collectAboveBytes };
     const thread = new Worker(file, { name: "query", workerData });
     const worker: PoolWorker = { thread, queries: new Map(), idle: undefined };
     this.#workers.add(worker);
