@@ -4,6 +4,7 @@ import { analytics } from "./analytics.ts";
 import { latency } from "./latency.ts";
 import type { Area } from "./measurement.ts";
 import { nvidia } from "./nvidia.ts";
+import { queries } from "./queries.ts";
 import { receive } from "./receive.ts";
 import { rules } from "./rules.ts";
 import { scale } from "./scale.ts";
@@ -17,6 +18,7 @@ export const areas: readonly Area[] = [
   nvidia,
   store,
   receive,
+  queries,
   scale,
   rules,
   latency,

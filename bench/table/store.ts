@@ -38,7 +38,7 @@ export const store: Area = {
         "six runs are few for code that is compiled as it runs: after 150 more an instant query took half of it.",
     }),
     ...both("store.range", "range queries, geometric mean", "time", "ms", {
-      behind: "the hub decodes and evaluates on one thread.",
+      behind: "one thread decodes and evaluates a query.",
     }),
     ...both("store.query-cpu", "processor of all these queries", "processor", "s", {
       behind: "compiling is in it: in a run this short every query runs only six times.",
