@@ -6,8 +6,10 @@ import { program } from "../../engines/program.ts";
 import { findSpark } from "../../engines/spark.ts";
 import { duckdbDialect } from "../../src/lake/analyses/dialect.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
+import { listLake } from "../../src/lake/analyses/lake-files.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { analysisSql, samplesSql } from "../../src/lake/analyses/statement.ts";
+import { openFiles } from "../../src/net/objects/open.ts";
 import { makeLake } from "../analytics-data.ts";
 import { measureProgram } from "../analytics-measure.ts";
 import { type Area, line } from "./measurement.ts";
@@ -25,7 +27,7 @@ export const analytics: Area = {
     line("analytics.time.spark", "time, all seven analyses", spark, "time", "s"),
     line("analytics.memory.spark", "peak memory", spark, "memory", "MiB"),
     line("analytics.time.duckdb", "time, all seven analyses", plain, "time", "s", {
-      behind: "starting gpulse, listing the lake and printing the answers come on top.",
+      behind: "starting gpulse, listing the lake and printing the results come on top: 0.15 s of processor time.",
     }),
     line("analytics.memory.duckdb", "peak memory", plain, "memory", "MiB", {
       behind: "gpulse's own code and the answers as rows come on top of DuckDB.",
@@ -76,10 +78,11 @@ async function plainScript(lake: string): Promise<string> {
     .filter((name) => name.endsWith(".parquet"))
     .map((name) => `'${path.join(lake, name)}'`);
   const from = `read_parquet([${files.join(", ")}], union_by_name = true, hive_partitioning = false)`;
-  const span = { firstMs: Date.UTC(2026, 0, 1), lastMs: Date.UTC(2026, 1, 1) };
   const names = await columnsOf(from);
-  const view = { dialect: duckdbDialect, from, has: (name: string) => names.has(name), span };
   const settings = readParameters({}, Date.now());
+  // The days of the lake decide the step of the correlations: another span would be another amount of work.
+  const { span } = await listLake(await openFiles(lake, {}), settings);
+  const view = { dialect: duckdbDialect, from, has: (name: string) => names.has(name), span };
   const statements = [
     "set TimeZone = 'UTC'",
     "set preserve_insertion_order = false",

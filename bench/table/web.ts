@@ -8,9 +8,9 @@ import { alternate, type Area, type Context, line } from "./measurement.ts";
 
 const peer = "ECharts";
 const trips =
-  "the whole application comes first: its page, script, style and the view's own part, then the stream, all from the hub, which reads and stores the fleet at the same time; the peer is one page with its library and one script and nothing else on it, from a server that has nothing else to do.";
+  "the data comes with the HTML, but the hub makes that while it reads and stores the fleet, and the page draws its frame, figures and tables with the chart; the peer is one chart from a server that has nothing else to do.";
 const dom =
-  "the page has a table, buttons and a tooltip for each GPU, which are laid out and painted as HTML; the peer paints two canvases. Larger fleets are painted.";
+  "the page has a table, buttons and figures for each GPU, which are laid out and painted as HTML; the peer paints two canvases.";
 
 export const web: Area = {
   name: "web",

@@ -8,13 +8,8 @@ export class GpuHistory extends RecentHistory {
   restore({ devices, history: { points, keys, endSecond } }: WireFleet): void {
     devices.forEach((device, place) => {
       const columns = points[place] ?? [];
-      const length = columns[0]?.length ?? 0;
-      for (let at = 0; at < length; at += 1)
-        this.write(
-          gpuId(device),
-          endSecond - length + 1 + at,
-          historyPoint((key) => columns[keys.indexOf(key)]?.[at]),
-        );
+      const curves = Object.fromEntries(keys.map((key, at) => [key, columns[at] ?? []]));
+      this.writeCurves(gpuId(device), endSecond, curves);
     });
   }
 

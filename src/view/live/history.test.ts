@@ -77,3 +77,19 @@ test("forgotten devices lose their points", () => {
   history.forgetAllBut(new Set(["b"]));
   expect(history.read("a", "power", 1, 1)).toEqual([null]);
 });
+
+test.each([
+  ["a new device", []],
+  ["older points, which stay", [1, 2]],
+  ["a gap before", [-9]],
+  ["the same seconds, which are replaced", [4, 5, 6]],
+  ["newer points, which stay", [9]],
+])("curves are the same points at once: %s", (_what, seconds) => {
+  const before = seconds.map((second) => [second, 70] as const);
+  const [byPoint, byCurve] = [written(...before), written(...before)];
+  const power = [10, null, 30];
+  power.forEach((value, at) => byPoint.write("a", 4 + at, value === null ? {} : { power: value }));
+  byCurve.writeCurves("a", 6, { power });
+  for (const key of ["power", "utilization"] as const)
+    expect(byCurve.read("a", key, 9)).toEqual(byPoint.read("a", key, 9));
+});

@@ -40,6 +40,30 @@ export class RecentHistory {
     ring.newestSecond = Math.max(ring.newestSecond, second);
   }
 
+  /** A point for every second up to `endSecond`, as curves by key. */
+  writeCurves(
+    device: string,
+    endSecond: number,
+    curves: Readonly<Partial<Record<HistoryKey, readonly (number | null)[]>>>,
+  ): void {
+    const length = Math.max(0, ...Object.values(curves).map((curve) => curve.length));
+    if (length === 0) return;
+    // Opens the ring, and makes gaps of the seconds before and of those in between.
+    this.write(device, endSecond - length + 1, {});
+    this.write(device, endSecond, {});
+    const ring = this.#rings.get(device);
+    if (ring === undefined) return;
+    const oldest = Math.max(endSecond - length, ring.newestSecond - this.seconds) + 1;
+    historyKeys.forEach((key, at) => {
+      const curve = curves[key] ?? [];
+      for (let second = oldest; second <= endSecond; second += 1)
+        ring.columns[at * this.seconds + slotOf(second, this.seconds)] = stepOf(
+          key,
+          curve[curve.length - 1 - (endSecond - second)],
+        );
+    });
+  }
+
   /** The `count` seconds up to `endSecond`, oldest first; null where there is no point. */
   read(
     device: string,
@@ -76,14 +100,15 @@ export class RecentHistory {
 
   #fill(ring: Ring, second: number, point: HistoryPoint): void {
     historyKeys.forEach((key, at) => {
-      const value = point[key];
-      const { perUnit, zeroAt } = steps[key];
-      ring.columns[at * this.seconds + slotOf(second, this.seconds)] =
-        value === undefined
-          ? ABSENT
-          : Math.min(ABSENT - 1, Math.max(0, Math.round(value * perUnit) + zeroAt));
+      ring.columns[at * this.seconds + slotOf(second, this.seconds)] = stepOf(key, point[key]);
     });
   }
+}
+
+function stepOf(key: HistoryKey, value: number | null | undefined): number {
+  if (value === undefined || value === null) return ABSENT;
+  const { perUnit, zeroAt } = steps[key];
+  return Math.min(ABSENT - 1, Math.max(0, Math.round(value * perUnit) + zeroAt));
 }
 
 /** Numbers only: an absent value is a gap in the curve. */

@@ -2,7 +2,7 @@
  * Hundreds of cells on one canvas: drawing two thousand takes a millisecond, as elements they would take the frame. One
  * real button lies over the cell that is pointed at or walked to by keys, so that each is still named and can be pressed.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { resolveColour } from "../../chart/colour.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { useWidth } from "../../ui/use-size.ts";
@@ -30,7 +30,7 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
   const button = useRef<HTMLButtonElement>(null);
   const perRow = Math.max(1, Math.floor(widthPx / cellPx));
   const rows = Math.ceil(gpus.length / perRow);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (canvas.current === null || widthPx === 0) return;
     const key = `${scale.family} ${dark()}`;
     if (colours.current?.key !== key) colours.current = { key, of: coloursOf(canvas.current) };

@@ -8,19 +8,17 @@ import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
 
-/** Up to here a cell has room for its index. */
+/** Up to here a cell is a button with room for its index; more cells are drawn on a canvas. */
 const LABELLED = 32;
-/** Beyond this many GPUs the cells are drawn on a canvas. */
-const ELEMENTS = 256;
 
 /** Cells shrink in steps, so that a handful can be labelled and thousands still fit on one screen. */
 function sizeOf(count: number): string {
   if (count <= LABELLED) return "large";
-  if (count <= ELEMENTS) return "medium";
+  if (count <= 256) return "medium";
   return count <= 1_000 ? "small" : "tiny";
 }
 
-const cellsPx: Readonly<Record<string, number>> = { small: 14, tiny: 10 };
+const cellsPx: Readonly<Record<string, number>> = { medium: 18, small: 14, tiny: 10 };
 
 /** Beyond this many groups their names would take more room than their cells. */
 const MOST_NAMED_GROUPS = 64;
@@ -103,7 +101,7 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
         <Cell
           key={gpu.id}
           id={gpu.id}
-          index={size === "large" ? gpu.device.index : undefined}
+          index={gpu.device.index}
           reachable={at === Math.min(focused, gpus.length - 1)}
           {...heatShade(gpu, scale, 1)}
           says={describeCell(gpu, scale)}
@@ -116,7 +114,7 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
 interface CellProps extends HeatShade {
   readonly says: string;
   readonly id: string;
-  readonly index: number | undefined;
+  readonly index: number;
   readonly reachable: boolean;
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { liveness } from "../../live/feed.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
+import { useAfterPaint } from "../../ui/use-after-paint.ts";
 import { AttentionBanner } from "./attention-banner.tsx";
 import { FleetTable } from "./fleet-table.tsx";
 import { Heatmap } from "./heatmap.tsx";
@@ -19,15 +20,20 @@ export function Page() {
   useEffect(() => stopOrder, []);
   useShortcuts("Fleet", shortcuts);
   useKnownGpus();
+  const isPainted = useAfterPaint();
   if (knownGpus.value.length === 0) return <Waiting />;
   return (
     <>
       <AttentionBanner />
       <TotalsLine />
       <Heatmap />
-      <Toolbar />
-      <FleetTable />
-      <Inspector />
+      {isPainted && (
+        <>
+          <Toolbar />
+          <FleetTable />
+          <Inspector />
+        </>
+      )}
     </>
   );
 }

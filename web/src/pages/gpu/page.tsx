@@ -6,6 +6,7 @@ import { findGpu, type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
 import { matchersOf } from "../../../../src/view/first-load.ts";
 import { Empty } from "../../ui/banner.tsx";
+import { useAfterPaint } from "../../ui/use-after-paint.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
 import { range, zoomOut } from "../../view-state/time.ts";
@@ -65,6 +66,7 @@ export function Page() {
 function GpuDetails({ gpu }: { gpu: Gpu }) {
   const who = matchersOf(gpu.device);
   const { value: reported, error } = useReportedMetrics(who);
+  const isPainted = useAfterPaint();
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
@@ -86,10 +88,10 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
           <ReadingsTable gpu={gpu} reported={reported} />
           <Timelines who={who} />
           <ChartGrid device={gpu.device} reported={reported} />
-          <Work who={who} reported={reported} />
+          {isPainted && <Work who={who} reported={reported} />}
         </>
       )}
-      <Identity gpu={gpu} />
+      {isPainted && <Identity gpu={gpu} />}
     </>
   );
 }

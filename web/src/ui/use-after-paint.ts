@@ -1,0 +1,9 @@
+/** False in the first frame of a component: what lies below the first chart is drawn in the next one. */
+import { useEffect, useState } from "preact/hooks";
+
+export function useAfterPaint(): boolean {
+  const [painted, setPainted] = useState(false);
+  // Effects run after the frame.
+  useEffect(() => setPainted(true), []);
+  return painted;
+}
