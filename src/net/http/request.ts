@@ -123,30 +123,43 @@ export class HttpAgent {
 }
 
 export async function request(url: string, options: RequestOptions): Promise<HttpResponse> {
-  const deadline = new AbortController();
+  // One timer and no AbortController: a hub makes a request for every scrape.
+  const deadline = new Deadline();
+  const end = (): void => deadline.end();
   // Cancelled when the answer is there: a hub that scrapes thousands would otherwise drag their timers along.
-  const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
+  const timer = setTimeout(end, options.timeoutMs);
   const { signal: outer } = options;
-  const giveUp = (): void => deadline.abort(outer?.reason);
-  outer?.addEventListener("abort", giveUp, { once: true });
-  if (outer?.aborted === true) giveUp();
+  outer?.addEventListener("abort", end, { once: true });
+  if (outer?.aborted === true) end();
   try {
-    return await follow(url, { ...options, signal: deadline.signal }, outer);
+    return await follow(url, options, deadline);
   } finally {
     clearTimeout(timer);
-    outer?.removeEventListener("abort", giveUp);
+    outer?.removeEventListener("abort", end);
+  }
+}
+
+/** Ends the part of a request that is in progress when its time is over or its caller gives up. */
+class Deadline {
+  isOver = false;
+  /** What is to be ended. */
+  current: http.ClientRequest | undefined;
+
+  end(): void {
+    this.isOver = true;
+    this.current?.destroy(new Error("the request was ended"));
   }
 }
 
 async function follow(
   url: string,
   options: RequestOptions,
-  outer: AbortSignal | undefined,
+  deadline: Deadline,
 ): Promise<HttpResponse> {
   let here = new URL(url);
   let headers = options.headers ?? {};
   for (let hops = options.maxRedirects ?? 0; ; hops--) {
-    const answer = await once(here, { ...options, headers }, outer);
+    const answer = await once(here, { ...options, headers }, deadline);
     const target = answer.headers["location"];
     if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
       return answer;
@@ -157,11 +170,7 @@ async function follow(
   }
 }
 
-function once(
-  url: URL,
-  options: RequestOptions,
-  outer: AbortSignal | undefined,
-): Promise<HttpResponse> {
+function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { agent } = options;
     const start = agent === undefined ? startDirectly : agent.request.bind(agent);
@@ -174,11 +183,11 @@ function once(
           ? {}
           : { "content-length": String(Buffer.byteLength(options.body)) }),
       },
-      signal: options.signal,
     });
+    deadline.current = sent;
     const fail = (thrown: unknown): void => {
       sent.destroy();
-      reject(toRequestError(thrown, url, options, outer));
+      reject(toRequestError(thrown, url, options, deadline));
     };
     sent.on("error", fail);
     sent.on("response", (answer) => {
@@ -188,7 +197,8 @@ function once(
         fail,
       );
     });
-    sent.end(options.body);
+    if (deadline.isOver) deadline.end();
+    else sent.end(options.body);
   });
 }
 
@@ -205,28 +215,44 @@ async function readBody(
       "encoding",
       `the answer comes as ${encoding.slice(0, 40)}, not as gzip`,
     );
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of answer as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > maxBytes) {
-      answer.destroy();
-      throw tooLarge(maxBytes);
-    }
-    parts.push(part);
-  }
-  const whole = Buffer.concat(parts, bytes);
+  const whole = await gather(answer, maxBytes);
   return encoding === "gzip" ? unpack(whole, maxBytes) : whole;
+}
+
+/** By events: an iterator's promises cost more than the bytes of an ordinary response. */
+function gather(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    answer.on("data", (part: Buffer) => {
+      bytes += part.length;
+      if (bytes > maxBytes) {
+        answer.destroy();
+        reject(tooLarge(maxBytes));
+      } else parts.push(part);
+    });
+    answer.on("end", () =>
+      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, bytes)),
+    );
+    answer.on("error", reject);
+    answer.on("close", () => {
+      // Without effect after `end`.
+      if (!answer.complete) reject(new Error("aborted"));
+    });
+  });
 }
 
 /** A scraped page is a few kilobytes: unpacking it here costs less than handing it to another thread. */
 const smallBytes = 64 * 1024;
+/** Header and trailer of a member. */
+const minGzipBytes = 18;
+const [leastChunkBytes, mostChunkBytes] = [1_024, 1_024 * 1_024];
 const gunzip = promisify(zlib.gunzip);
 
 async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> {
   try {
     return packed.length <= smallBytes
-      ? zlib.gunzipSync(packed, { maxOutputLength })
+      ? zlib.gunzipSync(packed, { maxOutputLength, chunkSize: chunkBytes(packed) })
       : await gunzip(packed, { maxOutputLength });
   } catch (thrown) {
     if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxOutputLength);
@@ -236,6 +262,15 @@ async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> 
   }
 }
 
+/** One chunk for the whole page, by the size in its last four bytes; where they lie, more chunks follow. */
+const chunkBytes = (packed: Buffer): number =>
+  packed.length < minGzipBytes
+    ? leastChunkBytes
+    : Math.min(
+        Math.max(packed.readUInt32LE(packed.length - 4) + 1, leastChunkBytes),
+        mostChunkBytes,
+      );
+
 const tooLarge = (maxBytes: number): HttpRequestError =>
   new HttpRequestError("too-large", `the answer is larger than ${maxBytes} bytes`);
 
@@ -243,12 +278,12 @@ function toRequestError(
   thrown: unknown,
   url: URL,
   { signal, timeoutMs }: RequestOptions,
-  outer: AbortSignal | undefined,
+  deadline: Deadline,
 ): HttpRequestError {
   if (thrown instanceof HttpRequestError) return thrown;
-  if (outer?.aborted === true)
-    return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);
   if (signal?.aborted === true)
+    return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);
+  if (deadline.isOver)
     return new HttpRequestError(
       "timeout",
       `${formatUrl(url)} did not answer within ${timeoutMs} ms`,
@@ -278,10 +313,10 @@ function withoutCredentials(headers: Readonly<Record<string, string>>): Record<s
 }
 
 function flat(answer: http.IncomingMessage): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(answer.headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(", ") : value,
-    ]),
-  );
+  const headers: Record<string, string | undefined> = {};
+  for (const name in answer.headers) {
+    const value = answer.headers[name];
+    headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return headers;
 }

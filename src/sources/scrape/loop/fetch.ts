@@ -37,6 +37,15 @@ export function acceptHeader(formats: readonly ExpositionFormat[]): string {
   return [...weighed, "*/*;q=0.1"].join(",");
 }
 
+/** By the formats of a job: computed once. */
+const acceptHeaders = new WeakMap<readonly ExpositionFormat[], string>();
+
+function knownAcceptHeader(formats: readonly ExpositionFormat[]): string {
+  let header = acceptHeaders.get(formats);
+  if (header === undefined) acceptHeaders.set(formats, (header = acceptHeader(formats)));
+  return header;
+}
+
 /** Where no limit is set: more than any page, less than all memory. */
 const maxBytes = 512 * 1024 * 1024;
 
@@ -51,7 +60,7 @@ export async function fetchPage(
   const answer = await once(target.url, {
     ...how,
     headers: {
-      accept: acceptHeader(config.formats),
+      accept: knownAcceptHeader(config.formats),
       "accept-encoding": config.enableCompression ? "gzip" : "identity",
       "user-agent": `gpulse/${options.version}`,
       "x-prometheus-scrape-timeout-seconds": String(target.timeoutMs / 1_000),

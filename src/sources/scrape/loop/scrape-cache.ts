@@ -8,6 +8,7 @@ import type { PageVisitor } from "../../../formats/exposition/visit.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../../formats/samples/builder.ts";
 import { BatchColumns } from "../../../formats/samples/columns.ts";
+import { hashWords, LabelHasher } from "../../../formats/samples/label-hash.ts";
 import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { putStale } from "../../../model/stale.ts";
 import type { ScrapeConfig } from "../config/types.ts";
@@ -40,6 +41,12 @@ export interface PageOutcome {
   readonly outOfBounds: number;
 }
 
+type SeriesColumns = Pick<
+  SampleBatch,
+  "bytes" | "seriesCount" | "labelStarts" | "labelEnds" | "labelHashes"
+>;
+
+const hasher = new LabelHasher();
 const maxAheadMs = 600_000;
 const spareSlots = 1_000;
 
@@ -53,6 +60,7 @@ export class ScrapeCache {
   #tracked: CachedSeries[] = [];
   #samples = new BatchColumns();
   #slots: number[] = [];
+  #lastColumns: { readonly slots: readonly number[]; readonly columns: SeriesColumns } | undefined;
   #batch = 0;
   #page = 0;
 
@@ -160,28 +168,41 @@ export class ScrapeCache {
   }
 
   finish(): SampleBatch {
-    const { bytes, labelStarts, labelEnds } = this.#arena.finish();
-    const slots = this.#slots;
-    const starts = new Uint32Array(slots.length);
-    const ends = new Uint32Array(slots.length);
-    for (let at = 0; at < slots.length; at++) {
-      starts[at] = labelStarts[slots[at] ?? 0] ?? 0;
-      ends[at] = labelEnds[slots[at] ?? 0] ?? 0;
-    }
     const batch = {
-      bytes,
-      seriesCount: slots.length,
-      labelStarts: starts,
-      labelEnds: ends,
+      ...this.#seriesColumns(),
       sampleCount: this.#samples.count,
       ...this.#samples.finish(),
       metadata: this.metadata.news(),
       droppedExemplars: 0,
       droppedHistograms: 0,
     };
-    this.#samples = new BatchColumns();
+    this.#samples = new BatchColumns(Math.max(64, batch.sampleCount));
     this.#compact();
     return batch;
+  }
+
+  /** The label blocks of the batch's series and their hashes: most pages have the series of the one before. */
+  #seriesColumns(): SeriesColumns {
+    const slots = this.#slots;
+    const last = this.#lastColumns;
+    if (last !== undefined && isSame(last.slots, slots)) return last.columns;
+    const { bytes, labelStarts, labelEnds } = this.#arena.finish();
+    const columns = {
+      bytes,
+      seriesCount: slots.length,
+      labelStarts: Uint32Array.from(slots, (slot) => labelStarts[slot] ?? 0),
+      labelEnds: Uint32Array.from(slots, (slot) => labelEnds[slot] ?? 0),
+      labelHashes: new Uint32Array(slots.length * hashWords),
+    };
+    hasher.hashAll(
+      bytes,
+      columns.labelStarts,
+      columns.labelEnds,
+      slots.length,
+      columns.labelHashes,
+    );
+    this.#lastColumns = { slots, columns };
+    return columns;
   }
 
   #read(
@@ -267,7 +288,14 @@ export class ScrapeCache {
     const kept = new Set([...this.#reports.values(), ...this.#tracked, ...this.#memory.handles()]);
     for (const series of kept) if (series.slot >= 0) move(series);
     this.#arena = next;
+    this.#lastColumns = undefined;
   }
+}
+
+function isSame(some: readonly number[], others: readonly number[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false;
+  return true;
 }
 
 /** Marks every series that relabeling drops: only its text is stored. */
