@@ -27,7 +27,8 @@ export const analytics: Area = {
     line("analytics.time.spark", "time, all seven analyses", spark, "time", "s"),
     line("analytics.memory.spark", "peak memory", spark, "memory", "MiB"),
     line("analytics.time.duckdb", "time, all seven analyses", plain, "time", "s", {
-      behind: "starting gpulse, listing the lake and printing the results come on top: 0.15 s of processor time.",
+      behind:
+        "starting gpulse, listing the lake and printing the results come on top: 0.15 s of processor time.",
     }),
     line("analytics.memory.duckdb", "peak memory", plain, "memory", "MiB", {
       behind: "gpulse's own code and the answers as rows come on top of DuckDB.",

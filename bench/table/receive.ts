@@ -23,7 +23,7 @@ const write = "remote-write 1.0";
 const scraping = "200 targets of eight GPUs scraped";
 
 const parsing =
-  "the hub reads text and protobuf in JavaScript on one thread, Prometheus and VictoriaMetrics in Go on every core.";
+  "the hub reads HTTP, text and protobuf in JavaScript, which V8 compiles during the run; Prometheus and VictoriaMetrics are compiled Go.";
 const requests =
   "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. Out of a spool several frames go in one.";
 const heap =

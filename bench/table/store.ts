@@ -11,7 +11,7 @@ import type { Area, Context } from "./measurement.ts";
 const emptyNode =
   "an empty hub takes 69 MiB, of which Node's program is 41 (VictoriaMetrics 22, Prometheus 41), and ours grows less with more: see the many series.";
 const oneThread =
-  "the hub ingests on one thread, VictoriaMetrics and Prometheus on every core. By processor time see the line below. Unpacking on a thread of its own was estimated at a fifth more with two cores.";
+  "the hub decodes in worker threads, and reads HTTP and appends on one thread; VictoriaMetrics and Prometheus do all of it on every core. By processor time see the line below.";
 const startLater =
   "a hub with an empty folder takes three quarters of it: 0.5 s of processor time, most of which Node reads, compiles and runs 3 MB of our code; the others are compiled already. A trial with V8's code cache took a third off; it asks for another form of the bundle, since Node 20 has none for modules.";
 
@@ -30,7 +30,7 @@ export const store: Area = {
     }),
     ...both("store.cpu", "processor per million samples ingested", "processor", "s", {
       behind:
-        "3 to 7 % more by the longer benchmark; decoding, bounds and sifting of a request run in JavaScript.",
+        "HTTP, decoding and the checks of a request run in JavaScript, which V8 compiles during the run.",
     }),
     ...both("store.memory", "resident memory after ingest", "memory", "MiB", { behind: emptyNode }),
     ...both("store.instant", "instant queries, geometric mean", "time", "ms", {

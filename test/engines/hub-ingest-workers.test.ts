@@ -82,7 +82,7 @@ async function stored(hub: RunningHub, sender: number, toMs: number): Promise<re
     query: `pool_test{sender="${sender}"}[1d]`,
     time: String(toMs / 1_000),
   });
-  const response = await fetch(`${hub.url}/api/v1/query?${query}`);
+  const response = await fetch(`${hub.url}/api/v1/query?${query.toString()}`);
   const { data } = (await response.json()) as { data: { result: readonly Series[] } };
   return data.result;
 }
