@@ -6,6 +6,8 @@ import { gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { startKafka } from "../../engines/kafka.ts";
 import { writeLog } from "../../test/engines/stream-lab.ts";
+import { GpuzFrames } from "../../src/formats/gpuz/frames.ts";
+import { RowParser } from "../../src/formats/gpuz/rows.ts";
 import { consoleRead, type Legs, makeTopic, ours, theirs } from "../stream-legs.ts";
 import { alternate, type Area, line } from "./measurement.ts";
 
@@ -35,6 +37,18 @@ export const stream: Area = {
         behind: copying,
       },
     ),
+    line(
+      "stream.parse",
+      "rows a second, GPU-Z log → frames, one core",
+      "DuckDB's read_csv, one thread",
+      "processor",
+      "/s",
+      {
+        better: "higher",
+        behind:
+          "every cell is checked, converted to its base unit and given its reason where there is no value, in JavaScript; read_csv copies numbers into columns.",
+      },
+    ),
     line("stream.parquet", "bytes kept, Parquet", "the log as gzip", "bytes", "kB"),
   ],
   measure: async ({ full, put, progress }) => {
@@ -44,6 +58,9 @@ export const stream: Area = {
     try {
       const at = (name: string): string => path.join(folder, name);
       await writeLog(at("log.txt"), rows);
+      await parseRates(at("log.txt"), rows, rounds, (own, other) =>
+        put("stream.parse", own, other),
+      );
       // One whole way first: it makes the messages that the tools send, and finds cold files.
       await makeTopic(kafka, "first");
       await ours(kafka, at("log.txt"), "first", at("lake-first"), rows);
@@ -80,6 +97,55 @@ export const stream: Area = {
     }
   },
 };
+
+/** Rows a second of processor time, both in this process after one round that is not counted. */
+async function parseRates(
+  log: string,
+  rows: number,
+  rounds: number,
+  put: (own: number, other: number) => void,
+): Promise<void> {
+  const bytes = readFileSync(log);
+  const device = {
+    uuid: "GPU-0",
+    index: 0,
+    vendor: "nvidia",
+    model: "GPU",
+    simulated: false,
+  } as const;
+  const parse = async (): Promise<void> => {
+    const [parser, frames] = [new RowParser(), new GpuzFrames(device, "host")];
+    let count = 0;
+    for (let start = 0; start < bytes.length; start += partBytes)
+      for (const row of parser.push(bytes.subarray(start, start + partBytes)))
+        count += frames.frame(row, row.localMs).values.length > 0 ? 1 : 0;
+    if (count !== rows) throw new Error(`${count} of ${rows} rows were parsed`);
+  };
+  const { DuckDBInstance } = await import("@duckdb/node-api");
+  const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
+  const connection = await instance.connect();
+  const readCsv = async (): Promise<void> => {
+    const sql = `create or replace temp table log as select * from read_csv('${log}', header = true, encoding = 'latin-1')`;
+    await connection.run(sql);
+    const [found] = (await connection.runAndReadAll("select count(*) from log")).getRowsJS();
+    const count = Number(found?.[0]);
+    if (count !== rows) throw new Error(`read_csv found ${count} of ${rows} rows`);
+  };
+  const rate = async (work: () => Promise<void>): Promise<number> => {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    return rows / ((user + system) / 1e6);
+  };
+  for (let round = 0; round <= rounds; round += 1) {
+    const [own, other] = [await rate(parse), await rate(readCsv)];
+    if (round > 0) put(own, other);
+  }
+  connection.closeSync();
+  instance.closeSync();
+}
+
+const partBytes = 65_536;
 
 const folderBytes = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })

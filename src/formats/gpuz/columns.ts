@@ -5,7 +5,7 @@
  */
 import { gpu, gpuz, host, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { GpuzColumn, GpuzHeader } from "./header.ts";
-import { converter, type GpuzQuantity } from "./units.ts";
+import { asWritten, converter, type GpuzQuantity, type UnitConversion } from "./units.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -117,7 +117,7 @@ export interface ColumnMapping {
   readonly metric: MetricEntry;
   readonly labels: Labels;
   readonly quantity: GpuzQuantity;
-  readonly convert: (decimal: string) => number;
+  readonly convert: UnitConversion;
 }
 
 /** PerfCap Reason is a mask, and gives several series of its own; it is kept as a plain number too. */
@@ -174,7 +174,7 @@ function generic(column: GpuzColumn | undefined, taken: Set<string>): MetricMapp
       metric: gpuz.sensorValue,
       labels: { sensor, unit: unit.slice(0, 40) },
       quantity: "plain",
-      convert: Number,
+      convert: asWritten,
     };
     const key = seriesOf(reading);
     if (taken.has(key)) continue;

@@ -7,7 +7,7 @@ import { type Layout, LayoutBuilder } from "../../model/layout.ts";
 import { type ColumnMapping, mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
 import type { GpuzHeader } from "./header.ts";
 import type { GpuzRow } from "./rows.ts";
-import { isSentinel, readCell } from "./units.ts";
+import { asWritten, isSentinel, readCell } from "./units.ts";
 
 interface Plan {
   readonly layout: Layout;
@@ -89,7 +89,7 @@ export class GpuzFrames {
 }
 
 function setReasons(writer: FrameWriter, slots: readonly number[], cell: string | undefined): void {
-  const mask = readCell(cell, "plain", Number);
+  const mask = readCell(cell, "plain", asWritten);
   const usable = typeof mask === "number" && Number.isInteger(mask) && mask >= 0 && mask < 2 ** 31;
   for (const [index, [bits]] of perfCapBits.entries()) {
     const slot = slots[index];

@@ -16,6 +16,7 @@ import {
 } from "../../../test/fixtures/formats/gpuz.ts";
 import { GpuzFrames } from "./frames.ts";
 import { RowParser } from "./rows.ts";
+import { asWritten, converter, readCell } from "./units.ts";
 import { vendorOfColumns, vendorOfName } from "./device.ts";
 
 const device: Device = { uuid: "U", index: 0, vendor: "nvidia", model: "M", simulated: false };
@@ -353,3 +354,31 @@ test(
   },
   fuzzTimeoutMs,
 );
+
+test("a row that is read in one pass gives what a close look gives", () => {
+  const texts = ["1", "-0.5", "n/a", "-", "", "65535", "4294967295", "1e3", "12.3456789", "+7"];
+  const cells: readonly (string | number)[] = geforceCells;
+  const rows = texts.map((text, place) => cells.with(place, text));
+  const rowsWith = (fraction: string) => {
+    const parser = new RowParser();
+    const lines = rows.map((row) => rowLine(`2024-05-06 07:08:09${fraction}`, row));
+    return parser.push(gpuzBytes(headerLine(geforceColumns) + lines.join("")));
+  };
+  // A fraction of a second is not a plain row.
+  const [plain, close] = [rowsWith(""), rowsWith(".0")];
+  expect(plain).toHaveLength(rows.length);
+  expect(plain).toEqual(close);
+});
+
+test.each([
+  ["0.1", "MHz"],
+  ["1725.3", "MHz"],
+  ["-0", "MHz"],
+  ["99999999999.9999", "GHz"],
+  ["123456789012345.123456789", "kHz"],
+  ["0.000000001", "kHz"],
+])("%s %s is the decimal as written, rounded once", (text, unit) => {
+  const exponent = { kHz: 3, MHz: 6, GHz: 9 }[unit] ?? 0;
+  const conversion = converter("clock", unit) ?? asWritten;
+  expect(readCell(text, "clock", conversion)).toBe(Number(`${text}e${exponent}`));
+});

@@ -15,36 +15,42 @@ export type GpuzQuantity =
   | "plain";
 
 export type GpuzCell = number | AbsenceReason;
-type Convert = (decimal: string) => number;
 
-const times10 =
-  (exponent: number): Convert =>
-  (decimal) =>
-    Number(`${decimal}e${exponent}`);
-const times =
-  (factor: number): Convert =>
-  (decimal) =>
-    Number(decimal) * factor;
+/** The base unit is the decimal times a power of ten, or a function of that where another base or an offset is needed. */
+export interface UnitConversion {
+  readonly exponent: number;
+  readonly finish?: (value: number) => number;
+}
 
-const units: Readonly<Record<Exclude<GpuzQuantity, "plain">, Readonly<Record<string, Convert>>>> = {
+const times10 = (exponent: number): UnitConversion => ({ exponent });
+const times = (factor: number): UnitConversion => ({
+  exponent: 0,
+  finish: (value) => value * factor,
+});
+/** The number as written. */
+export const asWritten = times10(0);
+
+const units: Readonly<
+  Record<Exclude<GpuzQuantity, "plain">, Readonly<Record<string, UnitConversion>>>
+> = {
   clock: { MHz: times10(6), GHz: times10(9), kHz: times10(3) },
   temperature: {
-    "\u00b0C": Number,
-    C: Number,
-    "\u00b0F": (decimal) => ((Number(decimal) - 32) * 5) / 9,
+    "\u00b0C": asWritten,
+    C: asWritten,
+    "\u00b0F": { exponent: 0, finish: (value) => ((value - 32) * 5) / 9 },
   },
   share: { "%": times10(-2), "% TDP": times10(-2) },
-  turns: { RPM: Number },
+  turns: { RPM: asWritten },
   memory: { MB: times(2 ** 20), GB: times(2 ** 30), KB: times(2 ** 10) },
-  power: { W: Number, mW: times10(-3) },
-  voltage: { V: Number, mV: times10(-3) },
-  current: { A: Number, mA: times10(-3) },
+  power: { W: asWritten, mW: times10(-3) },
+  voltage: { V: asWritten, mV: times10(-3) },
+  current: { A: asWritten, mA: times10(-3) },
   throughput: { "GB/s": times10(9), "MB/s": times10(6), "KB/s": times10(3) },
 };
 
 /** How cells of a column become numbers; undefined where its unit does not fit what it measures. */
-export function converter(quantity: GpuzQuantity, unit: string): Convert | undefined {
-  if (quantity === "plain") return Number;
+export function converter(quantity: GpuzQuantity, unit: string): UnitConversion | undefined {
+  if (quantity === "plain") return asWritten;
   // The unit comes from the file: `[constructor]` must not find what every object has.
   return Object.hasOwn(units[quantity], unit) ? units[quantity][unit] : undefined;
 }
@@ -58,14 +64,49 @@ export const isSentinel = (text: string | undefined, quantity: GpuzQuantity): bo
 export function readCell(
   text: string | undefined,
   quantity: GpuzQuantity,
-  convert: Convert,
+  { exponent, finish }: UnitConversion,
 ): GpuzCell {
   if (text === undefined || text === "") return "failed";
-  if (text === "-" || /^n\/?a$/i.test(text)) return "unsupported";
-  if (!/^[+-]?\d{1,15}(?:\.\d{1,9})?$/.test(text)) return "failed";
-  const raw = Number(text);
-  if (isSentinel(text, quantity)) return "failed";
+  const decimals = decimalsOf(text);
+  if (decimals === -1) return text === "-" || /^n\/?a$/i.test(text) ? "unsupported" : "failed";
+  const raw = scaled(text, decimals, 0);
+  if (quantity !== "memory" && sentinels.has(raw)) return "failed";
   // A running card is never at exactly 0 degrees or 0 volts: GPU-Z writes that for a sensor the board does not have.
   if (raw === 0 && (quantity === "temperature" || quantity === "voltage")) return "unsupported";
-  return convert(text);
+  const value = exponent === 0 ? raw : scaled(text, decimals, exponent);
+  return finish === undefined ? value : finish(value);
+}
+
+const powersOfTen = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+/** The digits of the last text that `decimalsOf` read, as an integer; NaN where they are too many to be exact. */
+let mantissa = 0;
+
+/** How many digits stand behind the point of `[+-]ddd.ddd`, at most 15 before it and 9 behind; -1 for any other text. */
+function decimalsOf(text: string): number {
+  const sign = text.charCodeAt(0);
+  const start = sign === 0x2b || sign === 0x2d ? 1 : 0;
+  let [point, at, value] = [-1, start, 0];
+  for (; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - 0x30;
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit;
+    else if (digit === -2 && point === -1) point = at;
+    else return -1;
+  }
+  const whole = (point === -1 ? at : point) - start;
+  const decimals = point === -1 ? 0 : at - point - 1;
+  if (whole < 1 || whole > 15 || decimals > 9 || (point !== -1 && decimals === 0)) return -1;
+  mantissa = whole + decimals > 15 ? Number.NaN : sign === 0x2d ? -value : value;
+  return decimals;
+}
+
+/**
+ * `text` times a power of ten, rounded once as `Number` would round the written decimal: an integer below 2^53 and a power of
+ * ten up to 1e22 are exact, so their product or quotient is.
+ */
+function scaled(text: string, decimals: number, exponent: number): number {
+  if (Number.isNaN(mantissa)) return Number(`${text}e${exponent}`);
+  const power = exponent - decimals;
+  return power >= 0
+    ? mantissa * (powersOfTen[power] ?? Number.NaN)
+    : mantissa / (powersOfTen[-power] ?? Number.NaN);
 }
