@@ -123,7 +123,8 @@ export class DecodePool {
 
   #memory(bytes: number): SharedArrayBuffer {
     const size = Math.max(leastMemoryBytes, 2 ** Math.ceil(Math.log2(bytes)));
-    const at = this.#free.findIndex(({ byteLength }) => byteLength === size);
+    // The one used last is most likely still in the processor's cache.
+    const at = this.#free.findLastIndex(({ byteLength }) => byteLength === size);
     return (at < 0 ? undefined : this.#free.splice(at, 1)[0]) ?? new SharedArrayBuffer(size);
   }
 
