@@ -25,7 +25,7 @@ const scraping = "200 targets of eight GPUs scraped";
 const parsing =
   "the hub reads HTTP, text and protobuf in JavaScript, which V8 compiles during the run; Prometheus and VictoriaMetrics are compiled Go.";
 const requests =
-  "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. Out of a spool several frames go in one.";
+  "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. A plain Node HTTP server that stores nothing takes 0.38 of VictoriaMetrics's time in a run this short, since V8 still compiles. Out of a spool several frames go in one.";
 const heap =
   "Node's program is 41 MiB of it, and every target keeps the series of its last page, to end those that are gone.";
 
