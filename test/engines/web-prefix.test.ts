@@ -1,4 +1,5 @@
 /** The page behind a real nginx, under a path of its own, as many people put it: everything works, and nothing leaves it. */
+import { createHash } from "node:crypto";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -92,14 +93,22 @@ describe.skipIf(missing.length > 0)(
       await page.context().close();
     });
 
-    test("the policy allows no script but the hub's own files, and the browser holds to it", async () => {
+    test("the policy allows no script but the hub's own files and the inlined one by its hash, and the browser holds to it", async () => {
       const { page } = await open();
       const answer = await page.request.get(base);
       const policy = answer.headers()["content-security-policy"] ?? "";
       const scripts = policy.split(";").find((part) => part.trim().startsWith("script-src"));
-      expect(scripts?.trim()).toBe("script-src 'self'");
+      const html = await answer.text();
+      const inlined = [...html.matchAll(/<script>([^<]*)<\/script>/g)].map(([, text = ""]) =>
+        createHash("sha256").update(text).digest("base64"),
+      );
+      expect(inlined).toHaveLength(1);
+      expect(scripts?.trim()).toBe(`script-src 'self' 'sha256-${inlined[0]}'`);
       expect(policy).not.toContain("unsafe");
-      expect(await answer.text()).not.toMatch(/<script(?![^>]*\ssrc=)|\son[a-z]+=|style="/);
+      const others = html.replaceAll(/<script>[^<]*<\/script>/g, "");
+      expect(others).not.toMatch(
+        /<script(?![^>]*\s(?:src=|type="application\/json"))|\son[a-z]+=|style="/,
+      );
       const refused = (what: string) =>
         page.evaluate<string>(`new Promise((resolve) => {
           addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective), { once: true });
