@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
 import { addAgentPush } from "./agent-push.ts";
+import { defaultIngestWorkers } from "./decode/body-decoder.ts";
 import { Intake } from "./intake.ts";
 import { addInflux } from "./influx.ts";
 import { addOtlp } from "./otlp.ts";
@@ -17,7 +18,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     log,
     nowMs,
     historyChecksLabels: context.store !== undefined,
-    workers: context.ingestWorkers,
+    workers: context.ingestWorkers ?? defaultIngestWorkers(undefined, context.budgets?.limit.bytes),
     admission: context.budgets && { bytes: context.budgets.bodiesBytes },
   });
   app.addHook("onClose", () => intake.decoder.close());

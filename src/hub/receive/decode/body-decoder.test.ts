@@ -280,3 +280,11 @@ test.each([
 ])("%d cores have %d ingest workers", (cores, workers) =>
   expect(defaultIngestWorkers(cores)).toBe(workers),
 );
+
+test.each([
+  [384, 0],
+  [1_024, 1],
+  [8_192, 4],
+])("a hub with %d MiB has %d ingest workers on sixteen cores", (mib, workers) =>
+  expect(defaultIngestWorkers(16, mib * 2 ** 20)).toBe(workers),
+);

@@ -24,9 +24,15 @@ const [leastHeapMib, mostHeapMib] = [64, 512];
 /** The hub's thread stores what so many workers decode. */
 const mostWorkers = 4;
 
+/** A worker with its requests takes up to a fifth of it: a hub with less memory has none. */
+const memoryPerWorker = 2 ** 30;
+
 /** One core less than there are: the hub's thread stores what the workers decode. */
-export const defaultIngestWorkers = (cores = availableParallelism()): number =>
-  Math.min(mostWorkers, Math.max(0, cores - 1));
+export const defaultIngestWorkers = (
+  cores = availableParallelism(),
+  memoryBytes = Infinity,
+): number =>
+  Math.max(0, Math.min(mostWorkers, cores - 1, Math.floor(memoryBytes / memoryPerWorker)));
 
 export interface BodyDecoderOptions {
   /** What all request bodies may take. */
