@@ -292,6 +292,9 @@ describe.skipIf("missing" in chromium)(
       // A busy browser draws the closing a moment after the key; nobody types so fast.
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog.palette[open]", { state: "detached" });
+      await page.evaluate(
+        "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
+      );
       await page.keyboard.press("t");
       await page.waitForSelector(".picker");
       expect(await look()).toEqual([]);
