@@ -160,9 +160,9 @@ export const hubSettings = {
       "--ingest-workers <number>",
       "decode received requests in this many worker threads, 0 for none",
     ],
-    fallbackText: "the number of cores less one, at most 4 and one per GiB of memory",
+    fallbackText: "from 4 cores on: cores less one, at most 4 and one per GiB of memory",
     variable: "GPULSE_INGEST_WORKERS",
     description:
-      "Worker threads that decode requests of remote-write, OTLP, Influx line and JSON; `0`: the hub's own thread decodes them. They start with the first concurrent requests of more than 32 KiB and end when idle. Default: the number of cores less one, at most 4 and one per GiB of the memory limit.",
+      "Worker threads that decode requests of remote-write, OTLP, Influx line and JSON; `0`: the hub's own thread decodes them. They start with the first concurrent requests of more than 32 KiB and end when idle. Default: none on fewer than 4 cores; else the number of cores less one, at most 4 and one per GiB of the memory limit.",
   },
 } as const;

@@ -27,12 +27,20 @@ const mostWorkers = 4;
 /** A worker with its requests takes up to a fifth of it: a hub with less memory has none. */
 const memoryPerWorker = 2 ** 30;
 
+/**
+ * On fewer cores workers take time from the hub's thread: with two, one worker cost half again the processor time of remote-write
+ * and a tenth of its rate.
+ */
+const leastCores = 4;
+
 /** One core less than there are: the hub's thread stores what the workers decode. */
-export const defaultIngestWorkers = (
+export function defaultIngestWorkers(
   cores = availableParallelism(),
   memoryBytes = Infinity,
-): number =>
-  Math.max(0, Math.min(mostWorkers, cores - 1, Math.floor(memoryBytes / memoryPerWorker)));
+): number {
+  if (cores < leastCores) return 0;
+  return Math.min(mostWorkers, cores - 1, Math.floor(memoryBytes / memoryPerWorker));
+}
 
 export interface BodyDecoderOptions {
   /** What all request bodies may take. */
