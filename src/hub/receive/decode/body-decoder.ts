@@ -28,8 +28,8 @@ const mostWorkers = 4;
 const memoryPerWorker = 2 ** 30;
 
 /**
- * On fewer cores workers take time from the hub's thread: with two, one worker cost half again the processor time of remote-write
- * and a tenth of its rate.
+ * On fewer cores workers take time from the hub's thread: on two, remote-write with one worker took half again the processor
+ * time of none.
  */
 const leastCores = 4;
 
