@@ -28,7 +28,7 @@ export interface SourceFlow {
 const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 
 export class Agent {
-  /** Changed in place with every push; whoever stores it makes a copy. */
+  /** Changed in place with every push; copy it to store it. */
   readonly record: AgentRecord;
   /** It holds frames because its clock differs from the hub's. */
   isHeld = false;
