@@ -49,11 +49,14 @@ const protobuf = { "content-type": "application/x-protobuf" };
 const snappy = { ...protobuf, "content-encoding": "snappy" };
 const v2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request";
 
+export function remoteWritePath(fleet: IngestFleet): IngestPath {
+  return way("remote-write 1.0", "/api/v1/write", snappy, fleet, (batch) =>
+    compressSnappy(encodeWriteRequest(batch)),
+  );
+}
+
 export const ingestPaths: readonly ((fleet: IngestFleet) => IngestPath)[] = [
-  (fleet) =>
-    way("remote-write 1.0", "/api/v1/write", snappy, fleet, (batch) =>
-      compressSnappy(encodeWriteRequest(batch)),
-    ),
+  remoteWritePath,
   (fleet) =>
     way("remote-write 2.0", "/api/v1/write", { ...snappy, "content-type": v2 }, fleet, (batch) =>
       compressSnappy(encodeWriteRequestV2(batch)),
@@ -65,7 +68,7 @@ export const ingestPaths: readonly ((fleet: IngestFleet) => IngestPath)[] = [
         "bench",
       ),
     ),
-  (fleet) => influxPath(fleet),
+  influxPath,
 ];
 
 function way(
@@ -100,7 +103,7 @@ function batchOf(
 }
 
 /** A line a GPU with all its values as fields, as Telegraf writes. */
-function influxPath({ series, timesMs, rows }: IngestFleet): IngestPath {
+export function influxPath({ series, timesMs, rows }: IngestFleet): IngestPath {
   const lines = Array.from({ length: gpus }, (_, gpu) => {
     const own = series.slice(gpu * seriesPerGpu, (gpu + 1) * seriesPerGpu);
     const tags = ["gpu", "host", "uuid"].map((name) => `${name}=${labelValue(own[0] ?? [], name)}`);

@@ -19,7 +19,8 @@ const gpusPerTarget = 8;
 export const perPage = gpusPerTarget * seriesPerGpu;
 /** Pages of so many instants are made beforehand and served one after the other. */
 const variants = 4;
-const warmUpSeconds = 10;
+/** Until the series exist and V8 has compiled the hub's code. */
+export const warmUpSeconds = 30;
 
 /** @param seconds how long each is watched */
 export async function scrapeTargets(
