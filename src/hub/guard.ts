@@ -1,5 +1,5 @@
 /** What every answer carries and every request must pass: headers that lock the page in, and the check against DNS rebinding. */
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 
 /** No outside host, no inline script, no frame around it: the page needs none of them. */
@@ -62,6 +62,13 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     } else done();
   });
 }
+
+/** Whether a request has one Host header, and a loopback name in it where the hub listens on loopback only. */
+export const isAllowedHost = (
+  { rawHeaders, headers }: Pick<IncomingMessage, "rawHeaders" | "headers">,
+  bindHost: string,
+): boolean =>
+  countHosts(rawHeaders) <= 1 && (!isLoopback(bindHost) || isLoopback(hostOf(headers.host)));
 
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;

@@ -7,6 +7,7 @@ import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { buildHub, createHub, type Hub, type HubOptions } from "./hub.ts";
+import { openListener, type ReadyState } from "./listener.ts";
 import { delivery, first } from "../../test/fixtures/view/live.ts";
 import type { WireFleet, LiveFrame } from "../view/live/protocol.ts";
 
@@ -346,3 +347,25 @@ test.each([
     expect([answer.statusCode, reported.length]).toEqual([status, faults]);
   },
 );
+
+test("an open port answers health checks and holds other requests until the hub serves", async () => {
+  const settings = options();
+  let state: ReadyState | undefined;
+  const listener = await openListener(
+    settings,
+    () => {},
+    () => state,
+  );
+  const ready = fetch(`${listener.url}-/ready`);
+  const fleet = fetch(`${listener.url}api/fleet`);
+  expect(await (await fetch(`${listener.url}-/healthy`)).json()).toEqual({ healthy: true });
+  state = { ready: true, problems: ["the disk is nearly full"] };
+  const early = await fetch(`${listener.url}-/ready`);
+  expect(early.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(await early.json()).toEqual(state);
+  state = { ready: false, problems: [] };
+  expect((await fetch(`${listener.url}-/ready`)).status).toBe(503);
+  hubs.push(await createHub(settings, listener));
+  expect((await ready).status).toBe(200);
+  expect(await (await fleet).json()).toMatchObject({ host: "lab" });
+});

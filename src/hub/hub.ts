@@ -1,8 +1,7 @@
 /** The hub: one HTTP server with the page, the live frames and the machine-readable answers. Composition only. */
-import { createServer, type RequestListener, type Server } from "node:http";
+import type { RequestListener, Server } from "node:http";
 import { fastify, type FastifyInstance } from "fastify";
 import { formatError, systemCode } from "../base/error.ts";
-import type { WebListener } from "../net/http/web-listener.ts";
 import { StoreError } from "../storage/embedded/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
 import { addApi } from "./api/api.ts";
@@ -10,14 +9,13 @@ import { addRefusalLog } from "./audit/refusal-log.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
-import { limitAddresses, limitConnections } from "./limits/connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./receive/import.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
 import { addResponseLimits, responseLimits } from "./limits/responses.ts";
 import { addRates } from "./limits/rate.ts";
-import { listenFastify } from "../net/http/listen-fastify.ts";
+import { createHubServer, type HubListener, openListener } from "./listener.ts";
 import { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
 import { serveDocs, servePage } from "./page.ts";
@@ -33,32 +31,56 @@ export interface Hub {
   close(): Promise<void>;
 }
 
-export async function createHub(options: HubOptions): Promise<Hub> {
-  const app = await buildHub(options);
+/** @param listener the open port; one of its own where absent */
+export async function createHub(options: HubOptions, listener?: HubListener): Promise<Hub> {
+  const opened =
+    listener ??
+    (await openListener(
+      options,
+      () => options.shedding?.shed("connections"),
+      () => undefined,
+    ));
+  let app: FastifyInstance | undefined;
+  const close = async (): Promise<void> => {
+    await app?.close();
+    await opened.close();
+  };
   try {
-    const url = await listenFastify(app, options.host, options.port);
-    return { url, close: () => app.close() };
+    let handler: RequestListener | undefined;
+    app = await buildHub(options, (handle) => {
+      handler = handle;
+      return opened.server;
+    });
+    await app.ready();
+    if (handler === undefined) throw new Error("BUG: fastify created no server");
+    opened.serve(handler);
+    return { url: opened.url, close };
   } catch (thrown) {
-    await app.close();
+    await close();
     throw thrown;
   }
 }
 
-/** The server without its port: what tests send requests into. */
-export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
+/** The application without its port: tests send requests into it. */
+export async function buildHub(
+  options: HubOptions,
+  createServer: (handler: RequestListener) => Server = (handler) =>
+    createHubServer(options.listener, handler),
+): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
-    serverFactory: (handler) => createServerFor(options.listener, handler),
+    serverFactory: createServer,
     routerOptions: { maxParamLength: 200 },
+    // No route has a schema: Ajv and its kind are not loaded.
+    schemaController: {
+      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+    },
     // The client's address for rate limits and the audit log: the last one the proxy appended, and only from a peer near by.
     ...(options.access?.behindProxy === true && {
       trustProxy: (address: string, hop: number) => hop === 0 && isNearby(address),
     }),
   });
-  const dropped = (): void => options.shedding?.shed("connections");
-  limitConnections(app.server, { dropped });
-  limitAddresses(app.server, { ...options, dropped, perAddress: options.connectionsPerAddress });
   const feed = new LiveFeed({
     latest: options.latest,
     nowMs: options.nowMs,
@@ -125,17 +147,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Plain, or with TLS where the listener has it; with the same limits either way. */
-function createServerFor(listener: WebListener | undefined, handler: RequestListener): Server {
-  const bounds = {
-    headersTimeout: 10_000,
-    // How often the times above and below are looked at; Node waits half a minute by itself.
-    connectionsCheckingInterval: 5_000,
-    keepAliveTimeout: 30_000,
-    maxHeaderSize: 16 * 1024,
-    requestTimeout: 30_000,
-  };
-  return listener?.createServer(bounds, handler) ?? createServer(bounds, handler);
+function noSchemas(): never {
+  throw new Error("BUG: a route has a schema, and this application compiles none");
 }
 
 const isNearby = (address: string): boolean =>

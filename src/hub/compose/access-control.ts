@@ -17,24 +17,20 @@ import type { CollectMetrics } from "../../model/self-frames.ts";
 
 export interface HubAccessControl {
   readonly access: HubAccess;
-  readonly listener: WebListener;
   readonly selfMetrics: CollectMetrics;
   close(): void;
 }
 
-export async function openHubAccessControl(
+export function openHubAccessControl(
   settings: Settings,
-  io: CommandIo,
+  listener: WebListener,
   log: Log,
-): Promise<HubAccessControl> {
+): HubAccessControl {
   const loopback = isLoopback(settings.listen.host);
-  const listener = await WebListener.open(settings.web, io.env, log);
   const { oidc, sessionTimes = {} } = settings.access;
   const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes, sessionTimes });
-  io.onReload?.(() => void listener.reload());
   const refused = new RefusalCounts();
   return {
-    listener,
     selfMetrics: (put) => collectAccess(put, refused, listener.certificateExpiresMs),
     access: {
       ...state,
@@ -47,10 +43,7 @@ export async function openHubAccessControl(
       refused,
       ...(oidc === undefined ? {} : { oidc }),
     },
-    close: () => {
-      listener.close();
-      closeAccess(state);
-    },
+    close: () => closeAccess(state),
   };
 }
 
