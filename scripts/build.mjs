@@ -73,8 +73,11 @@ async function bundle({ name, entry, workers }) {
     logLevel: "silent",
     // Native parts cannot be bundled: they are the optional dependencies, and code copes without them.
     external: Object.keys(manifest.optionalDependencies ?? {}),
-    // The same code with its WebAssembly inside: a bundle has no file beside it to read.
-    alias: { "@platformatic/wasm-utils": "@platformatic/wasm-utils/bundled" },
+    alias: {
+      // The same code with its WebAssembly inside: a bundle has no file beside it to read.
+      "@platformatic/wasm-utils": "@platformatic/wasm-utils/bundled",
+      "ajv/dist/2020.js": path.join(root, "scripts/deferred-ajv.cjs"),
+    },
     define: { __GPULSE_VERSION__: JSON.stringify(manifest.version) },
   });
   writeFileSync(

@@ -67,7 +67,8 @@ export class Gatherer {
     let plan = this.#layouts.get(frame.layout);
     if (plan === undefined) this.#layouts.set(frame.layout, (plan = planLayout(frame.layout)));
     for (const device of devices) this.#devices.set(deviceKey(host, device.uuid), device);
-    for (const { labels } of infoSeries(frame)) this.#learn(labels, host);
+    for (const { host: own = host, device } of describedDevices(frame.layout))
+      this.#devices.set(deviceKey(own, device.uuid), device);
     for (const one of plan.gpus) {
       if (!one.cells.some(([slot]) => frame.presence[slot] === presence.present)) continue;
       const rows = rowsAt("gpu", timeMs);
@@ -139,21 +140,32 @@ export class Gatherer {
   }
 
   /** Samples carry no device: it comes from the labels of their `gpu_info`. */
-  #learn(labels: LabelSet, otherHost = ""): void {
+  #learn(labels: LabelSet): void {
     const device = deviceFromLabels(Object.fromEntries(labels));
     if (device === undefined) return;
-    const host = labelValue(labels, "host") ?? otherHost;
-    this.#devices.set(deviceKey(host, device.uuid), device);
+    this.#devices.set(deviceKey(labelValue(labels, "host") ?? "", device.uuid), device);
   }
 }
 
-function infoSeries({ layout }: Frame): readonly Series[] {
-  let found = infoOf.get(layout);
-  if (found === undefined)
-    infoOf.set(layout, (found = layout.series.filter(({ metric }) => metric === gpu.info)));
+interface DescribedDevice {
+  readonly host: string | undefined;
+  readonly device: Device;
+}
+
+/** The devices that a layout's `gpu_info` describes. */
+function describedDevices(layout: Layout): readonly DescribedDevice[] {
+  let found = devicesOf.get(layout);
+  if (found === undefined) {
+    found = layout.series.flatMap(({ metric, labels }) => {
+      if (metric !== gpu.info) return [];
+      const device = deviceFromLabels(Object.fromEntries(labels));
+      return device === undefined ? [] : [{ host: labelValue(labels, "host"), device }];
+    });
+    devicesOf.set(layout, found);
+  }
   return found;
 }
-const infoOf = new WeakMap<Layout, readonly Series[]>();
+const devicesOf = new WeakMap<Layout, readonly DescribedDevice[]>();
 
 function planLayout({ series }: Layout): LayoutPlan {
   const gpus = new Map<string, GpuPlan & { readonly cells: [number, string][] }>();

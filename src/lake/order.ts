@@ -4,17 +4,27 @@ import type { NumberColumn, Rows, TextColumn } from "./table.ts";
 
 /** Rows sorted, each once. A later row's values win; those it lacks come from the earlier one. */
 export function sortRows(rows: Rows): Rows {
-  const keys = sortedBy[rows.table].map((name) => rankOf(rows.texts.find((t) => t.name === name)));
+  const columns = sortedBy[rows.table].map((name) => rows.texts.find((text) => text.name === name));
+  const keys = columns.map(rankOf);
   const { times, count } = rows;
-  const order = Uint32Array.from({ length: count }, (_, row) => row);
   const compare = (a: number, b: number): number => {
     for (const rank of keys) {
       const difference = (rank[a] ?? -1) - (rank[b] ?? -1);
       if (difference !== 0) return difference;
     }
-    return (times[a] as number) - (times[b] as number) || a - b;
+    return (times[a] as number) - (times[b] as number);
   };
-  if (!isSorted(count, compare)) order.sort(compare);
+  let [isSorted, hasRepeats] = [true, false];
+  for (let at = 1; at < count && isSorted; at++) {
+    const difference = compare(at - 1, at);
+    isSorted = difference <= 0;
+    hasRepeats ||= difference === 0;
+  }
+  // One GPU's rows in the order of time, as out of a log: nothing to move.
+  if (isSorted && !hasRepeats) return rows;
+  const order = new Uint32Array(count);
+  for (let row = 0; row < count; row++) order[row] = row;
+  if (!isSorted) order.sort((a, b) => compare(a, b) || a - b);
   const same = (a: number, b: number): boolean =>
     times[a] === times[b] && keys.every((rank) => rank[a] === rank[b]);
   const groups = new Uint32Array(count + 1);
@@ -61,12 +71,13 @@ function rankOf(column: TextColumn | undefined): Int32Array {
   sorted.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
   const ranks = new Int32Array(column.dictionary.length);
   sorted.forEach(({ place }, rank) => (ranks[place] = rank));
-  return Int32Array.from(column.index, (place) => (place < 0 ? -1 : (ranks[place] as number)));
-}
-
-function isSorted(count: number, compare: (a: number, b: number) => number): boolean {
-  for (let at = 1; at < count; at++) if (compare(at - 1, at) > 0) return false;
-  return true;
+  const { index } = column;
+  const found = new Int32Array(index.length);
+  for (let row = 0; row < index.length; row++) {
+    const place = index[row] as number;
+    found[row] = place < 0 ? -1 : (ranks[place] as number);
+  }
+  return found;
 }
 
 /** Rows of several files as one, in their order. */

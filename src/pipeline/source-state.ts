@@ -1,7 +1,7 @@
 /** What is known about a source's reads: the raw matter of the self-metrics and of readiness. Counts only, no policy. */
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame, RejectionReason } from "../model/frame.ts";
-import { type PresenceName, presenceNames } from "../model/presence.ts";
+import { presence, type PresenceName, presenceNames } from "../model/presence.ts";
 import type { SourceProcess } from "../sources/source.ts";
 
 export type ReadOutcome = "ok" | "failed" | "late" | "invalid";
@@ -66,31 +66,32 @@ export function tierState(state: SourceState, tier: TierName): TierState {
 }
 
 export function countReadings(frame: Frame): Record<PresenceName, number> {
-  const counts = Object.fromEntries(presenceNames.map((name) => [name, 0])) as Record<
-    PresenceName,
-    number
-  >;
-  for (const code of frame.presence) {
-    const name = presenceNames[code];
-    if (name !== undefined) counts[name]++;
-  }
-  return counts;
+  const counts = new Uint32Array(256);
+  for (const code of frame.presence) counts[code] = (counts[code] ?? 0) + 1;
+  return {
+    present: counts[presence.present] ?? 0,
+    unsupported: counts[presence.unsupported] ?? 0,
+    denied: counts[presence.denied] ?? 0,
+    asleep: counts[presence.asleep] ?? 0,
+    failed: counts[presence.failed] ?? 0,
+    ended: counts[presence.ended] ?? 0,
+  };
 }
 
 /** The defect of what a source returned; undefined for a valid frame. */
 export function findFrameProblem(candidate: unknown): string | undefined {
   if (typeof candidate !== "object" || candidate === null)
     return `it gave ${candidate === null ? "null" : typeof candidate}, not a frame`;
-  const { timeMs, layout, values, presence } = candidate as Partial<Frame>;
+  const { timeMs, layout, values, presence: states } = candidate as Partial<Frame>;
   if (typeof timeMs !== "number" || !Number.isFinite(timeMs)) return "its frame has no time";
   if (!Array.isArray(layout?.series)) return "its frame has no layout";
-  if (!(values instanceof Float64Array) || !(presence instanceof Uint8Array))
+  if (!(values instanceof Float64Array) || !(states instanceof Uint8Array))
     return "its frame has no columns";
   const { length } = layout.series;
-  if (values.length !== length || presence.length !== length) {
-    return `its frame has ${values.length} values and ${presence.length} presences for ${length} series`;
+  if (values.length !== length || states.length !== length) {
+    return `its frame has ${values.length} values and ${states.length} presences for ${length} series`;
   }
-  if (presence.some((code) => code >= presenceNames.length))
+  if (states.some((code) => code >= presenceNames.length))
     return "its frame has an unknown presence code";
   return undefined;
 }

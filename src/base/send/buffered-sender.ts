@@ -89,7 +89,8 @@ export class BufferedSender<Item> {
     }
     this.#added += items.length;
     this.#dropOldest();
-    if (this.#isBatch) this.#hurry.abort();
+    // An aborted controller would still make an exception for each call.
+    if (this.#isBatch && !this.#hurry.signal.aborted) this.#hurry.abort();
     this.#wake();
     if (this.#heldBytes > heldBytes)
       await this.#until(this.#added - Math.floor(this.#items.length / 2));
@@ -132,11 +133,13 @@ export class BufferedSender<Item> {
   async #readable(signal: AbortSignal): Promise<void> {
     if (this.#items.length > 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {
-      this.#wake = () => {
-        signal.removeEventListener("abort", this.#wake);
+      const wake = (): void => {
+        this.#wake = () => {};
+        signal.removeEventListener("abort", wake);
         resolve();
       };
-      signal.addEventListener("abort", this.#wake, { once: true });
+      this.#wake = wake;
+      signal.addEventListener("abort", wake, { once: true });
     });
   }
 

@@ -18,7 +18,7 @@ export function addStreamFlags(command: Command): Command {
     )
     .option(
       "--checkpoint-frames <number>",
-      "acknowledge after this many frames at the latest (default: 10000)",
+      "acknowledge after this many frames at the latest (default: 50000)",
     )
     .option("--grace <duration>", "time limit of the last checkpoint (default: 10s)")
     .option("--processing <file>", "YAML file with limits, tags, columns and windows")

@@ -5,6 +5,7 @@ import type { CommandIo } from "../command/io.ts";
 import { guardOutbound } from "../command/outbound.ts";
 import type { Settings } from "../command/settings.ts";
 import { sinkContext } from "../command/sink-context.ts";
+import { growYoungGeneration } from "../../base/heap.ts";
 import type { Log } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { NamedSource } from "../../pipeline/pipeline.ts";
@@ -37,6 +38,8 @@ export interface OpenPipe {
 
 export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
   const { settings, tuning } = work;
+  // A message lives until it is acknowledged: with 1 MiB of young generation a fifth of the time went into collections.
+  growYoungGeneration();
   // Before anything is opened: a mistake in a rule must not leave a locked spool behind.
   const { transforms, companions } = createProcessing(work.rules);
   const spoolDir = path.join(settings.dataDir, "spool", work.spoolFolder ?? "");

@@ -12,7 +12,7 @@ const year = 31_536_000_000;
 /** As flags name them, without the dashes. */
 export const pipeTuning = {
   checkpoint: v.optional(durationMs(10, 3_600_000), "5s"),
-  checkpointFrames: v.optional(wholeNumber(1, 10_000_000), 10_000),
+  checkpointFrames: v.optional(wholeNumber(1, 10_000_000), 50_000),
   untilIdle: v.optional(durationMs(10, year)),
   grace: v.optional(durationMs(0, 3_600_000), "10s"),
   for: v.optional(durationMs(1, year)),

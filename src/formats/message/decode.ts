@@ -17,7 +17,7 @@ import {
   messageVersion,
   type StreamMessage,
 } from "./schema.ts";
-import { MessageShapes } from "./shapes.ts";
+import { MessageTemplates } from "./templates.ts";
 
 export interface DecodedMessage {
   readonly frame: Frame;
@@ -33,22 +33,24 @@ export type MessageDecodeResult =
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** The limit of layouts and GPUs cached between messages. */
-const keptShapes = 10_000;
+const maxLayouts = 10_000;
 
 export class MessageDecoder {
   readonly #layouts = new Map<string, Layout>();
   readonly #devices = new Map<string, Device>();
   readonly #plain = new Map<string, MetricEntry>();
-  readonly #shapes = new MessageShapes();
+  readonly #templates = new MessageTemplates();
 
   decode(bytes: Uint8Array): MessageDecodeResult {
+    const known = bytes.length > messageLimits.bytes ? undefined : this.#templates.read(bytes);
+    if (known !== undefined) return { ok: true, message: known };
     const parsed = parseMessage(bytes);
     if (typeof parsed === "string") return { ok: false, reason: parsed };
-    const known = this.#shapes.read(parsed);
-    if (known !== undefined) return { ok: true, message: known };
     const checked = checkMessage(parsed);
     const message = typeof checked === "string" ? checked : this.#build(checked);
-    return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
+    if (typeof message === "string") return { ok: false, reason: message };
+    this.#templates.keep(bytes, message);
+    return { ok: true, message };
   }
 
   #build(message: StreamMessage): DecodedMessage | string {
@@ -64,7 +66,6 @@ export class MessageDecoder {
       typeof reading === "number" ? presence.present : presence[reading],
     );
     const devices = device === undefined ? [] : [device];
-    this.#shapes.keep(message, layout, devices);
     return {
       frame: { timeMs: Date.parse(message.time), layout, values, presence: states },
       host,
@@ -202,6 +203,6 @@ function checkMessage(parsed: Readonly<Record<string, unknown>>): StreamMessage 
 }
 
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size >= keptShapes) map.clear();
+  if (map.size >= maxLayouts) map.clear();
   map.set(key, value);
 }

@@ -29,7 +29,12 @@ interface Slot {
   readonly slot: number;
   /** The reading up to its number: `"gpu_power_watts":`. */
   readonly head: string;
+  /** The last number and the reading with it: most sensors report the same number many times. */
+  last: number;
+  text: string;
 }
+
+const slotOf = (slot: number, head: string): Slot => ({ slot, head, last: Number.NaN, text: "" });
 
 interface Part {
   readonly uuid: string | undefined;
@@ -74,10 +79,10 @@ function planOf(layout: Layout, host: string): Plan {
       if (column !== undefined) {
         // A log's readings of the machine are in the row of its GPU.
         if (of === uuid || (of === undefined && uuid !== undefined))
-          columns.push({ slot, head: `${JSON.stringify(column)}:` });
-        else if (of === undefined && uuids.size === 0) others.push({ slot, head: headOf(series) });
+          columns.push(slotOf(slot, `${JSON.stringify(column)}:`));
+        else if (of === undefined && uuids.size === 0) others.push(slotOf(slot, headOf(series)));
       } else if (of === uuid || (of === undefined && uuids.size === 1))
-        others.push({ slot, head: headOf(series) });
+        others.push(slotOf(slot, headOf(series)));
     });
     return { columns, others };
   };
@@ -108,16 +113,16 @@ function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedM
     return undefined;
   const values: string[] = [];
   const absent: string[] = [];
-  for (const { slot, head } of part.columns) {
-    const reason = reasonAt(frame, slot);
-    if (reason === undefined) values.push(`${head}${frame.values[slot] ?? 0}`);
-    else absent.push(`${head}"${reason}"`);
+  for (const one of part.columns) {
+    const reason = reasonAt(frame, one.slot);
+    if (reason === undefined) values.push(withNumber(one, frame.values[one.slot] ?? 0, "", ""));
+    else absent.push(`${one.head}"${reason}"`);
   }
-  const others = part.others.map(({ slot, head }) => {
-    const reason = reasonAt(frame, slot);
+  const others = part.others.map((one) => {
+    const reason = reasonAt(frame, one.slot);
     return reason === undefined
-      ? `${head}"value":${frame.values[slot] ?? 0}}`
-      : `${head}"absent":"${reason}"}`;
+      ? withNumber(one, frame.values[one.slot] ?? 0, '"value":', "}")
+      : `${one.head}"absent":"${reason}"}`;
   });
   const found = part.uuid === undefined ? undefined : tags?.get(part.uuid);
   const value = [
@@ -131,6 +136,14 @@ function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedM
     ...(found === undefined || found.length === 0 ? [] : [`"tags":${JSON.stringify(found)}`]),
   ].join(",");
   return { key: part.uuid ?? host, value: `${value}}` };
+}
+
+function withNumber(one: Slot, value: number, before: string, after: string): string {
+  if (one.last !== value) {
+    one.last = value;
+    one.text = `${one.head}${before}${value}${after}`;
+  }
+  return one.text;
 }
 
 /** JSON has no infinities: a reading that is none of its numbers did not come through. */

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { MessageDecoder, type MessageDecodeResult } from "./decode.ts";
 import { messageLimits } from "./schema.ts";
 
@@ -103,7 +103,7 @@ test.each(changes)(
   },
 );
 
-test("of one GPU several shapes are known at a time", () => {
+test("of one GPU several templates are known at a time", () => {
   const warm = new MessageDecoder();
   const slow = JSON.stringify({ ...base, values: { gpu_memory_used_bytes: 1 } });
   const layouts = [JSON.stringify(base), slow, JSON.stringify(base), slow].map((text) => {
@@ -113,4 +113,81 @@ test("of one GPU several shapes are known at a time", () => {
   expect(layouts[2]).toBe(layouts[0]);
   expect(layouts[3]).toBe(layouts[1]);
   expect(layouts[1]).not.toBe(layouts[0]);
+});
+
+const number = (token: string): Buffer =>
+  Buffer.from(JSON.stringify(base).replace('"gpu_power_watts":1', `"gpu_power_watts":${token}`));
+
+test.each([
+  ..."0 -0 7 -7 0.1 83.2 -1.25 123456789012345 1234567890123456 0.1234567890123456789".split(" "),
+  ..."9007199254740993 1e3 1E+3 -2.5e-7 5e-324 1.7976931348623157e308 0.000001 1e-7".split(" "),
+  ..."1e999 -1e999 01 -01 1. .5 - + 1e 1e+ 1.e3 0x10 1_0 Infinity NaN null 1,2 1e5.5".split(" "),
+  "",
+  " 4",
+  "4 ",
+  '"4"',
+  "true",
+  "1 2",
+  "--1",
+])("the number %j is read as JSON and the schema read it", (token) => {
+  const warm = new MessageDecoder();
+  expect(warm.decode(number("1")).ok).toBe(true);
+  expect(shown(warm.decode(number(token)))).toEqual(shown(plain(number(token))));
+});
+
+test.each([
+  ..."2026-12-31T23:59:59.999Z 2026-02-30T00:00:00.000Z 2026-01-01T24:00:00.000Z".split(" "),
+  ..."2026-01-01T00:60:00.000Z 2026-01-01T00:00:00.000z 2026-01-01T00:00:00,000Z".split(" "),
+  ..."2026-01-01T0x:00:00.000Z 2026-1-001T00:00:00.000Z 2026-01-01T00:00:00.0000Z".split(" "),
+  ..."2026-13-01T00:00:00.000Z 2026-01-01T00:00:00.000Y 1969-12-31T23:59:59.999Z".split(" "),
+])("the time %s is read as the schema and Date.parse read it", (time) => {
+  const warm = new MessageDecoder();
+  expect(warm.decode(Buffer.from(JSON.stringify(base))).ok).toBe(true);
+  const bytes = Buffer.from(JSON.stringify({ ...base, time }));
+  expect(shown(warm.decode(bytes))).toEqual(shown(plain(bytes)));
+});
+
+const timeLast = (): string => {
+  const { time, ...rest } = base;
+  return JSON.stringify({ ...rest, time });
+};
+
+test.each([
+  ["as gpulse writes it", JSON.stringify(base)],
+  ["with spaces and line breaks", JSON.stringify(base, undefined, 2)],
+  ["with the time last", timeLast()],
+  ["with an escaped quote", JSON.stringify({ ...base, host: 'a"values":{1' })],
+  ["of a machine alone", JSON.stringify({ ...base, gpu: undefined, tags: undefined })],
+])("a message %s that only has other numbers is not parsed", (_, text) => {
+  const warm = new MessageDecoder();
+  expect(warm.decode(Buffer.from(text)).ok).toBe(true);
+  const next = Buffer.from(
+    text
+      .replace(/("gpu_power_watts": ?)1/, "$1-83.25")
+      .replace("1024", "2.5e6")
+      .replace("00:00.000Z", "01:02.003Z"),
+  );
+  const want = shown(plain(next));
+  const parse = vi.spyOn(JSON, "parse");
+  try {
+    expect(shown(warm.decode(next))).toEqual(want);
+    expect(parse).not.toHaveBeenCalled();
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+test("readings that stand in another order than their slots are never taken for each other", () => {
+  const warm = new MessageDecoder();
+  const { values: own, other: more, ...rest } = base;
+  const swapped = (watts: number, bytes: number): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        ...rest,
+        other: [{ ...more[0], value: bytes }],
+        values: { ...own, gpu_power_watts: watts },
+      }),
+    );
+  warm.decode(swapped(0.5, 0.5));
+  expect(shown(warm.decode(swapped(1, 2)))).toEqual(shown(plain(swapped(1, 2))));
 });
