@@ -17,6 +17,8 @@ const largeHeapBytes = 256 * 2 ** 20;
  */
 export function limitYoungGeneration(): void {
   v8.setFlagsFromString(`--semi-space-growth-factor=${growth}`);
+  // Waking other threads for 1 MiB costs more than it saves: a tenth of the processor time of pushes.
+  v8.setFlagsFromString(growth === 1 ? "--no-parallel-scavenge" : "--parallel-scavenge");
 }
 
 /** Lets it grow after all, for work that makes much and keeps little: 1,000 rules took a fifth more processor time without. */

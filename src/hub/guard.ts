@@ -28,11 +28,19 @@ export interface GuardOptions {
   readonly host: string;
   /** The one under which people reach it, where the operator said so: what a proxy in front is asked for. */
   readonly publicUrl?: string | undefined;
-  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-export function addGuards(app: FastifyInstance, options: GuardOptions): void {
-  const { host: bindHost, publicUrl, headers: moreHeaders = () => ({}) } = options;
+export interface GuardRefusal {
+  readonly status: 400 | 403 | 421;
+  readonly error: string;
+}
+
+export type Guard = (
+  request: Pick<IncomingMessage, "method" | "headers" | "rawHeaders">,
+) => GuardRefusal | undefined;
+
+/** Decides by method and headers alone whether a request is refused. */
+export function createGuard({ host: bindHost, publicUrl }: GuardOptions): Guard {
   const loopbackOnly = isLoopback(bindHost);
   let lastLoopback: string | undefined;
   const isLoopbackName = (header: string | undefined): boolean => {
@@ -41,25 +49,38 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     lastLoopback = header;
     return true;
   };
+  return ({ method = "", headers, rawHeaders }) => {
+    // A proxy in front may have gone by the other one.
+    if (countHosts(rawHeaders) > 1)
+      return { status: 400, error: "A request names one host, and not two." };
+    if (loopbackOnly && !isLoopbackName(headers.host))
+      return {
+        status: 421,
+        error:
+          "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
+      };
+    if (!safeMethods.has(method) && isForeign(headers, publicUrl))
+      return {
+        status: 403,
+        error:
+          "A page of another site may not change anything here: send the request from this one, or from a program.",
+      };
+    return undefined;
+  };
+}
+
+export function addGuards(
+  app: FastifyInstance,
+  guard: Guard,
+  moreHeaders: () => Readonly<Record<string, string>> = () => ({}),
+): void {
   // Without a promise: it runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(guardHeaders);
     reply.headers(moreHeaders());
-    const { headers } = request;
-    if (countHosts(request.raw.rawHeaders) > 1) {
-      // A proxy in front may have gone by the other one.
-      void reply.code(400).send({ error: "A request names one host, and not two." });
-    } else if (loopbackOnly && !isLoopbackName(headers.host)) {
-      void reply.code(421).send({
-        error:
-          "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
-      });
-    } else if (!safeMethods.has(request.method) && isForeign(headers, publicUrl)) {
-      void reply.code(403).send({
-        error:
-          "A page of another site may not change anything here: send the request from this one, or from a program.",
-      });
-    } else done();
+    const refusal = guard(request.raw);
+    if (refusal === undefined) done();
+    else void reply.code(refusal.status).send({ error: refusal.error });
   });
 }
 

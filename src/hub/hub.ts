@@ -10,7 +10,8 @@ import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
-import { addGuards } from "./guard.ts";
+import { DirectRoutes } from "./direct-routes.ts";
+import { addGuards, createGuard } from "./guard.ts";
 import { addImport } from "./receive/import.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
 import { addResponseLimits, responseLimits } from "./limits/responses.ts";
@@ -67,17 +68,22 @@ export async function buildHub(
   createServer: (handler: RequestListener) => Server = (handler) =>
     createHubServer(options.listener, handler),
 ): Promise<FastifyInstance> {
+  const { host, publicUrl } = options;
+  const headers = () => options.listener?.headers ?? {};
+  const guard = createGuard({ host, publicUrl });
+  const behindProxy = options.access?.behindProxy === true;
+  const direct = new DirectRoutes({ guard, headers, behindProxy });
   const app = fastify({
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
-    serverFactory: createServer,
+    serverFactory: (handler) => createServer(direct.before(handler)),
     routerOptions: { maxParamLength: 200 },
     // No route has a schema: Ajv and its kind are not loaded.
     schemaController: {
       compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
     },
     // The client's address for rate limits and the audit log: the last one the proxy appended, and only from a peer near by.
-    ...(options.access?.behindProxy === true && {
+    ...(behindProxy && {
       trustProxy: (address: string, hop: number) => hop === 0 && isNearby(address),
     }),
   });
@@ -98,10 +104,12 @@ export async function buildHub(
     });
   app.addHook("preClose", async () => feed.close());
   addRefusalLog(app, options);
-  const { host, publicUrl } = options;
-  addGuards(app, { host, publicUrl, headers: () => options.listener?.headers ?? {} });
+  addGuards(app, guard, headers);
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
-  if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
+  const { access } = options;
+  const auth = access && (await addAuth(app, { ...options, access }));
+  app.decorate("direct", direct);
+  direct.serveOn(app, auth);
   const rates = addRates(app, options);
   const alertQuota = new AlertQuota(options.rates);
   const pendingBytes = options.api?.budgets?.responsesBytes ?? responseLimits.pendingBytes;

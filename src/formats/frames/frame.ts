@@ -247,6 +247,7 @@ function readValues(
     if (states[slot] === presence.present && isExact?.[slot] !== 1) count++;
   if (differences.length < count) differences = new Float64Array(count * 2);
   reader.zigzags(differences, count);
+  const scales = scalesOf(resolutions);
   for (let slot = 0, at = 0; slot < slots; slot++) {
     if (states[slot] !== presence.present || isExact?.[slot] === 1) continue;
     let multiple = differences[at++] as number;
@@ -254,10 +255,21 @@ function readValues(
     if (multiple > largestInteger || multiple < -largestInteger)
       throw new FramesError("a value is out of bounds");
     if (before !== undefined) before[slot] = multiple;
-    const resolution = resolutions[slot] as number;
-    values[slot] = resolution >= 1 ? multiple * resolution : multiple / Math.round(1 / resolution);
+    const scale = scales[slot] as number;
+    values[slot] = scale >= 1 ? multiple * scale : multiple / -scale;
   }
   return values;
+}
+
+/** By the resolutions of a layout: the factor of each slot, or its divisor as a negative number for steps below 1. */
+const knownScales = new WeakMap<Float64Array, Float64Array>();
+
+function scalesOf(resolutions: Float64Array): Float64Array {
+  const known = knownScales.get(resolutions);
+  if (known !== undefined) return known;
+  const scales = resolutions.map((step) => (step >= 1 ? step : -Math.round(1 / step)));
+  knownScales.set(resolutions, scales);
+  return scales;
 }
 
 /** Values that are no multiple of their resolution; 1 in each of their slots. */

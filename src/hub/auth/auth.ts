@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Attempts } from "../../access/attempts.ts";
 import { freeAttempts } from "../../access/failures.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
+import type { Scope } from "../../access/scope.ts";
 import { refreshAccess } from "../../access/open.ts";
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -40,7 +41,14 @@ declare module "fastify" {
 /** Another process's change acts within this. */
 const refreshEveryMs = 1_000;
 
-export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<void> {
+/** The caller of a request that needs no further check, noted as the hook notes it; undefined leaves it to the hook. */
+export type QuickAuth = (
+  needs: Scope,
+  pattern: string,
+  headers: IncomingHttpHeaders,
+) => Caller | undefined;
+
+export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<QuickAuth> {
   const { access, log, nowMs, publicUrl } = options;
   const attempts = new Attempts();
   const judge = new Authenticator(access, attempts);
@@ -130,6 +138,12 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   addSessions(app, context);
   addShares(app, context);
   if (access.oidc !== undefined) addOidc(app, withCallback(access.oidc, publicUrl), context);
+  return (needs, pattern, headers) => {
+    const atMs = nowMs();
+    const caller = judge.quickCaller({ needs, pattern, headers }, atMs);
+    if (caller?.by === "token") noteUse(caller.holder.id, atMs);
+    return caller;
+  };
 }
 
 /** The provider redirects to the hub's public URL unless a redirect URL is set. */

@@ -5,7 +5,7 @@ import { type Credentials, credentialsOf, influxCredentials } from "../../access
 import { type AccessState, isAccessDamaged } from "../../access/open.ts";
 import { allows, type Scope } from "../../access/scope.ts";
 import type { Holder } from "../../access/sessions.ts";
-import type { TokenRefusalReason } from "../../access/tokens.ts";
+import type { Token, TokenRefusalReason } from "../../access/tokens.ts";
 import { scopeOfRole } from "../../access/users.ts";
 import type { BasicUsers } from "../../net/http/basic-users.ts";
 import { sessionOf } from "./cookie.ts";
@@ -66,6 +66,8 @@ export type AuthResult =
     }
   | { readonly ok: false; readonly why: "too-many"; readonly waitMs: number };
 
+const nobody: Caller = { by: "nobody" };
+
 /** When all places for password checks are taken. */
 const busyMs = 2_000;
 
@@ -78,9 +80,26 @@ export class Authenticator {
     this.#attempts = attempts;
   }
 
-  async judge(asked: AuthRequest, nowMs: number): Promise<AuthResult> {
-    const nobody: AuthResult = { ok: true, access: { by: "nobody" } };
+  /**
+   * The caller where no credentials are needed or a live token allows the request; undefined leaves the decision to `judge`.
+   * Counts nothing and waits for nothing.
+   */
+  quickCaller(
+    { needs, pattern, headers }: Pick<AuthRequest, "needs" | "pattern" | "headers">,
+    nowMs: number,
+  ): Caller | undefined {
     if (!requiresAuth(this.#access)) return nobody;
+    const given = credentialsOf(headers.authorization);
+    if (given === undefined || isAccessDamaged(this.#access)) return undefined;
+    const judged = this.#access.tokens.judge(given.secret.reveal(), nowMs);
+    if (!judged.ok) return undefined;
+    const result = enough(tokenCaller(judged.token), { needs, pattern });
+    return result.ok ? result.access : undefined;
+  }
+
+  async judge(asked: AuthRequest, nowMs: number): Promise<AuthResult> {
+    const caller = this.quickCaller(asked, nowMs);
+    if (caller !== undefined) return { ok: true, access: caller };
     const given = credentialsIn(asked);
     if (isAccessDamaged(this.#access)) {
       if (given !== undefined || asked.needs !== "read") return { ok: false, why: "damaged" };
@@ -90,7 +109,7 @@ export class Authenticator {
     if (session !== undefined) return session;
     // What a proxy on this machine passes on comes from anywhere.
     if (this.#access.openReads && asked.needs === "read" && !wasForwarded(asked.headers))
-      return nobody;
+      return { ok: true, access: nobody };
     return { ok: false, why: "missing" };
   }
 
@@ -155,10 +174,7 @@ export class Authenticator {
     // It may have been made a moment ago; looking costs a stat, and those who fail often do not get it.
     if (!judged.ok && waitMs === 0 && tokens.refresh())
       judged = tokens.judge(secret.reveal(), nowMs);
-    if (judged.ok) {
-      const { id, name, scope } = judged.token;
-      return enough({ by: "token", name, scope, holder: { kind: "token", id } }, asked);
-    }
+    if (judged.ok) return enough(tokenCaller(judged.token), asked);
     if (user !== undefined && (users().any || accounts.any) && judged.token === undefined) {
       const checked = await this.judgePassword(user, secret.reveal(), asked.address, nowMs);
       return checked.ok ? enough(checked.access, asked) : checked;
@@ -231,7 +247,17 @@ const fileUser = (name: string, files: BasicUsers): AuthenticatedCaller => ({
   holder: { kind: "file-user", id: name, stamp: files.stampOf(name) ?? "" },
 });
 
-function enough(access: AuthenticatedCaller, { needs, pattern }: AuthRequest): AuthResult {
+const tokenCaller = ({ id, name, scope }: Token): AuthenticatedCaller => ({
+  by: "token",
+  name,
+  scope,
+  holder: { kind: "token", id },
+});
+
+function enough(
+  access: AuthenticatedCaller,
+  { needs, pattern }: Pick<AuthRequest, "needs" | "pattern">,
+): AuthResult {
   const { by, name, scope } = access;
   return allows(scope, needs) && !(by === "share" && isClosedToShares(pattern))
     ? { ok: true, access }

@@ -1,17 +1,21 @@
 /** `/api/push/v1`: frames pushed by agents. */
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { formats } from "../../formats/frames/push-response.ts";
 import { FramesError } from "../../formats/frames/bytes.ts";
-import { VersionError } from "../../formats/frames/request.ts";
+import { contentType, VersionError } from "../../formats/frames/request.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "../../storage/embedded/error.ts";
 import type { Agents, AgentPushResult } from "../agents/agents.ts";
-import { maxBodyBytes } from "./body.ts";
+import type { AdmissionHold } from "./admission.ts";
+import { maxBodyBytes, unpack } from "./body.ts";
 import { malformed, ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
 import { countAppended, type ReceiverCounts } from "./receiver-counts.ts";
-import { addReceiver } from "./receiver.ts";
+import { addReceiver, receiveBody } from "./receiver.ts";
 import { noStore } from "../reply.ts";
+
+const pushPath = "/api/push/v1";
 
 export async function addAgentPush(
   app: FastifyInstance,
@@ -19,8 +23,10 @@ export async function addAgentPush(
   intake: Intake,
   log: Log,
 ): Promise<void> {
+  const outcomes = addDirectPush(app, agents, intake);
   await addReceiver(app, {
     receiver: "push",
+    isRead: (request) => outcomes.has(request),
     intake,
     log,
     sendError: (failure, _request, reply) =>
@@ -29,11 +35,12 @@ export async function addAgentPush(
         formats: failure.status === 415 ? formats : undefined,
       }),
     routes: (scope, bodies) => {
-      scope.post("/api/push/v1", async (request, reply) => {
-        const body = await bodies.plain(request, maxBodyBytes);
-        const hold = bodies.holdOf(request);
-        hold.leaveLarge();
-        const pushed = await agents.push(body, hold.client).catch(explain);
+      scope.post(pushPath, async (request, reply) => {
+        const outcome = outcomes.get(request.raw);
+        const pushed =
+          outcome === undefined
+            ? await push(agents, request.raw, bodies.packed(request), bodies.holdOf(request))
+            : outcome();
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);
         if (pushed.status === 425) reply.header("retry-after", 5);
@@ -41,6 +48,51 @@ export async function addAgentPush(
       });
     },
   });
+}
+
+/**
+ * The ordinary push of an agent, without Fastify: it took a third of the processor time of a push. Returns the outcomes of
+ * those requests that Fastify is to answer after all, by request: a refusal, or what was thrown.
+ */
+function addDirectPush(
+  app: FastifyInstance,
+  agents: Agents,
+  intake: Intake,
+): WeakMap<IncomingMessage, () => AgentPushResult> {
+  const outcomes = new WeakMap<IncomingMessage, () => AgentPushResult>();
+  app.direct?.post(pushPath, contentType, async (request, response, client) => {
+    const hold = intake.admission.hold(client, request.socket);
+    response.once("close", () => hold.release());
+    try {
+      const body = await receiveBody(request, hold);
+      const pushed = await push(agents, request, body, hold);
+      if (pushed.status === 200) {
+        const json = JSON.stringify(pushed.answer);
+        count(intake.received, pushed);
+        return json;
+      }
+      outcomes.set(request, () => pushed);
+    } catch (thrown) {
+      outcomes.set(request, () => {
+        throw thrown;
+      });
+    }
+    hold.release();
+    return undefined;
+  });
+  return outcomes;
+}
+
+async function push(
+  agents: Agents,
+  { headers }: IncomingMessage,
+  packed: Buffer,
+  hold: AdmissionHold,
+): Promise<AgentPushResult> {
+  const encoding = headers["content-encoding"]?.trim().toLowerCase();
+  const body = encoding === undefined ? packed : await unpack(packed, encoding, maxBodyBytes, hold);
+  hold.leaveLarge();
+  return agents.push(body, hold.client).catch(explain);
 }
 
 function explain(thrown: unknown): never {

@@ -19,6 +19,8 @@ export interface ReceiverOptions {
   readonly receiver: ReceiverName;
   readonly intake: Intake;
   readonly log: Log;
+  /** Whether a direct route has read the body already. */
+  readonly isRead?: (request: IncomingMessage) => boolean;
   /** Answers in the receiver's protocol; status and Retry-After are set. */
   readonly sendError: (
     failure: ReceiveError,
@@ -38,7 +40,7 @@ export interface RequestBodies {
 }
 
 export async function addReceiver(app: FastifyInstance, options: ReceiverOptions): Promise<void> {
-  const { receiver, intake, log, sendError, routes } = options;
+  const { receiver, intake, log, isRead, sendError, routes } = options;
   await app.register(async (scope) => {
     const holds = new WeakMap<FastifyRequest, AdmissionHold>();
     const holdOf = (request: FastifyRequest): AdmissionHold => {
@@ -55,10 +57,8 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
     });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) => {
-      const hold = holdOf(request);
-      const body = await readBody(payload, declaredBytes(request), hold);
-      await loopTurns.turn("ingest", hold.client);
-      return body;
+      if (isRead?.(payload) === true) return Buffer.alloc(0);
+      return receiveBody(payload, holdOf(request));
     });
     scope.setErrorHandler(async (thrown, request, reply) => {
       const failure = failureOf(thrown);
@@ -89,9 +89,12 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
 const bytesOf = ({ body }: FastifyRequest): Buffer =>
   Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 
-function declaredBytes({ headers }: FastifyRequest): number | undefined {
-  const declared = headers["content-length"];
-  return declared === undefined ? undefined : Number(declared);
+/** Resolves with the body as it came when it is the client's turn. */
+export async function receiveBody(request: IncomingMessage, hold: AdmissionHold): Promise<Buffer> {
+  const declared = request.headers["content-length"];
+  const body = await readBody(request, declared === undefined ? undefined : Number(declared), hold);
+  await loopTurns.turn("ingest", hold.client);
+  return body;
 }
 
 function failureOf(thrown: unknown): ReceiveError {

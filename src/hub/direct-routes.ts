@@ -1,0 +1,100 @@
+/**
+ * Routes that answer before Fastify sees the request, for requests that come by the thousand and are all alike. A route here
+ * answers only an accepted request with 200. Whatever else comes of it goes on to the Fastify route of the same path, which
+ * refuses, logs and counts as for any other: the same guard, credentials and limits hold on both.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import type { ClientKey } from "../base/fair/client-key.ts";
+import type { QuickAuth } from "./auth/auth.ts";
+import { requiredScope } from "./auth/required-scope.ts";
+import { type Guard, guardHeaders } from "./guard.ts";
+import { clientOf } from "./limits/client.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Absent on a server that has none. */
+    direct?: DirectRoutes;
+  }
+}
+
+/** Resolves with the JSON of a 200 response, or with undefined where Fastify is to answer. Must not throw. */
+export type DirectHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  client: ClientKey,
+) => Promise<string | undefined>;
+
+interface DirectRoute {
+  readonly contentType: string;
+  readonly handle: DirectHandler;
+}
+
+export interface DirectOptions {
+  readonly guard: Guard;
+  readonly headers: () => Readonly<Record<string, string>>;
+  /** The address of a client is in a header that Fastify reads. */
+  readonly behindProxy: boolean;
+}
+
+export class DirectRoutes {
+  readonly #options: DirectOptions;
+  readonly #routes = new Map<string, DirectRoute>();
+  #auth: QuickAuth | undefined;
+  #isClosing = false;
+
+  constructor(options: DirectOptions) {
+    this.#options = options;
+  }
+
+  /** @param auth absent where nobody is asked for credentials */
+  serveOn(app: FastifyInstance, auth: QuickAuth | undefined): void {
+    this.#auth = auth;
+    app.addHook("preClose", async () => void (this.#isClosing = true));
+  }
+
+  /** A POST with exactly this path and content type. */
+  post(path: string, contentType: string, handle: DirectHandler): void {
+    this.#routes.set(path, { contentType, handle });
+  }
+
+  before(fastify: RequestListener): RequestListener {
+    return (request, response) => {
+      const route = this.#routes.get(request.url ?? "");
+      const client = route && this.#clientOf(request, route);
+      if (route === undefined || client === undefined) return fastify(request, response);
+      void route
+        .handle(request, response, client)
+        .then((json) =>
+          json === undefined ? fastify(request, response) : this.#send(response, json),
+        );
+    };
+  }
+
+  /** Undefined where the request is in any way unusual, or has to be refused. */
+  #clientOf(request: IncomingMessage, { contentType }: DirectRoute): ClientKey | undefined {
+    const { method, headers, url = "" } = request;
+    const { guard, behindProxy } = this.#options;
+    if (this.#isClosing || behindProxy || method !== "POST") return undefined;
+    if (headers["content-type"] !== contentType || !(Number(headers["content-length"]) > 0))
+      return undefined;
+    if (guard(request) !== undefined) return undefined;
+    const needs = requiredScope(method, url);
+    const ip = request.socket.remoteAddress;
+    if (needs === undefined || ip === undefined) return undefined;
+    if (this.#auth === undefined) return clientOf({ ip });
+    const access = this.#auth(needs, url, headers);
+    return access && clientOf({ access, ip });
+  }
+
+  #send(response: ServerResponse, json: string): void {
+    response.writeHead(200, {
+      ...guardHeaders,
+      ...this.#options.headers(),
+      "cache-control": "no-store",
+      "content-type": "application/json; charset=utf-8",
+      "content-length": Buffer.byteLength(json),
+    });
+    response.end(json);
+  }
+}
