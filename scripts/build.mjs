@@ -20,6 +20,7 @@ import { bundleInputs } from "./bundle-inputs.mjs";
 import { toCommonJs } from "./commonjs.mjs";
 import { fingerprint, isBuildFresh, writeStamp } from "./fingerprint.mjs";
 import { withLock } from "./lock.mjs";
+import { packagePatches } from "./package-patches.mjs";
 import { PlainError, runMain } from "./progress.mjs";
 import { writeSupply } from "./supply/write.mjs";
 
@@ -79,6 +80,7 @@ async function bundle({ name, entry, workers }) {
       "ajv/dist/2020.js": path.join(root, "scripts/deferred-ajv.cjs"),
     },
     define: { __GPULSE_VERSION__: JSON.stringify(manifest.version) },
+    plugins: [packagePatches],
   });
   writeFileSync(
     path.join(outdir, "inputs.json"),

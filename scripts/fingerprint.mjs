@@ -15,6 +15,7 @@ const SOURCES = [
   "scripts/bundle-inputs.mjs",
   "scripts/reference/man.ts",
   "scripts/commonjs.mjs",
+  "scripts/package-patches.mjs",
   "package.json",
   "package-lock.json",
   "tsconfig.json",

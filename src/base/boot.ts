@@ -48,12 +48,13 @@ export function start(folder: string, entry: string): void {
     modules.set(name, module);
     const filename = join(folder, name);
     const source = readFileSync(filename);
+    const checksum = crc32(source);
     const script = new Script(`${wrapper}${source.toString()}\n})`, {
       filename,
       columnOffset: -wrapper.length,
-      cachedData: store?.find(name, source),
+      cachedData: store?.find(name, checksum),
     });
-    store?.add(name, source, script);
+    store?.add(name, checksum, script);
     const call = script.runInThisContext() as ModuleFunction;
     call(module.exports, require, module, load, pathToFileURL(filename).href);
     return module.exports;
@@ -80,15 +81,15 @@ class CodeStore {
     this.#stored = readCode(file);
   }
 
-  find(name: string, source: Buffer): Buffer | undefined {
+  find(name: string, checksum: number): Buffer | undefined {
     const found = this.#stored.get(name);
-    return found?.checksum === crc32(source) ? found.code : undefined;
+    return found?.checksum === checksum ? found.code : undefined;
   }
 
-  add(name: string, source: Buffer, script: Script): void {
+  add(name: string, checksum: number, script: Script): void {
     // False only where stored code was given and accepted.
     if (script.cachedDataRejected !== false) this.#complete = false;
-    this.#loaded.set(name, { checksum: crc32(source), script });
+    this.#loaded.set(name, { checksum, script });
   }
 
   /** Writes the code of all files loaded so far, unless all of it came from the store or flags have changed, and frees it. */

@@ -1,0 +1,53 @@
+// Makes bundled packages load and prepare less when a program starts. A patch whose text is no longer in the package fails the
+// build: it is then removed or written again.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+/** A CommonJS module that is loaded at its first use. @param {string} name @param {string} id @param {string[]} functions */
+const lazily = (name, id, functions) =>
+  `const ${name} = { ${functions.map((one) => `${one}: (...given) => require('${id}').${one}(...given)`).join(", ")} }`;
+
+/** Milliseconds of processor time at each start of a hub: http2 4, semver 4, safe-regex2 1, generated functions 10. @type {Record<string, [string, string][]>} */
+const PATCHES = {
+  "fastify/lib/server.js": [
+    [
+      "const http2 = require('node:http2')",
+      lazily("http2", "node:http2", ["createServer", "createSecureServer"]),
+    ],
+  ],
+  "fastify/lib/plugin-utils.js": [
+    ["const semver = require('semver')", lazily("semver", "semver", ["gt", "coerce", "satisfies"])],
+  ],
+  "find-my-way/index.js": [
+    [
+      "const isRegexSafe = require('safe-regex2')",
+      "const isRegexSafe = (...given) => require('safe-regex2')(...given)",
+    ],
+  ],
+  "find-my-way/lib/node.js": [
+    [
+      "return new Function('path', 'i', `'use strict'\\nreturn ${lines.join(' && ')}`) // eslint-disable-line",
+      "return (path, i) => path.startsWith(prefix, i)",
+    ],
+  ],
+};
+
+/** @type {import("esbuild").Plugin} */
+export const packagePatches = {
+  name: "package-patches",
+  setup(build) {
+    build.onLoad({ filter: /node_modules[/\\](?:fastify|find-my-way)[/\\].*\.js$/ }, ({ path: file }) => {
+      const name = file.split(path.sep).join("/").split("/node_modules/").at(-1) ?? "";
+      const patches = PATCHES[name];
+      if (patches === undefined) return undefined;
+      let contents = readFileSync(file, "utf8");
+      for (const [from, to] of patches) {
+        if (contents.split(from).length !== 2)
+          throw new Error(`scripts/package-patches.mjs: ${name} does not contain once: ${from}`);
+        contents = contents.replace(from, () => to);
+      }
+      return { contents, loader: "js" };
+    });
+  },
+};
