@@ -8,8 +8,14 @@ import path from "node:path";
 const lazily = (name, id, functions) =>
   `const ${name} = { ${functions.map((one) => `${one}: (...given) => require('${id}').${one}(...given)`).join(", ")} }`;
 
-/** Milliseconds of processor time at each start of a hub: http2 4, semver 4, safe-regex2 1, generated functions 10. @type {Record<string, [string, string][]>} */
+/** Milliseconds of processor time at each start of a hub: child_process 5, http2 4, semver 4, safe-regex2 1, generated functions 10. @type {Record<string, [string, string][]>} */
 const PATCHES = {
+  "commander/lib/command.js": [
+    [
+      "const childProcess = require('node:child_process');",
+      lazily("childProcess", "node:child_process", ["spawn"]),
+    ],
+  ],
   "fastify/lib/server.js": [
     [
       "const http2 = require('node:http2')",
@@ -37,17 +43,20 @@ const PATCHES = {
 export const packagePatches = {
   name: "package-patches",
   setup(build) {
-    build.onLoad({ filter: /node_modules[/\\](?:fastify|find-my-way)[/\\].*\.js$/ }, ({ path: file }) => {
-      const name = file.split(path.sep).join("/").split("/node_modules/").at(-1) ?? "";
-      const patches = PATCHES[name];
-      if (patches === undefined) return undefined;
-      let contents = readFileSync(file, "utf8");
-      for (const [from, to] of patches) {
-        if (contents.split(from).length !== 2)
-          throw new Error(`scripts/package-patches.mjs: ${name} does not contain once: ${from}`);
-        contents = contents.replace(from, () => to);
-      }
-      return { contents, loader: "js" };
-    });
+    build.onLoad(
+      { filter: /node_modules[/\\](?:commander|fastify|find-my-way)[/\\].*\.js$/ },
+      ({ path: file }) => {
+        const name = file.split(path.sep).join("/").split("/node_modules/").at(-1) ?? "";
+        const patches = PATCHES[name];
+        if (patches === undefined) return undefined;
+        let contents = readFileSync(file, "utf8");
+        for (const [from, to] of patches) {
+          if (contents.split(from).length !== 2)
+            throw new Error(`scripts/package-patches.mjs: ${name} does not contain once: ${from}`);
+          contents = contents.replace(from, () => to);
+        }
+        return { contents, loader: "js" };
+      },
+    );
   },
 };

@@ -2,7 +2,6 @@
  * The hub's HTTP server, opened before the rest of the hub is loaded. Until the application takes over, it answers the health
  * checks itself and holds every other request: none is refused because the hub has just started.
  */
-import { lookup } from "node:dns/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "../base/log.ts";
@@ -75,7 +74,8 @@ export async function openListener(
   const { port: opened, address: bound } = server.address() as AddressInfo;
   const servers = [server];
   // A name for two addresses, of which listen() takes one.
-  if (host === "localhost")
+  if (host === "localhost") {
+    const { lookup } = await import("node:dns/promises");
     for (const { address } of await lookup(host, { all: true }).catch(() => [])) {
       if (address === bound) continue;
       const other = create();
@@ -84,6 +84,7 @@ export async function openListener(
         () => other.close(),
       );
     }
+  }
   return {
     url: `${localUrl(host, opened, isSecure(server))}/`,
     server,

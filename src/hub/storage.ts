@@ -15,7 +15,6 @@ import { createEngine } from "../query/engine.ts";
 import { QueryMemory } from "../query/memory.ts";
 import type { History, SampleWriter } from "../storage/history.ts";
 import type { StoreAddress } from "../storage/remote/address.ts";
-import { openRemoteHistory } from "../storage/remote/remote.ts";
 import { StoredClock } from "../base/state/stored-clock.ts";
 import { collectGarbage } from "../base/heap.ts";
 import { defaultLimits, type StoreLimits } from "../storage/embedded/options.ts";
@@ -173,6 +172,7 @@ export async function openRemoteStorage(
   address: StoreAddress,
   { dir, log, nowMs, version }: Omit<StorageOptions, "retentionMs">,
 ): Promise<Storage> {
+  const { openRemoteHistory } = await import("../storage/remote/remote.ts");
   const history = await openRemoteHistory(address, log);
   const api: ApiContext = {
     history,

@@ -1,5 +1,4 @@
 /** The query engine: parses, selects from the store, evaluates, shapes the result. Holds no data and no query's state. */
-import { performance } from "node:perf_hooks";
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { QueryAdmission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";

@@ -2,7 +2,6 @@
  * Which addresses this process may contact, checked for every TCP connection on the address it connects to, so DNS rebinding
  * and redirects cannot bypass the check. Covers sockets that libraries open (docs/decisions/0025).
  */
-import dns from "node:dns";
 import net, { type LookupFunction, type TcpSocketConnectOpts } from "node:net";
 import {
   type AddressRange,
@@ -102,7 +101,7 @@ function patch(): () => void {
       process.nextTick(() => this.destroy(error));
       return this;
     }
-    const lookup = guardLookup(options.lookup ?? dns.lookup, port);
+    const lookup = guardLookup(options.lookup ?? process.getBuiltinModule("node:dns").lookup, port);
     return Reflect.apply(connect, this, withOptions({ ...options, lookup }));
   };
   Object.defineProperty(net.Socket.prototype, "connect", { ...before, value: guarded });

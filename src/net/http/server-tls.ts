@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
-import { createSecureContext, type SecureContextOptions, type TLSSocket } from "node:tls";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 
 /** The names are Go's, which is what Prometheus's web configuration file uses. */
@@ -52,7 +52,7 @@ export function loadServerTls(tls: ServerTls): LoadedTls {
   };
   const certificate = readCertificate(tls, cert, key);
   try {
-    createSecureContext(context);
+    process.getBuiltinModule("node:tls").createSecureContext(context);
   } catch (thrown) {
     throw new GpulseError("TLS_FILES", `TLS cannot be set up: ${formatError(thrown)}.`, {
       cause: thrown,

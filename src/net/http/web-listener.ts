@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { Server as SecureServer } from "node:https";
 import { formatError, systemCode } from "../../base/error.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
 import type { Log } from "../../base/log.ts";
@@ -80,10 +80,10 @@ export class WebListener {
     if (files.some((file) => file !== undefined)) this.#watch();
     if (this.#loaded === undefined) return createServer(options, handler);
     const { context, requestCert, rejectUnauthorized } = this.#loaded;
-    const server = createSecureServer(
-      { ...options, ...context, requestCert, rejectUnauthorized },
-      handler,
-    );
+    // Not imported: TLS takes 5 ms of every start, and most servers have none.
+    const server = process
+      .getBuiltinModule("node:https")
+      .createServer({ ...options, ...context, requestCert, rejectUnauthorized }, handler);
     const lines = new LogThrottle();
     const refused = (address: string | undefined, problem: string): void => {
       const line = lines.take(address ?? "missing", Date.now());
