@@ -22,7 +22,7 @@ import {
 } from "./retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
 import { reopenBlock } from "./start.ts";
-import { blockFile, changeState, type StoreState } from "./state.ts";
+import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
 /** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */
@@ -192,6 +192,7 @@ export class Maintenance {
     const state = this.#state;
     if (this.#isSeriesLogSuspect || state.pendingRewrite !== undefined) renewSeriesLog(state);
     this.#isSeriesLogSuspect = false;
+    if (state.seriesLog.isHeld) writeState(state);
     while (state.unpersisted.length > 0) {
       state.seriesLog.add(state.index, state.unpersisted.slice(0, seriesPerSlice));
       state.unpersisted = state.unpersisted.slice(seriesPerSlice);

@@ -15,6 +15,7 @@ import { PageCache } from "./blocks/page-cache.ts";
 import { DiskFailures, isDiskFull } from "./failures.ts";
 import {
   emptyManifest,
+  formatVersion,
   loadTombstone,
   type Manifest,
   newStoreId,
@@ -151,6 +152,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   } catch (thrown) {
     // Existing data is served; maintenance writes the manifest when there is room again, and sealing the series log.
     if (!isDiskFull(thrown)) throw thrown;
+    state.seriesLog.isHeld = manifest.version < formatVersion;
     state.failures.add("start", "the manifest of the store cannot be written", thrown);
   }
   const report: StartReport = {

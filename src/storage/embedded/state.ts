@@ -123,6 +123,7 @@ export function writeState(state: StoreState): void {
     throw thrown;
   }
   state.generation = generation;
+  state.seriesLog.isHeld = false;
   state.storedTrustedMs = trustedMs;
   state.wal.markGeneration(generation);
 }

@@ -153,6 +153,8 @@ const seriesBytes = seriesRecord.subarray(0, writeSeries(seriesRecord, 0, [1, 2]
 
 const seriesPayloads = [Buffer.of(1, 0, 2, 1, 97, 1, 98), Buffer.of(2, 1, 2, 1, 0, 1)];
 const textSeries = Buffer.of(4, 0x81, 0x80, 0, 4, 1, 0, 1, 97, 0, 1, 99);
+/** Two series of one shape; the second shares a byte of its value. */
+const sharingSeries = Buffer.from("0682800004000100000161000002636402010100010165", "hex");
 const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
 
 /** Writes to it too: what was read must be fit to go on with. */
@@ -339,7 +341,9 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "store-series-forged",
-    seeds: [...seriesPayloads, textSeries].map((payload) => Buffer.concat([Buffer.of(0), payload])),
+    seeds: [...seriesPayloads, textSeries, sharingSeries].map((payload) =>
+      Buffer.concat([Buffer.of(0), payload]),
+    ),
     cost: 4,
     // Checksums are right, whatever stands behind them: a good record, then what is made of the input.
     parse: (bytes) =>

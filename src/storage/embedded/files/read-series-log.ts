@@ -6,7 +6,6 @@
  */
 import zlib from "node:zlib";
 import { formatError, systemCode } from "../../../base/error.ts";
-import type { Label } from "../../../model/labels.ts";
 import { scanFrames, type ScannedRecord } from "../../../base/state/record.ts";
 import { salvageFile, type SalvagedFile } from "../../../base/state/salvage.ts";
 import { readVarint, unzigzag } from "../codec/varint.ts";
@@ -17,10 +16,9 @@ import {
   SeriesLog,
   type SeriesLogEnd,
   type SeriesLogOptions,
-  typeDropped,
   typeHeader,
-  typeTextSeries,
 } from "./series-log.ts";
+import { readSeriesRecord, typeDropped, typeSeries, typeTextSeries } from "./series-record.ts";
 
 export interface LoadedSeries {
   readonly log: SeriesLog;
@@ -183,42 +181,22 @@ class Loader {
 
   #read(payload: Buffer): void {
     if (payload[0] === typeHeader) return;
-    if (payload[0] === typeTextSeries) return this.#readSeries(payload);
+    if (payload[0] === typeSeries || payload[0] === typeTextSeries)
+      return this.#readSeries(payload);
     if (payload[0] === typeDropped) return this.#readDropped(payload);
     this.#old.read(payload);
   }
 
   #readSeries(payload: Buffer): void {
     const index = this.#index;
-    const cursor = { at: 1 };
-    const texts: string[] = [];
-    const text = (): string => {
-      const known = readVarint(payload, cursor);
-      if (known > 0) {
-        const found = texts[known - 1];
-        if (found === undefined) throw new RangeError("it names a text that is not there");
-        return found;
-      }
-      const length = readVarint(payload, cursor);
-      const from = cursor.at;
-      cursor.at += length;
-      if (cursor.at > payload.length) throw new RangeError("a label runs past the end");
-      const read = payload.toString("utf8", from, cursor.at);
-      texts.push(read);
-      return read;
-    };
-    let ref = 0;
-    for (let left = readVarint(payload, cursor); left > 0; left--) {
-      ref += unzigzag(readVarint(payload, cursor));
-      const labels: Label[] = [];
-      for (let more = readVarint(payload, cursor); more > 0; more--) labels.push([text(), text()]);
+    readSeriesRecord(payload, (ref, labels) => {
       // The newer record counts: the one that dropped the older series may be lost.
       const before = index.find(labels);
-      if (before === ref) continue;
+      if (before === ref) return;
       if (before !== undefined) index.drop(before);
       if (index.table.isAlive(ref)) index.drop(ref);
       index.add(labels, ref);
-    }
+    });
   }
 
   #readDropped(payload: Buffer): void {
@@ -273,7 +251,7 @@ interface Twin {
 
 function isTextLog(records: ReadonlyMap<number, ScannedRecord>): boolean {
   for (const { payload } of records.values())
-    if (payload[0] === typeTextSeries || payload[0] === typeHeader) return true;
+    if ([typeSeries, typeTextSeries, typeHeader].includes(payload[0] ?? 0)) return true;
   return false;
 }
 

@@ -1,12 +1,14 @@
 /** What the list of series makes of records whose checksum is right and whose words are not: it says what is lost, and goes on. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { framedBytes, frameBytes, sealFrame } from "../../../base/state/record.ts";
 import { writeVarint } from "../codec/varint.ts";
 import { LabelIndex } from "../index/index.ts";
+import type { LabelSet } from "../../../model/labels.ts";
 import { openSeriesLog } from "./read-series-log.ts";
+import { checkFile } from "./series-log.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-series-log-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -77,4 +79,130 @@ test("a symbol that stands twice, and a label that looks like a lost one, shift 
     [1, [["a", "\uFFFF2"]]],
     [2, [["a", "c"]]],
   ]);
+});
+
+/* Records that share texts and values. */
+
+const first = [2, 0, 1, 0, 0, 1, "a", 0, 0, 3, "b01"] as const;
+const second = [2, 1, 1, 0, 2, 1, "2"] as const;
+
+test("a series takes from the one before it what it does not say itself", () => {
+  expect(open([6, 2, ...first, ...second])).toEqual({
+    lost: [],
+    series: [
+      [1, [["a", "b01"]]],
+      [2, [["a", "b02"]]],
+    ],
+  });
+});
+
+test("series of format version 2 are read as before", () => {
+  const record = [4, 2, 2, 1, 0, 1, "a", 0, 1, "b", 2, 1, 1, 0, 1, "c"];
+  expect(open(record)).toEqual({
+    lost: [],
+    series: [
+      [1, [["a", "b"]]],
+      [2, [["a", "c"]]],
+    ],
+  });
+});
+
+test.each([
+  ["a shape that is not there", [6, 1, 4, 2], /names a shape that is not there/],
+  ["a text that is not there", [6, 1, 4, 0, 1, 9], /names a text that is not there/],
+  ["a text longer than the record", [6, 1, 4, 0, 1, 0, 0, 99, "a"], /runs past the end/],
+  ["a name that shares with nothing", [6, 1, 4, 0, 1, 0, 3, 1, "a"], /shares more than/],
+  [
+    "a value that shares more than it replaces",
+    [6, 2, 4, 0, 1, 0, 0, 1, "x", 0, 0, 1, "y", 2, 1, 1, 0, 2, 1, "2"],
+    /shares more than/,
+  ],
+  [
+    "a value that shares more than 127 bytes",
+    [6, 2, 4, 0, 1, 0, 0, 1, "x", 0, 0, 200, "y".repeat(200), 2, 1, 1, 0, 128, 0],
+    /shares more than/,
+  ],
+  ["labels without an end", [6, 1, 4, 0, 2 ** 40, 0, 0, 1, "a"], /runs past the end/],
+  [
+    "a record that ends in its values",
+    [6, 2, 4, 0, 1, 0, 0, 1, "x", 0, 0, 1, "y", 2, 1],
+    /runs past the end/,
+  ],
+] as const)("%s is reported, and the rest is kept", (_name, record, says) => {
+  const { lost, series: kept } = open([6, 1, ...first], record);
+  expect(kept[0]).toEqual([1, [["a", "b01"]]]);
+  expect(lost.join("\n")).toMatch(says);
+});
+
+const storeOptions = { storeId: "0123456789abcdef", number: 7, requireLock: () => undefined };
+const many = (total: number): readonly LabelSet[] =>
+  Array.from({ length: total }, (_, at): LabelSet => {
+    const [gpu, metric] = [Math.floor(at / 40), at % 40];
+    return [
+      ["__name__", `gpu_${["power", "clock", "größe", ""][metric % 4]}_${metric}`],
+      ["gpu", String(gpu % 8)],
+      ["host", `node-${String(gpu >> 3).padStart(4, "0")}`],
+      ...(metric % 5 === 0 ? [["sensor", `é${"x".repeat(metric)}${gpu % 3}`] as const] : []),
+      ["uuid", `GPU-${(gpu * 2_654_435_761).toString(16)}`],
+    ];
+  });
+
+function writeMany(file: string, sets: readonly LabelSet[]) {
+  for (const old of [file, checkFile(file)]) rmSync(old, { force: true });
+  const index = new LabelIndex();
+  const { log } = openSeriesLog({ file, ...storeOptions }, index, 0);
+  log.add(
+    index,
+    sets.map((labels) => index.add(labels)),
+  );
+  log.syncNow();
+  log.close();
+  return { bytes: log.bytes, records: log.syncedRecords };
+}
+
+test("ten thousand label sets of every kind come back, at a few bytes each", () => {
+  const file = path.join(folder, "series-7.log");
+  const sets = many(10_000);
+  const { bytes, records } = writeMany(file, sets);
+  const index = new LabelIndex();
+  const { log, lost } = openSeriesLog({ file, ...storeOptions }, index, records);
+  log.close();
+  expect(lost).toEqual([]);
+  expect([...index.all()].map((ref) => index.labels(ref))).toEqual(sets);
+  const plain = sets.reduce((sum, labels) => sum + JSON.stringify(labels).length, 0);
+  expect(bytes).toBeLessThan(plain / 5);
+});
+
+test("a damaged record loses its own series and no others, wherever it is damaged", () => {
+  const file = path.join(folder, "series-7.log");
+  const sets = many(8_000);
+  const { bytes, records } = writeMany(file, sets);
+  expect(records).toBeGreaterThan(4);
+  const intact = readFileSync(file);
+  for (let at = 64; at < bytes; at += 4_999) {
+    const damaged = Buffer.from(intact);
+    damaged[at] = (damaged[at] ?? 0) ^ 0x10;
+    writeFileSync(file, damaged);
+    const index = new LabelIndex();
+    const { log, lostSeries } = openSeriesLog({ file, ...storeOptions }, index, records);
+    log.close();
+    const found = [...index.all()];
+    for (const ref of found) expect(index.labels(ref)).toEqual(sets[ref]);
+    expect(found.length + lostSeries).toBe(sets.length);
+    expect(found.length).toBeGreaterThan(sets.length / 2);
+  }
+});
+
+test("nothing is written while the manifest is of an older version", () => {
+  const file = path.join(folder, "series-8.log");
+  const index = new LabelIndex();
+  const { log } = openSeriesLog({ file, ...storeOptions, number: 8 }, index, 0);
+  log.isHeld = true;
+  const ref = index.add([["a", "b"]]);
+  expect(() => log.add(index, [ref])).toThrow("older version");
+  expect(log.bytes).toBe(0);
+  log.isHeld = false;
+  log.add(index, [ref]);
+  expect(log.bytes).toBeGreaterThan(0);
+  log.close();
 });

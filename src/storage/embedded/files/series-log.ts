@@ -1,11 +1,9 @@
 /**
  * The label sets of all series. Each is appended right after the log record that names it, so that one damaged record in
- * either file loses no name. Framed records (state/record.ts) of about 1 KiB, each readable without the others:
+ * either file loses no name. Framed records (state/record.ts) of about 4 KiB; series-record.ts writes and reads their payloads,
+ * except for that of record 0:
  *
- *   header:  u8 5, 16 bytes store id (ASCII), varint N of `series-N.log`; record 0
- *   series:  u8 4, varint count (3 bytes), then per series: zigzag-varint ref - ref before, varint labels, per label: name, value;
- *            a text is varint 0, varint bytes, UTF-8 when new to the record, else varint 1 + its place among the record's texts
- *   dropped: u8 3, varint count (3 bytes), then per series: zigzag-varint ref - ref before
+ *   header:  u8 5, 16 bytes store id (ASCII), varint N of `series-N.log`
  *
  * Beside it stands `series-N.check`: for each record, under the same number, its CRC-32 and the series it names.
  *
@@ -16,13 +14,10 @@ import zlib from "node:zlib";
 import { writeVarint, zigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { writeAll } from "../blocks/writer.ts";
+import { RecordBuffer } from "./series-record.ts";
 import { framedBytes, frameBytes, sealFrame } from "../../../base/state/record.ts";
 
-export const typeDropped = 3;
-export const typeTextSeries = 4;
 export const typeHeader = 5;
-/** Records are cut at about this size, so that damage takes little with it. */
-const recordBytes = 1_024;
 
 export const checkFile = (file: string): string => file.replace(/\.log$/, ".check");
 
@@ -48,6 +43,8 @@ export class SeriesLog {
   readonly #log: number;
   readonly #check: number;
   readonly #record = new RecordBuffer();
+  /** Until the manifest has the version of the records: an older gpulse, which refuses the version, would misread them. */
+  isHeld = false;
   #end: SeriesLogEnd;
   #syncedRecords: number;
 
@@ -71,21 +68,12 @@ export class SeriesLog {
 
   /** Writes these series. They are on the disk after `sync`. */
   add(index: LabelIndex, refs: readonly number[]): void {
+    if (this.isHeld) throw new Error("the manifest of the store is still of an older version");
     this.#whole(() => {
-      const { symbols, table, pairs } = index;
-      const record = this.#record;
       for (const ref of refs) {
-        if (!table.isAlive(ref)) continue;
-        if (record.isFull) this.#flush();
-        record.begin(typeTextSeries, ref);
-        const labels = table.pairCount(ref);
-        record.varint(labels);
-        for (let i = 0; i < labels; i++) {
-          const pair = table.pair(ref, i);
-          record.text(symbols.text(pairs.name(pair)));
-          record.text(symbols.text(pairs.value(pair)));
-        }
-        record.named.push(ref);
+        if (!index.table.isAlive(ref)) continue;
+        if (this.#record.isFull) this.#flush();
+        this.#record.add(index, ref);
       }
       this.#flush();
     });
@@ -95,7 +83,7 @@ export class SeriesLog {
     this.#whole(() => {
       for (const ref of refs) {
         if (this.#record.isFull) this.#flush();
-        this.#record.begin(typeDropped, ref);
+        this.#record.drop(ref);
       }
       this.#flush();
     });
@@ -172,64 +160,4 @@ function writeFrame(fd: number, payload: Buffer, at: number, sequence: number): 
   const length = sealFrame(bytes, 0, payload.length, sequence);
   writeAll(fd, bytes, at);
   return length;
-}
-
-/** Collects entries of one type into a record; the count, known only at the end, is a fixed three bytes. */
-class RecordBuffer {
-  readonly named: number[] = [];
-  readonly #texts = new Map<string, number>();
-  #buffer = Buffer.alloc(2 * recordBytes);
-  #at = 0;
-  #count = 0;
-  #last = 0;
-
-  get isFull(): boolean {
-    return this.#at >= recordBytes;
-  }
-
-  begin(type: number, ref: number): void {
-    if (this.#count === 0) {
-      this.#buffer[0] = type;
-      this.#at = 4;
-    }
-    this.#count++;
-    this.varint(zigzag(ref - this.#last));
-    this.#last = ref;
-  }
-
-  varint(value: number): void {
-    this.#reserve(8);
-    this.#at = writeVarint(this.#buffer, this.#at, value);
-  }
-
-  text(text: string): void {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return this.varint(known + 1);
-    this.#texts.set(text, this.#texts.size);
-    this.varint(0);
-    const bytes = Buffer.byteLength(text);
-    this.varint(bytes);
-    this.#reserve(bytes);
-    this.#at += this.#buffer.write(text, this.#at, "utf8");
-  }
-
-  /** The payload; undefined where nothing was collected. */
-  finish(): Buffer | undefined {
-    if (this.#count === 0) return undefined;
-    this.#buffer[1] = (this.#count & 0x7f) | 0x80;
-    this.#buffer[2] = ((this.#count >>> 7) & 0x7f) | 0x80;
-    this.#buffer[3] = this.#count >>> 14;
-    return this.#buffer.subarray(0, this.#at);
-  }
-
-  clear(): void {
-    this.#texts.clear();
-    this.named.length = 0;
-    [this.#at, this.#count, this.#last] = [0, 0, 0];
-  }
-
-  #reserve(more: number): void {
-    if (this.#at + more <= this.#buffer.length) return;
-    this.#buffer = Buffer.concat([this.#buffer, Buffer.alloc(this.#buffer.length + more)]);
-  }
 }
