@@ -2,41 +2,73 @@
  * Reads a log of framed records from a disk with bad sectors: what cannot be read is zeros in the answer, which hold no
  * record, and everything else is there. Giving a sector up costs what is in it for good, so an error gets time to pass.
  */
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { systemCode } from "../error.ts";
 
 const sectorBytes = 4_096;
 /** Pauses between attempts, for all sectors of a file together: a disk or a network file system that is reset is back by then. */
 const pausesMs = [50, 100, 200, 400, 800];
+/** Preallocated space is looked through in slices of this size; its memory is never touched. */
+const sliceBytes = 256 * 1024;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 export interface SalvagedFile {
   /** In memory of its own, whose start is a multiple of 8. */
   readonly bytes: Buffer;
+  /** Everything after these is zeros. */
+  readonly usedBytes: number;
   readonly unreadableBytes: number;
 }
 
 /** Throws what opening throws, and every error of reading that is none of the medium. */
 export function salvageFile(file: string): SalvagedFile {
-  try {
-    return { bytes: aligned(readFileSync(file)), unreadableBytes: 0 };
-  } catch (thrown) {
-    if (!isMediumError(thrown)) throw thrown;
-  }
   const fd = openSync(file, "r");
   try {
-    const bytes = Buffer.alloc(fstatSync(fd).size);
+    const { size } = fstatSync(fd);
+    try {
+      return readUsed(fd, size);
+    } catch (thrown) {
+      if (!isMediumError(thrown)) throw thrown;
+    }
+    const bytes = allocate(size);
     const pauses = [...pausesMs];
     let unreadableBytes = 0;
     for (let at = 0; at < bytes.length; at += sectorBytes) {
       const length = Math.min(sectorBytes, bytes.length - at);
       if (!readSector(fd, bytes, at, length, pauses)) unreadableBytes += length;
     }
-    return { bytes: aligned(bytes), unreadableBytes };
+    return { bytes, usedBytes: size, unreadableBytes };
   } finally {
     closeSync(fd);
   }
 }
+
+function readUsed(fd: number, size: number): SalvagedFile {
+  const slice = Buffer.allocUnsafeSlow(Math.min(size, sliceBytes));
+  const zeros = Buffer.alloc(slice.length);
+  let usedBytes = size;
+  while (usedBytes > 0) {
+    const length = Math.min(slice.length, usedBytes);
+    readFully(fd, slice, length, usedBytes - length);
+    if (slice.compare(zeros, 0, length, 0, length) !== 0) break;
+    usedBytes -= length;
+  }
+  const bytes = allocate(size);
+  readFully(fd, bytes, usedBytes, 0);
+  return { bytes, usedBytes, unreadableBytes: 0 };
+}
+
+function readFully(fd: number, into: Buffer, length: number, position: number): void {
+  for (let at = 0; at < length;) {
+    const count = readSync(fd, into, at, length - at, position + at);
+    // The file is shorter than it was: zeros, which hold no record.
+    if (count === 0) return void into.fill(0, at, length);
+    at += count;
+  }
+}
+
+/** Of its own and all zeros; the system provides its pages when they are written to. */
+const allocate = (size: number): Buffer => Buffer.from(new ArrayBuffer(size));
 
 function readSector(
   fd: number,
@@ -61,11 +93,3 @@ function readSector(
 }
 
 const isMediumError = (thrown: unknown): boolean => systemCode(thrown) === "EIO";
-
-/** Columns are then read in place. */
-function aligned(bytes: Buffer): Buffer {
-  if (bytes.byteOffset % 8 === 0) return bytes;
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
-  return own;
-}

@@ -17,6 +17,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemCode } from "../error.ts";
 import { type Log, silentLog } from "../log.ts";
 import { ReplacedUnsyncedError } from "./atomic.ts";
+import { frameBytes, framedBytes, scanFrames, type ScannedRecord, sealFrame } from "./record.ts";
+import { salvageFile } from "./salvage.ts";
 import { StateLog } from "./state-log.ts";
 import { StateMap } from "./state-map.ts";
 
@@ -304,3 +306,30 @@ test("a file that was replaced and not synced carries the system's code: an EIO 
   expect(systemCode(error)).toBe("EIO");
   expect(error.message).toContain("manifest.json was replaced, but not synced: EIO");
 });
+
+test.each([0, 40, 300_000, 2_000_000])(
+  "a record that ends in zeros is read whole before %i preallocated bytes, and damage after it is reported",
+  (free) => {
+    const payload = Buffer.alloc(600_000);
+    payload.write("first");
+    const record = Buffer.alloc(framedBytes(payload.length));
+    payload.copy(record, frameBytes);
+    sealFrame(record, 0, payload.length, 7);
+    const bytes = Buffer.concat([record, Buffer.alloc(free)]);
+    const read = () => {
+      const salvaged = salvageFile(file);
+      const found: ScannedRecord[] = [];
+      const scan = scanFrames(salvaged.bytes, (one) => void found.push(one), salvaged.usedBytes);
+      return { ...salvaged, found, scan };
+    };
+    writeFileSync(file, bytes);
+    const whole = read();
+    expect(whole.bytes.equals(bytes)).toBe(true);
+    expect(whole.found).toEqual([{ payload, sequence: 7 }]);
+    expect(whole.scan).toEqual({ damaged: [], end: record.length });
+    if (free === 0) return;
+    bytes[bytes.length - 8] = 1;
+    writeFileSync(file, bytes);
+    expect(read().scan.damaged).toEqual([{ at: record.length, bytes: free - 7 }]);
+  },
+);

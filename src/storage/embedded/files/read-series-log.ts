@@ -277,7 +277,8 @@ function readIfThere(file: string): SalvagedFile {
   try {
     return salvageFile(file);
   } catch (thrown) {
-    if (systemCode(thrown) === "ENOENT") return { bytes: Buffer.alloc(0), unreadableBytes: 0 };
+    if (systemCode(thrown) === "ENOENT")
+      return { bytes: Buffer.alloc(0), usedBytes: 0, unreadableBytes: 0 };
     throw thrown;
   }
 }

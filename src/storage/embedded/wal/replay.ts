@@ -109,7 +109,7 @@ class Replay {
 
   #segment(segment: number): void {
     const file = segmentFile(this.#options.dir, segment);
-    const { bytes, unreadableBytes } = salvageFile(file);
+    const { bytes, usedBytes, unreadableBytes } = salvageFile(file);
     if (unreadableBytes > 0) {
       this.#unreadable.push(segment);
       this.#lost.push(`${unreadableBytes} bytes of ${file} cannot be read: the file is set aside`);
@@ -120,7 +120,7 @@ class Replay {
       this.#lost.push(`${file} ${foreign}: it is not read, and set aside as ${file}.damaged`);
       return;
     }
-    const scan = scanFrames(bytes, (record) => this.#record(record, file));
+    const scan = scanFrames(bytes, (record) => this.#record(record, file), usedBytes);
     for (const { at, bytes: length } of scan.damaged) {
       if (at === scan.end) continue;
       this.#lostBytes += length;
