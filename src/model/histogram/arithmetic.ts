@@ -1,0 +1,212 @@
+/** Sums, differences and multiples of native histograms, and whether a counter started anew between two of them. */
+import {
+  type Buckets,
+  boundOf,
+  type Histogram,
+  compact,
+  equalNumbers,
+  isCustom,
+  negativeBuckets,
+  noBuckets,
+  positiveBuckets,
+  type ResetHint,
+  toSchema,
+} from "./histogram.ts";
+
+export interface Combined {
+  readonly histogram: Histogram;
+  /** One says that a counter was reset, the other that it was not. */
+  readonly resetCollision: boolean;
+  /** Custom bounds differed; the result has those that both have. */
+  readonly boundsReconciled: boolean;
+}
+
+export const add = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, 1);
+export const subtract = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, -1);
+
+/** Undefined for an exponential and a custom histogram, which have no common buckets. */
+function combine(a: Histogram, b: Histogram, sign: 1 | -1): Combined | undefined {
+  if (isCustom(a) !== isCustom(b)) return undefined;
+  const { hint, collision } = combinedHint(a.resetHint, b.resetHint);
+  const totals = {
+    resetHint: hint,
+    count: a.count + sign * b.count,
+    sum: a.sum + sign * b.sum,
+  };
+  if (isCustom(a)) {
+    const same = equalNumbers(a.bounds, b.bounds);
+    const bounds = same ? a.bounds : a.bounds.filter((bound) => b.bounds.includes(bound));
+    const of = ({ positive, bounds: own }: Histogram): Buckets =>
+      same ? positive : rebounded(positive, own, bounds);
+    return {
+      histogram: { ...a, ...totals, bounds, positive: mergeBuckets(of(a), of(b), sign) },
+      resetCollision: collision,
+      boundsReconciled: !same,
+    };
+  }
+  const [left, right] = withSameZeroBucket(a, b);
+  const schema = Math.min(left.schema, right.schema);
+  const [l, r] = [toSchema(left, schema), toSchema(right, schema)];
+  return {
+    histogram: {
+      ...l,
+      ...totals,
+      zeroCount: l.zeroCount + sign * r.zeroCount,
+      positive: mergeBuckets(l.positive, r.positive, sign),
+      negative: mergeBuckets(l.negative, r.negative, sign),
+    },
+    resetCollision: collision,
+    boundsReconciled: false,
+  };
+}
+
+function combinedHint(a: ResetHint, b: ResetHint): { hint: ResetHint; collision: boolean } {
+  if (a === b) return { hint: a, collision: false };
+  if (a === "gauge" || b === "gauge") return { hint: "gauge", collision: false };
+  return { hint: "unknown", collision: a !== "unknown" && b !== "unknown" };
+}
+
+function mergeBuckets(a: Buckets, b: Buckets, sign: 1 | -1): Buckets {
+  if (sign === 1 && b.indexes.length === 0) return a;
+  const indexes = new Int32Array(a.indexes.length + b.indexes.length);
+  const counts = new Float64Array(indexes.length);
+  let [i, j, length] = [0, 0, 0];
+  while (i < a.indexes.length || j < b.indexes.length) {
+    const left = a.indexes[i] ?? Infinity;
+    const right = b.indexes[j] ?? Infinity;
+    indexes[length] = Math.min(left, right);
+    let count = 0;
+    if (left <= right) count += a.counts[i++] ?? 0;
+    if (right <= left) count += sign * (b.counts[j++] ?? 0);
+    counts[length++] = count;
+  }
+  return { indexes: indexes.slice(0, length), counts: counts.slice(0, length) };
+}
+
+/** Custom buckets in fewer bounds: each goes to the first bound that is not below its own. */
+function rebounded(buckets: Buckets, own: Float64Array, bounds: Float64Array): Buckets {
+  const counts = new Float64Array(bounds.length + 1);
+  for (let at = 0; at < buckets.indexes.length; at++) {
+    const upper = own[buckets.indexes[at] ?? 0] ?? Infinity;
+    const found = bounds.findIndex((bound) => bound >= upper);
+    const target = found < 0 ? bounds.length : found;
+    counts[target] = (counts[target] ?? 0) + (buckets.counts[at] ?? 0);
+  }
+  return { indexes: Int32Array.from(counts, (_, index) => index), counts };
+}
+
+/** Both with the smallest zero bucket that holds both of theirs and cuts no populated bucket of either. */
+function withSameZeroBucket(a: Histogram, b: Histogram): [Histogram, Histogram] {
+  let [left, right] = [a, b];
+  while (left.zeroThreshold !== right.zeroThreshold) {
+    if (left.zeroThreshold > right.zeroThreshold) right = widenZero(right, left.zeroThreshold);
+    else left = widenZero(left, right.zeroThreshold);
+  }
+  return [left, right];
+}
+
+/** The threshold moves further up where it would lie within a populated bucket. */
+function widenZero(histogram: Histogram, atLeast: number): Histogram {
+  let threshold = atLeast;
+  for (let before = -1; before !== threshold;) {
+    before = threshold;
+    for (const { lower, upper, count } of positiveBuckets(histogram))
+      if (count !== 0 && lower < threshold && upper > threshold) threshold = upper;
+    for (const { lower, upper, count } of negativeBuckets(histogram))
+      if (count !== 0 && upper > -threshold && lower < -threshold) threshold = -lower;
+  }
+  const { schema, bounds } = histogram;
+  let zeroCount = histogram.zeroCount;
+  const outside = (buckets: Buckets): Buckets => {
+    const first = buckets.indexes.findIndex(
+      (index) => boundOf(index - 1, schema, bounds) >= threshold,
+    );
+    const cut = first < 0 ? buckets.indexes.length : first;
+    for (const count of buckets.counts.subarray(0, cut)) zeroCount += count;
+    return { indexes: buckets.indexes.slice(cut), counts: buckets.counts.slice(cut) };
+  };
+  const positive = outside(histogram.positive);
+  const negative = outside(histogram.negative);
+  return compact({ ...histogram, zeroThreshold: threshold, zeroCount, positive, negative });
+}
+
+export const multiply = (histogram: Histogram, factor: number): Histogram =>
+  eachCount(histogram, factor < 0, (count) => count * factor);
+
+/** Divided by 0 no bucket is left. */
+export const divide = (histogram: Histogram, divisor: number): Histogram =>
+  eachCount(
+    divisor === 0 ? { ...histogram, positive: noBuckets, negative: noBuckets } : histogram,
+    divisor < 0,
+    (count) => count / divisor,
+  );
+
+function eachCount(
+  histogram: Histogram,
+  isNegative: boolean,
+  change: (count: number) => number,
+): Histogram {
+  const changed = ({ indexes, counts }: Buckets): Buckets => ({
+    indexes,
+    counts: counts.map(change),
+  });
+  return {
+    ...histogram,
+    resetHint: isNegative ? "gauge" : histogram.resetHint,
+    zeroCount: change(histogram.zeroCount),
+    count: change(histogram.count),
+    sum: change(histogram.sum),
+    positive: changed(histogram.positive),
+    negative: changed(histogram.negative),
+  };
+}
+
+/** Whether a counter started anew: some count is lower than before, or buckets became finer. */
+export function isReset(current: Histogram, previous: Histogram): boolean {
+  if (current.resetHint === "reset") return true;
+  if (current.resetHint === "no-reset") return false;
+  if (current.count < previous.count) return true;
+  if (isCustom(current)) {
+    if (!isCustom(previous)) return true;
+    if (equalNumbers(current.bounds, previous.bounds))
+      return isAnyLower(current.positive, previous.positive);
+    const bounds = current.bounds.filter((bound) => previous.bounds.includes(bound));
+    return isAnyLower(
+      rebounded(current.positive, current.bounds, bounds),
+      rebounded(previous.positive, previous.bounds, bounds),
+    );
+  }
+  if (current.schema > previous.schema || current.zeroThreshold < previous.zeroThreshold)
+    return true;
+  const before =
+    current.zeroThreshold === previous.zeroThreshold
+      ? previous
+      : widenZero(previous, current.zeroThreshold);
+  if (before.zeroThreshold !== current.zeroThreshold) return true;
+  if (current.zeroCount < before.zeroCount) return true;
+  const { positive, negative } = toSchema(before, current.schema);
+  return isAnyLower(current.positive, positive) || isAnyLower(current.negative, negative);
+}
+
+function isAnyLower(current: Buckets, previous: Buckets): boolean {
+  let at = 0;
+  for (let before = 0; before < previous.indexes.length; before++) {
+    const index = previous.indexes[before] ?? 0;
+    while (at < current.indexes.length && (current.indexes[at] ?? 0) < index) at++;
+    const count = current.indexes[at] === index ? (current.counts[at] ?? 0) : 0;
+    if (count < (previous.counts[before] ?? 0)) return true;
+  }
+  return false;
+}
+
+/** No observation, in the buckets of another histogram. */
+export const emptyLike = (histogram: Histogram): Histogram => ({
+  ...histogram,
+  resetHint: "unknown",
+  zeroThreshold: 0,
+  zeroCount: 0,
+  count: 0,
+  sum: 0,
+  positive: noBuckets,
+  negative: noBuckets,
+});

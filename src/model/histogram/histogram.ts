@@ -1,0 +1,151 @@
+/**
+ * Native histograms: counts of observations in buckets whose bounds follow from a schema or are listed.
+ * Values are immutable; every operation returns a new histogram.
+ */
+
+/** Whether the counts started anew before this sample; `gauge` where counts may go down at any time. */
+export type ResetHint = "unknown" | "reset" | "no-reset" | "gauge";
+
+/** Buckets in ascending order of their index, no index twice. */
+export interface Buckets {
+  readonly indexes: Int32Array;
+  readonly counts: Float64Array;
+}
+
+export interface Histogram {
+  readonly resetHint: ResetHint;
+  /** -4 to 8: each power of two is divided into 2^schema buckets. -53: bounds are listed in `bounds`. */
+  readonly schema: number;
+  /** Observations between -zeroThreshold and zeroThreshold are counted in `zeroCount`. */
+  readonly zeroThreshold: number;
+  readonly zeroCount: number;
+  readonly count: number;
+  readonly sum: number;
+  readonly positive: Buckets;
+  readonly negative: Buckets;
+  /** Upper bounds of custom buckets, ascending and finite; empty for exponential schemas. */
+  readonly bounds: Float64Array;
+}
+
+/** One bucket with its bounds. */
+export interface Bucket {
+  readonly lower: number;
+  readonly upper: number;
+  readonly count: number;
+}
+
+export const customSchema = -53;
+export const minSchema = -4;
+export const maxSchema = 8;
+
+export const noBuckets: Buckets = { indexes: new Int32Array(0), counts: new Float64Array(0) };
+export const noBounds = new Float64Array(0);
+
+export const isCustom = ({ schema }: Pick<Histogram, "schema">): boolean => schema === customSchema;
+
+/** The upper bound of the bucket with this index; that of the next lower one is its lower bound. */
+export function boundOf(index: number, schema: number, bounds: Float64Array): number {
+  if (schema === customSchema) {
+    if (index < 0) return -Infinity;
+    return index < bounds.length ? (bounds[index] ?? Infinity) : Infinity;
+  }
+  const exponent = index * 2 ** -schema;
+  // The last bucket of finite values ends at the largest of them; infinite ones are in the bucket after it.
+  return exponent === 1024 ? Number.MAX_VALUE : 2 ** exponent;
+}
+
+export function* positiveBuckets(histogram: Histogram): Generator<Bucket> {
+  const { schema, bounds, positive } = histogram;
+  for (let at = 0; at < positive.indexes.length; at++) {
+    const index = positive.indexes[at] ?? 0;
+    yield {
+      lower: boundOf(index - 1, schema, bounds),
+      upper: boundOf(index, schema, bounds),
+      count: positive.counts[at] ?? 0,
+    };
+  }
+}
+
+/** From the largest values, next to zero, to the smallest. */
+export function* negativeBuckets(histogram: Histogram): Generator<Bucket> {
+  const { schema, bounds, negative } = histogram;
+  for (let at = 0; at < negative.indexes.length; at++) {
+    const index = negative.indexes[at] ?? 0;
+    yield {
+      lower: -boundOf(index, schema, bounds),
+      upper: -boundOf(index - 1, schema, bounds),
+      count: negative.counts[at] ?? 0,
+    };
+  }
+}
+
+/** Every bucket, from the smallest values to the largest; the zero bucket only where it counts something. */
+export function allBuckets(histogram: Histogram): Bucket[] {
+  const { zeroThreshold, zeroCount } = histogram;
+  const out = [...negativeBuckets(histogram)].reverse();
+  if (zeroCount > 0) out.push({ lower: -zeroThreshold, upper: zeroThreshold, count: zeroCount });
+  out.push(...positiveBuckets(histogram));
+  return out;
+}
+
+export function equalHistograms(a: Histogram, b: Histogram): boolean {
+  return (
+    a.schema === b.schema &&
+    Object.is(a.sum, b.sum) &&
+    a.count === b.count &&
+    a.zeroThreshold === b.zeroThreshold &&
+    a.zeroCount === b.zeroCount &&
+    equalNumbers(a.bounds, b.bounds) &&
+    equalBuckets(a.positive, b.positive) &&
+    equalBuckets(a.negative, b.negative)
+  );
+}
+
+export function equalNumbers(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+const equalBuckets = (a: Buckets, b: Buckets): boolean =>
+  equalNumbers(a.indexes, b.indexes) && equalNumbers(a.counts, b.counts);
+
+/** Without buckets that count nothing. */
+export function compact(histogram: Histogram): Histogram {
+  const positive = withoutEmpty(histogram.positive);
+  const negative = withoutEmpty(histogram.negative);
+  if (positive === histogram.positive && negative === histogram.negative) return histogram;
+  return { ...histogram, positive, negative };
+}
+
+function withoutEmpty(buckets: Buckets): Buckets {
+  if (!buckets.counts.includes(0)) return buckets;
+  return {
+    indexes: buckets.indexes.filter((_, at) => buckets.counts[at] !== 0),
+    counts: buckets.counts.filter((count) => count !== 0),
+  };
+}
+
+/** In the buckets of a lower schema: neighbours are merged, two for each step down. */
+export function toSchema(histogram: Histogram, schema: number): Histogram {
+  if (schema === histogram.schema) return histogram;
+  const positive = mergedBuckets(histogram.positive, histogram.schema - schema);
+  return {
+    ...histogram,
+    schema,
+    positive,
+    negative: mergedBuckets(histogram.negative, histogram.schema - schema),
+  };
+}
+
+function mergedBuckets({ indexes, counts }: Buckets, steps: number): Buckets {
+  const merged = new Int32Array(indexes.length);
+  const sums = new Float64Array(indexes.length);
+  let length = 0;
+  for (let at = 0; at < indexes.length; at++) {
+    const index = (((indexes[at] ?? 0) - 1) >> steps) + 1;
+    if (length === 0 || merged[length - 1] !== index) merged[length++] = index;
+    sums[length - 1] = (sums[length - 1] ?? 0) + (counts[at] ?? 0);
+  }
+  return { indexes: merged.slice(0, length), counts: sums.slice(0, length) };
+}

@@ -1,0 +1,138 @@
+/** What a native histogram says about its observations: quantiles, shares, spread. */
+import { allBuckets, type Bucket, type Histogram, isCustom } from "./histogram.ts";
+
+/** What observations of NaN, which are in no bucket, did to a result. */
+export type NaNEffect = "result is NaN" | "skewed higher" | "excluded";
+
+export interface Estimate {
+  readonly value: number;
+  readonly nan?: NaNEffect | undefined;
+}
+
+export function quantile(q: number, histogram: Histogram): Estimate {
+  const { count: total, sum } = histogram;
+  if (q < 0) return { value: -Infinity };
+  if (q > 1) return { value: Infinity };
+  if (total === 0 || Number.isNaN(q)) return { value: Number.NaN };
+  const mayHoldNaN = Number.isNaN(sum);
+  // Counted from the nearer end; NaN counts as the largest value, so its histograms are counted from the start.
+  const isForward = mayHoldNaN || q < 0.5;
+  const buckets = allBuckets(histogram);
+  if (!isForward) buckets.reverse();
+  let rank = (isForward ? q : 1 - q) * total;
+  let passed = 0;
+  let at = 0;
+  let found: Bucket = { lower: 0, upper: 0, count: 0 };
+  while (at < buckets.length) {
+    found = buckets[at++] ?? found;
+    passed += found.count;
+    if (found.count !== 0 && passed >= rank) break;
+  }
+  let { lower, upper } = found;
+  if (isCustom(histogram)) {
+    if (lower === -Infinity) {
+      if (upper <= 0) return { value: upper };
+      lower = 0;
+    } else if (upper === Infinity) return { value: lower };
+  } else if (lower < 0 && upper > 0) ({ lower, upper } = zeroBounds(found, histogram));
+  passed = Math.min(passed, total);
+  if (passed < rank) {
+    return mayHoldNaN ? { value: Number.NaN, nan: "result is NaN" } : { value: upper };
+  }
+  rank = isForward ? rank - (passed - found.count) : passed - rank;
+  let nan: NaNEffect | undefined;
+  if (mayHoldNaN) {
+    let counted = passed;
+    for (const { count } of buckets.slice(at)) counted += count;
+    if (counted < total) nan = "skewed higher";
+  }
+  const fraction = rank / found.count;
+  if (isCustom(histogram) || (lower <= 0 && upper >= 0))
+    return { value: lower + (upper - lower) * fraction, nan };
+  const logLower = Math.log2(Math.abs(lower));
+  const logUpper = Math.log2(Math.abs(upper));
+  const value =
+    lower > 0
+      ? 2 ** (logLower + (logUpper - logLower) * fraction)
+      : -(2 ** (logUpper + (logLower - logUpper) * (1 - fraction)));
+  return { value, nan };
+}
+
+/** The zero bucket of a histogram with buckets on one side only reaches no further than 0 on the other. */
+function zeroBounds(
+  { lower, upper }: Bucket,
+  { positive, negative }: Histogram,
+): { lower: number; upper: number } {
+  const hasPositive = positive.indexes.length > 0;
+  const hasNegative = negative.indexes.length > 0;
+  if (hasPositive && !hasNegative) return { lower: 0, upper };
+  if (hasNegative && !hasPositive) return { lower, upper: 0 };
+  return { lower, upper };
+}
+
+/** The share of observations between two values. */
+export function fraction(from: number, to: number, histogram: Histogram): Estimate {
+  const { count: total, sum } = histogram;
+  if (total === 0 || Number.isNaN(from) || Number.isNaN(to)) return { value: Number.NaN };
+  if (from >= to) return { value: 0 };
+  const buckets = allBuckets(histogram);
+  let counted = total;
+  let nan: NaNEffect | undefined;
+  if (Number.isNaN(sum)) {
+    counted = buckets.reduce((all, { count }) => all + count, 0);
+    if (counted < total) nan = "excluded";
+  }
+  const below = (value: number): number => Math.min(rankOf(value, buckets, histogram), counted);
+  return { value: (below(to) - below(from)) / total, nan };
+}
+
+/** How many observations lie below the value. */
+function rankOf(value: number, buckets: readonly Bucket[], histogram: Histogram): number {
+  let rank = 0;
+  for (const bucket of buckets) {
+    const isZero = bucket.lower <= 0 && bucket.upper >= 0;
+    const { lower, upper } = isZero ? zeroBounds(bucket, histogram) : bucket;
+    if (lower >= value) return rank;
+    if (upper > value) {
+      const isLinear = isCustom(histogram) || isZero;
+      // Nothing is known of how values lie in a bucket without a lower bound.
+      if (isLinear && lower === -Infinity) return bucket.count;
+      return rank + bucket.count * shareBelow(value, lower, upper, isLinear);
+    }
+    rank += bucket.count;
+  }
+  return Infinity;
+}
+
+/** The share of a bucket below a value inside it, by the bucket's width, linear or on a logarithmic scale. */
+export function shareBelow(value: number, lower: number, upper: number, isLinear: boolean): number {
+  if (isLinear) return (value - lower) / (upper - lower);
+  const logLower = Math.log2(Math.abs(lower));
+  const logUpper = Math.log2(Math.abs(upper));
+  const log = Math.log2(Math.abs(value));
+  return value > 0
+    ? (log - logLower) / (logUpper - logLower)
+    : 1 - (log - logUpper) / (logLower - logUpper);
+}
+
+/** Every observation is taken to be in the middle of its bucket. */
+export function variance(histogram: Histogram): number {
+  const mean = histogram.sum / histogram.count;
+  let total = 0;
+  let lost = 0;
+  for (const { lower, upper, count } of allBuckets(histogram)) {
+    if (count === 0) continue;
+    const delta = middleOf(lower, upper, histogram) - mean;
+    const term = count * delta * delta;
+    const next = total + term;
+    lost += Math.abs(total) >= Math.abs(term) ? total - next + term : term - next + total;
+    total = next;
+  }
+  return (total + lost) / histogram.count;
+}
+
+function middleOf(lower: number, upper: number, histogram: Histogram): number {
+  if (isCustom(histogram)) return (lower + upper) / 2;
+  if (lower <= 0 && upper >= 0) return 0;
+  return Math.sign(upper) * Math.sqrt(lower * upper);
+}
