@@ -2,6 +2,7 @@
  * How samples are selected: matchers in, columns out. The one seam between storage and evaluation of
  * PromQL over them; nothing here knows a storage format.
  */
+import type { Histogram } from "./histogram/histogram.ts";
 import type { LabelSet } from "./labels.ts";
 
 export interface Matcher {
@@ -11,13 +12,15 @@ export interface Matcher {
   readonly value: string;
 }
 
-/** The samples of one series, oldest first, no time twice. All three have the same length. */
+/** The samples of one series, oldest first, no time twice. All arrays have the same length. */
 export interface SampleColumn {
   /** Milliseconds since the epoch. Series scraped together share one array, so that equal instants are found by identity. */
   readonly times: Float64Array;
   readonly values: Float64Array;
   /** 1 where the series ended (a stale marker); absent where it never did. The value there means nothing. */
   readonly stale?: Uint8Array;
+  /** Native histograms: where there is one it is the sample, and the value means nothing. Absent where all are floats. */
+  readonly histograms?: readonly (Histogram | undefined)[];
 }
 
 export interface SelectedSeries {

@@ -46,15 +46,15 @@ export function quantile(q: number, histogram: Histogram): Estimate {
     for (const { count } of buckets.slice(at)) counted += count;
     if (counted < total) nan = "skewed higher";
   }
-  const fraction = rank / found.count;
+  const share = rank / found.count;
   if (isCustom(histogram) || (lower <= 0 && upper >= 0))
-    return { value: lower + (upper - lower) * fraction, nan };
+    return { value: lower + (upper - lower) * share, nan };
   const logLower = Math.log2(Math.abs(lower));
   const logUpper = Math.log2(Math.abs(upper));
   const value =
     lower > 0
-      ? 2 ** (logLower + (logUpper - logLower) * fraction)
-      : -(2 ** (logUpper + (logLower - logUpper) * (1 - fraction)));
+      ? 2 ** (logLower + (logUpper - logLower) * share)
+      : -(2 ** (logUpper + (logLower - logUpper) * (1 - share)));
   return { value, nan };
 }
 

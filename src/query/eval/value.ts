@@ -1,4 +1,5 @@
 /** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import { type LabelSet, labelKey, labelValue, noLabels } from "../../model/labels.ts";
 import { duplicateLabels, executionError } from "../errors.ts";
 
@@ -7,9 +8,14 @@ export interface StepSeries {
   /** The name is still in the labels, but the value is no longer that metric's: it goes at the end. */
   readonly dropName: boolean;
   readonly values: Float64Array;
-  /** 1 where the series has a value. */
+  /** `isFloat` where the series has a value, `isHistogram` where it has a native histogram, 0 where it has nothing. */
   readonly present: Uint8Array;
+  /** By step; absent where no step has one. */
+  readonly histograms?: (Histogram | undefined)[] | undefined;
 }
+
+export const isFloat = 1;
+export const isHistogram = 2;
 
 export type Value =
   | { readonly type: "vector"; readonly series: readonly StepSeries[] }
