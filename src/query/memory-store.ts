@@ -1,22 +1,37 @@
 /** Samples in plain arrays behind the same seam as the real store. For tests and small tools; it never forgets. */
+import type { Histogram } from "../model/histogram/histogram.ts";
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
 import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
 import { compareLabels } from "./labels.ts";
 import { matchAll } from "./matcher.ts";
 
+interface StoredSample {
+  readonly value: number;
+  readonly stale: boolean;
+  readonly histogram?: Histogram | undefined;
+}
+
 interface StoredSeries {
   readonly labels: LabelSet;
-  readonly samples: Map<number, { value: number; stale: boolean }>;
+  readonly samples: Map<number, StoredSample>;
 }
 
 export class MemoryStore implements Queryable {
   private readonly all = new Map<string, StoredSeries>();
 
   append(labels: LabelSet, timeMs: number, value: number, stale = false): void {
+    this.put(labels, timeMs, { value, stale });
+  }
+
+  appendHistogram(labels: LabelSet, timeMs: number, histogram: Histogram): void {
+    this.put(labels, timeMs, { value: Number.NaN, stale: false, histogram });
+  }
+
+  private put(labels: LabelSet, timeMs: number, sample: StoredSample): void {
     const key = labelKey(labels);
     let series = this.all.get(key);
     if (series === undefined) this.all.set(key, (series = { labels, samples: new Map() }));
-    series.samples.set(timeMs, { value, stale });
+    series.samples.set(timeMs, sample);
   }
 
   async select(
@@ -77,6 +92,12 @@ function columnOf({ samples }: StoredSeries, fromMs: number, toMs: number): Samp
     .sort(([a], [b]) => a - b);
   const times = Float64Array.from(inside, ([timeMs]) => timeMs);
   const values = Float64Array.from(inside, ([, sample]) => sample.value);
-  if (!inside.some(([, sample]) => sample.stale)) return { times, values };
-  return { times, values, stale: Uint8Array.from(inside, ([, sample]) => (sample.stale ? 1 : 0)) };
+  const isAnyStale = inside.some(([, sample]) => sample.stale);
+  const hasHistograms = inside.some(([, sample]) => sample.histogram !== undefined);
+  return {
+    times,
+    values,
+    ...(isAnyStale && { stale: Uint8Array.from(inside, ([, { stale }]) => (stale ? 1 : 0)) }),
+    ...(hasHistograms && { histograms: inside.map(([, { histogram }]) => histogram) }),
+  };
 }

@@ -1,6 +1,13 @@
 /** A native histogram without its observations above, or below, a value. */
-import { type Bucket, type Buckets, compact, type Histogram, isCustom } from "./histogram.ts";
-import { negativeBuckets, positiveBuckets } from "./histogram.ts";
+import {
+  type Bucket,
+  type Buckets,
+  compact,
+  type Histogram,
+  isCustom,
+  negativeBuckets,
+  positiveBuckets,
+} from "./histogram.ts";
 import { shareBelow } from "./quantile.ts";
 
 /** What is left of a bucket, and the value its observations are taken to have. */

@@ -1,6 +1,7 @@
 /** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
+import type { SampleColumn } from "../../model/select.ts";
 import { tooManySamples } from "../errors.ts";
 import { bytesOfPoints } from "../memory.ts";
 import { endOf, gridOf, subqueryStepMs } from "./grid.ts";
@@ -8,10 +9,7 @@ import { type EvalScope, peekAt, refTimes, seriesOf, withoutStale } from "./scop
 import { firstAfter } from "./search.ts";
 import { asVector, countPresent, type StepSeries } from "./value.ts";
 
-export interface RangeSamples {
-  readonly times: Float64Array;
-  readonly values: Float64Array;
-}
+export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms">;
 
 export interface RangeVectorSeries {
   readonly labels: LabelSet;
@@ -73,20 +71,28 @@ function compact(one: StepSeries, all: Float64Array, scope: EvalScope): RangeVec
   const { labels, dropName, present } = one;
   const count = countPresent(present);
   if (count === present.length) {
-    const samples = { times: all, values: one.values };
+    const samples = withHistograms(all, one.values, one.histograms);
     return { labels, dropName, read: () => samples };
   }
   scope.run.options.memory.take(bytesOfPoints(1, count));
   const times = new Float64Array(count);
   const values = new Float64Array(count);
+  const histograms = one.histograms?.filter((_, step) => present[step] !== 0);
   let at = 0;
   for (let step = 0; step < present.length; step++) {
-    if (present[step] !== 1) continue;
+    if (present[step] === 0) continue;
     times[at] = all[step] ?? 0;
     values[at++] = one.values[step] ?? 0;
   }
-  return { labels, dropName, read: () => ({ times, values }) };
+  const samples = withHistograms(times, values, histograms);
+  return { labels, dropName, read: () => samples };
 }
+
+const withHistograms = (
+  times: Float64Array,
+  values: Float64Array,
+  histograms: RangeSamples["histograms"],
+): RangeSamples => (histograms === undefined ? { times, values } : { times, values, histograms });
 
 export interface StepWindows {
   /** Index of the first sample of each step's window, and the index after its last. */

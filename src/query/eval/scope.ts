@@ -82,13 +82,14 @@ export function refTimes(
 }
 
 /** A column without its staleness markers: instants see the end of a series, ranges skip it. */
-export function withoutStale(column: SampleColumn): { times: Float64Array; values: Float64Array } {
-  const { times, values, stale } = column;
-  if (stale === undefined || !stale.includes(1)) return { times, values };
+export function withoutStale(column: SampleColumn): Omit<SampleColumn, "stale"> {
+  const { times, values, stale, histograms } = column;
+  if (stale === undefined || !stale.includes(1)) return column;
   const keep: number[] = [];
   for (let index = 0; index < times.length; index++) if (stale[index] !== 1) keep.push(index);
   return {
     times: Float64Array.from(keep, (index) => times[index] ?? 0),
     values: Float64Array.from(keep, (index) => values[index] ?? 0),
+    ...(histograms !== undefined && { histograms: keep.map((index) => histograms[index]) }),
   };
 }

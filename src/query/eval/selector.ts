@@ -10,6 +10,7 @@ import {
   type Steps,
   type StepSeries,
   isEmpty,
+  putHistogram,
 } from "./value.ts";
 import { interpolate } from "./interpolate.ts";
 
@@ -96,22 +97,25 @@ async function visitNewest(
 /** One sample at each step that has one; which step matters only where `steps` is given. */
 function tallySteps(present: Uint8Array, samples: number, scope: EvalScope): void {
   if (scope.run.samplesPerStep === undefined) scope.tally(0, samples);
-  else present.forEach((is, step) => scope.tally(step, is));
+  else present.forEach((is, step) => scope.tally(step, is === 0 ? 0 : 1));
 }
 
-function fill(
-  { values, present }: StepSeries,
-  column: SampleColumn,
-  indexes: Int32Array,
-  pick: (column: SampleColumn, index: number) => number,
-): number {
+function fill(series: StepSeries, column: SampleColumn, indexes: Int32Array, pick: Pick): number {
+  const { values, present } = series;
+  // What is picked is the sample itself: of timestamps there is a float for every sample.
+  const histograms = pick === valueAt ? column.histograms : undefined;
   let samples = 0;
   for (let step = 0; step < indexes.length; step++) {
     const index = indexes[step] as number;
     if (index < 0 || column.stale?.[index] === 1) continue;
+    samples++;
+    const histogram = histograms?.[index];
+    if (histogram !== undefined) {
+      putHistogram(series, step, histogram);
+      continue;
+    }
     values[step] = pick(column, index);
     present[step] = 1;
-    samples++;
   }
   return samples;
 }

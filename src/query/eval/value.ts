@@ -11,7 +11,7 @@ export interface StepSeries {
   /** `isFloat` where the series has a value, `isHistogram` where it has a native histogram, 0 where it has nothing. */
   readonly present: Uint8Array;
   /** By step; absent where no step has one. */
-  readonly histograms?: (Histogram | undefined)[] | undefined;
+  histograms?: (Histogram | undefined)[] | undefined;
 }
 
 export const isFloat = 1;
@@ -64,13 +64,13 @@ export class ReusedSteps implements Steps {
   }
 }
 
-export function isEmpty(series: StepSeries): boolean {
-  return !series.present.includes(1);
+export function isEmpty({ present, histograms }: StepSeries): boolean {
+  return !present.includes(isFloat) && (histograms === undefined || !present.includes(isHistogram));
 }
 
 export function countPresent(present: Uint8Array): number {
   let total = 0;
-  for (let index = 0; index < present.length; index++) total += present[index] ?? 0;
+  for (let index = 0; index < present.length; index++) if (present[index] !== 0) total++;
   return total;
 }
 
@@ -120,11 +120,27 @@ export function mergeEqual(series: readonly StepSeries[]): readonly StepSeries[]
 function join(a: StepSeries, b: StepSeries): StepSeries {
   const values = a.values.slice();
   const present = a.present.slice();
+  const histograms =
+    a.histograms === undefined && b.histograms === undefined
+      ? undefined
+      : Array.from(present, (_, index) => a.histograms?.[index] ?? b.histograms?.[index]);
   for (let index = 0; index < present.length; index++) {
-    if (b.present[index] !== 1) continue;
-    if (present[index] === 1) throw executionError(duplicateLabels);
-    present[index] = 1;
+    const kind = b.present[index] ?? 0;
+    if (kind === 0) continue;
+    if (present[index] !== 0) throw executionError(duplicateLabels);
+    present[index] = kind;
     values[index] = b.values[index] ?? 0;
   }
-  return { ...a, values, present };
+  return { ...a, values, present, histograms };
+}
+
+/** A native histogram at one step, in a series that may have had none so far. */
+export function putHistogram(
+  series: { histograms?: StepSeries["histograms"]; readonly present: Uint8Array },
+  step: number,
+  histogram: Histogram,
+): void {
+  series.histograms ??= Array.from<Histogram | undefined>({ length: series.present.length });
+  series.histograms[step] = histogram;
+  series.present[step] = isHistogram;
 }
