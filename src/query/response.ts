@@ -1,5 +1,6 @@
 /** A query's result as the JSON of Prometheus's API, straight into bytes: a million points must not first become a million strings. */
 import { formatValue } from "../formats/prometheus/page.ts";
+import { allBuckets, type Histogram, isCustom } from "../model/histogram/histogram.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "./result.ts";
 
@@ -42,13 +43,26 @@ function* dataParts(writer: BytesWriter, data: QueryData): Generator<Buffer, voi
     comma = ",";
     writer.text(labelsJson(one.labels));
     if ("times" in one) writeValues(writer, one, times);
+    else if (one.histogram !== undefined)
+      writer.ascii(`,"histogram":[${formatSeconds(one.timeMs)},${histogramJson(one.histogram)}]}`);
     else writer.ascii(`,"value":[${formatSeconds(one.timeMs)},"${formatValue(one.value)}"]}`);
     if (writer.length >= partBytes) yield writer.take();
   }
   writer.ascii("]");
 }
 
-function writeValues(writer: BytesWriter, { times, values }: MatrixSeries, texts: TimeTexts): void {
+function writeValues(
+  writer: BytesWriter,
+  { times, values, histograms = [] }: MatrixSeries,
+  texts: TimeTexts,
+): void {
+  if (histograms.length > 0) {
+    const points = histograms.map(
+      ({ timeMs, histogram }) => `[${formatSeconds(timeMs)},${histogramJson(histogram)}]`,
+    );
+    writer.ascii(`,"histograms":[${points.join(",")}]`);
+    if (times.length === 0) return writer.ascii("}");
+  }
   writer.ascii(',"values":[');
   for (let index = 0; index < times.length; index++) {
     if (index > 0) writer.ascii(",");
@@ -56,6 +70,26 @@ function writeValues(writer: BytesWriter, { times, values }: MatrixSeries, texts
     writer.ascii(`${formatValue(values[index] ?? Number.NaN)}"]`);
   }
   writer.ascii("]}");
+}
+
+/** Which bounds belong to a bucket: the upper one, the lower one, or both. */
+const inclusive = { upper: 0, lower: 1, both: 3 } as const;
+
+function histogramJson(histogram: Histogram): string {
+  const { count, sum } = histogram;
+  const rule = (lower: number, upper: number): number => {
+    if (isCustom(histogram)) return lower === -Infinity ? inclusive.both : inclusive.upper;
+    if (lower <= 0 && upper >= 0) return inclusive.both;
+    return lower < 0 ? inclusive.lower : inclusive.upper;
+  };
+  const buckets = allBuckets(histogram)
+    .filter((bucket) => bucket.count !== 0)
+    .map(({ lower, upper, count: inside }) => {
+      const numbers = [lower, upper, inside].map((value) => `"${formatValue(value)}"`);
+      return `[${rule(lower, upper)},${numbers.join(",")}]`;
+    });
+  const listed = buckets.length === 0 ? "" : `,"buckets":[${buckets.join(",")}]`;
+  return `{"count":"${formatValue(count)}","sum":"${formatValue(sum)}"${listed}}`;
 }
 
 /** A range query has the same instants in every series: each is turned into text once. */

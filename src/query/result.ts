@@ -1,16 +1,26 @@
 /** What a query answers with. */
+import type { Histogram } from "../model/histogram/histogram.ts";
 import type { LabelSet } from "../model/labels.ts";
 
 export interface VectorSample {
   readonly labels: LabelSet;
   readonly timeMs: number;
+  /** NaN where the sample is a native histogram. */
   readonly value: number;
+  readonly histogram?: Histogram | undefined;
+}
+
+export interface HistogramPoint {
+  readonly timeMs: number;
+  readonly histogram: Histogram;
 }
 
 export interface MatrixSeries {
   readonly labels: LabelSet;
+  /** Of the floats. */
   readonly times: Float64Array;
   readonly values: Float64Array;
+  readonly histograms?: readonly HistogramPoint[] | undefined;
 }
 
 export type QueryData =

@@ -6,6 +6,7 @@ import { evalRangeVector, windowsOf, type RangeSamples } from "./eval/ranges.ts"
 import type { EvalScope } from "./eval/scope.ts";
 import {
   countPresent,
+  isFloat,
   isOneMetric,
   mergeEqual,
   type StepSeries,
@@ -13,7 +14,7 @@ import {
 } from "./eval/value.ts";
 import { extendWindow } from "./eval/windows/extend-window.ts";
 import { bytesOfPoints } from "./memory.ts";
-import type { MatrixSeries, QueryData } from "./result.ts";
+import type { HistogramPoint, MatrixSeries, QueryData } from "./result.ts";
 
 /** Some milliseconds. */
 const sortedAtOnce = 2_000;
@@ -34,13 +35,15 @@ export function vectorData(value: Value, timeMs: number, scope: EvalScope): Quer
   if (value.type === "scalar")
     return { type: "scalar", timeMs, value: value.values[0] ?? Number.NaN };
   const present = cleaned(
-    value.series.filter((one) => one.present[0] === 1),
+    value.series.filter((one) => one.present[0] !== 0),
     scope,
   );
-  return {
-    type: "vector",
-    samples: present.map(({ labels, values }) => ({ labels, timeMs, value: values[0] ?? 0 })),
-  };
+  const samples = present.map(({ labels, values, histograms }) => {
+    const histogram = histograms?.[0];
+    if (histogram === undefined) return { labels, timeMs, value: values[0] ?? 0 };
+    return { labels, timeMs, value: Number.NaN, histogram };
+  });
+  return { type: "vector", samples };
 }
 
 export async function rangeData(value: Value, scope: EvalScope): Promise<QueryData> {
@@ -53,7 +56,8 @@ export async function rangeData(value: Value, scope: EvalScope): Promise<QueryDa
   for (const one of cleaned(value.series, scope)) {
     if (scope.run.isDue(grid.count)) await scope.run.breathe();
     const count = countPresent(one.present);
-    if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
+    if (one.histograms !== undefined && count > 0) series.push(split(one, times));
+    else if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
     else if (count > 0) series.push(onlyPresent(one, times, count, scope));
   }
   return { type: "matrix", series: await sortedByLabels(series, scope) };
@@ -93,6 +97,26 @@ async function sortedByLabels(
     parts = merged;
   }
   return parts[0] ?? [];
+}
+
+/** Floats and native histograms apart. */
+function split(
+  { labels, values, present, histograms }: StepSeries,
+  all: Float64Array,
+): MatrixSeries {
+  const isValue = (_: number, step: number): boolean => present[step] === isFloat;
+  return {
+    labels,
+    times: all.filter(isValue),
+    values: values.filter(isValue),
+    histograms: pointsOf(all, histograms),
+  };
+}
+
+function pointsOf(times: Float64Array, histograms: RangeSamples["histograms"]): HistogramPoint[] {
+  return (histograms ?? []).flatMap((histogram, at) =>
+    histogram === undefined ? [] : [{ timeMs: times[at] ?? 0, histogram }],
+  );
 }
 
 function onlyPresent(
@@ -147,7 +171,7 @@ export async function matrixOf(
       (ranged.refs[0] ?? 0) - ranged.rangeMs,
       ranged.refs[0] ?? 0,
     );
-    if (window.times.length === 0) continue;
+    if (window.times.length === 0 && (window.histograms ?? []).length === 0) continue;
     const labels =
       delayedNameRemoval && series.dropName ? dropMetadata(series.labels) : series.labels;
     out.push({ labels, ...window });
@@ -162,10 +186,17 @@ function cut(
   extended: "anchored" | "smoothed" | undefined,
   startMs: number,
   endMs: number,
-): { times: Float64Array; values: Float64Array } {
+): Omit<MatrixSeries, "labels"> {
   const times = samples.times.slice(from, to);
   const values = samples.values.slice(from, to);
-  return extended === undefined
-    ? { times, values }
-    : extendWindow(times, values, startMs, endMs, extended === "smoothed");
+  const histograms = samples.histograms?.slice(from, to);
+  if (extended !== undefined)
+    return extendWindow(times, values, startMs, endMs, extended === "smoothed");
+  if (histograms === undefined) return { times, values };
+  const isValue = (_: number, at: number): boolean => histograms[at] === undefined;
+  return {
+    times: times.filter(isValue),
+    values: values.filter(isValue),
+    histograms: pointsOf(times, histograms),
+  };
 }
