@@ -60,7 +60,7 @@ function combine(a: Histogram, b: Histogram, sign: 1 | -1): Combined | undefined
   };
 }
 
-function combinedHint(a: ResetHint, b: ResetHint): { hint: ResetHint; collision: boolean } {
+export function combinedHint(a: ResetHint, b: ResetHint): { hint: ResetHint; collision: boolean } {
   if (a === b) return { hint: a, collision: false };
   if (a === "gauge" || b === "gauge") return { hint: "gauge", collision: false };
   return { hint: "unknown", collision: a !== "unknown" && b !== "unknown" };
@@ -84,7 +84,7 @@ function mergeBuckets(a: Buckets, b: Buckets, sign: 1 | -1): Buckets {
 }
 
 /** Custom buckets in fewer bounds: each goes to the first bound that is not below its own. */
-function rebounded(buckets: Buckets, own: Float64Array, bounds: Float64Array): Buckets {
+export function rebounded(buckets: Buckets, own: Float64Array, bounds: Float64Array): Buckets {
   const counts = new Float64Array(bounds.length + 1);
   for (let at = 0; at < buckets.indexes.length; at++) {
     const upper = own[buckets.indexes[at] ?? 0] ?? Infinity;
@@ -107,6 +107,10 @@ function withSameZeroBucket(a: Histogram, b: Histogram): [Histogram, Histogram] 
 
 /** The threshold moves further up where it would lie within a populated bucket. */
 function widenZero(histogram: Histogram, atLeast: number): Histogram {
+  return withZeroBucket(histogram, reachableThreshold(histogram, atLeast));
+}
+
+export function reachableThreshold(histogram: Histogram, atLeast: number): number {
   let threshold = atLeast;
   for (let before = -1; before !== threshold;) {
     before = threshold;
@@ -115,6 +119,12 @@ function widenZero(histogram: Histogram, atLeast: number): Histogram {
     for (const { lower, upper, count } of negativeBuckets(histogram))
       if (count !== 0 && upper > -threshold && lower < -threshold) threshold = -lower;
   }
+  return threshold;
+}
+
+/** What lies below the threshold is counted in the zero bucket. */
+export function withZeroBucket(histogram: Histogram, threshold: number): Histogram {
+  if (threshold === histogram.zeroThreshold) return histogram;
   const { schema, bounds } = histogram;
   let zeroCount = histogram.zeroCount;
   const outside = (buckets: Buckets): Buckets => {

@@ -4,6 +4,7 @@ import { add, divide, isReset, multiply, subtract } from "./arithmetic.ts";
 import { allBuckets, boundOf, compact, equalHistograms, toSchema } from "./histogram.ts";
 import { readHistogram as read } from "./notation.ts";
 import { fraction, quantile, variance } from "./quantile.ts";
+import { HistogramSum } from "./sum.ts";
 import { trim } from "./trim.ts";
 
 test("bounds: powers of two in schema 0, halves of an exponent in schema 1, the largest number before infinity", () => {
@@ -154,4 +155,23 @@ test.for([
   ["{{counter_reset_hint:maybe}}", /counter_reset_hint is one of/],
 ] as const)("%s is refused", ([text, problem]) => {
   expect(() => read(text)).toThrow(problem);
+});
+
+test("a sum of many histograms loses nothing to rounding", () => {
+  const sum = new HistogramSum(read("{{count:1 sum:1e16 buckets:[1]}}"));
+  for (let term = 0; term < 10; term++)
+    sum.add(read("{{schema:1 count:1 sum:1 offset:3 buckets:[1]}}"));
+  sum.add(read("{{count:1 sum:-1e16 buckets:[1]}}"));
+  expect(sum.total()).toMatchObject({ schema: 0, count: 12, sum: 10 });
+  expect(allBuckets(sum.total())).toEqual([
+    { lower: 0.5, upper: 1, count: 2 },
+    { lower: 2, upper: 4, count: 10 },
+  ]);
+});
+
+test("a mean does not overflow where the sum does", () => {
+  const mean = new HistogramSum(read("{{count:1 sum:1.5e308 buckets:[1]}}"));
+  for (let term = 0; term < 3; term++) mean.addToMean(read("{{count:1 sum:1.5e308 buckets:[1]}}"));
+  expect(mean.mean().sum / 1.5e308).toBeCloseTo(1, 12);
+  expect(mean.mean().count).toBeCloseTo(1, 12);
 });

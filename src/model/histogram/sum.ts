@@ -1,0 +1,184 @@
+/** The sum and the mean of many native histograms, without the rounding errors of plain addition (Neumaier's variant of Kahan's). */
+import {
+  combinedHint,
+  divide,
+  multiply,
+  reachableThreshold,
+  rebounded,
+  withZeroBucket,
+} from "./arithmetic.ts";
+import {
+  type Buckets,
+  compact,
+  equalNumbers,
+  type Histogram,
+  isCustom,
+  toSchema,
+} from "./histogram.ts";
+
+export class HistogramSum {
+  #total: Histogram;
+  /** What additions rounded away, in the same buckets as the total. */
+  #lost: Histogram;
+  #terms = 1;
+  /** The total is a mean, because the sum would overflow. */
+  #isMean = false;
+  readonly #hints = new Set<Histogram["resetHint"]>();
+  /** Custom bounds differed; the result has those that all have. */
+  boundsReconciled = false;
+
+  constructor(first: Histogram) {
+    this.#total = first;
+    this.#lost = multiply(first, 0);
+    this.#hints.add(first.resetHint);
+  }
+
+  /** One term says that a counter was reset, another that it was not. */
+  get resetCollision(): boolean {
+    return this.#hints.has("reset") && this.#hints.has("no-reset");
+  }
+
+  /** False where the buckets have nothing in common: some are custom, others exponential. */
+  add(term: Histogram): boolean {
+    return this.#add(term, (total, lost) => {
+      this.#total = total;
+      this.#lost = lost;
+    });
+  }
+
+  /** The same for a mean, which must not overflow where the sum would. */
+  addToMean(term: Histogram): boolean {
+    if (!this.#isMean) {
+      let overflows = false;
+      const isAdded = this.#add(term, (total, lost) => {
+        overflows = hasOverflow(total);
+        if (overflows) return;
+        this.#total = total;
+        this.#lost = lost;
+      });
+      if (!isAdded || !overflows) return isAdded;
+      this.#terms--;
+      this.#isMean = true;
+      this.#total = divide(this.#total, this.#terms);
+      this.#lost = divide(this.#lost, this.#terms);
+    }
+    const share = this.#terms / (this.#terms + 1);
+    this.#total = multiply(this.#total, share);
+    this.#lost = multiply(this.#lost, share);
+    return this.add(divide(term, this.#terms + 1));
+  }
+
+  total(): Histogram {
+    return compact(eachNumber(this.#total, this.#lost, (total, lost) => total + lost));
+  }
+
+  mean(): Histogram {
+    const terms = this.#isMean ? 1 : this.#terms;
+    return compact(
+      eachNumber(this.#total, this.#lost, (total, lost) => total / terms + lost / terms),
+    );
+  }
+
+  #add(term: Histogram, put: (total: Histogram, lost: Histogram) => void): boolean {
+    if (isCustom(term) !== isCustom(this.#total)) return false;
+    this.#terms++;
+    this.#hints.add(term.resetHint);
+    const [total, lost, other] = isCustom(term) ? this.#sameBounds(term) : this.#sameSchema(term);
+    const [before, rest, added] = withSameBuckets(total, lost, other);
+    const resetHint = combinedHint(before.resetHint, term.resetHint).hint;
+    const sum = eachNumber(before, added, (a, b) => a + b);
+    put({ ...sum, resetHint }, lostIn(before, added, sum, rest));
+    return true;
+  }
+
+  #sameBounds(term: Histogram): Three {
+    const { bounds: own } = this.#total;
+    if (equalNumbers(own, term.bounds)) return [this.#total, this.#lost, term];
+    this.boundsReconciled = true;
+    const bounds = own.filter((bound) => term.bounds.includes(bound));
+    const fit = (one: Histogram): Histogram => ({
+      ...one,
+      bounds,
+      positive: rebounded(one.positive, one.bounds, bounds),
+    });
+    return [fit(this.#total), fit(this.#lost), fit(term)];
+  }
+
+  #sameSchema(term: Histogram): Three {
+    let threshold = Math.max(this.#total.zeroThreshold, term.zeroThreshold);
+    for (let before = -1; before !== threshold;) {
+      before = threshold;
+      for (const one of [this.#total, term])
+        if (one.zeroThreshold < threshold) threshold = reachableThreshold(one, threshold);
+    }
+    const schema = Math.min(this.#total.schema, term.schema);
+    const fit = (one: Histogram): Histogram => toSchema(withZeroBucket(one, threshold), schema);
+    return [fit(this.#total), fit(this.#lost), fit(term)];
+  }
+}
+
+type Three = readonly [Histogram, Histogram, Histogram];
+
+/** With a bucket for every index that one of them has. */
+function withSameBuckets(...all: Three): Three {
+  const union = (side: "positive" | "negative"): Int32Array => {
+    const first = all[0][side].indexes;
+    if (all.every((one) => equalNumbers(one[side].indexes, first))) return first;
+    return Int32Array.from(new Set(all.flatMap((one) => [...one[side].indexes]))).sort();
+  };
+  const positive = union("positive");
+  const negative = union("negative");
+  const fit = (one: Histogram): Histogram => ({
+    ...one,
+    positive: inBuckets(one.positive, positive),
+    negative: inBuckets(one.negative, negative),
+  });
+  return [fit(all[0]), fit(all[1]), fit(all[2])];
+}
+
+function inBuckets(buckets: Buckets, indexes: Int32Array): Buckets {
+  if (buckets.indexes === indexes || buckets.indexes.length === indexes.length)
+    return { indexes, counts: buckets.counts };
+  const counts = new Float64Array(indexes.length);
+  let at = 0;
+  for (let place = 0; place < indexes.length; place++)
+    if (buckets.indexes[at] === indexes[place]) counts[place] = buckets.counts[at++] ?? 0;
+  return { indexes, counts };
+}
+
+/** Every count and the sum, of two histograms with the same buckets. */
+function eachNumber(
+  a: Histogram,
+  b: Histogram,
+  combine: (a: number, b: number) => number,
+): Histogram {
+  const buckets = (left: Buckets, right: Buckets): Buckets => ({
+    indexes: left.indexes,
+    counts: left.counts.map((count, at) => combine(count, right.counts[at] ?? 0)),
+  });
+  return {
+    ...a,
+    count: combine(a.count, b.count),
+    sum: combine(a.sum, b.sum),
+    zeroCount: combine(a.zeroCount, b.zeroCount),
+    positive: buckets(a.positive, b.positive),
+    negative: buckets(a.negative, b.negative),
+  };
+}
+
+function lostIn(before: Histogram, added: Histogram, sum: Histogram, lost: Histogram): Histogram {
+  const larger = eachNumber(before, added, (a, b) => (Math.abs(a) >= Math.abs(b) ? a : b));
+  const smaller = eachNumber(before, added, (a, b) => (Math.abs(a) >= Math.abs(b) ? b : a));
+  const rest = eachNumber(
+    eachNumber(larger, sum, (a, b) => a - b),
+    smaller,
+    // An infinite sum has lost nothing that could be added again.
+    (a, b) => (Number.isFinite(a + b) ? a + b : 0),
+  );
+  return eachNumber(lost, rest, (a, b) => a + b);
+}
+
+function hasOverflow({ count, sum, zeroCount, positive, negative }: Histogram): boolean {
+  const numbers = [count, sum, zeroCount, ...positive.counts, ...negative.counts];
+  return numbers.some((value) => Math.abs(value) === Infinity);
+}
