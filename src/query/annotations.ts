@@ -13,6 +13,8 @@ interface ForcedMonotonicityInfo {
   count: number;
 }
 
+export type HistogramOperation = "addition" | "subtraction" | "aggregation";
+
 export class Annotations {
   private readonly spans = new Map<string, Span>();
   private readonly forced = new Map<string, ForcedMonotonicityInfo>();
@@ -38,6 +40,63 @@ export class Annotations {
   badBucket(label: string, metric: string, span: Span): void {
     const sentence = `bucket label "le" is missing or has a malformed value of ${quote(label)}`;
     this.warn(sentence + forMetric(metric), span);
+  }
+
+  mixedSamples(metric: string, span: Span): void {
+    this.warn(`encountered a mix of histograms and floats for metric name ${quote(metric)}`, span);
+  }
+
+  mixedAggregation(span: Span): void {
+    this.warn("encountered a mix of histograms and floats for aggregation", span);
+  }
+
+  mixedSchemas(metric: string, span: Span): void {
+    const sentence =
+      "vector contains a mix of histograms with exponential and custom buckets schemas";
+    this.warn(`${sentence} for metric name ${quote(metric)}`, span);
+  }
+
+  notCounter(metric: string, span: Span): void {
+    this.warn(`this native histogram metric is not a counter: ${quote(metric)}`, span);
+  }
+
+  notGauge(metric: string, span: Span): void {
+    this.warn(`this native histogram metric is not a gauge: ${quote(metric)}`, span);
+  }
+
+  resetCollision(operation: HistogramOperation, span: Span): void {
+    this.warn(`conflicting counter resets during histogram ${operation}`, span);
+  }
+
+  boundsReconciled(operation: HistogramOperation, span: Span): void {
+    this.info(`mismatched custom buckets were reconciled during ${operation}`, span);
+  }
+
+  ignoredInAggregation(aggregation: string, span: Span): void {
+    this.info(`ignored histogram in ${aggregation} aggregation`, span);
+  }
+
+  ignoredInRange(metric: string, span: Span): void {
+    const sentence = "ignored histograms in a range containing both floats and histograms";
+    this.info(`${sentence} for metric name ${quote(metric)}`, span);
+  }
+
+  incompatibleTypes(left: string, operator: string, right: string, span: Span): void {
+    const sentence = "incompatible sample types encountered for binary operator";
+    this.info(`${sentence} ${quote(operator)}: ${left} ${operator} ${right}`, span);
+  }
+
+  incompatibleBuckets(operator: string, span: Span): void {
+    this.warn(`incompatible bucket layout encountered for binary operator ${operator}`, span);
+  }
+
+  classicAndNative(metric: string, span: Span): void {
+    this.warn(`vector contains a mix of classic and native histograms${forMetric(metric)}`, span);
+  }
+
+  /** Observations of NaN, which are in no bucket. */
+  nanObservations(name: string, effect: string, metric: string, span: Span): void {
+    this.info(`input to ${name} has NaN observations, ${effect}${forMetric(metric)}`, span);
   }
 
   forcedMonotonic(metric: string, span: Span, seen: Omit<ForcedMonotonicityInfo, "count">): void {

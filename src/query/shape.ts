@@ -1,5 +1,6 @@
 /** Shapes evaluated values into the result: delayed name removal is applied, range results are in label order. */
 import type { MatrixSelector, Subquery } from "./ast.ts";
+import { executionError } from "./errors.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
 import { timeAt } from "./eval/grid.ts";
 import { evalRangeVector, windowsOf, type RangeSamples } from "./eval/ranges.ts";
@@ -190,6 +191,8 @@ function cut(
   const times = samples.times.slice(from, to);
   const values = samples.values.slice(from, to);
   const histograms = samples.histograms?.slice(from, to);
+  if (extended !== undefined && histograms?.some((one) => one !== undefined))
+    throw executionError(`${extended} modifier is not supported with histograms`);
   if (extended !== undefined)
     return extendWindow(times, values, startMs, endMs, extended === "smoothed");
   if (histograms === undefined) return { times, values };

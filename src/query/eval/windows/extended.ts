@@ -1,6 +1,9 @@
 /** rate, increase and delta over `anchored` and `smoothed` windows: the edges are real or interpolated, never extrapolated. */
+import { isReset } from "../../../model/histogram/arithmetic.ts";
+import { equalHistograms, type Histogram } from "../../../model/histogram/histogram.ts";
 import { interpolate } from "../interpolate.ts";
-import { resetIndexes, type WindowFunction } from "./window.ts";
+import type { RangeSamples } from "../ranges.ts";
+import type { WindowFunction } from "./window.ts";
 
 export function extendedRate(isCounter: boolean, isRate: boolean): WindowFunction {
   return (series, windows, call, values, present) => {
@@ -87,10 +90,10 @@ function corrections(
 }
 
 /** Counts pairs of neighbours in each window; an anchored window also looks at the sample at or before its start. */
-function countPairs(indexes: (values: Float64Array) => readonly number[]): WindowFunction {
+function countPairs(indexes: (samples: RangeSamples) => readonly number[]): WindowFunction {
   return (series, windows, call, values, present) => {
     const { refs, rangeMs, extended } = call.ranged;
-    const hits = indexes(series.values);
+    const hits = indexes(series);
     let next = 0;
     for (let step = 0; step < call.grid.count; step++) {
       let from = windows.from[step] ?? 0;
@@ -111,17 +114,28 @@ function countPairs(indexes: (values: Float64Array) => readonly number[]): Windo
   };
 }
 
-function changeIndexes(values: Float64Array): readonly number[] {
-  const changes: number[] = [];
+/** The samples that differ from the one before them by what counts as a hit; a float and a histogram always do. */
+function hitsOf(
+  { values, histograms }: RangeSamples,
+  ofFloats: (value: number, before: number) => boolean,
+  ofHistograms: (current: Histogram, before: Histogram) => boolean,
+): readonly number[] {
+  const hits: number[] = [];
   for (let index = 1; index < values.length; index++) {
-    const value = values[index] ?? 0;
-    const before = values[index - 1] ?? 0;
-    if (value !== before && !(Number.isNaN(value) && Number.isNaN(before))) changes.push(index);
+    const [current, before] = [histograms?.[index], histograms?.[index - 1]];
+    const isHit =
+      current !== undefined && before !== undefined
+        ? ofHistograms(current, before)
+        : current !== before || ofFloats(values[index] ?? 0, values[index - 1] ?? 0);
+    if (isHit) hits.push(index);
   }
-  return changes;
+  return hits;
 }
 
+const differ = (value: number, before: number): boolean =>
+  value !== before && !(Number.isNaN(value) && Number.isNaN(before));
+
 export const pairs: Readonly<Record<string, WindowFunction>> = {
-  resets: countPairs(resetIndexes),
-  changes: countPairs(changeIndexes),
+  resets: countPairs((samples) => hitsOf(samples, (value, before) => value < before, isReset)),
+  changes: countPairs((samples) => hitsOf(samples, differ, (a, b) => !equalHistograms(a, b))),
 };

@@ -1,5 +1,4 @@
 /** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
-import type { RangeSamples } from "../ranges.ts";
 import { extendedRate } from "./extended.ts";
 import { resetIndexes, type WindowFunction } from "./window.ts";
 
@@ -25,7 +24,17 @@ function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
       const ref = refs[step] ?? 0;
       values[step] =
         change *
-        factorOf(series, from, last, ref - rangeMs, ref, isCounter, change, isRate ? rangeMs : 0);
+        extrapolationFactor(
+          series.times,
+          from,
+          last,
+          ref - rangeMs,
+          ref,
+          isCounter,
+          series.values[from] ?? 0,
+          change,
+          isRate ? rangeMs : 0,
+        );
       present[step] = 1;
     }
   };
@@ -33,28 +42,33 @@ function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
 
 const noResets: readonly number[] = [];
 
-function factorOf(
-  series: RangeSamples,
+/**
+ * By how much the change between samples is multiplied to stand for the whole window.
+ * @param first the first value
+ * @param change what it changed by until the last
+ * @param perMs 0 for the change itself, not per second
+ */
+export function extrapolationFactor(
+  times: Float64Array,
   from: number,
   last: number,
   rangeStart: number,
   rangeEnd: number,
   isCounter: boolean,
+  first: number,
   change: number,
   perMs: number,
 ): number {
-  const firstMs = series.times[from] ?? 0;
-  const lastMs = series.times[last] ?? 0;
+  const firstMs = times[from] ?? 0;
+  const lastMs = times[last] ?? 0;
   const sampled = (lastMs - firstMs) / 1000;
   const distance = sampled / (last - from);
   let toStart = (firstMs - rangeStart) / 1000;
   let toEnd = (rangeEnd - lastMs) / 1000;
   if (toStart >= distance * reach) toStart = distance / 2;
-  if (isCounter) {
-    const first = series.values[from] ?? 0;
-    // A counter cannot have been below 0: it is not extrapolated past the moment it would have been.
-    if (change > 0 && first >= 0) toStart = Math.min(toStart, sampled * (first / change));
-  }
+  // A counter cannot have been below 0: it is not extrapolated past the moment it would have been.
+  if (isCounter && change > 0 && first >= 0)
+    toStart = Math.min(toStart, sampled * (first / change));
   if (toEnd >= distance * reach) toEnd = distance / 2;
   const factor = sampled === 0 ? 1 : (sampled + toStart + toEnd) / sampled;
   return perMs === 0 ? factor : factor / (perMs / 1000);

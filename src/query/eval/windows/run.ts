@@ -11,12 +11,14 @@ import {
   asScalar,
   countPresent,
   emptySeries,
+  isFloat,
   OwnSteps,
   ReusedSteps,
   type Steps,
   type StepSeries,
 } from "../value.ts";
 import { pairs } from "./extended.ts";
+import { applyToMixed } from "./histograms.ts";
 import { overTime } from "./over-time.ts";
 import { rates } from "./rate.ts";
 import { trends } from "./trend.ts";
@@ -106,12 +108,16 @@ async function visit(
     const dropName = !keepsName || series.dropName;
     const labels = dropName ? dropMetricName(scope, series.labels) : series.labels;
     const result = steps.series(labels, dropName);
-    await applyInParts(apply, samples, windows, context, result);
+    if (samples.histograms === undefined)
+      await applyInParts(apply, samples, windows, context, result);
+    else
+      applyToMixed(call.name, apply, samples, metricName(series.labels), windows, context, result);
     countSamples(windows, scope);
     const points = countPresent(result.present);
     if (points === 0) continue;
     each(result, points);
-    if (call.name === "rate" || call.name === "increase") doubtCounter(series.labels, context);
+    if ((call.name === "rate" || call.name === "increase") && result.present.includes(isFloat))
+      doubtCounter(series.labels, context);
   }
 }
 
@@ -165,7 +171,7 @@ function turnAround(
 ): StepSeries {
   const absent = emptySeries(absentLabels(range), true, scope.grid.count);
   for (let step = 0; step < scope.grid.count; step++) {
-    if (series.some((one) => one.present[step] === 1)) continue;
+    if (series.some((one) => one.present[step] !== 0)) continue;
     absent.values[step] = 1;
     absent.present[step] = 1;
   }

@@ -1,0 +1,345 @@
+/** Range functions over series that hold native histograms, alone or among floats. */
+import {
+  add,
+  divide,
+  emptyLike,
+  isReset,
+  multiply,
+  subtract,
+} from "../../../model/histogram/arithmetic.ts";
+import { compact, type Histogram, isCustom, toSchema } from "../../../model/histogram/histogram.ts";
+import { HistogramSum } from "../../../model/histogram/sum.ts";
+import type { HistogramOperation } from "../../annotations.ts";
+import { type RangeSamples, type StepWindows, windowsOf } from "../ranges.ts";
+import { putHistogram, type StepSeries } from "../value.ts";
+import { edgesOf } from "./extended.ts";
+import { extrapolationFactor } from "./rate.ts";
+import type { WindowCall, WindowFunction } from "./window.ts";
+
+/** A series' samples with its native histograms, and what annotations call it. */
+interface MixedSeries {
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly histograms: readonly (Histogram | undefined)[];
+  readonly metric: string;
+}
+
+/** What a function makes of a window that holds histograms; undefined for nothing. */
+type OfWindow = (
+  series: MixedSeries,
+  from: number,
+  to: number,
+  call: WindowCall,
+  step: number,
+) => Histogram | undefined;
+
+/** They look at times or at pairs of samples, of whichever kind. */
+const ofAnySample = new Set([
+  "count_over_time",
+  "present_over_time",
+  "absent_over_time",
+  "ts_of_first_over_time",
+  "ts_of_last_over_time",
+  "resets",
+  "changes",
+]);
+
+export function applyToMixed(
+  name: string,
+  apply: WindowFunction,
+  samples: RangeSamples,
+  metric: string,
+  windows: StepWindows,
+  call: WindowCall,
+  out: StepSeries,
+): void {
+  const { histograms } = samples;
+  if (histograms === undefined || ofAnySample.has(name))
+    return apply(samples, windows, call, out.values, out.present);
+  const series = { ...samples, histograms, metric };
+  const pick = picked[name];
+  if (pick !== undefined) return pickEach(series, pick, windows, call, out);
+  const floats = floatsOf(series);
+  const floatWindows = windowsOf(floats.times, call.ranged, call.run.options.lookbackMs);
+  apply(floats, floatWindows, call, out.values, out.present);
+  const ofWindow = ofHistograms[name];
+  for (let step = 0; step < call.grid.count; step++) {
+    const from = windows.from[step] ?? 0;
+    const to = windows.to[step] ?? 0;
+    const floatCount = (floatWindows.to[step] ?? 0) - (floatWindows.from[step] ?? 0);
+    if (to - from === floatCount) continue;
+    if (ofWindow === undefined) {
+      if (floatCount > 0) call.run.annotations.ignoredInRange(metric, call.span);
+      continue;
+    }
+    if (floatCount > 0) {
+      out.present[step] = 0;
+      call.run.annotations.mixedSamples(metric, call.span);
+      continue;
+    }
+    const result = ofWindow(series, from, to, call, step);
+    if (result !== undefined) putHistogram(out, step, result);
+  }
+}
+
+function floatsOf({ times, values, histograms }: MixedSeries): RangeSamples {
+  const isValue = (_: number, at: number): boolean => histograms[at] === undefined;
+  return { times: times.filter(isValue), values: values.filter(isValue) };
+}
+
+/** One sample of the window is the result, or what the last two say. */
+type Picked = (
+  series: MixedSeries,
+  from: number,
+  to: number,
+  call: WindowCall,
+) => number | Histogram | undefined;
+
+const sampleAt = ({ values, histograms }: MixedSeries, at: number): number | Histogram =>
+  histograms[at] ?? values[at] ?? 0;
+
+const picked: Readonly<Record<string, Picked>> = {
+  first_over_time: (series, from) => sampleAt(series, from),
+  last_over_time: (series, _, to) => sampleAt(series, to - 1),
+  irate: (series, from, to, call) => lastChange(series, from, to, call, true),
+  idelta: (series, from, to, call) => lastChange(series, from, to, call, false),
+};
+
+function pickEach(
+  series: MixedSeries,
+  pick: Picked,
+  windows: StepWindows,
+  call: WindowCall,
+  out: StepSeries,
+): void {
+  for (let step = 0; step < call.grid.count; step++) {
+    const from = windows.from[step] ?? 0;
+    const to = windows.to[step] ?? 0;
+    const result = to <= from ? undefined : pick(series, from, to, call);
+    if (result === undefined) continue;
+    if (typeof result !== "number") putHistogram(out, step, result);
+    else {
+      out.values[step] = result;
+      out.present[step] = 1;
+    }
+  }
+}
+
+function lastChange(
+  series: MixedSeries,
+  from: number,
+  to: number,
+  call: WindowCall,
+  isRate: boolean,
+): number | Histogram | undefined {
+  if (to - from < 2) return undefined;
+  const seconds = ((series.times[to - 1] ?? 0) - (series.times[to - 2] ?? 0)) / 1000;
+  const [newest, before] = [sampleAt(series, to - 1), sampleAt(series, to - 2)];
+  const { annotations } = call.run;
+  if (typeof newest === "number" && typeof before === "number") {
+    const change = isRate && newest < before ? newest : newest - before;
+    return isRate ? change / seconds : change;
+  }
+  if (typeof newest === "number" || typeof before === "number") {
+    annotations.mixedSamples(series.metric, call.span);
+    return undefined;
+  }
+  const gauges = [newest, before].filter(({ resetHint }) => resetHint === "gauge").length;
+  if (isRate && gauges > 0) annotations.notCounter(series.metric, call.span);
+  if (!isRate && gauges < 2) annotations.notGauge(series.metric, call.span);
+  const change =
+    isRate && isReset(newest, before)
+      ? newest
+      : combined(newest, before, "subtraction", series, call);
+  if (change === undefined) return undefined;
+  const result = compact({ ...change, resetHint: "gauge" });
+  return isRate ? divide(result, seconds) : result;
+}
+
+/** A sum or difference; undefined, with a warning, where the buckets have nothing in common. */
+function combined(
+  a: Histogram,
+  b: Histogram,
+  operation: Exclude<HistogramOperation, "aggregation">,
+  { metric }: MixedSeries,
+  { run: { annotations }, span }: WindowCall,
+): Histogram | undefined {
+  const result = operation === "addition" ? add(a, b) : subtract(a, b);
+  if (result === undefined) annotations.mixedSchemas(metric, span);
+  else if (result.boundsReconciled) annotations.boundsReconciled(operation, span);
+  return result?.histogram;
+}
+
+const ofHistograms: Readonly<Record<string, OfWindow>> = {
+  sum_over_time: (series, from, to, call) => summed(series, from, to, call, false),
+  avg_over_time: (series, from, to, call) => summed(series, from, to, call, true),
+  rate: (series, from, to, call, step) => changeOf(series, from, to, call, step, true, true),
+  increase: (series, from, to, call, step) => changeOf(series, from, to, call, step, true, false),
+  delta: (series, from, to, call, step) => changeOf(series, from, to, call, step, false, false),
+};
+
+function summed(
+  series: MixedSeries,
+  from: number,
+  to: number,
+  { run: { annotations }, span }: WindowCall,
+  isMean: boolean,
+): Histogram | undefined {
+  const [first, ...rest] = histogramsIn(series, from, to);
+  if (first === undefined) return undefined;
+  const sum = new HistogramSum(first);
+  for (const term of rest) {
+    if (isMean ? sum.addToMean(term) : sum.add(term)) continue;
+    annotations.mixedSchemas(series.metric, span);
+    return undefined;
+  }
+  if (sum.resetCollision) annotations.resetCollision("aggregation", span);
+  if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
+  return isMean ? sum.mean() : sum.total();
+}
+
+const histogramsIn = ({ histograms }: MixedSeries, from: number, to: number): Histogram[] =>
+  histograms.slice(from, to).flatMap((one) => one ?? []);
+
+function changeOf(
+  series: MixedSeries,
+  from: number,
+  to: number,
+  call: WindowCall,
+  step: number,
+  isCounter: boolean,
+  isRate: boolean,
+): Histogram | undefined {
+  const { rangeMs, refs, extended } = call.ranged;
+  const end = refs[step] ?? 0;
+  if (extended !== undefined) return extendedChange(series, from, to, call, end, isCounter, isRate);
+  const all = histogramsIn(series, from, to);
+  const [first, second] = all;
+  if (first === undefined || second === undefined) return undefined;
+  const change = increaseOf(all, series, call, isCounter);
+  if (change === undefined) return undefined;
+  const factor = extrapolationFactor(
+    series.times,
+    from,
+    to - 1,
+    end - rangeMs,
+    end,
+    isCounter,
+    first.count,
+    change.count,
+    isRate ? rangeMs : 0,
+  );
+  return multiply(change, factor);
+}
+
+/** From the first histogram to the last, with what was counted before each reset in between. */
+function increaseOf(
+  all: readonly Histogram[],
+  series: MixedSeries,
+  call: WindowCall,
+  isCounter: boolean,
+): Histogram | undefined {
+  const { annotations } = call.run;
+  const [first, second] = all;
+  const last = all.at(-1);
+  if (first === undefined || second === undefined || last === undefined) return undefined;
+  const gauges = all.filter(({ resetHint }) => resetHint === "gauge");
+  if (isCounter && gauges.length > 0) annotations.notCounter(series.metric, call.span);
+  // Before a reset the first one only says where counting began: its buckets do not matter.
+  const start = isCounter && isReset(second, first) ? emptyLike(second) : first;
+  const looked = isCounter ? [start, ...all.slice(1)] : [start, last];
+  if (looked.some((one) => isCustom(one) !== isCustom(last))) {
+    annotations.mixedSchemas(series.metric, call.span);
+    return undefined;
+  }
+  const schema = Math.min(...looked.map((one) => one.schema));
+  let change = combined(toSchema(last, schema), start, "subtraction", series, call);
+  if (isCounter) change = change && withResets(change, looked, series, call);
+  else if (first.resetHint !== "gauge" || last.resetHint !== "gauge")
+    annotations.notGauge(series.metric, call.span);
+  return change && compact({ ...change, resetHint: "gauge" });
+}
+
+/** `anchored` and `smoothed`: the edges are samples, or lie on the line between two, and nothing is extrapolated. */
+function extendedChange(
+  series: MixedSeries,
+  from: number,
+  to: number,
+  call: WindowCall,
+  end: number,
+  isCounter: boolean,
+  isRate: boolean,
+): Histogram | undefined {
+  const { times } = series;
+  const { rangeMs, extended } = call.ranged;
+  const { annotations } = call.run;
+  const start = end - rangeMs;
+  const isSmoothed = extended === "smoothed";
+  const edges = edgesOf(times, from, to, start, end, isSmoothed);
+  if (edges === undefined) return undefined;
+  const [first, last] = edges;
+  const inside = histogramsIn(series, first, last + 1);
+  const [oldest, second] = inside;
+  const newest = inside.at(-1);
+  if (oldest === undefined || newest === undefined) return undefined;
+  if (inside.some((one) => isCustom(one) !== isCustom(oldest))) {
+    annotations.mixedSchemas(series.metric, call.span);
+    return undefined;
+  }
+  if (isCounter && inside.some(({ resetHint }) => resetHint === "gauge"))
+    annotations.notCounter(series.metric, call.span);
+  const cutsLeft = isSmoothed && (times[first] ?? 0) < start;
+  const cutsRight = isSmoothed && last > from && (times[last] ?? 0) > end;
+  const left = cutsLeft ? between(series, first, start, isCounter, call) : oldest;
+  const right = cutsRight ? between(series, last - 1, end, isCounter, call) : newest;
+  if (left === undefined || right === undefined) return undefined;
+  if (!isCounter && (left.resetHint !== "gauge" || right.resetHint !== "gauge"))
+    annotations.notGauge(series.metric, call.span);
+  let change = combined(right, left, "subtraction", series, call);
+  if (isCounter && change !== undefined) {
+    // The left edge lies on the line across a reset: that reset is counted already.
+    const isCounted = cutsLeft && second !== undefined && isReset(second, oldest);
+    const path = [isCounted ? second : left, ...inside.slice(isCounted ? 2 : 1, -1)];
+    if (inside.length > (isCounted ? 2 : 1))
+      change = withResets(change, [...path, right], series, call);
+  }
+  if (change === undefined) return undefined;
+  const result = isRate ? divide(change, rangeMs / 1000) : change;
+  return compact({ ...result, resetHint: "gauge" });
+}
+
+/** On the line from one histogram to the next; a counter that was reset is taken to have started from 0. */
+function between(
+  series: MixedSeries,
+  before: number,
+  timeMs: number,
+  isCounter: boolean,
+  call: WindowCall,
+): Histogram | undefined {
+  const { times, histograms } = series;
+  const [a, b] = [histograms[before], histograms[before + 1]];
+  if (a === undefined || b === undefined) return undefined;
+  const [from, to] = [times[before] ?? 0, times[before + 1] ?? 0];
+  if (timeMs === from) return a;
+  if (timeMs === to) return b;
+  const share = (timeMs - from) / (to - from);
+  if (isCounter && isReset(b, a)) return multiply(b, share);
+  const change = combined(b, a, "subtraction", series, call);
+  return change && combined(multiply(change, share), a, "addition", series, call);
+}
+
+/** A change with what was counted before each reset along the path. */
+function withResets(
+  change: Histogram,
+  path: readonly Histogram[],
+  series: MixedSeries,
+  call: WindowCall,
+): Histogram | undefined {
+  let result: Histogram | undefined = change;
+  path.slice(1).forEach((current, at) => {
+    const before = path[at];
+    if (result !== undefined && before !== undefined && isReset(current, before))
+      result = combined(result, before, "addition", series, call);
+  });
+  return result;
+}
