@@ -1,4 +1,5 @@
 /** Numbers and durations as PromQL reads and prints them (Go's formats). Values are seconds where a duration is meant. */
+import { allBuckets, type Histogram, inclusiveBounds } from "../model/histogram/histogram.ts";
 
 const durationPattern =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
@@ -106,4 +107,17 @@ export function printTwoDigits(value: number): string {
 export function printOpenMetrics(value: number): string {
   const text = printShortest(value);
   return /^-?\d+$/.test(text) ? `${text}.0` : text;
+}
+
+/** `{count:3, sum:4.5, (1,2]:3}`: a native histogram as a label value, each bucket with the bounds that belong to it. */
+export function printHistogram(histogram: Histogram): string {
+  const buckets = allBuckets(histogram)
+    .filter(({ count }) => count !== 0)
+    .map((bucket) => {
+      const { lower, upper } = inclusiveBounds(bucket, histogram);
+      const bounds = `${printShortest(bucket.lower)},${printShortest(bucket.upper)}`;
+      return `, ${lower ? "[" : "("}${bounds}${upper ? "]" : ")"}:${printShortest(bucket.count)}`;
+    });
+  const { count, sum } = histogram;
+  return `{count:${printShortest(count)}, sum:${printShortest(sum)}${buckets.join("")}}`;
 }

@@ -1,6 +1,6 @@
 /** A query's result as the JSON of Prometheus's API, straight into bytes: a million points must not first become a million strings. */
 import { formatValue } from "../formats/prometheus/page.ts";
-import { allBuckets, type Histogram, isCustom } from "../model/histogram/histogram.ts";
+import { allBuckets, type Histogram, inclusiveBounds } from "../model/histogram/histogram.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "./result.ts";
 
@@ -72,21 +72,16 @@ function writeValues(
   writer.ascii("]}");
 }
 
-/** Which bounds belong to a bucket: the upper one, the lower one, or both. */
-const inclusive = { upper: 0, lower: 1, both: 3 } as const;
-
 function histogramJson(histogram: Histogram): string {
   const { count, sum } = histogram;
-  const rule = (lower: number, upper: number): number => {
-    if (isCustom(histogram)) return lower === -Infinity ? inclusive.both : inclusive.upper;
-    if (lower <= 0 && upper >= 0) return inclusive.both;
-    return lower < 0 ? inclusive.lower : inclusive.upper;
-  };
   const buckets = allBuckets(histogram)
     .filter((bucket) => bucket.count !== 0)
-    .map(({ lower, upper, count: inside }) => {
-      const numbers = [lower, upper, inside].map((value) => `"${formatValue(value)}"`);
-      return `[${rule(lower, upper)},${numbers.join(",")}]`;
+    .map((bucket) => {
+      const { lower, upper } = inclusiveBounds(bucket, histogram);
+      // The API's code: 0 the upper bound belongs to the bucket, 1 the lower one, 3 both.
+      const rule = lower ? (upper ? 3 : 1) : 0;
+      const numbers = [bucket.lower, bucket.upper, bucket.count];
+      return `[${rule},${numbers.map((value) => `"${formatValue(value)}"`).join(",")}]`;
     });
   const listed = buckets.length === 0 ? "" : `,"buckets":[${buckets.join(",")}]`;
   return `{"count":"${formatValue(count)}","sum":"${formatValue(sum)}"${listed}}`;

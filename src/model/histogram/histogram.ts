@@ -88,6 +88,16 @@ export function allBuckets(histogram: Histogram): Bucket[] {
   return out;
 }
 
+/** Which of a bucket's bounds belong to it. */
+export function inclusiveBounds(
+  { lower, upper }: Bucket,
+  histogram: Histogram,
+): { readonly lower: boolean; readonly upper: boolean } {
+  if (isCustom(histogram)) return { lower: lower === -Infinity, upper: true };
+  if (lower <= 0 && upper >= 0) return { lower: true, upper: true };
+  return { lower: lower < 0, upper: upper > 0 };
+}
+
 export function equalHistograms(a: Histogram, b: Histogram): boolean {
   return (
     a.schema === b.schema &&

@@ -1,4 +1,5 @@
 /** Evaluates a tree on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
+import { multiply } from "../../model/histogram/arithmetic.ts";
 import { isSetOp, withoutParens, type Binary, type Expr } from "../ast.ts";
 import { evalAggregate } from "./aggregate/aggregate.ts";
 import { filterOneByOne, isFilter } from "./binary/filter.ts";
@@ -108,6 +109,7 @@ function negate(op: "+" | "-", value: Value, scope: EvalScope): Value {
     dropName: true,
     values: one.values.map((each) => -each),
     present: one.present,
+    histograms: one.histograms?.map((histogram) => histogram && multiply(histogram, -1)),
   }));
   return vectorOf(settle(scope, series));
 }
@@ -124,6 +126,7 @@ function repeat(value: Value, scope: EvalScope): Value {
     ...one,
     values: new Float64Array(count).fill(one.values[0] ?? 0),
     present: new Uint8Array(count).fill(one.present[0] ?? 0),
+    histograms: one.histograms && Array.from({ length: count }, () => one.histograms?.[0]),
   }));
   return vectorOf(series);
 }

@@ -134,6 +134,13 @@ function join(a: StepSeries, b: StepSeries): StepSeries {
   return { ...a, values, present, histograms };
 }
 
+/** Only the floats of a series. */
+export function floatsOf(series: StepSeries): StepSeries {
+  if (series.histograms === undefined) return series;
+  const present = series.present.map((is) => (is === isFloat ? is : 0));
+  return { ...series, present, histograms: undefined };
+}
+
 /** A native histogram at one step, in a series that may have had none so far. */
 export function putHistogram(
   series: { histograms?: StepSeries["histograms"]; readonly present: Uint8Array },

@@ -1,15 +1,23 @@
 /** Aggregations: series into groups once, then each group for all steps. */
-import type { Aggregate, AggregateOp } from "../../ast.ts";
+import type { Aggregate } from "../../ast.ts";
 import { executionError } from "../../errors.ts";
-import { printShortest, printFloat } from "../../number.ts";
+import { printShortest, printFloat, printHistogram } from "../../number.ts";
 import { newSeries, type EvalScope, eachSeries } from "../scope.ts";
-import { asScalar, asVector, isEmpty, vectorOf, type StepSeries, type Value } from "../value.ts";
+import {
+  asScalar,
+  asVector,
+  isEmpty,
+  isHistogram,
+  vectorOf,
+  type StepSeries,
+  type Value,
+} from "../value.ts";
 import { extremes, groupsOf, Groups } from "./group.ts";
 import { limitRatio } from "./limit-ratio.ts";
 import { limitK, rankK } from "./rank.ts";
 import { type LabelSet, labelKey } from "../../../model/labels.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
-import { reducerOf, type Reducer } from "./reducer.ts";
+import { type Notes, reducerOf, type Reducer } from "./reducer.ts";
 import { quantileOf } from "../quantile.ts";
 import { dropAll, keepOnly, withLabel } from "../../labels.ts";
 import { isLabelName, quote } from "../../quote.ts";
@@ -28,6 +36,8 @@ export async function evalAggregate(expr: Aggregate, scope: EvalScope): Promise<
     if (op === "limitk") return vectorOf(groups.flatMap((group) => limitK(group, counts, scope)));
     const out: StepSeries[] = [];
     for (const group of groups) out.push(...(await rankK(group, counts, op === "topk", scope)));
+    if (input.some(({ present }) => present.includes(isHistogram)))
+      scope.run.annotations.ignoredInAggregation(op, expr.span);
     return vectorOf(out);
   }
   if (op === "limit_ratio") {
@@ -47,11 +57,16 @@ async function reduceAll(
   for (const group of groupsOf(expr, input)) {
     const dropName = group.series.some((one) => one.dropName);
     const result = newSeries(scope, group.labels, dropName);
-    await reduceGroup(expr.op, group.series, params, result, scope);
+    await reduceGroup(expr, group.series, params, result, scope);
     if (!isEmpty(result)) out.push(result);
   }
   return out;
 }
+
+const notesOf = ({ expr }: Aggregate, { run }: EvalScope): Notes => ({
+  annotations: run.annotations,
+  span: expr.span,
+});
 
 /** Warns of the extremes over all steps, not of each step. */
 function checkQuantiles(expr: Aggregate, params: Float64Array, scope: EvalScope): void {
@@ -94,7 +109,7 @@ interface ReducedGroup {
 async function reduceStream(expr: Aggregate, scope: EvalScope): Promise<readonly StepSeries[]> {
   const make = (labels: LabelSet): ReducedGroup => {
     const out = newSeries(scope, labels, false);
-    const reducer = reducerOf(expr.op, out);
+    const reducer = reducerOf(expr.op, out, notesOf(expr, scope));
     if (reducer === undefined) throw new Error(`BUG: ${expr.op} needs all series at once`);
     return { out, reducer, dropName: false };
   };
@@ -117,18 +132,21 @@ async function reduceStream(expr: Aggregate, scope: EvalScope): Promise<readonly
 
 /** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
 async function reduceGroup(
-  op: AggregateOp,
+  expr: Aggregate,
   series: readonly StepSeries[],
   params: Float64Array | undefined,
   out: StepSeries,
   scope: EvalScope,
 ): Promise<void> {
-  const reducer = reducerOf(op, out);
+  const { op } = expr;
+  const reducer = reducerOf(op, out, notesOf(expr, scope));
   if (reducer !== undefined) {
     await eachSeries(scope, series, (one) => reducer.add(one));
     reducer.finish();
     return;
   }
+  if (series.some(({ present }) => present.includes(isHistogram)))
+    scope.run.annotations.ignoredInAggregation(op, expr.expr.span);
   if (op === "stdvar") return gathered(series, out, scope, variance);
   if (op === "stddev")
     return gathered(series, out, scope, (values, count) => Math.sqrt(variance(values, count)));
@@ -178,8 +196,8 @@ async function countValues(
   if (!isLabelName(label)) throw executionError(`invalid label name ${quote(label)}`);
   const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
   const out = new Map<string, StepSeries>();
-  const outputFor = (labels: LabelSet, value: number): StepSeries => {
-    const counted = withLabel(labels, label, printFloat(value));
+  const outputFor = (labels: LabelSet, value: string): StepSeries => {
+    const counted = withLabel(labels, label, value);
     const group = expr.without ? dropAll(counted, names) : keepOnly(counted, names);
     const key = labelKey(group);
     let found = out.get(key);
@@ -191,11 +209,13 @@ async function countValues(
   await eachSeries(scope, series, (one) => {
     const known = new Map<number, StepSeries>();
     for (let step = 0; step < scope.grid.count; step++) {
-      if (one.present[step] !== 1) continue;
+      if (one.present[step] === 0) continue;
       const value = one.values[step] ?? 0;
-      let counted = known.get(value);
-      if (counted === undefined || Object.is(value, -0) || value === 0) {
-        counted = outputFor(one.labels, value);
+      const histogram = one.histograms?.[step];
+      let counted = histogram === undefined ? known.get(value) : undefined;
+      if (histogram !== undefined) counted = outputFor(one.labels, printHistogram(histogram));
+      else if (counted === undefined || Object.is(value, -0) || value === 0) {
+        counted = outputFor(one.labels, printFloat(value));
         known.set(value, counted);
       }
       counted.values[step] = (counted.values[step] ?? 0) + 1;

@@ -105,9 +105,9 @@ export function limitK(
   const out = group.series.map((one) => ({
     ...one,
     present: one.present.map((present, step) => {
-      if (present !== 1 || (left[step] ?? 0) < 1) return 0;
+      if (present === 0 || (left[step] ?? 0) < 1) return 0;
       left[step] = (left[step] ?? 0) - 1;
-      return 1;
+      return present;
     }),
   }));
   return out.filter((one) => !isEmpty(one));

@@ -1,7 +1,10 @@
 /** Aggregations that take one series after the other and need none of them again: sum, avg, min, max, count, group. */
-import type { AggregateOp } from "../../ast.ts";
+import type { AggregateOp, Span } from "../../ast.ts";
+import { HistogramSum } from "../../../model/histogram/sum.ts";
+import type { Annotations } from "../../annotations.ts";
+import { metricName } from "../../labels.ts";
 import { lostIn, MeanColumn } from "../arithmetic.ts";
-import type { StepSeries } from "../value.ts";
+import { isHistogram, putHistogram, type StepSeries } from "../value.ts";
 
 export interface Reducer {
   add(series: StepSeries): void;
@@ -9,15 +12,70 @@ export interface Reducer {
   finish(): void;
 }
 
+/** Where annotations about histograms go, and the place in the query they are about. */
+export interface Notes {
+  readonly annotations: Annotations;
+  readonly span: Span;
+}
+
 /** Fills `out`, which is empty; undefined for what has to see all values of a step at once. */
-export function reducerOf(op: AggregateOp, out: StepSeries): Reducer | undefined {
-  if (op === "sum") return new Sum(out);
-  if (op === "avg") return new Mean(out);
+export function reducerOf(op: AggregateOp, out: StepSeries, notes: Notes): Reducer | undefined {
+  if (op === "sum") return new Sum(out, new HistogramTotals(out, false, notes));
+  if (op === "avg") return new Mean(out, new HistogramTotals(out, true, notes));
   const fold = folds[op];
-  return fold === undefined ? undefined : new Fold(out, fold);
+  return fold === undefined
+    ? undefined
+    : new Fold(out, fold, () => notes.annotations.ignoredInAggregation(op, notes.span));
+}
+
+/** The native histograms of a sum or mean, by step; made when the first one comes. */
+class HistogramTotals {
+  readonly #out: StepSeries;
+  readonly #isMean: boolean;
+  readonly #notes: Notes;
+  /** Undefined where histograms had nothing in common. */
+  readonly #sums = new Map<number, HistogramSum | undefined>();
+
+  constructor(out: StepSeries, isMean: boolean, notes: Notes) {
+    this.#out = out;
+    this.#isMean = isMean;
+    this.#notes = notes;
+  }
+
+  add({ present, histograms, labels }: StepSeries): void {
+    if (histograms === undefined) return;
+    for (let step = 0; step < present.length; step++) {
+      const term = present[step] === isHistogram ? histograms[step] : undefined;
+      if (term === undefined) continue;
+      const sum = this.#sums.get(step);
+      if (sum === undefined) {
+        if (!this.#sums.has(step)) this.#sums.set(step, new HistogramSum(term));
+      } else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
+        this.#notes.annotations.mixedSchemas(metricName(labels), this.#notes.span);
+        this.#sums.set(step, undefined);
+      }
+    }
+  }
+
+  /** Floats and histograms at one step cannot be added: nothing is left of either. */
+  finish(): void {
+    const { annotations, span } = this.#notes;
+    for (const [step, sum] of this.#sums) {
+      if (this.#out.present[step] !== 0) {
+        this.#out.present[step] = 0;
+        annotations.mixedAggregation(span);
+        continue;
+      }
+      if (sum?.resetCollision) annotations.resetCollision("aggregation", span);
+      if (sum?.boundsReconciled) annotations.boundsReconciled("aggregation", span);
+      if (sum !== undefined) putHistogram(this.#out, step, this.#isMean ? sum.mean() : sum.total());
+    }
+  }
 }
 
 interface FoldFunction {
+  /** A native histogram counts like a float; others leave it out. */
+  readonly takesHistograms?: boolean;
   readonly first: (value: number) => number;
   readonly next: (before: number, value: number) => number;
 }
@@ -25,8 +83,8 @@ interface FoldFunction {
 const same = (value: number): number => value;
 
 const folds: Partial<Record<AggregateOp, FoldFunction>> = {
-  count: { first: () => 1, next: (count) => count + 1 },
-  group: { first: () => 1, next: () => 1 },
+  count: { first: () => 1, next: (count) => count + 1, takesHistograms: true },
+  group: { first: () => 1, next: () => 1, takesHistograms: true },
   min: {
     first: same,
     next: (best, value) => (best > value || Number.isNaN(best) ? value : best),
@@ -40,17 +98,23 @@ const folds: Partial<Record<AggregateOp, FoldFunction>> = {
 class Fold implements Reducer {
   private readonly out: StepSeries;
   private readonly fold: FoldFunction;
+  private readonly ignore: () => void;
 
-  constructor(out: StepSeries, fold: FoldFunction) {
+  constructor(out: StepSeries, fold: FoldFunction, ignore: () => void) {
     this.out = out;
     this.fold = fold;
+    this.ignore = ignore;
   }
 
   add({ values, present }: StepSeries): void {
     const { out } = this;
-    const { first, next } = this.fold;
+    const { first, next, takesHistograms = false } = this.fold;
     for (let step = 0; step < present.length; step++) {
-      if (present[step] !== 1) continue;
+      if (present[step] === 0) continue;
+      if (present[step] === isHistogram && !takesHistograms) {
+        this.ignore();
+        continue;
+      }
       const value = values[step] ?? 0;
       out.values[step] =
         out.present[step] === 1 ? next(out.values[step] ?? 0, value) : first(value);
@@ -64,13 +128,17 @@ class Fold implements Reducer {
 class Sum implements Reducer {
   private readonly out: StepSeries;
   private readonly lost: Float64Array;
+  private readonly histograms: HistogramTotals;
 
-  constructor(out: StepSeries) {
+  constructor(out: StepSeries, histograms: HistogramTotals) {
     this.out = out;
+    this.histograms = histograms;
     this.lost = new Float64Array(out.values.length);
   }
 
-  add({ values, present }: StepSeries): void {
+  add(series: StepSeries): void {
+    const { values, present } = series;
+    this.histograms.add(series);
     const { out, lost } = this;
     for (let step = 0; step < present.length; step++) {
       if (present[step] !== 1) continue;
@@ -91,19 +159,24 @@ class Sum implements Reducer {
     const { values, present } = this.out;
     for (let step = 0; step < present.length; step++)
       if (present[step] === 1) values[step] = (values[step] ?? 0) + (this.lost[step] ?? 0);
+    this.histograms.finish();
   }
 }
 
 class Mean implements Reducer {
   private readonly out: StepSeries;
   private readonly means: MeanColumn;
+  private readonly histograms: HistogramTotals;
 
-  constructor(out: StepSeries) {
+  constructor(out: StepSeries, histograms: HistogramTotals) {
     this.out = out;
+    this.histograms = histograms;
     this.means = new MeanColumn(out.values.length);
   }
 
-  add({ values, present }: StepSeries): void {
+  add(series: StepSeries): void {
+    const { values, present } = series;
+    this.histograms.add(series);
     const { out, means } = this;
     for (let step = 0; step < present.length; step++) {
       if (present[step] !== 1) continue;
@@ -116,5 +189,6 @@ class Mean implements Reducer {
     const { values, present } = this.out;
     for (let step = 0; step < present.length; step++)
       if (present[step] === 1) values[step] = this.means.at(step);
+    this.histograms.finish();
   }
 }

@@ -6,7 +6,7 @@ import type { Binary, Expr } from "../../ast.ts";
 import { typeOf } from "../../check.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
 import { newSeries, settle, type EvalScope } from "../scope.ts";
-import { asScalar, type StepSeries } from "../value.ts";
+import { asScalar, isHistogram, type StepSeries } from "../value.ts";
 import { comparisonOf } from "./operate.ts";
 
 export function isFilter(expr: Binary, scope: EvalScope): boolean {
@@ -38,6 +38,10 @@ export async function filterOneByOne(
     let points = 0;
     for (let step = 0; step < count; step++) {
       const value = values[step] ?? 0;
+      if (present[step] === isHistogram) {
+        const [left, right] = sides.scalarLeft ? ["float", "histogram"] : ["histogram", "float"];
+        scope.run.annotations.incompatibleTypes(left, expr.op, right, expr.span);
+      }
       if (present[step] !== 1 || !keeps(value, step)) continue;
       passed ??= newSeries(scope, labels, dropName);
       passed.values[step] = value;

@@ -1,7 +1,8 @@
 /** Operators with a scalar on one side or on both. */
 import type { Binary } from "../../ast.ts";
 import { eachSeries, newSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
-import { isEmpty, type StepSeries } from "../value.ts";
+import { isEmpty, putHistogram, type StepSeries } from "../value.ts";
+import { operateOnHistograms } from "./histograms.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
 export function scalarWithScalar(
@@ -25,20 +26,23 @@ export async function vectorWithScalar(
 ): Promise<readonly StepSeries[]> {
   const operate = arithmeticOf(expr.op);
   const compare = comparisonOf(expr.op);
-  if (operate === undefined && compare === undefined) {
-    noFloats(expr, series, scope);
-    return [];
-  }
-  const changesName = operate !== undefined || expr.bool;
+  const changesName = compare === undefined || expr.bool;
   const out: StepSeries[] = [];
   await eachSeries(scope, series, (one) => {
     const labels = changesName ? dropMetricName(scope, one.labels) : one.labels;
     const result = newSeries(scope, labels, changesName || one.dropName);
     for (let step = 0; step < scope.grid.count; step++) {
-      if (one.present[step] !== 1) continue;
+      if (one.present[step] === 0) continue;
+      const histogram = one.histograms?.[step];
       const value = one.values[step] ?? 0;
       const left = scalarLeft ? (scalar[step] ?? 0) : value;
       const right = scalarLeft ? value : (scalar[step] ?? 0);
+      if (histogram !== undefined || (operate === undefined && compare === undefined)) {
+        const [a, b] = scalarLeft ? [left, histogram ?? right] : [histogram ?? left, right];
+        const answer = operateOnHistograms(expr, a, b, scope);
+        if (typeof answer === "object") putHistogram(result, step, answer);
+        continue;
+      }
       if (operate !== undefined) result.values[step] = operate(left, right);
       else if (compare !== undefined) {
         const keep = compare(left, right);
@@ -50,11 +54,4 @@ export async function vectorWithScalar(
     if (!isEmpty(result)) out.push(result);
   });
   return settle(scope, out);
-}
-
-/** Trimming takes native histograms; floats are left out with a word. */
-export function noFloats(expr: Binary, series: readonly StepSeries[], scope: EvalScope): void {
-  if (series.length === 0) return;
-  const sentence = `incompatible sample types encountered for binary operator "${expr.op}": float ${expr.op} float`;
-  scope.run.annotations.info(sentence, expr.span);
 }

@@ -22,7 +22,7 @@ export async function combineSets(
       takeMask(scope);
       has.set(key, (steps = new Uint8Array(count)));
     }
-    for (let step = 0; step < count; step++) if (one.present[step] === 1) steps[step] = 1;
+    for (let step = 0; step < count; step++) if (one.present[step] !== 0) steps[step] = 1;
   });
   if (op !== "or") return masked(left, sign, has, op === "and" ? 1 : 0, scope);
   return settleAll(scope, [...left, ...(await masked(right, sign, has, 0, scope))]);

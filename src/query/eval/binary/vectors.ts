@@ -1,5 +1,6 @@
 /** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
 import { type Binary, type VectorMatching, isComparison } from "../../ast.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import { executionError } from "../../errors.ts";
 import {
@@ -11,9 +12,9 @@ import {
   withLabel,
 } from "../../labels.ts";
 import { eachSeries, newSeries, settleAll, type EvalScope } from "../scope.ts";
-import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { emptySeries, isEmpty, putHistogram, type StepSeries } from "../value.ts";
+import { operateOnHistograms } from "./histograms.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
-import { noFloats } from "./scalar.ts";
 
 interface Pair {
   readonly many: StepSeries[];
@@ -70,9 +71,9 @@ function refuseDuplicates(
 ): void {
   const fills = matching.fillLeft !== undefined || matching.fillRight !== undefined;
   for (let step = 0; step < scope.grid.count; step++) {
-    if (!fills && !many.some((series) => series.present[step] === 1)) continue;
+    if (!fills && !many.some((series) => series.present[step] !== 0)) continue;
     for (const pair of pairs.values()) {
-      const [first, second] = pair.one.filter((series) => series.present[step] === 1);
+      const [first, second] = pair.one.filter((series) => series.present[step] !== 0);
       if (first === undefined || second === undefined) continue;
       const group = printLabels(matchLabels(second.labels, matching));
       const both = `[${printLabels(second.labels)}, ${printLabels(first.labels)}]`;
@@ -134,11 +135,9 @@ class Join {
     let result: StepSeries | undefined;
     let key = "";
     for (let step = 0; step < scope.grid.count; step++) {
-      if (many.present[step] !== 1 || one.present[step] !== 1) continue;
-      if (operate === undefined && compare === undefined) {
-        noFloats(expr, [many], scope);
-        return;
-      }
+      if (many.present[step] === 0 || one.present[step] === 0) continue;
+      const native = this.ofHistograms(many, one, step);
+      if (native === "none") continue;
       if (result === undefined) {
         const labels = resultLabels(many.labels, one.labels, expr, this.matching, scope);
         key = labelKey(labels);
@@ -148,16 +147,44 @@ class Join {
       const left = (this.swapped ? one.values[step] : many.values[step]) ?? 0;
       const right = (this.swapped ? many.values[step] : one.values[step]) ?? 0;
       let value: number;
-      if (operate !== undefined) value = operate(left, right);
+      if (native !== undefined) {
+        if (native === false && !expr.bool) continue;
+        const kept = native === true ? this.leftOf(many, one).histograms?.[step] : native;
+        if (typeof kept === "object" && !expr.bool) {
+          if (result.present[step] !== 0) result = this.another(key, result);
+          putHistogram(result, step, kept);
+          continue;
+        }
+        value = Number(native !== false);
+      } else if (operate !== undefined) value = operate(left, right);
       else {
         const keep = compare?.(left, right) ?? false;
         if (!keep && !expr.bool) continue;
         value = expr.bool ? Number(keep) : left;
       }
-      if (result.present[step] === 1) result = this.another(key, result);
+      if (result.present[step] !== 0) result = this.another(key, result);
       result.values[step] = value;
       result.present[step] = 1;
     }
+  }
+
+  private leftOf(many: StepSeries, one: StepSeries): StepSeries {
+    return this.swapped ? one : many;
+  }
+
+  /** What the operator makes of operands that are not both floats it takes; undefined where they are. */
+  private ofHistograms(
+    many: StepSeries,
+    one: StepSeries,
+    step: number,
+  ): Histogram | boolean | "none" | undefined {
+    const { expr, scope } = this;
+    const [left, right] = this.swapped ? [one, many] : [many, one];
+    const isTrim = arithmeticOf(expr.op) === undefined && comparisonOf(expr.op) === undefined;
+    const [a, b] = [left.histograms?.[step], right.histograms?.[step]];
+    if (a === undefined && b === undefined && !isTrim) return undefined;
+    const [x, y] = [a ?? left.values[step] ?? 0, b ?? right.values[step] ?? 0];
+    return operateOnHistograms(expr, x, y, scope) ?? "none";
   }
 
   private seriesFor(key: string, labels: LabelSet): StepSeries {
@@ -187,7 +214,7 @@ function filled(
   const series = emptySeries(matchLabels(present.labels, matching), false, count);
   series.values.fill(fill);
   for (let step = 0; step < count; step++) {
-    series.present[step] = missing.some((other) => other.present[step] === 1) ? 0 : 1;
+    series.present[step] = missing.some((other) => other.present[step] !== 0) ? 0 : 1;
   }
   return series;
 }

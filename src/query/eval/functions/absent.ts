@@ -29,7 +29,7 @@ export function absent(
 ): readonly StepSeries[] {
   const out = emptySeries(absentLabels(expr), false, scope.grid.count);
   for (let step = 0; step < scope.grid.count; step++) {
-    if (series.some((one) => one.present[step] === 1)) continue;
+    if (series.some((one) => one.present[step] !== 0)) continue;
     out.values[step] = 1;
     out.present[step] = 1;
   }

@@ -5,11 +5,17 @@ import { goMax, goMin } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
 import type { EvalScope } from "../scope.ts";
 import { evalTimestamps } from "../selector.ts";
-import { asScalar, asVector, vectorOf, type StepSeries, type Value } from "../value.ts";
+import { asScalar, asVector, isFloat, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { runWindows, windowFunctions } from "../windows/run.ts";
 import { absent } from "./absent.ts";
 import { dateFunctions, mapDates } from "./calendar.ts";
-import { histogramFraction, histogramQuantile, histogramQuantiles } from "./histogram.ts";
+import {
+  histogramFraction,
+  histogramQuantile,
+  histogramQuantiles,
+  nativeFunctions,
+  ofEachNative,
+} from "./histogram.ts";
 import { evalInfo } from "./info.ts";
 import { labelJoin, labelReplace } from "./labels.ts";
 import { clamp, mapSeries, mathFunctions, roundTo } from "./math.ts";
@@ -74,11 +80,13 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
       const own =
         arg.kind === "vector" && !arg.smoothed ? await evalTimestamps(arg, scope) : undefined;
       if (own !== undefined) return mapSeries(own, scope, (value) => value);
-      return mapSeries(
-        await vectorArg(call, 0, scope),
-        scope,
-        (_, step) => timeAt(scope.grid, step) / 1000,
-      );
+      // A native histogram has a time as well.
+      const dated = (await vectorArg(call, 0, scope)).map((one) => ({
+        ...one,
+        present: one.present.map((is) => (is === 0 ? 0 : isFloat)),
+        histograms: undefined,
+      }));
+      return mapSeries(dated, scope, (_, step) => timeAt(scope.grid, step) / 1000);
     }
     case "clamp":
     case "clamp_min":
@@ -136,17 +144,16 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
     }
     case "info":
       return evalInfo(call, await vectorArg(call, 0, scope), scope);
-    // These look at native histograms and start times, which float series do not have.
-    case "histogram_avg":
-    case "histogram_count":
-    case "histogram_stddev":
-    case "histogram_stdvar":
-    case "histogram_sum":
+    // Samples are stored without the time their counter started at.
     case "start_timestamp":
       await vectorArg(call, 0, scope);
       return [];
-    default:
+    default: {
+      const ofNative = nativeFunctions[name];
+      if (ofNative !== undefined)
+        return ofEachNative(await vectorArg(call, 0, scope), ofNative, scope);
       throw new Error(`BUG: nobody answers ${name}`);
+    }
   }
 }
 

@@ -1,17 +1,28 @@
-/** Quantiles and fractions of classic histograms: series with an `le` label, grouped by their other labels. */
+/** Functions of histograms: native ones, and classic ones, which are series with an `le` label, grouped by their other labels. */
 import type { Call, Span } from "../../ast.ts";
 import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
+import type { Histogram as NativeHistogram } from "../../../model/histogram/histogram.ts";
+import { type Estimate, fraction, quantile, variance } from "../../../model/histogram/quantile.ts";
 import { dropAll, metricName, withLabel } from "../../labels.ts";
 import { printOpenMetrics, readNumber } from "../../number.ts";
 import { timeAt } from "../grid.ts";
-import { newSeries, dropMetricName, settle, settleAll, type EvalScope } from "../scope.ts";
-import { isEmpty, type StepSeries } from "../value.ts";
+import {
+  eachSeries,
+  newSeries,
+  dropMetricName,
+  settle,
+  settleAll,
+  type EvalScope,
+} from "../scope.ts";
+import { isEmpty, isFloat, isHistogram, type StepSeries } from "../value.ts";
 import { bucketFraction, bucketQuantile, type Bucket } from "./buckets.ts";
 
 interface Histogram {
   readonly labels: LabelSet;
-  /** Sorted by bound. */
+  /** Of a classic histogram, sorted by bound. */
   readonly buckets: { readonly bound: number; readonly series: StepSeries }[];
+  /** The series of native histograms with these labels. */
+  native?: StepSeries;
 }
 
 const bucketLabel = new Set(["le"]);
@@ -22,8 +33,15 @@ function histogramsOf(
   scope: EvalScope,
 ): readonly Histogram[] {
   const byKey = new Map<string, Histogram>();
+  const at = (labels: LabelSet): Histogram => {
+    const key = labelKey(labels);
+    let histogram = byKey.get(key);
+    if (histogram === undefined) byKey.set(key, (histogram = { labels, buckets: [] }));
+    return histogram;
+  };
   for (const one of series) {
-    if (isEmpty(one)) continue;
+    if (one.present.includes(isHistogram)) at(one.labels).native = one;
+    if (!one.present.includes(isFloat)) continue;
     const label = labelValue(one.labels, "le") ?? "";
     const bound = boundOf(label);
     if (bound === undefined) {
@@ -31,11 +49,7 @@ function histogramsOf(
       scope.run.annotations.badBucket(label, name, span);
       continue;
     }
-    const labels = dropAll(one.labels, bucketLabel);
-    const key = labelKey(labels);
-    let histogram = byKey.get(key);
-    if (histogram === undefined) byKey.set(key, (histogram = { labels, buckets: [] }));
-    histogram.buckets.push({ bound, series: one });
+    at(dropAll(one.labels, bucketLabel)).buckets.push({ bound, series: one });
   }
   for (const { buckets } of byKey.values())
     buckets.sort((a, b) => (a.bound < b.bound ? -1 : a.bound > b.bound ? 1 : 0));
@@ -56,31 +70,69 @@ function boundOf(label: string): number | undefined {
 function bucketsAt(histogram: Histogram, step: number): Bucket[] {
   const buckets: Bucket[] = [];
   for (const { bound, series } of histogram.buckets) {
-    if (series.present[step] === 1) buckets.push({ bound, count: series.values[step] ?? 0 });
+    if (series.present[step] === isFloat) buckets.push({ bound, count: series.values[step] ?? 0 });
   }
   return buckets;
 }
 
+/** What a function makes of the two kinds of histograms at a step. */
+interface Answers {
+  readonly labels: (histogram: Histogram) => LabelSet;
+  readonly classic: (buckets: Bucket[], step: number, histogram: Histogram) => number;
+  readonly native: (native: NativeHistogram, step: number, histogram: Histogram) => number;
+}
+
 async function answer(
   histograms: readonly Histogram[],
+  span: Span,
   scope: EvalScope,
-  labelsOf: (histogram: Histogram) => LabelSet,
-  valueAt: (buckets: Bucket[], step: number, histogram: Histogram) => number,
+  answers: Answers,
 ): Promise<StepSeries[]> {
   const all: StepSeries[] = [];
   for (const histogram of histograms) {
     if (scope.run.isDue()) await scope.run.breathe();
-    const out = newSeries(scope, labelsOf(histogram), true);
+    const out = newSeries(scope, answers.labels(histogram), true);
     for (let step = 0; step < scope.grid.count; step++) {
       const buckets = bucketsAt(histogram, step);
-      if (buckets.length === 0) continue;
-      out.values[step] = valueAt(buckets, step, histogram);
+      const native = nativeAt(histogram.native, step);
+      if (buckets.length > 0 && native !== undefined) {
+        scope.run.annotations.classicAndNative(nameOf(histogram, scope), span);
+        continue;
+      }
+      if (native !== undefined) out.values[step] = answers.native(native, step, histogram);
+      else if (buckets.length > 0) out.values[step] = answers.classic(buckets, step, histogram);
+      else continue;
       out.present[step] = 1;
     }
     all.push(out);
   }
   return all;
 }
+
+const nativeAt = (series: StepSeries | undefined, step: number): NativeHistogram | undefined =>
+  series?.present[step] === isHistogram ? series.histograms?.[step] : undefined;
+
+const nameOf = ({ labels }: Histogram, scope: EvalScope): string =>
+  scope.run.options.delayedNameRemoval ? metricName(labels) : "";
+
+/** An estimate's value, with a note where observations of NaN took part. */
+function noted(
+  name: "histogram_quantile" | "histogram_fraction",
+  { value, nan }: Estimate,
+  histogram: Histogram,
+  span: Span,
+  scope: EvalScope,
+): number {
+  if (nan !== undefined)
+    scope.run.annotations.nanObservations(name, nanEffects[nan], nameOf(histogram, scope), span);
+  return value;
+}
+
+const nanEffects = {
+  "result is NaN": "result is NaN",
+  "skewed higher": "result is skewed higher",
+  excluded: "which are excluded from all fractions",
+} as const;
 
 function quantileAt(
   buckets: Bucket[],
@@ -93,8 +145,8 @@ function quantileAt(
   const { value, forced } = bucketQuantile(q, buckets);
   if (forced !== undefined) {
     const timeMs = timeAt(scope.grid, step);
-    const name = scope.run.options.delayedNameRemoval ? metricName(histogram.labels) : "";
-    scope.run.annotations.forcedMonotonic(name, span, { fromMs: timeMs, toMs: timeMs, ...forced });
+    const seen = { fromMs: timeMs, toMs: timeMs, ...forced };
+    scope.run.annotations.forcedMonotonic(nameOf(histogram, scope), span, seen);
   }
   return value;
 }
@@ -112,13 +164,19 @@ export async function histogramQuantile(
 ): Promise<readonly StepSeries[]> {
   const span = call.args[1]?.span ?? call.span;
   checkQuantiles(quantiles, call.args[0]?.span ?? call.span, scope);
-  const out = await answer(
-    histogramsOf(series, span, scope),
-    scope,
-    ({ labels }) => dropMetricName(scope, labels),
-    (buckets, step, histogram) =>
+  const out = await answer(histogramsOf(series, span, scope), span, scope, {
+    labels: ({ labels }) => dropMetricName(scope, labels),
+    classic: (buckets, step, histogram) =>
       quantileAt(buckets, quantiles[step] ?? Number.NaN, step, histogram, span, scope),
-  );
+    native: (native, step, histogram) =>
+      noted(
+        "histogram_quantile",
+        quantile(quantiles[step] ?? Number.NaN, native),
+        histogram,
+        span,
+        scope,
+      ),
+  });
   return settle(scope, out);
 }
 
@@ -137,17 +195,17 @@ export async function histogramQuantiles(
   const out: StepSeries[] = [];
   for (const [index, steps] of quantiles.entries()) {
     for (const q of new Set(steps)) {
-      const quantile = printOpenMetrics(q);
-      const found = await answer(
-        histograms,
-        scope,
-        ({ labels }) => withLabel(dropMetricName(scope, labels), label, quantile),
+      const text = printOpenMetrics(q);
+      const found = await answer(histograms, span, scope, {
+        labels: ({ labels }) => withLabel(dropMetricName(scope, labels), label, text),
         // The first quantile has warned of buckets that had to be corrected.
-        (buckets, step, histogram) =>
+        classic: (buckets, step, histogram) =>
           index === 0
             ? quantileAt(buckets, q, step, histogram, span, scope)
             : bucketQuantile(q, buckets).value,
-      );
+        native: (native, _, histogram) =>
+          noted("histogram_quantile", quantile(q, native), histogram, span, scope),
+      });
       out.push(
         ...found.map((one) => ({
           ...one,
@@ -166,12 +224,47 @@ export async function histogramFraction(
   call: Call,
   scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
-  const out = await answer(
-    histogramsOf(series, call.args[2]?.span ?? call.span, scope),
-    scope,
-    ({ labels }) => dropMetricName(scope, labels),
-    (buckets, step) =>
+  const span = call.args[2]?.span ?? call.span;
+  const out = await answer(histogramsOf(series, span, scope), span, scope, {
+    labels: ({ labels }) => dropMetricName(scope, labels),
+    classic: (buckets, step) =>
       bucketFraction(lower[step] ?? Number.NaN, upper[step] ?? Number.NaN, buckets),
-  );
+    native: (native, step, histogram) =>
+      noted(
+        "histogram_fraction",
+        fraction(lower[step] ?? Number.NaN, upper[step] ?? Number.NaN, native),
+        histogram,
+        span,
+        scope,
+      ),
+  });
+  return settle(scope, out);
+}
+
+/** Functions of one native histogram; floats have no answer. */
+export const nativeFunctions: Readonly<Record<string, (histogram: NativeHistogram) => number>> = {
+  histogram_avg: ({ sum, count }) => sum / count,
+  histogram_count: ({ count }) => count,
+  histogram_stddev: (histogram) => Math.sqrt(variance(histogram)),
+  histogram_stdvar: variance,
+  histogram_sum: ({ sum }) => sum,
+};
+
+export async function ofEachNative(
+  series: readonly StepSeries[],
+  valueOf: (histogram: NativeHistogram) => number,
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
+  const out: StepSeries[] = [];
+  await eachSeries(scope, series, (one) => {
+    const result = newSeries(scope, dropMetricName(scope, one.labels), true);
+    for (let step = 0; step < scope.grid.count; step++) {
+      const native = nativeAt(one, step);
+      if (native === undefined) continue;
+      result.values[step] = valueOf(native);
+      result.present[step] = isFloat;
+    }
+    if (!isEmpty(result)) out.push(result);
+  });
   return settle(scope, out);
 }

@@ -8,7 +8,7 @@ import type { Matcher } from "../../../model/select.ts";
 import { timeAt } from "../grid.ts";
 import { newSeries, type EvalScope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
-import type { StepSeries } from "../value.ts";
+import { putHistogram, type StepSeries } from "../value.ts";
 
 const identifying = ["instance", "job"] as const;
 
@@ -29,7 +29,7 @@ export async function evalInfo(
     const newest = newestPerTarget(infos, step);
     if (scope.run.isDue(base.length)) await scope.run.breathe();
     for (const one of base) {
-      if (one.present[step] !== 1) continue;
+      if (one.present[step] === 0) continue;
       const labels = ignored.has(one) ? one.labels : describe(one.labels, newest, data);
       if (labels !== undefined) put(out, labels, one, step, scope);
     }
@@ -49,7 +49,9 @@ function put(
   if (series === undefined) {
     out.set(key, (series = newSeries(scope, labels, false)));
   }
-  if (series.present[step] === 1) throw executionError(duplicateLabels);
+  if (series.present[step] !== 0) throw executionError(duplicateLabels);
+  const histogram = one.histograms?.[step];
+  if (histogram !== undefined) return putHistogram(series, step, histogram);
   series.values[step] = one.values[step] ?? 0;
   series.present[step] = 1;
 }

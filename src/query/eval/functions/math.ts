@@ -1,7 +1,7 @@
 /** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
 import { goLog10, goLog2, goMax, goMin } from "../arithmetic.ts";
 import { eachSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
-import type { StepSeries } from "../value.ts";
+import { floatsOf, type StepSeries } from "../value.ts";
 
 export const mathFunctions: Readonly<Record<string, (value: number) => number>> = {
   abs: Math.abs,
@@ -35,7 +35,8 @@ export async function mapSeries(
   change: (value: number, step: number) => number,
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
-  await eachSeries(scope, series, ({ labels, values, present }) => {
+  await eachSeries(scope, series, (one) => {
+    const { labels, values, present } = floatsOf(one);
     scope.run.takeSeries(1, values.length);
     const changed = new Float64Array(values.length);
     for (let step = 0; step < values.length; step++) {
