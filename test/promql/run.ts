@@ -1,8 +1,10 @@
 /** Runs a script's commands on an engine and says, for each eval, whether it answered as expected. */
+import { compact, type Histogram } from "../../src/model/histogram/histogram.ts";
 import { labelKey } from "../../src/model/labels.ts";
 import { ParseError } from "../../src/query/errors.ts";
 import type { Engine } from "../../src/query/engine.ts";
 import { printLabels, metricName } from "../../src/query/labels.ts";
+import { printHistogram } from "../../src/query/number.ts";
 import { MemoryStore } from "../../src/query/memory-store.ts";
 import type { MatrixSeries, QueryData, QueryResult } from "../../src/query/result.ts";
 import { readScript, type Command, type EvalCommand, type Expectation } from "./script.ts";
@@ -10,7 +12,7 @@ import { readScript, type Command, type EvalCommand, type Expectation } from "./
 export interface CaseResult {
   readonly line: number;
   readonly query: string;
-  /** Touches native histograms, which the store does not keep. */
+  /** Touches native histograms, which the hub's store does not hold. */
   readonly native: boolean;
   readonly problem?: string | undefined;
 }
@@ -67,15 +69,20 @@ function load(
     const name = metricName(labels);
     if (command.alsoNative) nativeNames.add(name.replace(/_(?:bucket|sum|count)$/, ""));
     for (const [index, point] of points.entries()) {
-      if (point.native === true) nativeNames.add(name);
-      else if (point.stale === true) store.append(labels, index * command.gapMs, 0, true);
-      else if (point.value !== undefined) store.append(labels, index * command.gapMs, point.value);
+      if (point === undefined) continue;
+      const timeMs = index * command.gapMs;
+      if (point.histogram === undefined) store.append(labels, timeMs, point.value, point.stale);
+      else {
+        nativeNames.add(name);
+        store.appendHistogram(labels, timeMs, point.histogram);
+      }
     }
   }
 }
 
 function touchesNative(command: EvalCommand, names: ReadonlySet<string>): boolean {
-  if (command.series.some(({ points }) => points.some((point) => point.native))) return true;
+  if (command.series.some(({ points }) => points.some((point) => point?.histogram !== undefined)))
+    return true;
   if ([...names].some((name) => new RegExp(`(?<![\\w:])${name}(?![\\w:])`).test(command.query)))
     return true;
   return names.size > 0 && /(?:^|[(\s])\{/.test(command.query);
@@ -157,18 +164,55 @@ function compare(command: EvalCommand, data: QueryData): string | undefined {
     samples.map((sample, index) => [labelKey(sample.labels), { ...sample, index }]),
   );
   for (const [index, { labels, points }] of command.series.entries()) {
-    const wanted = points[0]?.value ?? Number.NaN;
     const sample = got.get(labelKey(labels));
     if (sample === undefined)
       return `missing ${printLabels(labels)}; got ${samples.map((s) => printLabels(s.labels)).join(" ")}`;
-    if (!almostEqual(wanted, sample.value))
-      return `${printLabels(labels)}: wanted ${wanted}, got ${sample.value}`;
+    const difference = differenceOf(points[0], sample);
+    if (difference !== undefined) return `${printLabels(labels)}: ${difference}`;
     if (command.expectations.some(({ type }) => type === "ordered") && sample.index !== index) {
       return `${printLabels(labels)} is at place ${sample.index}, wanted ${index}`;
     }
   }
   if (samples.length === command.series.length) return undefined;
   return `wanted ${command.series.length} series, got ${samples.map((s) => `${printLabels(s.labels)} ${s.value}`).join(", ")}`;
+}
+
+/** What a point is, of either kind. */
+interface AnyPoint {
+  readonly value: number;
+  readonly histogram?: Histogram | undefined;
+}
+
+const shown = ({ value, histogram }: AnyPoint): string =>
+  histogram === undefined ? String(value) : `${printHistogram(histogram)} ${histogram.resetHint}`;
+
+function differenceOf(wanted: AnyPoint | undefined, got: AnyPoint): string | undefined {
+  const point = wanted ?? { value: Number.NaN };
+  const isSame =
+    point.histogram === undefined || got.histogram === undefined
+      ? point.histogram === got.histogram && almostEqual(point.value, got.value)
+      : almostEqualHistograms(compact(point.histogram), compact(got.histogram));
+  return isSame ? undefined : `wanted ${shown(point)}, got ${shown(got)}`;
+}
+
+/** A script that says nothing of a reset takes any hint, as Prometheus's own runner does. */
+function almostEqualHistograms(a: Histogram, b: Histogram): boolean {
+  const same = (x: ArrayLike<number>, y: ArrayLike<number>): boolean =>
+    x.length === y.length &&
+    Array.from(x).every((value, at) => almostEqual(value, y[at] ?? Number.NaN));
+  return (
+    (a.resetHint === "unknown" || a.resetHint === b.resetHint) &&
+    a.schema === b.schema &&
+    same(
+      [a.count, a.sum, a.zeroCount, a.zeroThreshold],
+      [b.count, b.sum, b.zeroCount, b.zeroThreshold],
+    ) &&
+    same(a.bounds, b.bounds) &&
+    same(a.positive.indexes, b.positive.indexes) &&
+    same(a.positive.counts, b.positive.counts) &&
+    same(a.negative.indexes, b.negative.indexes) &&
+    same(a.negative.counts, b.negative.counts)
+  );
 }
 
 function compareMatrix(command: EvalCommand, series: readonly MatrixSeries[]): string | undefined {
@@ -180,23 +224,33 @@ function compareMatrix(command: EvalCommand, series: readonly MatrixSeries[]): s
     if (one === undefined)
       return `missing ${printLabels(labels)}; got ${series.map((s) => printLabels(s.labels)).join(" ")}`;
     const wanted = points.flatMap((point, index) =>
-      point.value === undefined ? [] : [[start + index * step, point.value] as const],
+      point === undefined || point.stale ? [] : [{ ...point, timeMs: start + index * step }],
     );
-    const shown = [...one.times]
-      .map((time, index) => `${time / 1000}:${one.values[index]}`)
-      .join(" ");
-    if (wanted.length !== one.times.length)
-      return `${printLabels(labels)}: wanted ${wanted.length} points, got ${shown}`;
-    for (const [index, [time, value]] of wanted.entries()) {
-      if (one.times[index] !== time)
-        return `${printLabels(labels)}: wanted a point at ${time}, got ${shown}`;
-      if (!almostEqual(value, one.values[index] ?? Number.NaN))
-        return `${printLabels(labels)}: wanted ${value} at ${time}, got ${shown}`;
+    const all = pointsOf(one);
+    const text = all.map((point) => `${point.timeMs / 1000}:${shown(point)}`).join(" ");
+    if (wanted.length !== all.length)
+      return `${printLabels(labels)}: wanted ${wanted.length} points, got ${text}`;
+    for (const [index, point] of wanted.entries()) {
+      const found = all[index];
+      if (found?.timeMs !== point.timeMs)
+        return `${printLabels(labels)}: wanted a point at ${point.timeMs}, got ${text}`;
+      const difference = differenceOf(point, found);
+      if (difference !== undefined)
+        return `${printLabels(labels)} at ${point.timeMs}: ${difference}`;
     }
   }
   return series.length === command.series.length
     ? undefined
     : `got ${series.length} series, wanted ${command.series.length}`;
+}
+
+/** Floats and histograms in order of time. */
+function pointsOf({ times, values, histograms = [] }: MatrixSeries): (AnyPoint & {
+  readonly timeMs: number;
+})[] {
+  const floats = Array.from(times, (timeMs, at) => ({ timeMs, value: values[at] ?? Number.NaN }));
+  const native = histograms.map((point) => ({ ...point, value: Number.NaN }));
+  return [...floats, ...native].sort((a, b) => a.timeMs - b.timeMs);
 }
 
 /** An instant answer is also the middle of a range of three. */
@@ -213,10 +267,11 @@ async function asRange(
   try {
     const { data } = await engine.range(query, startMs - 60_000, startMs + 60_000, 60_000, store);
     if (data.type !== "matrix") return "a range query gave no matrix";
-    const middle = data.series.flatMap(({ labels, times, values }) => {
-      const at = times.indexOf(startMs);
-      return at < 0 ? [] : [{ labels, timeMs: startMs, value: values[at] ?? 0 }];
-    });
+    const middle = data.series.flatMap((one) =>
+      pointsOf(one)
+        .filter(({ timeMs }) => timeMs === startMs)
+        .map((point) => ({ ...point, labels: one.labels })),
+    );
     const only = middle[0];
     const seen: QueryData =
       command.scalar !== undefined && only !== undefined

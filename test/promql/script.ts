@@ -4,11 +4,12 @@ import type { Expr } from "../../src/query/ast.ts";
 import { readDurationMs } from "../../src/query/number.ts";
 import { parse } from "../../src/query/parse/parse.ts";
 import { unquote } from "../../src/query/quote.ts";
-import { readPoints, type Point } from "./points.ts";
+import { type InputPoint, readPoints } from "../../src/alerting/unit-tests/points.ts";
 
 export interface SeriesLine {
   readonly labels: LabelSet;
-  readonly points: readonly Point[];
+  /** A gap is undefined. */
+  readonly points: readonly (InputPoint | undefined)[];
 }
 
 export interface Expectation {

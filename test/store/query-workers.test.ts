@@ -92,10 +92,16 @@ test.each(readdirSync(scripts))("every case of %s has the same bytes", async (na
           append(
             store,
             labels,
-            points.flatMap(({ value, stale, native }, index) =>
-              native === true || (value === undefined && stale !== true)
+            points.flatMap((point, index) =>
+              point === undefined || point.histogram !== undefined
                 ? []
-                : [{ timeMs: index * command.gapMs, value: value ?? 0, isStale: stale === true }],
+                : [
+                    {
+                      timeMs: index * command.gapMs,
+                      value: point.value,
+                      isStale: point.stale,
+                    },
+                  ],
             ),
           );
     } else {

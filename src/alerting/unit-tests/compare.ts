@@ -1,9 +1,12 @@
 /** Compares expected and actual results; differences are listed line by line. */
 import { formatError } from "../../base/error.ts";
+import { compact, equalHistograms } from "../../model/histogram/histogram.ts";
+import { readHistogram } from "../../model/histogram/notation.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { compareLabels, printLabels } from "../../query/labels.ts";
-import { printDurationMs, printFloat } from "../../query/number.ts";
+import { printDurationMs, printFloat, printHistogram } from "../../query/number.ts";
 import { quote } from "../../query/quote.ts";
+import type { VectorSample } from "../../query/result.ts";
 import { samplesOf } from "../rules/context.ts";
 import type { RuleAlert } from "../rules/types.ts";
 import type { AlertCase, ExprCase } from "./file.ts";
@@ -47,21 +50,22 @@ export async function checkExpr(
 ): Promise<RuleTestFailure | undefined> {
   const what = `expr ${quote(expr)} at ${printDurationMs(timeMs)}`;
   try {
-    if (wanted.some(({ histogram }) => histogram !== ""))
-      throw new Error("native histograms are not supported");
-    const expected = wanted.map(({ labels, value }) => ({ labels: readMetric(labels), value }));
+    const expected = wanted.map(({ labels, value, histogram }) => ({
+      labels: readMetric(labels),
+      value,
+      histogram: histogram === "" ? undefined : compact(readHistogram(histogram)),
+    }));
     const result = samplesOf(await history.instant(expr, startMs + timeMs));
     const got = [...result].sort((left, right) => compareLabels(left.labels, right.labels));
     expected.sort((left, right) => compareLabels(left.labels, right.labels));
     const same =
       expected.length === got.length &&
-      expected.every(({ labels, value }, index) => {
+      expected.every(({ labels, value, histogram }, index) => {
         const other = got[index];
-        return (
-          other !== undefined &&
-          labelKey(labels) === labelKey(other.labels) &&
-          isSame(value, other.value, fuzzy)
-        );
+        if (other === undefined || labelKey(labels) !== labelKey(other.labels)) return false;
+        if (histogram === undefined || other.histogram === undefined)
+          return histogram === other.histogram && isSame(value, other.value, fuzzy);
+        return equalHistograms(histogram, compact(other.histogram));
       });
     if (same) return undefined;
     return {
@@ -105,8 +109,8 @@ const formatComparedAlert = ({ labels, annotations }: ComparedAlert): string =>
     ? printLabels(labels)
     : `${printLabels(labels)} annotations ${printLabels(annotations)}`;
 
-const formatSample = ({ labels, value }: { labels: LabelSet; value: number }): string =>
-  `${printLabels(labels)} ${printFloat(value)}`;
+const formatSample = ({ labels, value, histogram }: Omit<VectorSample, "timeMs">): string =>
+  `${printLabels(labels)} ${histogram === undefined ? printFloat(value) : printHistogram(histogram)}`;
 
 const counted = (count: number): string =>
   count === 0 ? "no alert" : count === 1 ? "1 alert" : `${count} alerts`;

@@ -1,6 +1,7 @@
 /** A small history in memory, for rules that are tested and for tests of rules. Samples of a series come in order of time. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet, labelValue } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { Engine, QueryOptions } from "../../query/engine.ts";
@@ -14,6 +15,7 @@ interface RecordedSeries {
   readonly times: number[];
   readonly values: number[];
   readonly stale: number[];
+  readonly histograms: (Histogram | undefined)[];
 }
 
 type Sets = readonly (readonly Matcher[])[];
@@ -41,11 +43,20 @@ export class MemoryHistory implements Queryable {
   }
 
   /** False where another value stands there, or a later one: it is not kept then. */
-  append(labels: LabelSet, timeMs: number, value: number, stale = false): boolean {
+  append(
+    labels: LabelSet,
+    timeMs: number,
+    value: number,
+    stale = false,
+    histogram?: Histogram,
+  ): boolean {
     const key = labelKey(labels);
     let series = this.#series.get(key);
     if (series === undefined)
-      this.#series.set(key, (series = { labels, times: [], values: [], stale: [] }));
+      this.#series.set(
+        key,
+        (series = { labels, times: [], values: [], stale: [], histograms: [] }),
+      );
     const last = series.times.length - 1;
     const lastMs = series.times[last] ?? -Infinity;
     if (timeMs === lastMs)
@@ -54,6 +65,7 @@ export class MemoryHistory implements Queryable {
     series.times.push(timeMs);
     series.values.push(value);
     series.stale.push(Number(stale));
+    series.histograms.push(histogram);
     return true;
   }
 
@@ -117,7 +129,7 @@ export class MemoryHistory implements Queryable {
 }
 
 function columnOf(
-  { times, values, stale }: RecordedSeries,
+  { times, values, stale, histograms }: RecordedSeries,
   fromMs: number,
   toMs: number,
 ): SampleColumn | undefined {
@@ -128,6 +140,9 @@ function columnOf(
     times: Float64Array.from(times.slice(start, end)),
     values: Float64Array.from(values.slice(start, end)),
     stale: Uint8Array.from(stale.slice(start, end)),
+    ...(histograms.some((one) => one !== undefined) && {
+      histograms: histograms.slice(start, end),
+    }),
   };
 }
 

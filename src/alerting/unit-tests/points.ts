@@ -1,12 +1,18 @@
 /**
  * The values of an input series in Prometheus's notation, separated by spaces:
- * `5` a value, `1+2x3` 1 3 5 7, `9-1x2` 9 8 7, `4x2` 4 4 4, `_` a gap, `_x3` three of them, `stale` the series ends.
+ * `5` a value, `1+2x3` 1 3 5 7, `9-1x2` 9 8 7, `4x2` 4 4 4, `_` a gap, `_x3` three of them, `stale` the series ends,
+ * `{{count:2 sum:3 buckets:[2]}}` a native histogram, `{{…}}+{{…}}x3` it and three sums.
  */
+import { add, subtract } from "../../model/histogram/arithmetic.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import { readHistogram } from "../../model/histogram/notation.ts";
 import { readNumber } from "../../query/number.ts";
 
 export interface InputPoint {
+  /** NaN where the point is a native histogram. */
   readonly value: number;
   readonly stale: boolean;
+  readonly histogram?: Histogram | undefined;
 }
 
 const number = String.raw`(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
@@ -19,9 +25,7 @@ const maxPoints = 2_200_000;
 /** A gap is undefined. @throws Error with what is not understood. */
 export function readPoints(text: string): (InputPoint | undefined)[] {
   const out: (InputPoint | undefined)[] = [];
-  if (text.includes("{{")) throw new Error("native histograms are not supported");
-  for (const item of text.trim().split(/[ \t\r\n]+/)) {
-    if (item === "") continue;
+  for (const [item] of text.matchAll(/(?:\{\{[^}]*\}\}|[^ \t\r\n])+/g)) {
     addItem(item, out);
     if (out.length > maxPoints) throw new Error(`more than ${maxPoints} values in one series`);
   }
@@ -31,6 +35,7 @@ export function readPoints(text: string): (InputPoint | undefined)[] {
 function addItem(item: string, out: (InputPoint | undefined)[]): void {
   const gaps = /^_(?:x(\d+))?$/.exec(item);
   if (gaps !== null) return times(Number(gaps[1] ?? 1), () => out.push(undefined));
+  if (item.startsWith("{{")) return addHistograms(item, out);
   if (item === "stale") return void out.push({ value: Number.NaN, stale: true });
   const one = single.exec(item);
   if (one !== null) return void out.push({ value: signed(one[1], one[2]), stale: false });
@@ -43,6 +48,25 @@ function addItem(item: string, out: (InputPoint | undefined)[]): void {
   return times(Number(many[5]) + 1, () => {
     out.push({ value, stale: false });
     value += step;
+  });
+}
+
+const histograms = /^(\{\{[^}]*\}\})(?:(?:([+-])(\{\{[^}]*\}\}))?x(\d+))?$/;
+
+function addHistograms(item: string, out: (InputPoint | undefined)[]): void {
+  const found = histograms.exec(item);
+  if (found === null)
+    throw new Error(`"${item}" is not a histogram: write {{…}}, {{…}}x3 or {{…}}+{{…}}x3`);
+  const [, first = "", sign, second, repeats = "0"] = found;
+  let histogram = readHistogram(first);
+  const step = second === undefined ? undefined : readHistogram(second);
+  times(Number(repeats) + 1, () => {
+    out.push({ value: Number.NaN, stale: false, histogram });
+    if (step === undefined) return;
+    const next = sign === "-" ? subtract(histogram, step) : add(histogram, step);
+    if (next === undefined || histogram.schema > step.schema)
+      throw new Error(`the second histogram of "${item}" has coarser buckets than the first`);
+    histogram = next.histogram;
   });
 }
 

@@ -92,7 +92,11 @@ test("only the tests that were asked for are run, and each failure says what was
 
 const shown = (text: string): string =>
   readPoints(text)
-    .map((point) => (point === undefined ? "_" : point.stale ? "s" : String(point.value)))
+    .map((point) => {
+      if (point === undefined) return "_";
+      if (point.histogram !== undefined) return `h${point.histogram.count}`;
+      return point.stale ? "s" : String(point.value);
+    })
     .join(" ");
 
 test.each([
@@ -103,9 +107,11 @@ test.each([
   ["_ _x3 1", "_ _ _ _ 1"],
   ["1 stale NaN -Inf", "1 s NaN -Infinity"],
   ["1e2+1e1x2", "100 110 120"],
+  ["{{count:1 sum:2}}+{{count:2}}x2 {{count:9}} 1", "h1 h3 h5 h9 1"],
+  ["{{count:9 buckets:[9]}}-{{count:2 buckets:[2]}}x1", "h9 h7"],
 ])("the values %s are %s", (text, want) => expect(shown(text)).toBe(want));
 
-test.each(["1+2", "x3", "1x", "stalex2", "{{count:1}}", "1x9999999999"])(
+test.each(["1+2", "x3", "1x", "stalex2", "{{count:1}}+2x3", "{{colour:1}}", "1x9999999999"])(
   "the values %s are refused",
   (text) => expect(() => readPoints(text)).toThrow(Error),
 );

@@ -140,8 +140,9 @@ class TestRun {
         const timeMs = startMs + series.given * this.#intervalMs;
         if (timeMs > untilMs) break;
         const point = series.points[series.given];
-        if (point !== undefined)
-          this.#history.append(series.labels, timeMs, point.value, point.stale);
+        if (point === undefined) continue;
+        const { value, stale, histogram } = point;
+        this.#history.append(series.labels, timeMs, value, stale, histogram);
       }
     }
   }
