@@ -1,4 +1,15 @@
 /** The value between two samples. */
+import { add, isReset, multiply, subtract } from "../../model/histogram/arithmetic.ts";
+import { type Histogram, isCustom } from "../../model/histogram/histogram.ts";
+import type { SampleColumn } from "../../model/select.ts";
+import type { Annotations, HistogramOperation } from "../annotations.ts";
+import type { Span } from "../ast.ts";
+
+/** Where annotations about histograms go, and the place in the query they are about. */
+export interface Notes {
+  readonly annotations: Annotations;
+  readonly span: Span;
+}
 
 /** On the line from one sample to the next; a counter that fell is assumed to have restarted from 0. */
 export function interpolate(
@@ -14,4 +25,69 @@ export function interpolate(
   if (isCounter && last < first) first = 0;
   const start = times[before] ?? 0;
   return first + ((last - first) * (timeMs - start)) / ((times[after] ?? 0) - start);
+}
+
+/** The same for native histograms, at a share of the way from one to the next. */
+export function interpolateHistograms(
+  before: Histogram,
+  after: Histogram,
+  share: number,
+  isCounter: boolean,
+  metric: string,
+  notes: Notes,
+): Histogram | undefined {
+  if (share === 0) return before;
+  if (share === 1) return after;
+  if (isCounter && isReset(after, before)) return multiply(after, share);
+  const change = combineHistograms(after, before, "subtraction", metric, notes);
+  return change && combineHistograms(multiply(change, share), before, "addition", metric, notes);
+}
+
+/** A sum or difference; undefined, with a warning, where the buckets have nothing in common. */
+export function combineHistograms(
+  a: Histogram,
+  b: Histogram,
+  operation: Exclude<HistogramOperation, "aggregation">,
+  metric: string,
+  { annotations, span }: Notes,
+): Histogram | undefined {
+  const result = operation === "addition" ? add(a, b) : subtract(a, b);
+  if (result === undefined) annotations.mixedSchemas(metric, span);
+  else if (result.boundsReconciled) annotations.boundsReconciled(operation, span);
+  return result?.histogram;
+}
+
+interface Around {
+  /** The samples that are near enough, and the first of them that is not before the instant. */
+  readonly from: number;
+  readonly to: number;
+  readonly next: number;
+  readonly ref: number;
+}
+
+/** A native histogram between those before and after an instant; the one before where none follows. */
+export function smoothedHistogram(
+  { times, histograms = [] }: Pick<SampleColumn, "times" | "histograms">,
+  { from, to, next, ref }: Around,
+  metric: string,
+  notes: Notes,
+): Histogram | undefined {
+  if (histograms.slice(from, to).includes(undefined)) {
+    notes.annotations.mixedSamples(metric, notes.span);
+    return undefined;
+  }
+  if (next < to && times[next] === ref) return histograms[next];
+  const before = next > from ? histograms[next - 1] : undefined;
+  if (before === undefined) return undefined;
+  const after = next < to ? histograms[next] : undefined;
+  // Whether a counter was reset says something of two samples, not of one that is used again.
+  if (after === undefined) return { ...before, resetHint: "unknown" };
+  if (isCustom(before) !== isCustom(after)) {
+    notes.annotations.mixedSchemas(metric, notes.span);
+    return undefined;
+  }
+  const isCounter = before.resetHint !== "gauge" || after.resetHint !== "gauge";
+  const start = times[next - 1] ?? 0;
+  const share = (ref - start) / ((times[next] ?? 0) - start);
+  return interpolateHistograms(before, after, share, isCounter, metric, notes);
 }

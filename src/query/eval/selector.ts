@@ -12,7 +12,8 @@ import {
   isEmpty,
   putHistogram,
 } from "./value.ts";
-import { interpolate } from "./interpolate.ts";
+import { interpolate, smoothedHistogram } from "./interpolate.ts";
+import { metricName } from "../labels.ts";
 
 export async function evalSelector(
   expr: VectorSelector,
@@ -129,14 +130,24 @@ async function smoothSelector(
   const refs = refTimes(expr, scope);
   const out: StepSeries[] = [];
   for (const one of seriesOf(expr, scope)) {
-    const { times, values } = withoutStale(peekAt(one));
     if (scope.run.isDue(refs.length)) await scope.run.breathe();
+    const samples = withoutStale(peekAt(one));
+    const { times, values, histograms } = samples;
     const series = newSeries(scope, one.labels, false);
+    const metric = metricName(one.labels);
     for (let step = 0; step < refs.length; step++) {
       const ref = refs[step] ?? 0;
       const from = firstAfter(times, ref - lookbackMs);
       const to = firstAfter(times, ref + lookbackMs);
       const next = firstAfter(times, ref - 1);
+      if (histograms?.slice(from, to).some((each) => each !== undefined)) {
+        const histogram = smoothedHistogram(samples, { from, to, next, ref }, metric, {
+          annotations: scope.run.annotations,
+          span: expr.span,
+        });
+        if (histogram !== undefined) putHistogram(series, step, histogram);
+        continue;
+      }
       const value = smoothedValue(times, values, from, to, next, ref);
       if (value === undefined) continue;
       series.values[step] = value;

@@ -1,21 +1,15 @@
 /** Aggregations that take one series after the other and need none of them again: sum, avg, min, max, count, group. */
-import type { AggregateOp, Span } from "../../ast.ts";
+import type { AggregateOp } from "../../ast.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
-import type { Annotations } from "../../annotations.ts";
 import { metricName } from "../../labels.ts";
 import { lostIn, MeanColumn } from "../arithmetic.ts";
+import type { Notes } from "../interpolate.ts";
 import { isHistogram, putHistogram, type StepSeries } from "../value.ts";
 
 export interface Reducer {
   add(series: StepSeries): void;
   /** Puts the last word into the output. */
   finish(): void;
-}
-
-/** Where annotations about histograms go, and the place in the query they are about. */
-export interface Notes {
-  readonly annotations: Annotations;
-  readonly span: Span;
 }
 
 /** Fills `out`, which is empty; undefined for what has to see all values of a step at once. */

@@ -1,15 +1,9 @@
 /** Range functions over series that hold native histograms, alone or among floats. */
-import {
-  add,
-  divide,
-  emptyLike,
-  isReset,
-  multiply,
-  subtract,
-} from "../../../model/histogram/arithmetic.ts";
+import { divide, emptyLike, isReset, multiply } from "../../../model/histogram/arithmetic.ts";
 import { compact, type Histogram, isCustom, toSchema } from "../../../model/histogram/histogram.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
 import type { HistogramOperation } from "../../annotations.ts";
+import { combineHistograms, interpolateHistograms, type Notes } from "../interpolate.ts";
 import { type RangeSamples, type StepWindows, windowsOf } from "../ranges.ts";
 import { putHistogram, type StepSeries } from "../value.ts";
 import { edgesOf } from "./extended.ts";
@@ -156,19 +150,15 @@ function lastChange(
   return isRate ? divide(result, seconds) : result;
 }
 
-/** A sum or difference; undefined, with a warning, where the buckets have nothing in common. */
-function combined(
+const combined = (
   a: Histogram,
   b: Histogram,
   operation: Exclude<HistogramOperation, "aggregation">,
   { metric }: MixedSeries,
-  { run: { annotations }, span }: WindowCall,
-): Histogram | undefined {
-  const result = operation === "addition" ? add(a, b) : subtract(a, b);
-  if (result === undefined) annotations.mixedSchemas(metric, span);
-  else if (result.boundsReconciled) annotations.boundsReconciled(operation, span);
-  return result?.histogram;
-}
+  call: WindowCall,
+): Histogram | undefined => combineHistograms(a, b, operation, metric, notesOf(call));
+
+const notesOf = ({ run, span }: WindowCall): Notes => ({ annotations: run.annotations, span });
 
 const ofHistograms: Readonly<Record<string, OfWindow>> = {
   sum_over_time: (series, from, to, call) => summed(series, from, to, call, false),
@@ -308,24 +298,19 @@ function extendedChange(
   return compact({ ...result, resetHint: "gauge" });
 }
 
-/** On the line from one histogram to the next; a counter that was reset is taken to have started from 0. */
+/** On the line from one histogram to the next. */
 function between(
-  series: MixedSeries,
+  { times, histograms, metric }: MixedSeries,
   before: number,
   timeMs: number,
   isCounter: boolean,
   call: WindowCall,
 ): Histogram | undefined {
-  const { times, histograms } = series;
   const [a, b] = [histograms[before], histograms[before + 1]];
   if (a === undefined || b === undefined) return undefined;
-  const [from, to] = [times[before] ?? 0, times[before + 1] ?? 0];
-  if (timeMs === from) return a;
-  if (timeMs === to) return b;
-  const share = (timeMs - from) / (to - from);
-  if (isCounter && isReset(b, a)) return multiply(b, share);
-  const change = combined(b, a, "subtraction", series, call);
-  return change && combined(multiply(change, share), a, "addition", series, call);
+  const from = times[before] ?? 0;
+  const share = (timeMs - from) / ((times[before + 1] ?? 0) - from);
+  return interpolateHistograms(a, b, share, isCounter, metric, notesOf(call));
 }
 
 /** A change with what was counted before each reset along the path. */
