@@ -7,7 +7,9 @@ import { evalRangeVector, windowsOf, type RangeSamples } from "./eval/ranges.ts"
 import type { EvalScope } from "./eval/scope.ts";
 import {
   countPresent,
+  histogramAt,
   isFloat,
+  isHistogram,
   isOneMetric,
   mergeEqual,
   type StepSeries,
@@ -39,8 +41,9 @@ export function vectorData(value: Value, timeMs: number, scope: EvalScope): Quer
     value.series.filter((one) => one.present[0] !== 0),
     scope,
   );
-  const samples = present.map(({ labels, values, histograms }) => {
-    const histogram = histograms?.[0];
+  const samples = present.map((one) => {
+    const { labels, values } = one;
+    const histogram = histogramAt(one, 0);
     if (histogram === undefined) return { labels, timeMs, value: values[0] ?? 0 };
     return { labels, timeMs, value: Number.NaN, histogram };
   });
@@ -110,7 +113,10 @@ function split(
     labels,
     times: all.filter(isValue),
     values: values.filter(isValue),
-    histograms: pointsOf(all, histograms),
+    histograms: pointsOf(
+      all,
+      histograms?.map((one, step) => (present[step] === isHistogram ? one : undefined)),
+    ),
   };
 }
 

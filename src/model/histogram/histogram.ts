@@ -79,12 +79,23 @@ export function* negativeBuckets(histogram: Histogram): Generator<Bucket> {
   }
 }
 
-/** Every bucket, from the smallest values to the largest; the zero bucket only where it counts something. */
+/**
+ * Every bucket, from the smallest values to the largest; the zero bucket only where it counts something. A bucket that the
+ * zero bucket reaches into begins where that ends.
+ */
 export function allBuckets(histogram: Histogram): Bucket[] {
   const { zeroThreshold, zeroCount } = histogram;
-  const out = [...negativeBuckets(histogram)].reverse();
+  const out: Bucket[] = [];
+  for (const bucket of negativeBuckets(histogram)) {
+    const isCut = bucket.upper < 0 && bucket.upper > -zeroThreshold;
+    out.push(isCut ? { ...bucket, upper: -zeroThreshold } : bucket);
+  }
+  out.reverse();
   if (zeroCount > 0) out.push({ lower: -zeroThreshold, upper: zeroThreshold, count: zeroCount });
-  out.push(...positiveBuckets(histogram));
+  for (const bucket of positiveBuckets(histogram)) {
+    const isCut = bucket.lower > 0 && bucket.lower < zeroThreshold;
+    out.push(isCut ? { ...bucket, lower: zeroThreshold } : bucket);
+  }
   return out;
 }
 

@@ -43,7 +43,12 @@ export function quantile(q: number, histogram: Histogram): Estimate {
   let nan: NaNEffect | undefined;
   if (mayHoldNaN) {
     let counted = passed;
-    for (const { count } of buckets.slice(at)) counted += count;
+    for (const bucket of buckets.slice(at)) {
+      counted += bucket.count;
+      // Prometheus interpolates in the last bucket then; the same answer is worth more than a better one.
+      found = bucket;
+      ({ lower, upper } = bucket);
+    }
     if (counted < total) nan = "skewed higher";
   }
   const share = rank / found.count;
@@ -125,7 +130,8 @@ export function variance(histogram: Histogram): number {
     const delta = middleOf(lower, upper, histogram) - mean;
     const term = count * delta * delta;
     const next = total + term;
-    lost += Math.abs(total) >= Math.abs(term) ? total - next + term : term - next + total;
+    if (Number.isFinite(next))
+      lost += Math.abs(total) >= Math.abs(term) ? total - next + term : term - next + total;
     total = next;
   }
   return (total + lost) / histogram.count;

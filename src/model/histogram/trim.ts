@@ -54,7 +54,8 @@ function restOf(
   const isBelow = keep === "below";
   if (isBelow ? upper <= at : lower >= at)
     return { count, middle: middleOf(lower, upper, sign, isLinear) };
-  if (isBelow ? lower >= at : upper <= at) return nothing;
+  // Also where the value is NaN: no comparison holds then.
+  if (!(isBelow ? lower < at : upper > at)) return nothing;
   if (lower === -Infinity || upper === Infinity) return restOfOpen(bucket, at, isBelow);
   const below = count * shareBelow(at, lower, upper, isLinear);
   return isBelow

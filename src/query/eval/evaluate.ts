@@ -16,6 +16,7 @@ import {
   asScalar,
   asVector,
   countPresent,
+  histogramAt,
   vectorOf,
   type StepSeries,
   type Value,
@@ -126,7 +127,7 @@ function repeat(value: Value, scope: EvalScope): Value {
     ...one,
     values: new Float64Array(count).fill(one.values[0] ?? 0),
     present: new Uint8Array(count).fill(one.present[0] ?? 0),
-    histograms: one.histograms && Array.from({ length: count }, () => one.histograms?.[0]),
+    histograms: one.histograms && Array.from({ length: count }, () => histogramAt(one, 0)),
   }));
   return vectorOf(series);
 }

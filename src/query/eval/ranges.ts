@@ -7,7 +7,7 @@ import { bytesOfPoints } from "../memory.ts";
 import { endOf, gridOf, subqueryStepMs } from "./grid.ts";
 import { type EvalScope, peekAt, refTimes, seriesOf, withoutStale } from "./scope.ts";
 import { firstAfter } from "./search.ts";
-import { asVector, countPresent, type StepSeries } from "./value.ts";
+import { asVector, countPresent, histogramAt, isHistogram, type StepSeries } from "./value.ts";
 
 export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms">;
 
@@ -71,13 +71,13 @@ function compact(one: StepSeries, all: Float64Array, scope: EvalScope): RangeVec
   const { labels, dropName, present } = one;
   const count = countPresent(present);
   if (count === present.length) {
-    const samples = withHistograms(all, one.values, one.histograms);
+    const samples = withHistograms(all, one.values, byKind(one));
     return { labels, dropName, read: () => samples };
   }
   scope.run.options.memory.take(bytesOfPoints(1, count));
   const times = new Float64Array(count);
   const values = new Float64Array(count);
-  const histograms = one.histograms?.filter((_, step) => present[step] !== 0);
+  const histograms = byKind(one)?.filter((_, step) => present[step] !== 0);
   let at = 0;
   for (let step = 0; step < present.length; step++) {
     if (present[step] === 0) continue;
@@ -87,6 +87,11 @@ function compact(one: StepSeries, all: Float64Array, scope: EvalScope): RangeVec
   const samples = withHistograms(times, values, histograms);
   return { labels, dropName, read: () => samples };
 }
+
+const byKind = (one: StepSeries): RangeSamples["histograms"] =>
+  one.present.includes(isHistogram)
+    ? one.histograms?.map((_, step) => histogramAt(one, step))
+    : undefined;
 
 const withHistograms = (
   times: Float64Array,

@@ -10,7 +10,7 @@ export interface StepSeries {
   readonly values: Float64Array;
   /** `isFloat` where the series has a value, `isHistogram` where it has a native histogram, 0 where it has nothing. */
   readonly present: Uint8Array;
-  /** By step; absent where no step has one. */
+  /** By step; absent where no step has one. What stands at a step that is not `isHistogram` means nothing. */
   histograms?: (Histogram | undefined)[] | undefined;
 }
 
@@ -123,7 +123,7 @@ function join(a: StepSeries, b: StepSeries): StepSeries {
   const histograms =
     a.histograms === undefined && b.histograms === undefined
       ? undefined
-      : Array.from(present, (_, index) => a.histograms?.[index] ?? b.histograms?.[index]);
+      : Array.from(present, (_, index) => histogramAt(a, index) ?? histogramAt(b, index));
   for (let index = 0; index < present.length; index++) {
     const kind = b.present[index] ?? 0;
     if (kind === 0) continue;
@@ -133,6 +133,12 @@ function join(a: StepSeries, b: StepSeries): StepSeries {
   }
   return { ...a, values, present, histograms };
 }
+
+/** The native histogram of a step; undefined where the series has a float or nothing. */
+export const histogramAt = (
+  { present, histograms }: Pick<StepSeries, "present" | "histograms">,
+  step: number,
+): Histogram | undefined => (present[step] === isHistogram ? histograms?.[step] : undefined);
 
 /** Only the floats of a series. */
 export function floatsOf(series: StepSeries): StepSeries {

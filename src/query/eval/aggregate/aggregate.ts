@@ -6,6 +6,7 @@ import { newSeries, type EvalScope, eachSeries } from "../scope.ts";
 import {
   asScalar,
   asVector,
+  histogramAt,
   isEmpty,
   isHistogram,
   vectorOf,
@@ -212,7 +213,7 @@ async function countValues(
     for (let step = 0; step < scope.grid.count; step++) {
       if (one.present[step] === 0) continue;
       const value = one.values[step] ?? 0;
-      const histogram = one.histograms?.[step];
+      const histogram = histogramAt(one, step);
       let counted = histogram === undefined ? known.get(value) : undefined;
       if (histogram !== undefined) counted = outputFor(one.labels, printHistogram(histogram));
       else if (counted === undefined || Object.is(value, -0) || value === 0) {

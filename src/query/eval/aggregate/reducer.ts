@@ -45,7 +45,9 @@ class HistogramTotals {
       if (sum === undefined) {
         if (!this.#sums.has(step)) this.#sums.set(step, new HistogramSum(term));
       } else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
-        this.#notes.annotations.mixedSchemas(metricName(labels), this.#notes.span);
+        const { annotations, span } = this.#notes;
+        annotations.mixedSchemas(metricName(labels), span);
+        if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
         this.#sums.set(step, undefined);
       }
     }

@@ -1,7 +1,7 @@
 /** Operators with a scalar on one side or on both. */
 import type { Binary } from "../../ast.ts";
 import { eachSeries, newSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
-import { isEmpty, putHistogram, type StepSeries } from "../value.ts";
+import { histogramAt, isEmpty, putHistogram, type StepSeries } from "../value.ts";
 import { operateOnHistograms } from "./histograms.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
@@ -26,14 +26,15 @@ export async function vectorWithScalar(
 ): Promise<readonly StepSeries[]> {
   const operate = arithmeticOf(expr.op);
   const compare = comparisonOf(expr.op);
-  const changesName = compare === undefined || expr.bool;
+  // Trimming leaves the metric what it is.
+  const changesName = operate !== undefined || expr.bool;
   const out: StepSeries[] = [];
   await eachSeries(scope, series, (one) => {
     const labels = changesName ? dropMetricName(scope, one.labels) : one.labels;
     const result = newSeries(scope, labels, changesName || one.dropName);
     for (let step = 0; step < scope.grid.count; step++) {
       if (one.present[step] === 0) continue;
-      const histogram = one.histograms?.[step];
+      const histogram = histogramAt(one, step);
       const value = one.values[step] ?? 0;
       const left = scalarLeft ? (scalar[step] ?? 0) : value;
       const right = scalarLeft ? value : (scalar[step] ?? 0);

@@ -1,5 +1,5 @@
 /** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
-import { type Binary, type VectorMatching, isComparison } from "../../ast.ts";
+import type { Binary, VectorMatching } from "../../ast.ts";
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import { executionError } from "../../errors.ts";
@@ -12,7 +12,7 @@ import {
   withLabel,
 } from "../../labels.ts";
 import { eachSeries, newSeries, settleAll, type EvalScope } from "../scope.ts";
-import { emptySeries, isEmpty, putHistogram, type StepSeries } from "../value.ts";
+import { emptySeries, histogramAt, isEmpty, putHistogram, type StepSeries } from "../value.ts";
 import { operateOnHistograms } from "./histograms.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 
@@ -149,7 +149,7 @@ class Join {
       let value: number;
       if (native !== undefined) {
         if (native === false && !expr.bool) continue;
-        const kept = native === true ? this.leftOf(many, one).histograms?.[step] : native;
+        const kept = native === true ? histogramAt(this.leftOf(many, one), step) : native;
         if (typeof kept === "object" && !expr.bool) {
           if (result.present[step] !== 0) result = this.another(key, result);
           putHistogram(result, step, kept);
@@ -181,7 +181,7 @@ class Join {
     const { expr, scope } = this;
     const [left, right] = this.swapped ? [one, many] : [many, one];
     const isTrim = arithmeticOf(expr.op) === undefined && comparisonOf(expr.op) === undefined;
-    const [a, b] = [left.histograms?.[step], right.histograms?.[step]];
+    const [a, b] = [histogramAt(left, step), histogramAt(right, step)];
     if (a === undefined && b === undefined && !isTrim) return undefined;
     const [x, y] = [a ?? left.values[step] ?? 0, b ?? right.values[step] ?? 0];
     return operateOnHistograms(expr, x, y, scope) ?? "none";
@@ -262,7 +262,8 @@ function resultLabels(
   matching: VectorMatching,
   scope: EvalScope,
 ): LabelSet {
-  const losesName = !isComparison(expr.op) || (expr.bool && !scope.run.options.delayedNameRemoval);
+  const changesMetric = arithmeticOf(expr.op) !== undefined;
+  const losesName = changesMetric || (expr.bool && !scope.run.options.delayedNameRemoval);
   let labels = losesName ? dropMetadata(many) : many;
   if (matching.card === "one-to-one") {
     const names = new Set(matching.labels);

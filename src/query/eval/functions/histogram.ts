@@ -14,7 +14,7 @@ import {
   settleAll,
   type EvalScope,
 } from "../scope.ts";
-import { isEmpty, isFloat, isHistogram, type StepSeries } from "../value.ts";
+import { histogramAt, isEmpty, isFloat, isHistogram, type StepSeries } from "../value.ts";
 import { bucketFraction, bucketQuantile, type Bucket } from "./buckets.ts";
 
 interface Histogram {
@@ -94,7 +94,7 @@ async function answer(
     const out = newSeries(scope, answers.labels(histogram), true);
     for (let step = 0; step < scope.grid.count; step++) {
       const buckets = bucketsAt(histogram, step);
-      const native = nativeAt(histogram.native, step);
+      const native = histogram.native && histogramAt(histogram.native, step);
       if (buckets.length > 0 && native !== undefined) {
         scope.run.annotations.classicAndNative(nameOf(histogram, scope), span);
         continue;
@@ -108,9 +108,6 @@ async function answer(
   }
   return all;
 }
-
-const nativeAt = (series: StepSeries | undefined, step: number): NativeHistogram | undefined =>
-  series?.present[step] === isHistogram ? series.histograms?.[step] : undefined;
 
 const nameOf = ({ labels }: Histogram, scope: EvalScope): string =>
   scope.run.options.delayedNameRemoval ? metricName(labels) : "";
@@ -259,7 +256,7 @@ export async function ofEachNative(
   await eachSeries(scope, series, (one) => {
     const result = newSeries(scope, dropMetricName(scope, one.labels), true);
     for (let step = 0; step < scope.grid.count; step++) {
-      const native = nativeAt(one, step);
+      const native = histogramAt(one, step);
       if (native === undefined) continue;
       result.values[step] = valueOf(native);
       result.present[step] = isFloat;

@@ -8,7 +8,7 @@ import type { Matcher } from "../../../model/select.ts";
 import { timeAt } from "../grid.ts";
 import { newSeries, type EvalScope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
-import { putHistogram, type StepSeries } from "../value.ts";
+import { histogramAt, putHistogram, type StepSeries } from "../value.ts";
 
 const identifying = ["instance", "job"] as const;
 
@@ -50,7 +50,7 @@ function put(
     out.set(key, (series = newSeries(scope, labels, false)));
   }
   if (series.present[step] !== 0) throw executionError(duplicateLabels);
-  const histogram = one.histograms?.[step];
+  const histogram = histogramAt(one, step);
   if (histogram !== undefined) return putHistogram(series, step, histogram);
   series.values[step] = one.values[step] ?? 0;
   series.present[step] = 1;

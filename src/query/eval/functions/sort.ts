@@ -3,7 +3,7 @@ import type { Span } from "../../ast.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { compareLabels } from "../../labels.ts";
 import type { EvalScope } from "../scope.ts";
-import type { StepSeries } from "../value.ts";
+import { floatsOf, isFloat, type StepSeries } from "../value.ts";
 
 function warnInRange(span: Span, scope: EvalScope): boolean {
   if (scope.grid.instant) return false;
@@ -19,9 +19,10 @@ export function sortByValue(
   span: Span,
   scope: EvalScope,
 ): readonly StepSeries[] {
-  if (warnInRange(span, scope)) return series;
+  // Native histograms have no order: they are left out.
+  if (warnInRange(span, scope)) return series.map(floatsOf);
   return series
-    .filter((one) => one.present[0] === 1)
+    .filter((one) => one.present[0] === isFloat)
     .sort((a, b) => byValue(a.values[0], b.values[0], ascending));
 }
 
