@@ -12,7 +12,7 @@ import { readScript, type Command, type EvalCommand, type Expectation } from "./
 export interface CaseResult {
   readonly line: number;
   readonly query: string;
-  /** Touches native histograms, which the hub's store does not hold. */
+  /** Touches native histograms, which the hub's store and other engines do not hold. */
   readonly native: boolean;
   readonly problem?: string | undefined;
 }

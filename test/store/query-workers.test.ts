@@ -81,7 +81,10 @@ function append(store: Store, labels: LabelSet, points: readonly Point[]): void 
 
 const scripts = new URL("../promql/scripts/", import.meta.url);
 
-test.each(readdirSync(scripts))("every case of %s has the same bytes", async (name) => {
+// The store holds no native histograms, so their script would compare nothing.
+const ofFloats = readdirSync(scripts).filter((name) => name !== "native-histograms.test");
+
+test.each(ofFloats)("every case of %s has the same bytes", async (name) => {
   let pair = await openPair();
   let [compared, offloaded] = [0, 0];
   for (const command of readScript(readFileSync(new URL(name, scripts), "utf8"))) {

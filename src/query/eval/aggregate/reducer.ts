@@ -27,8 +27,9 @@ class HistogramTotals {
   readonly #out: StepSeries;
   readonly #isMean: boolean;
   readonly #notes: Notes;
-  /** Undefined where histograms had nothing in common. */
-  readonly #sums = new Map<number, HistogramSum | undefined>();
+  readonly #sums = new Map<number, HistogramSum>();
+  /** Steps whose histograms had nothing in common, and whether a float had come before that was seen. */
+  readonly #incompatible = new Map<number, boolean>();
 
   constructor(out: StepSeries, isMean: boolean, notes: Notes) {
     this.#out = out;
@@ -40,15 +41,14 @@ class HistogramTotals {
     if (histograms === undefined) return;
     for (let step = 0; step < present.length; step++) {
       const term = present[step] === isHistogram ? histograms[step] : undefined;
-      if (term === undefined) continue;
+      if (term === undefined || this.#incompatible.has(step)) continue;
       const sum = this.#sums.get(step);
-      if (sum === undefined) {
-        if (!this.#sums.has(step)) this.#sums.set(step, new HistogramSum(term));
-      } else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
+      if (sum === undefined) this.#sums.set(step, new HistogramSum(term));
+      else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
         const { annotations, span } = this.#notes;
         annotations.mixedSchemas(metricName(labels), span);
         if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
-        this.#sums.set(step, undefined);
+        this.#incompatible.set(step, this.#out.present[step] !== 0);
       }
     }
   }
@@ -57,14 +57,15 @@ class HistogramTotals {
   finish(): void {
     const { annotations, span } = this.#notes;
     for (const [step, sum] of this.#sums) {
-      if (this.#out.present[step] !== 0) {
+      const hadFloat = this.#incompatible.get(step);
+      if (hadFloat ?? this.#out.present[step] !== 0) annotations.mixedAggregation(span);
+      if (hadFloat !== undefined || this.#out.present[step] !== 0) {
         this.#out.present[step] = 0;
-        annotations.mixedAggregation(span);
         continue;
       }
-      if (sum?.resetCollision) annotations.resetCollision("aggregation", span);
-      if (sum?.boundsReconciled) annotations.boundsReconciled("aggregation", span);
-      if (sum !== undefined) putHistogram(this.#out, step, this.#isMean ? sum.mean() : sum.total());
+      if (sum.resetCollision) annotations.resetCollision("aggregation", span);
+      if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
+      putHistogram(this.#out, step, this.#isMean ? sum.mean() : sum.total());
     }
   }
 }
