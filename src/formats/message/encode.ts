@@ -29,18 +29,71 @@ interface Slot {
   readonly slot: number;
   /** The reading up to its number: `"gpu_power_watts":`. */
   readonly head: string;
-  /** The last number and the reading with it: most sensors report the same number many times. */
-  last: number;
-  text: string;
 }
 
-const slotOf = (slot: number, head: string): Slot => ({ slot, head, last: Number.NaN, text: "" });
+/** Readings that stand together in a message. Most sensors repeat their number: the text of a group is made when one changes. */
+class ReadingGroup {
+  readonly #slots: readonly Slot[];
+  readonly #isColumn: boolean;
+  readonly #values: Float64Array;
+  readonly #states: Uint8Array;
+  /** As `values`, or as items of `other`. */
+  readings = "";
+  /** As `absent`; the items of `other` have their reasons beside them. */
+  absent = "";
+
+  constructor(slots: readonly Slot[], isColumn: boolean) {
+    this.#slots = slots;
+    this.#isColumn = isColumn;
+    this.#values = new Float64Array(slots.length).fill(Number.NaN);
+    this.#states = new Uint8Array(slots.length);
+  }
+
+  update(frame: Frame): void {
+    let isSame = true;
+    for (let at = 0; at < this.#slots.length; at++) {
+      const slot = this.#slots[at]?.slot ?? 0;
+      const [value, state] = [frame.values[slot] ?? 0, frame.presence[slot] ?? presence.failed];
+      if (this.#values[at] === value && this.#states[at] === state) continue;
+      isSame = false;
+      this.#values[at] = value;
+      this.#states[at] = state;
+    }
+    if (!isSame) this.#write(frame);
+  }
+
+  #write(frame: Frame): void {
+    const readings: string[] = [];
+    const absent: string[] = [];
+    for (const { slot, head } of this.#slots) {
+      const reason = reasonAt(frame, slot);
+      const value = frame.values[slot] ?? 0;
+      if (!this.#isColumn)
+        readings.push(
+          reason === undefined ? `${head}"value":${value}}` : `${head}"absent":"${reason}"}`,
+        );
+      else if (reason === undefined) readings.push(`${head}${value}`);
+      else absent.push(`${head}"${reason}"`);
+    }
+    this.readings = readings.join(",");
+    this.absent = absent.join(",");
+  }
+}
+
+const groupSlots = 8;
+
+function groupsOf(slots: readonly Slot[], isColumn: boolean): readonly ReadingGroup[] {
+  const groups: ReadingGroup[] = [];
+  for (let at = 0; at < slots.length; at += groupSlots)
+    groups.push(new ReadingGroup(slots.slice(at, at + groupSlots), isColumn));
+  return groups;
+}
 
 interface Part {
   readonly uuid: string | undefined;
   readonly index: number;
-  readonly columns: readonly Slot[];
-  readonly others: readonly Slot[];
+  readonly columns: readonly ReadingGroup[];
+  readonly others: readonly ReadingGroup[];
 }
 
 interface Plan {
@@ -69,7 +122,7 @@ function planOf(layout: Layout, host: string): Plan {
     if (uuid !== undefined && !uuids.has(uuid))
       uuids.set(uuid, Number(labelValue(labels, "gpu") ?? 0));
   }
-  const own = (uuid: string | undefined): { columns: Slot[]; others: Slot[] } => {
+  const own = (uuid: string | undefined): Pick<Part, "columns" | "others"> => {
     const columns: Slot[] = [];
     const others: Slot[] = [];
     layout.series.forEach((series, slot) => {
@@ -79,12 +132,12 @@ function planOf(layout: Layout, host: string): Plan {
       if (column !== undefined) {
         // A log's readings of the machine are in the row of its GPU.
         if (of === uuid || (of === undefined && uuid !== undefined))
-          columns.push(slotOf(slot, `${JSON.stringify(column)}:`));
-        else if (of === undefined && uuids.size === 0) others.push(slotOf(slot, headOf(series)));
+          columns.push({ slot, head: `${JSON.stringify(column)}:` });
+        else if (of === undefined && uuids.size === 0) others.push({ slot, head: headOf(series) });
       } else if (of === uuid || (of === undefined && uuids.size === 1))
-        others.push(slotOf(slot, headOf(series)));
+        others.push({ slot, head: headOf(series) });
     });
-    return { columns, others };
+    return { columns: groupsOf(columns, true), others: groupsOf(others, false) };
   };
   const parts: Part[] = [...uuids].map(([uuid, index]) => ({ uuid, index, ...own(uuid) }));
   if (uuids.size !== 1) {
@@ -111,39 +164,26 @@ function headOf({ metric, suffix, labels }: Series): string {
 function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedMessage | undefined {
   if (part.columns.length === 0 && part.others.length === 0 && part.uuid === undefined)
     return undefined;
-  const values: string[] = [];
-  const absent: string[] = [];
-  for (const one of part.columns) {
-    const reason = reasonAt(frame, one.slot);
-    if (reason === undefined) values.push(withNumber(one, frame.values[one.slot] ?? 0, "", ""));
-    else absent.push(`${one.head}"${reason}"`);
-  }
-  const others = part.others.map((one) => {
-    const reason = reasonAt(frame, one.slot);
-    return reason === undefined
-      ? withNumber(one, frame.values[one.slot] ?? 0, '"value":', "}")
-      : `${one.head}"absent":"${reason}"}`;
-  });
+  for (const group of part.columns) group.update(frame);
+  for (const group of part.others) group.update(frame);
+  const absent = listOf(part.columns, "absent");
+  const others = listOf(part.others, "readings");
   const found = part.uuid === undefined ? undefined : tags?.get(part.uuid);
-  const value = [
-    `{"version":${messageVersion}`,
-    `"time":"${new Date(frame.timeMs).toISOString()}"`,
-    `"host":${JSON.stringify(host)}`,
-    ...(part.uuid === undefined ? [] : [`"gpu":${gpuOf(part.uuid, part.index, devices)}`]),
-    `"values":{${values.join(",")}}`,
-    ...(absent.length === 0 ? [] : [`"absent":{${absent.join(",")}}`]),
-    ...(others.length === 0 ? [] : [`"other":[${others.join(",")}]`]),
-    ...(found === undefined || found.length === 0 ? [] : [`"tags":${JSON.stringify(found)}`]),
-  ].join(",");
+  let value = `{"version":${messageVersion},"time":"${new Date(frame.timeMs).toISOString()}"`;
+  value += `,"host":${JSON.stringify(host)}`;
+  if (part.uuid !== undefined) value += `,"gpu":${gpuOf(part.uuid, part.index, devices)}`;
+  value += `,"values":{${listOf(part.columns, "readings")}}`;
+  if (absent !== "") value += `,"absent":{${absent}}`;
+  if (others !== "") value += `,"other":[${others}]`;
+  if (found !== undefined && found.length > 0) value += `,"tags":${JSON.stringify(found)}`;
   return { key: part.uuid ?? host, value: `${value}}` };
 }
 
-function withNumber(one: Slot, value: number, before: string, after: string): string {
-  if (one.last !== value) {
-    one.last = value;
-    one.text = `${one.head}${before}${value}${after}`;
-  }
-  return one.text;
+function listOf(groups: readonly ReadingGroup[], list: "readings" | "absent"): string {
+  let text = "";
+  for (const group of groups)
+    if (group[list] !== "") text += text === "" ? group[list] : `,${group[list]}`;
+  return text;
 }
 
 /** JSON has no infinities: a reading that is none of its numbers did not come through. */
