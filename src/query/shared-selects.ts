@@ -74,10 +74,9 @@ export class SharedSelects {
     const found = await queryable.select(matchers, fromMs, toMs, undefined, budget);
     // A column may be decoded at every access: here once for all.
     const copies = found.map((series): SelectedSeries => {
-      const { times, values, stale } = peekAt(series);
-      this.#samples += times.length;
-      const column = { times, values: this.#copy(values) };
-      return { labels: series.labels, column: stale === undefined ? column : { ...column, stale } };
+      const column = peekAt(series);
+      this.#samples += column.times.length;
+      return { labels: series.labels, column: { ...column, values: this.#copy(column.values) } };
     });
     return found.warnings === undefined
       ? copies

@@ -16,7 +16,7 @@ export interface OutSample extends OutSeries {
   readonly value: number;
 }
 
-/** @throws where two series come to the same labels, or there are more than the limit. */
+/** @throws where two series come to the same labels, there are more than the limit, or one is a native histogram. */
 export function recordedSamples(
   rule: RecordingRule,
   samples: readonly VectorSample[],
@@ -24,7 +24,11 @@ export function recordedSamples(
 ): OutSample[] {
   const seen = new Set<string>();
   const own = Object.entries(rule.labels);
-  const out = samples.map(({ labels, value }): OutSample => {
+  const out = samples.map(({ labels, value, histogram }): OutSample => {
+    if (histogram !== undefined)
+      throw new Error(
+        "the result holds native histograms, which are not stored yet: record histogram_quantile() or histogram_count() of them",
+      );
     const made = seriesOf([...labels, ["__name__", rule.name], ...own]);
     if (seen.has(made.key))
       throw new Error("vector contains metrics with the same labelset after applying rule labels");

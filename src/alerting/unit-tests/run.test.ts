@@ -90,6 +90,29 @@ test("only the tests that were asked for are run, and each failure says what was
   ]);
 });
 
+test("native histograms are read, evaluated and compared; a rule that would record one says why it cannot", async () => {
+  const input = `input_series: [{ series: 'step_seconds{job="a"}', values: '{{count:2 sum:3 buckets:[0 2]}}+{{count:2 sum:3 buckets:[0 2]}}x10' }]`;
+  const expr = (wanted: string): string =>
+    `promql_expr_test: [{ expr: 'increase(step_seconds[5m])', eval_time: 8m, exp_samples: [{ labels: '{job="a"}', histogram: '${wanted}' }] }]`;
+  const slow =
+    "groups: [{ name: g, rules: [{ alert: Slow, expr: 'histogram_quantile(0.9, rate(step_seconds[5m])) > 1' }] }]";
+  const outcomes = await run(
+    slow,
+    `tests:
+  - { interval: 1m, ${input}, ${expr("{{count:10 sum:15 buckets:[0 10]}}")}, alert_rule_test: [{ eval_time: 8m, alertname: Slow, exp_alerts: [{ exp_labels: { job: a } }] }] }
+  - { interval: 1m, ${input}, ${expr("{{count:11 sum:15 buckets:[0 11]}}")} }`,
+  );
+  expect(outcomes.map(({ failures }) => failures.map(({ got }) => got))).toEqual([
+    [],
+    [['{job="a"} {count:10, sum:15, (1,2]:10}']],
+  ]);
+  const recorded = await run(
+    "groups: [{ name: g, rules: [{ record: copied, expr: step_seconds }] }]",
+    `tests: [{ interval: 1m, ${input}, promql_expr_test: [{ expr: copied, eval_time: 2m }] }]`,
+  );
+  expect(whys(recorded).join()).toMatch(/native histograms, which are not stored yet/);
+});
+
 const shown = (text: string): string =>
   readPoints(text)
     .map((point) => {
