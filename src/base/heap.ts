@@ -6,9 +6,13 @@ import v8 from "node:v8";
 import vm from "node:vm";
 
 /** By how much the young generation grows when much of it survives: 1 is not at all. */
-let growth: 1 | 2 = 1;
+let growth: 1 | 2 | 4 = 1;
 /** A heap this large is looked through at every small collection in part, and 16 MiB more do not matter to it. */
 const largeHeapBytes = 256 * 2 ** 20;
+/** One of this size gets a young generation of 4 MiB: 200 scraped targets cost a fifteenth less then. */
+const mediumHeapBytes = 64 * 2 ** 20;
+const mediumYoungBytes = 4 * 2 ** 20;
+const growthCheckMs = 250;
 
 /**
  * The young generation stays at 1 MiB instead of growing to 16, unless it was let grow. A trade for hubs of few series: with
@@ -17,8 +21,8 @@ const largeHeapBytes = 256 * 2 ** 20;
  */
 export function limitYoungGeneration(): void {
   v8.setFlagsFromString(`--semi-space-growth-factor=${growth}`);
-  // Waking other threads for 1 MiB costs more than it saves: a tenth of the processor time of pushes.
-  v8.setFlagsFromString(growth === 1 ? "--no-parallel-scavenge" : "--parallel-scavenge");
+  // Waking other threads for a few MiB costs more than it saves: a tenth of the processor time of pushes.
+  v8.setFlagsFromString(growth === 2 ? "--parallel-scavenge" : "--no-parallel-scavenge");
 }
 
 /** Lets it grow after all, for work that makes much and keeps little: 1,000 rules took a fifth more processor time without. */
@@ -32,7 +36,29 @@ export function growYoungGeneration(): void {
  * eighty small collections a second, and each looks at all that the old generation has written to since.
  */
 export function growYoungGenerationWithHeap(): void {
-  if (growth === 1 && v8.getHeapStatistics().used_heap_size > largeHeapBytes) growYoungGeneration();
+  if (growth !== 1) return;
+  const usedBytes = v8.getHeapStatistics().used_heap_size;
+  if (usedBytes > largeHeapBytes) growYoungGeneration();
+  else if (usedBytes > mediumHeapBytes && youngBytes() < mediumYoungBytes) growToMedium();
+}
+
+/** V8 quadruples it at one of the next small collections; from then on it stays. */
+function growToMedium(): void {
+  growth = 4;
+  limitYoungGeneration();
+  const timer = setInterval(() => {
+    if (growth === 4 && youngBytes() < mediumYoungBytes) return;
+    clearInterval(timer);
+    if (growth === 4) growth = 1;
+    limitYoungGeneration();
+  }, growthCheckMs);
+  timer.unref();
+}
+
+/** Of one of its two halves. */
+function youngBytes(): number {
+  const young = v8.getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
+  return (young?.space_size ?? 0) / 2;
 }
 
 let collect: (() => void) | undefined;

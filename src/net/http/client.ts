@@ -15,6 +15,12 @@ const maxRedirects = 10;
 /** A literal text, or one read from a file. */
 type TextProvider = (() => Promise<string>) | undefined;
 
+interface ClientOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly agent: HttpAgent;
+  readonly maxRedirects?: number;
+}
+
 export class HttpClient {
   readonly config: HttpClientConfig;
   readonly #maxSockets: number;
@@ -34,6 +40,9 @@ export class HttpClient {
   #agentBefore: HttpAgent | undefined;
   #agentMade = "";
   #isClosed = false;
+  /** No file and no token server is read: the options are always the same. */
+  readonly #isConstant: boolean;
+  #constant: ClientOptions | undefined;
 
   /** @param maxSockets to one address at a time; further requests wait for a free one */
   constructor(config: HttpClientConfig, maxSockets = 16) {
@@ -41,6 +50,16 @@ export class HttpClient {
     this.#maxSockets = maxSockets;
     this.#proxyFor = config.proxy && proxyRoutes(config.proxy, process.env);
     const { basicAuth, authorization, oauth2, tls } = config;
+    const files = [
+      basicAuth?.usernameFile,
+      basicAuth?.passwordFile,
+      authorization?.credentialsFile,
+      tls.caFile,
+      tls.certFile,
+      tls.keyFile,
+      ...config.headers.flatMap(({ files: some }) => some),
+    ];
+    this.#isConstant = oauth2 === undefined && files.every((file) => file === undefined);
     if (oauth2 !== undefined) {
       const { clientSecret, clientSecretFile, proxy } = oauth2;
       const client = new HttpClient({
@@ -77,13 +96,12 @@ export class HttpClient {
   }
 
   /** Headers, agent and redirect limit for `request`. */
-  async options(): Promise<{
-    headers: Record<string, string>;
-    agent: HttpAgent;
-    maxRedirects?: number;
-  }> {
+  async options(): Promise<ClientOptions> {
+    if (this.#constant !== undefined && !this.#isClosed) return this.#constant;
     const [headers, agent] = await Promise.all([this.#readHeaders(), this.#readAgent()]);
-    return { headers, agent, ...(this.config.followRedirects ? { maxRedirects } : {}) };
+    const options = { headers, agent, ...(this.config.followRedirects ? { maxRedirects } : {}) };
+    if (this.#isConstant) this.#constant = options;
+    return options;
   }
 
   close(): void {
