@@ -318,14 +318,16 @@ test.each([0, 40, 300_000, 2_000_000])(
     const bytes = Buffer.concat([record, Buffer.alloc(free)]);
     const read = () => {
       const salvaged = salvageFile(file);
-      const found: ScannedRecord[] = [];
-      const scan = scanFrames(salvaged.bytes, (one) => void found.push(one), salvaged.usedBytes);
+      const found: unknown[] = [];
+      const each = (one: ScannedRecord) =>
+        void found.push([one.payload.equals(payload), one.sequence]);
+      const scan = scanFrames(salvaged.bytes, each, salvaged.usedBytes);
       return { ...salvaged, found, scan };
     };
     writeFileSync(file, bytes);
     const whole = read();
     expect(whole.bytes.equals(bytes)).toBe(true);
-    expect(whole.found).toEqual([{ payload, sequence: 7 }]);
+    expect(whole.found).toEqual([[true, 7]]);
     expect(whole.scan).toEqual({ damaged: [], end: record.length });
     if (free === 0) return;
     bytes[bytes.length - 8] = 1;
