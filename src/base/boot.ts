@@ -32,7 +32,12 @@ type ModuleFunction = (
 /** Runs an entry of a folder of the build. */
 export function start(folder: string, entry: string): void {
   // Flags are part of what stored code is checked against: those that every program sets (heap.ts) are set before the first file.
-  if (isMainThread) setFlagsFromString("--semi-space-growth-factor=1");
+  if (isMainThread) {
+    setFlagsFromString("--semi-space-growth-factor=1");
+    // By how much the heap may grow before the next full collection. V8 lets it grow up to four times: with 2,000 rules that was
+    // 20 to 40 MiB of garbage, and collecting more often cost no processor time that could be measured.
+    setFlagsFromString("--heap-growing-percent=40");
+  }
   const store = isMainThread ? openStore(folder, entry) : undefined;
   const modules = new Map<string, { exports: unknown }>();
   const outside = createRequire(join(folder, "package.json"));

@@ -25,7 +25,7 @@ export function limitYoungGeneration(): void {
   v8.setFlagsFromString(growth === 2 ? "--parallel-scavenge" : "--no-parallel-scavenge");
 }
 
-/** Lets it grow after all, for work that makes much and keeps little: 1,000 rules took a fifth more processor time without. */
+/** Lets it grow to 16 MiB, for work that makes much and keeps little. */
 export function growYoungGeneration(): void {
   growth = 2;
   limitYoungGeneration();
@@ -39,11 +39,15 @@ export function growYoungGenerationWithHeap(): void {
   if (growth !== 1) return;
   const usedBytes = v8.getHeapStatistics().used_heap_size;
   if (usedBytes > largeHeapBytes) growYoungGeneration();
-  else if (usedBytes > mediumHeapBytes && youngBytes() < mediumYoungBytes) growToMedium();
+  else if (usedBytes > mediumHeapBytes) growToMedium();
 }
 
-/** V8 quadruples it at one of the next small collections; from then on it stays. */
-function growToMedium(): void {
+/**
+ * Lets it grow to 4 MiB. 1,000 rules took a fifth more processor time with 1 MiB, and 2,000 rules 30 MiB more memory with 16.
+ * V8 quadruples it at one of the next small collections; from then on it stays.
+ */
+export function growToMedium(): void {
+  if (growth !== 1 || youngBytes() >= mediumYoungBytes) return;
   growth = 4;
   limitYoungGeneration();
   const timer = setInterval(() => {

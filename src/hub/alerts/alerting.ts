@@ -14,7 +14,7 @@ import { labelSet } from "../../model/labels.ts";
 import type { Clock } from "../../base/clock.ts";
 import { relabel } from "../../formats/relabel/relabel.ts";
 import type { RelabelRule } from "../../formats/relabel/rule.ts";
-import { collectGarbage, growYoungGeneration } from "../../base/heap.ts";
+import { collectGarbage, growToMedium } from "../../base/heap.ts";
 import { collectRules } from "./self-metrics.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { AlertSink } from "./sink.ts";
@@ -150,10 +150,13 @@ export class AlertingEngine {
     this.#relabelRules = plan.alertRelabelRules;
     this.#externalUrl = plan.settings.externalUrl;
     const rules = plan.groups.reduce((sum, group) => sum + group.rules.length, 0);
-    if (rules > manyRules) growYoungGeneration();
     await this.#engine.update(plan.groups, plan.settings);
+    if (rules <= manyRules) return;
     // Reading 2,000 rules leaves 150 MiB behind, which the collector would see no reason to free.
-    if (rules > manyRules) setImmediate(collectGarbage);
+    setImmediate(() => {
+      collectGarbage();
+      growToMedium();
+    });
   }
 
   #relabelled(alerts: readonly PostableAlert[]): readonly PostableAlert[] {
