@@ -25,7 +25,9 @@ const scraping = "200 targets of eight GPUs scraped";
 const parsing =
   "the hub reads HTTP, text and protobuf in JavaScript; Prometheus and VictoriaMetrics are compiled Go.";
 const requests =
-  "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. Out of a spool several frames go in one.";
+  "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. A plain Node HTTP server that answers the same requests and stores nothing takes 0.36 s a million samples. Out of a spool several frames go in one.";
+const scrapes =
+  "at 100 scrapes a second the HTTP request in JavaScript and the collection of what it leaves behind take about half of the time; reading the page takes a fourteenth.";
 const heap =
   "Node's program is 41 MiB of it, and every target keeps the series of its last page, to end those that are gone.";
 
@@ -82,7 +84,7 @@ export const receive: Area = {
       "Prometheus",
       "processor",
       "s",
-      { behind: parsing },
+      { behind: scrapes },
     ),
     line("receive.scrape.memory", `resident memory, ${scraping}`, "Prometheus", "memory", "MiB", {
       behind: heap,

@@ -50,7 +50,7 @@ export class HttpClient {
     this.#maxSockets = maxSockets;
     this.#proxyFor = config.proxy && proxyRoutes(config.proxy, process.env);
     const { basicAuth, authorization, oauth2, tls } = config;
-    const files = [
+    const watchedFiles = [
       basicAuth?.usernameFile,
       basicAuth?.passwordFile,
       authorization?.credentialsFile,
@@ -59,7 +59,7 @@ export class HttpClient {
       tls.keyFile,
       ...config.headers.flatMap(({ files: some }) => some),
     ];
-    this.#isConstant = oauth2 === undefined && files.every((file) => file === undefined);
+    this.#isConstant = oauth2 === undefined && watchedFiles.every((file) => file === undefined);
     if (oauth2 !== undefined) {
       const { clientSecret, clientSecretFile, proxy } = oauth2;
       const client = new HttpClient({
