@@ -66,6 +66,14 @@ export class WorkerThread<Job, Result> {
     return result;
   }
 
+  /** Starts the thread ahead of its first job. */
+  prepare(): void {
+    if (this.#worker !== undefined) return;
+    this.#worker = this.#start();
+    this.#worker.unref();
+    this.#startIdleTimer();
+  }
+
   /** Waits for the jobs that were given to `run`. */
   async close(): Promise<void> {
     await this.#last;

@@ -39,8 +39,8 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
   await parquet.write({
     columnData: filled.map((spec) => columnData(spec, rows)),
     rowGroupSize: rowGroupRows,
-    // One page a row group: pages of a megabyte would each begin their deltas again.
-    pageSize: 64 * 2 ** 20,
+    // No bound, one page a row group: pages of a megabyte would each begin their deltas again.
+    pageSize: 0,
   });
   for (const group of parquet.row_groups) {
     const empty = await emptyChunk(Number(group.num_rows));
@@ -183,7 +183,8 @@ function encodingOf(values: Float64Array, present: Uint8Array): { readonly encod
 function textsOf(name: string, rows: Rows): (string | null)[] {
   const column = rows.texts.find((one) => one.name === name);
   if (column === undefined) throw new Error(`BUG: column ${name} is not there`);
-  return Array.from(column.index, (place) =>
-    place < 0 ? null : (column.dictionary[place] ?? null),
-  );
+  const { index, dictionary: texts } = column;
+  const data: (string | null)[] = [];
+  for (let row = 0; row < index.length; row++) data[row] = texts[index[row] as number] ?? null;
+  return data;
 }

@@ -21,6 +21,8 @@ export interface LakeJobResult {
 
 export interface LakeWorker {
   run(job: LakeJob): Promise<LakeJobResult>;
+  /** Starts its thread, where it has one, ahead of the first job. */
+  prepare?(): void;
   close(): Promise<void>;
 }
 

@@ -137,6 +137,7 @@ export class LakeWriter {
     // A leap means that another process had the partition meanwhile: a name must not claim the offsets that it read.
     if (reading === undefined || origin.offset < reading.last || origin.offset > reading.last + 1) {
       this.#sealLog(key);
+      this.#options.workers.prepare?.();
       reading = { last: origin.offset, dates: new Set() };
       this.#readings.set(key, reading);
     }

@@ -65,9 +65,15 @@ export function tierState(state: SourceState, tier: TierName): TierState {
   return found;
 }
 
+const stateCounts = new Uint32Array(256);
+
 export function countReadings(frame: Frame): Record<PresenceName, number> {
-  const counts = new Uint32Array(256);
-  for (const code of frame.presence) counts[code] = (counts[code] ?? 0) + 1;
+  const counts = stateCounts.fill(0);
+  const { presence: states } = frame;
+  for (let slot = 0; slot < states.length; slot++) {
+    const code = states[slot] ?? 0;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
   return {
     present: counts[presence.present] ?? 0,
     unsupported: counts[presence.unsupported] ?? 0,

@@ -2,7 +2,7 @@
  * Messages of one sender repeat: the same text around other numbers. A template is the text of a message that the schema
  * accepted, with gaps for the time and the readings. A message that fills the same text with another time and other JSON
  * numbers is decoded from its bytes, without parsing JSON; every other message goes the long way. On a log of 30 sensors
- * that takes a sixth of the time.
+ * that takes less than half the time.
  */
 import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
@@ -12,6 +12,7 @@ import type { DecodedMessage } from "./decode.ts";
 interface Template {
   /** The literal text, of all parts in one. */
   readonly text: Uint8Array;
+  readonly words: DataView;
   /** Where each part of the text ends; after all but the last stands a gap. */
   readonly ends: Int32Array;
   /** Which gap is the time; the others are readings, in the order of `slots`. */
@@ -40,6 +41,8 @@ const timeLength = 24;
 export class MessageTemplates {
   readonly #bySender = new Map<string, Template[]>();
   readonly #cursor = new Cursor();
+  /** Of the message before: of one GPU many come in a row. */
+  #latest: Template | undefined;
 
   /** Remembers a message that the schema accepted. */
   keep(bytes: Uint8Array, message: DecodedMessage): void {
@@ -53,11 +56,13 @@ export class MessageTemplates {
 
   /** Undefined where no template fits. */
   read(bytes: Uint8Array): DecodedMessage | undefined {
-    const templates = this.#bySender.get(senderKey(bytes));
-    if (templates === undefined) return undefined;
-    for (const template of templates) {
+    const again = this.#latest === undefined ? undefined : this.#cursor.fill(this.#latest, bytes);
+    if (again !== undefined) return again;
+    for (const template of this.#bySender.get(senderKey(bytes)) ?? []) {
       const read = this.#cursor.fill(template, bytes);
-      if (read !== undefined) return read;
+      if (read === undefined) continue;
+      this.#latest = template;
+      return read;
     }
     return undefined;
   }
@@ -97,7 +102,8 @@ function makeTemplate(bytes: Uint8Array, message: DecodedMessage): Template | un
   const values = frame.values.slice();
   for (const slot of slots) values[slot] = 0;
   return {
-    text: text.slice(0, length),
+    text,
+    words: new DataView(text.buffer),
     ends,
     timeGap: all.indexOf(time),
     slots: Int32Array.from(slots),
@@ -159,6 +165,8 @@ const minus = 0x2d;
 const plus = 0x2b;
 const point = 0x2e;
 const zero = 0x30;
+const letterT = 0x54;
+const letterZ = 0x5a;
 
 const isDigit = (byte: number | undefined): boolean =>
   byte !== undefined && byte >= zero && byte <= 0x39;
@@ -181,18 +189,28 @@ const secondMs = 1_000;
 class Cursor {
   #bytes: Uint8Array = new Uint8Array();
   #at = 0;
-  #day = "";
+  /** 20260101, and when it began. */
+  #day = Number.NaN;
   #dayMs = 0;
 
   fill(template: Template, bytes: Uint8Array): DecodedMessage | undefined {
     const { text, ends, timeGap, slots, layout, host, devices, tags } = template;
     this.#bytes = bytes;
     this.#at = 0;
+    const { length } = bytes;
+    // Four bytes at a time: a third of the time that single ones take.
+    const words = template.words;
+    const given = new DataView(bytes.buffer, bytes.byteOffset, length);
+    let timeMs = Number.NaN;
+    let reading = 0;
+    let from = 0;
     const values = template.values.slice();
-    let [timeMs, reading, from] = [Number.NaN, 0, 0];
     for (let part = 0; part < ends.length; part++) {
       const end = ends[part] ?? 0;
       let at = this.#at;
+      if (at + end - from > length) return undefined;
+      for (; from + 4 <= end; from += 4, at += 4)
+        if (words.getInt32(from) !== given.getInt32(at)) return undefined;
       for (; from < end; from++, at++) if (text[from] !== bytes[at]) return undefined;
       this.#at = at;
       if (part === ends.length - 1) break;
@@ -248,22 +266,23 @@ class Cursor {
   /** The instant of 2026-01-01T00:00:00.000Z; NaN where it is written in another way or is none. */
   #time(): number {
     const at = this.#at;
-    const text = latin1(this.#bytes, at, at + timeLength);
-    const day = text.slice(0, 10);
-    if (text[10] !== "T" || text[13] !== ":" || text[16] !== ":") return Number.NaN;
-    if (text[19] !== "." || text[23] !== "Z") return Number.NaN;
-    const [hours, minutes, seconds] = [
-      this.#digits(11, 2),
-      this.#digits(14, 2),
-      this.#digits(17, 2),
-    ];
+    const bytes = this.#bytes;
+    if (bytes[at + 10] !== letterT || bytes[at + 13] !== colon || bytes[at + 16] !== colon)
+      return Number.NaN;
+    if (bytes[at + 19] !== point || bytes[at + 23] !== letterZ) return Number.NaN;
+    const hours = this.#digits(11, 2);
+    const minutes = this.#digits(14, 2);
+    const seconds = this.#digits(17, 2);
     const ms = this.#digits(20, 3);
     // Anything unusual, such as 24:00, is left to Date.parse.
     if (!(hours < 24 && minutes < 60 && seconds < 60 && ms < secondMs)) return Number.NaN;
+    if (bytes[at + 4] !== minus || bytes[at + 7] !== minus) return Number.NaN;
+    const day = this.#digits(0, 4) * 10_000 + this.#digits(5, 2) * 100 + this.#digits(8, 2);
     if (day !== this.#day) {
-      const dayMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00.000Z`) : Number.NaN;
+      const dayMs = Number.isNaN(day) ? day : Date.parse(latin1(bytes, at, at + 10));
       if (Number.isNaN(dayMs)) return Number.NaN;
-      [this.#day, this.#dayMs] = [day, dayMs];
+      this.#day = day;
+      this.#dayMs = dayMs;
     }
     this.#at = at + timeLength;
     return this.#dayMs + ((hours * 60 + minutes) * 60 + seconds) * secondMs + ms;
