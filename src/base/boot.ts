@@ -32,13 +32,9 @@ type ModuleFunction = (
 /** Runs an entry of a folder of the build. */
 export function start(folder: string, entry: string): void {
   // Flags are part of what stored code is checked against: those that every program sets (heap.ts) are set before the first file.
-  if (isMainThread) {
-    setFlagsFromString("--semi-space-growth-factor=1");
-    // By how much the heap may grow before the next full collection. V8 lets it grow up to four times: with 2,000 rules that was
-    // 20 to 40 MiB of garbage, and collecting more often cost no processor time that could be measured.
-    setFlagsFromString("--heap-growing-percent=40");
-  }
+  if (isMainThread) setFlagsFromString("--semi-space-growth-factor=1");
   const store = isMainThread ? openStore(folder, entry) : undefined;
+  if (isMainThread) setTimeout(() => settle(store), storeAfterMs).unref();
   const modules = new Map<string, { exports: unknown }>();
   const outside = createRequire(join(folder, "package.json"));
   const resolve: Require = (id) => (id.startsWith("./") ? run(id.slice(2)) : outside(id));
@@ -65,6 +61,14 @@ export function start(folder: string, entry: string): void {
     return module.exports;
   }
   run(entry);
+}
+
+/** A program that has started: from now on its heap grows slowly. */
+function settle(store: CodeStore | undefined): void {
+  store?.close();
+  // By how much the heap may grow before the next full collection. V8 lets it grow up to four times: with 2,000 rules that was 20
+  // to 40 MiB of garbage. Later, collecting more often cost no processor time that could be measured; at a start it costs 40 ms.
+  setFlagsFromString("--heap-growing-percent=40");
 }
 
 interface StoredCode {
@@ -122,7 +126,6 @@ function openStore(folder: string, entry: string): CodeStore | undefined {
     const place = codeFolder(dirname(folder));
     if (place === undefined) return undefined;
     const store = new CodeStore(join(place, codeName(folder, entry)));
-    setTimeout(() => store.close(), storeAfterMs).unref();
     process.once("exit", () => store.close());
     return store;
   } catch {
