@@ -67,7 +67,7 @@ export function start(folder: string, entry: string): void {
 function settle(store: CodeStore | undefined): void {
   store?.close();
   // By how much the heap may grow before the next full collection. V8 lets it grow up to four times: with 2,000 rules that was 20
-  // to 40 MiB of garbage. Later, collecting more often cost no processor time that could be measured; at a start it costs 40 ms.
+  // to 40 MiB of garbage. Not during the start, where collecting more often delays it.
   setFlagsFromString("--heap-growing-percent=40");
 }
 

@@ -103,6 +103,8 @@ export async function startServers(): Promise<Servers> {
       "gpulse pipe",
     );
     await hub.waitForUrl(`http://127.0.0.1:${hubPort}/-/healthy`, 90_000);
+    // Health is answered before the routes exist; any other request is held until they do.
+    await fetch(`http://127.0.0.1:${hubPort}/api/fleet`);
     await agent.waitForUrl(`http://127.0.0.1:${agentPort}/healthz`, 90_000);
     await pipe.waitForUrl(`http://127.0.0.1:${pipePort}/healthz`, 90_000);
     const routes = [...new Set(readFileSync(routesFile, "utf8").trim().split("\n"))].map((line) => {
