@@ -11,9 +11,9 @@ import type { Area, Context } from "./measurement.ts";
 const emptyNode =
   "an empty hub takes 69 MiB, of which Node's program is 41 (VictoriaMetrics 22, Prometheus 41), and ours grows less with more: see the many series.";
 const oneThread =
-  "the hub decodes in worker threads, and reads HTTP and appends on one thread; VictoriaMetrics and Prometheus do all of it on every core. By processor time see the line below.";
+  "on fewer than four cores the hub reads HTTP, decodes and appends on one thread; VictoriaMetrics and Prometheus do all of it on every core. By processor time see the line below.";
 const startLater =
-  "reading and running our code takes most of it: 0.3 s of processor time until a hub with an empty folder is ready, 0.2 s more until the first query is answered, of which 0.09 are Node's own; the others are compiled already.";
+  "measured until the first query is answered. Reading and running our code takes most of it: 0.3 s of processor time until a hub with an empty folder is ready, 0.2 s more until that query, of both 0.09 are Node's own; the others are compiled already.";
 
 export const store: Area = {
   name: "store",
