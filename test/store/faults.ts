@@ -3,17 +3,21 @@ import type * as Fs from "node:fs";
 
 type Operation = "open" | "read" | "write" | "fsync";
 
-/** The offset of an operation on a file as a whole. */
-export const wholeFile = -1;
-
 export const faults: {
-  /** Returns the error code that the operation fails with. `offset` is where it reads or writes. */
-  rule: ((operation: Operation, file: string, offset: number) => string | undefined) | undefined;
+  /** Returns the error code that the operation fails with. It reads or writes `length` bytes from `offset` on. */
+  rule:
+    | ((operation: Operation, file: string, offset: number, length: number) => string | undefined)
+    | undefined;
   failed: number;
 } = { rule: undefined, failed: 0 };
 
-function check(operation: Operation, file: string, offset = 0): Error | undefined {
-  const code = faults.rule?.(operation, file, offset);
+function check(
+  operation: Operation,
+  file: string,
+  offset = 0,
+  length = Infinity,
+): Error | undefined {
+  const code = faults.rule?.(operation, file, offset, length);
   if (code === undefined) return undefined;
   faults.failed++;
   return Object.assign(new Error(`${code}: injected, ${operation} '${file}'`), { code });
@@ -35,15 +39,15 @@ export async function faultyFs(importOriginal: () => Promise<typeof Fs>): Promis
       return fd;
     },
     readSync: (fd: number, buffer: Buffer, at: number, length: number, position: number) => {
-      throwIf(check("read", nameOf(fd), position));
+      throwIf(check("read", nameOf(fd), position, length));
       return real.readSync(fd, buffer, at, length, position);
     },
     readFileSync: (file: number | string, options?: BufferEncoding) => {
-      throwIf(check("read", typeof file === "number" ? nameOf(file) : file, wholeFile));
+      throwIf(check("read", typeof file === "number" ? nameOf(file) : file));
       return real.readFileSync(file, options);
     },
     writeSync: (fd: number, bytes: Buffer, at: number, length: number, position: number) => {
-      throwIf(check("write", nameOf(fd), position));
+      throwIf(check("write", nameOf(fd), position, length));
       return real.writeSync(fd, bytes, at, length, position);
     },
     writeFileSync: (file: number | string, text: string, options?: Fs.WriteFileOptions) => {
