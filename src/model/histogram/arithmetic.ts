@@ -1,4 +1,4 @@
-/** Sums, differences and multiples of native histograms, and whether a counter started anew between two of them. */
+/** Sums, differences and multiples of native histograms, and whether a counter was reset between two of them. */
 import {
   type Buckets,
   boundOf,
@@ -171,7 +171,7 @@ function eachCount(
   };
 }
 
-/** Whether a counter started anew: some count is lower than before, or buckets became finer. */
+/** Whether a counter was reset: some count is lower than before, or buckets became finer. */
 export function isReset(current: Histogram, previous: Histogram): boolean {
   if (current.resetHint === "reset") return true;
   if (current.resetHint === "no-reset") return false;

@@ -3,7 +3,7 @@
  * Values are immutable; every operation returns a new histogram.
  */
 
-/** Whether the counts started anew before this sample; `gauge` where counts may go down at any time. */
+/** Whether the counter was reset before this sample; `gauge` where counts may go down at any time. */
 export type ResetHint = "unknown" | "reset" | "no-reset" | "gauge";
 
 /** Buckets in ascending order of their index, no index twice. */

@@ -18,7 +18,7 @@ interface Rest {
 
 const nothing: Rest = { count: 0, middle: 0 };
 
-/** Count and sum are estimated anew from the buckets, unless nothing was removed. */
+/** Count and sum are estimated from the remaining buckets, unless nothing was removed. */
 export function trim(histogram: Histogram, at: number, keep: "below" | "above"): Histogram {
   let [count, sum, isChanged] = [0, 0, false];
   const take = (before: number, rest: Rest): number => {
