@@ -2,6 +2,9 @@
  * Samples on their way in or out, as columns: what every format that carries samples is decoded to and encoded from. No
  * object per sample; a series is its label block, whose bytes are what remote-write 1.0 puts on the wire.
  */
+import type { Exemplar } from "../../model/exemplar.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../model/histogram/word.ts";
 import { BatchBuilder } from "./builder.ts";
 
 export interface Metadata {
@@ -13,6 +16,11 @@ export interface Metadata {
 
 /** The metadata of a series, by metric name. */
 export type MetadataLookup = (name: string) => Metadata | undefined;
+
+/** An exemplar of one series of the batch it was decoded with. */
+export interface BatchExemplar extends Exemplar {
+  readonly series: number;
+}
 
 /**
  * A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. A
@@ -32,6 +40,13 @@ export interface SampleBatch {
   readonly times: Float64Array;
   /** Copied bit for bit: a stale marker is a NaN whose payload matters, and must never pass through a number. */
   readonly values: Float64Array;
+  /**
+   * Native histograms. A sample that is one has a NaN with `histogramHigh` in `values`, whose low word is its place in this
+   * list; parts of a batch share the list. A NaN with these bits and no histogram at its place is an ordinary NaN.
+   */
+  readonly histograms?: readonly Histogram[] | undefined;
+  /** Those of a whole request; parts of a batch have none. */
+  readonly exemplars?: readonly BatchExemplar[] | undefined;
   readonly metadata: readonly Metadata[];
   /** Unsupported kinds, counted by the receiver. */
   readonly droppedExemplars: number;
@@ -63,8 +78,8 @@ export function splitBatch(batch: SampleBatch): readonly [SampleBatch, SampleBat
 
 /** The samples from one place to before another, with the series they need. */
 export function partOf(batch: SampleBatch, from: number, to: number): SampleBatch {
-  const { bytes, labelStarts, labelEnds, sampleSeries, times, values } = batch;
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  const { bytes, labelStarts, labelEnds, sampleSeries } = batch;
+  const words = wordsOf(batch);
   const builder = new BatchBuilder();
   const known = new Map<number, number>();
   for (let at = from; at < to; at++) {
@@ -74,7 +89,7 @@ export function partOf(batch: SampleBatch, from: number, to: number): SampleBatc
       index = builder.rawSeries(bytes, labelStarts[series] ?? 0, labelEnds[series] ?? 0);
       known.set(series, index);
     }
-    builder.addBits(index, times[at] ?? 0, words[at * 2] ?? 0, words[at * 2 + 1] ?? 0);
+    copySample(batch, words, at, builder, index);
   }
   return builder.finish();
 }
@@ -110,6 +125,26 @@ export function groupBySeries({
   return { order, starts };
 }
 
+/** The native histogram that a sample is, by its words; undefined for a float. */
+export function histogramOf(batch: SampleBatch, low: number, high: number): Histogram | undefined {
+  return high === histogramHigh ? batch.histograms?.[low] : undefined;
+}
+
+/** Appends sample `at` of a batch to a series of the builder; `words` are the batch's values. */
+function copySample(
+  batch: SampleBatch,
+  words: Uint32Array,
+  at: number,
+  builder: BatchBuilder,
+  series: number,
+): void {
+  const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
+  const timeMs = batch.times[at] as number;
+  const histogram = histogramOf(batch, low, high);
+  if (histogram === undefined) builder.addBits(series, timeMs, low, high);
+  else builder.addHistogram(series, timeMs, histogram);
+}
+
 /** A batch's values as words: the only way to copy a NaN whose bits matter. */
 export const wordsOf = ({ values }: SampleBatch): Uint32Array =>
   new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
@@ -123,7 +158,7 @@ export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
   const known = new Map<string, number>();
   const families = new Map<string, Metadata>();
   for (const batch of batches) {
-    const { bytes, labelStarts, labelEnds, sampleSeries, times } = batch;
+    const { bytes, labelStarts, labelEnds, sampleSeries } = batch;
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const places = new Int32Array(batch.seriesCount).fill(-1);
     const words = wordsOf(batch);
@@ -139,9 +174,7 @@ export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
         }
         places[series] = place;
       }
-      const place = places[series] as number;
-      const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
-      builder.addBits(place, times[at] as number, low, high);
+      copySample(batch, words, at, builder, places[series] as number);
     }
     for (const one of batch.metadata) families.set(one.family, one);
   }

@@ -1,7 +1,10 @@
 /** Builds a batch from label sets and numbers: for every way in whose bytes are not label blocks already. */
+import type { Exemplar } from "../../model/exemplar.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../model/histogram/word.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
-import type { Metadata, SampleBatch } from "./batch.ts";
+import type { BatchExemplar, Metadata, SampleBatch } from "./batch.ts";
 import { copyInto, BatchColumns } from "./columns.ts";
 import { BatchTooLargeError } from "./labels.ts";
 
@@ -9,6 +12,8 @@ export class BatchBuilder {
   readonly #maxLabelBytes: number;
   readonly #samples = new BatchColumns();
   readonly #metadata: Metadata[] = [];
+  #histograms: Histogram[] | undefined;
+  #exemplars: BatchExemplar[] | undefined;
   #bytes = Buffer.allocUnsafe(4_096);
   #length = 0;
   #starts = new Uint32Array(64);
@@ -64,6 +69,16 @@ export class BatchBuilder {
     this.addBits(series, timeMs, staleLow, staleHigh);
   }
 
+  addHistogram(series: number, timeMs: number, histogram: Histogram): void {
+    this.#histograms ??= [];
+    this.addBits(series, timeMs, this.#histograms.push(histogram) - 1, histogramHigh);
+  }
+
+  addExemplar(series: number, exemplar: Exemplar): void {
+    this.#exemplars ??= [];
+    this.#exemplars.push({ ...exemplar, series });
+  }
+
   learn(metadata: Metadata): void {
     this.#metadata.push(metadata);
   }
@@ -76,6 +91,8 @@ export class BatchBuilder {
       labelEnds: this.#ends.subarray(0, this.#seriesCount),
       sampleCount: this.#samples.count,
       ...this.#samples.finish(),
+      histograms: this.#histograms,
+      exemplars: this.#exemplars,
       metadata: this.#metadata,
       droppedExemplars: this.droppedExemplars,
       droppedHistograms: this.droppedHistograms,

@@ -81,6 +81,7 @@ export function filterBatch(
   return {
     batch: {
       ...batch,
+      exemplars: undefined,
       seriesCount: keptSeries,
       labelStarts: labelStarts.subarray(0, keptSeries),
       labelEnds: labelEnds.subarray(0, keptSeries),

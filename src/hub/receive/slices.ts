@@ -43,6 +43,7 @@ function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> 
     for (let i = from; i < to; i++) numbers[i - from] = (sampleSeries[i] as number) - first;
     yield {
       ...batch,
+      exemplars: undefined,
       seriesCount: end - first,
       labelStarts: batch.labelStarts.subarray(first, end),
       labelEnds: batch.labelEnds.subarray(first, end),
@@ -93,6 +94,7 @@ function cut(
 ): SampleBatch {
   return {
     ...batch,
+    exemplars: undefined,
     seriesCount: series.length,
     labelStarts: Uint32Array.from(series, (one) => batch.labelStarts[one] as number),
     labelEnds: Uint32Array.from(series, (one) => batch.labelEnds[one] as number),

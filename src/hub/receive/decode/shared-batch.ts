@@ -8,7 +8,13 @@ import { hashWords, type LabelHasher } from "../../../formats/samples/label-hash
 /** What a message carries of a batch whose columns are in shared memory. */
 export interface SharedBatch extends Pick<
   SampleBatch,
-  "seriesCount" | "sampleCount" | "metadata" | "droppedExemplars" | "droppedHistograms"
+  | "seriesCount"
+  | "sampleCount"
+  | "histograms"
+  | "exemplars"
+  | "metadata"
+  | "droppedExemplars"
+  | "droppedHistograms"
 > {
   /** Where the columns and the labels' bytes begin. */
   readonly columnsAt: number;
@@ -63,10 +69,12 @@ export function writeShared(
   new Uint32Array(memory, places.labelEnds, seriesCount).set(labelEnds);
   const hashes = new Uint32Array(memory, places.labelHashes, seriesCount * hashWords);
   hasher.hashAll(bytes, labelStarts, labelEnds, seriesCount, hashes);
-  const { metadata, droppedExemplars, droppedHistograms } = batch;
+  const { histograms, exemplars, metadata, droppedExemplars, droppedHistograms } = batch;
   return {
     seriesCount,
     sampleCount,
+    histograms,
+    exemplars,
     metadata,
     droppedExemplars,
     droppedHistograms,
@@ -78,7 +86,7 @@ export function writeShared(
 
 /** The batch as views on the memory: valid until the memory is used for another request. */
 export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): SampleBatch {
-  const { seriesCount, sampleCount, metadata, droppedExemplars, droppedHistograms } = shared;
+  const { seriesCount, sampleCount, histograms, exemplars, metadata } = shared;
   const places = placesOf(shared.columnsAt, seriesCount, sampleCount);
   return {
     bytes: new Uint8Array(memory, shared.bytesAt, shared.bytesLength),
@@ -90,8 +98,10 @@ export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): Samp
     sampleSeries: new Uint32Array(memory, places.sampleSeries, sampleCount),
     times: new Float64Array(memory, places.times, sampleCount),
     values: new Float64Array(memory, places.values, sampleCount),
+    histograms,
+    exemplars,
     metadata,
-    droppedExemplars,
-    droppedHistograms,
+    droppedExemplars: shared.droppedExemplars,
+    droppedHistograms: shared.droppedHistograms,
   };
 }
