@@ -96,12 +96,18 @@ const rows: readonly CompatRow[] = [
   }),
   gauge("gpu_package_power", "W", "Current socket power in watts, MI3xx.", gpu.powerInstant, {
     otherwise: [{ from: gpu.power }, chipPower],
-    convert: (watts, about) => (reportsCurrentPower(about) ? watts : undefined),
+    convert: {
+      write: (watts, about) => (reportsCurrentPower(about) ? watts : undefined),
+      read: (watts) => watts,
+    },
     note: onePower,
   }),
   gauge("gpu_average_package_power", "W", "Average socket power in watts.", gpu.power, {
     otherwise: [chipPower],
-    convert: (watts, about) => (reportsCurrentPower(about) ? undefined : watts),
+    convert: {
+      write: (watts, about) => (reportsCurrentPower(about) ? undefined : watts),
+      read: (watts) => watts,
+    },
     note: onePower,
   }),
   gauge("gpu_power_usage", "W", "Power in watts.", gpu.power, {

@@ -131,7 +131,7 @@ function read(
   const converted =
     row.convert === undefined || value === undefined
       ? value
-      : row.convert(value, { ...about, timeMs });
+      : row.convert.write(value, { ...about, timeMs });
   return converted === undefined
     ? missing(presence.unsupported)
     : { value: converted, state: presence.present, timeMs };

@@ -1,24 +1,54 @@
-/** From our base units to the units other exporters use. Where their number is whole, ours is made whole the same way. */
+/** From our base units to the units other exporters use, and back. Where their number is whole, ours is made whole the same way. */
 import type { Device } from "../../model/device.ts";
+import type { ConversionContext } from "./row.ts";
+
+/** From our unit to theirs and back. Undefined leaves the reading out. */
+export interface Conversion {
+  readonly write: (value: number, folded: ConversionContext) => number | undefined;
+  /** Absent where their value does not determine ours. */
+  readonly read?: (value: number) => number | undefined;
+}
+
+/** Theirs is ours divided by `unit`, rounded by `round`. */
+const scaled = (unit: number, round: (value: number) => number): Conversion => ({
+  write: (value) => round(value / unit),
+  read: (value) => value * unit,
+});
+
+/** Theirs is ours times `factor`, rounded. Not a division by its inverse: 1e-3 is not exact. */
+const multiplied = (factor: number): Conversion => ({
+  write: (value) => Math.round(value * factor),
+  read: (value) => value / factor,
+});
 
 /** Memory in whole MiB, rounded down as NVML and amd-smi do. */
-export const mebibytes = (bytes: number): number => Math.floor(bytes / 1_048_576);
-export const kibibytes = (bytes: number): number => Math.floor(bytes / 1_024);
+export const mebibytes = scaled(1_048_576, Math.floor);
+export const kibibytes = scaled(1_024, Math.floor);
 /** 0.07 times 100 is 7.000000000000001: two decimals keep what a ratio of four had. */
-export const percent = (ratio: number): number => Math.round(ratio * 10_000) / 100;
-export const megahertz = (hertz: number): number => Math.round(hertz / 1e6);
-export const millijoules = (joules: number): number => Math.round(joules * 1e3);
-export const microjoules = (joules: number): number => Math.round(joules * 1e6);
-export const millivolts = (volts: number): number => Math.round(volts * 1e3);
-export const nanoseconds = (seconds: number): number => Math.round(seconds * 1e9);
-export const megabitsPerSecond = (bytesPerSecond: number): number =>
-  Math.round((bytesPerSecond * 8) / 1e6);
+export const percent: Conversion = {
+  write: (ratio) => Math.round(ratio * 10_000) / 100,
+  read: (value) => value / 100,
+};
+export const megahertz = scaled(1e6, Math.round);
+export const millijoules = multiplied(1e3);
+export const microjoules = multiplied(1e6);
+export const millivolts = multiplied(1e3);
+export const nanoseconds = multiplied(1e9);
+export const megabitsPerSecond: Conversion = {
+  write: (bytesPerSecond) => Math.round((bytesPerSecond * 8) / 1e6),
+  read: (value) => (value * 1e6) / 8,
+};
 
 const gigatransfers = [2.5, 5, 8, 16, 32, 64, 128];
 
 /** Speed of a PCIe lane by generation. */
-export const gigatransfersPerSecond = (generation: number): number | undefined =>
-  gigatransfers[generation - 1];
+export const gigatransfersPerSecond: Conversion = {
+  write: (generation) => gigatransfers[generation - 1],
+  read: (speed) => {
+    const at = gigatransfers.indexOf(speed);
+    return at < 0 ? undefined : at + 1;
+  },
+};
 
 /** `0000:83:00.0` as NVML writes it: eight digits of domain, capitals. */
 export function nvmlBusId({ pciBusId }: Device): string | undefined {

@@ -40,7 +40,7 @@ const reasons = [
 ] as const;
 
 /** The driver's own bit: nothing runs and the clocks are falling. */
-const idle: SmiRowOptions = { convert: (mask) => mask & 1 };
+const idle: SmiRowOptions = { convert: { write: (mask) => mask & 1 } };
 
 /** The fields were renamed with driver 535; dashboards ask for the new name or the old. */
 const activeReasons = ["event", "throttle"].flatMap((word) => [
@@ -116,10 +116,12 @@ const rows: readonly CompatRow[] = [
     }),
     note: "Without serial, compute_cap, cuda_version, pci_sub_device_id and driver_model_*, which we do not read.",
   }),
-  field("index", "index", "number", gpu.info, { convert: (_, { device }) => device.index }),
-  field("count", "count", "count", gpu.info, { convert: (_, { gpus }) => gpus }),
+  field("index", "index", "number", gpu.info, {
+    convert: { write: (_, { device }) => device.index },
+  }),
+  field("count", "count", "count", gpu.info, { convert: { write: (_, { gpus }) => gpus } }),
   field("driver_version", "driver_version", "number", gpu.info, {
-    convert: (_, { device }) => driverNumber(device.driver),
+    convert: { write: (_, { device }) => driverNumber(device.driver) },
     note: "Only where the version is one number, as there.",
   }),
   field("utilization.gpu", "utilization_gpu_ratio", "ratio", gpu.utilization),
@@ -236,19 +238,19 @@ const rows: readonly CompatRow[] = [
   field("process list was read", "compute_apps_last_collect_success", "1", gpu.processes, {
     perHost: true,
     fold: largest,
-    convert: () => 1,
+    convert: { write: () => 1 },
     note: "Absent where it could not be read, where theirs is 0.",
   }),
   field("GPUs were read", "last_collect_success", "1", gpu.up, {
     perHost: true,
     fold: largest,
-    convert: () => 1,
+    convert: { write: () => 1 },
     note: "Absent where nothing fresh is there, where theirs is 0: alert on absent(), or on gpulse_source_success.",
   }),
   field("time of the last reading", "last_collect_success_timestamp_seconds", "s", gpu.up, {
     perHost: true,
     fold: largest,
-    convert: (_, { timeMs }) => timeMs / 1_000,
+    convert: { write: (_, { timeMs }) => timeMs / 1_000 },
   }),
 ];
 

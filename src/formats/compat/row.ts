@@ -3,6 +3,7 @@ import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Vendor } from "../../model/vendor.ts";
 import type { LabelSet } from "../../model/labels.ts";
+import type { Conversion } from "./convert.ts";
 
 /** Labels a reading must carry; a list takes any of its values. */
 export type Match = Readonly<Record<string, string | readonly string[]>>;
@@ -59,8 +60,8 @@ export interface CompatRow extends SourceMetric {
   readonly help: string;
   /** Taken in turn where the GPU has no series of `from`. */
   readonly otherwise?: readonly SourceMetric[];
-  /** From our unit to theirs; undefined leaves the reading out. */
-  readonly convert?: (value: number, folded: ConversionContext) => number | undefined;
+  /** Their unit; the value is the same in both where absent. */
+  readonly convert?: Conversion;
   /** Their label, taken from our label of the reading. */
   readonly copy?: Readonly<Record<string, string>>;
   /** Labels with a value of their own, beside the table's. */

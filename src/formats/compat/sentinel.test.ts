@@ -38,7 +38,7 @@ function sampleOf(name: string, theirs: number): Sample {
   const row = dcgm.rows.find((one) => one.name === name);
   if (row === undefined) throw new Error(`${name} is not in the table`);
   const about = { device: h200, host: "h", owner: {}, gpus: 1, labelOf: () => undefined };
-  const scale = 1e9 / (row.convert?.(1e9, { ...about, timeMs: 0 }) ?? 1e9);
+  const scale = 1e9 / (row.convert?.write(1e9, { ...about, timeMs: 0 }) ?? 1e9);
   const labels = Object.fromEntries(
     Object.entries(row.match ?? {}).map(([label, value]) => [label, [value].flat()[0] ?? ""]),
   );
