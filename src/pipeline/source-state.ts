@@ -81,6 +81,7 @@ export function countReadings(frame: Frame): Record<PresenceName, number> {
     asleep: counts[presence.asleep] ?? 0,
     failed: counts[presence.failed] ?? 0,
     ended: counts[presence.ended] ?? 0,
+    pending: counts[presence.pending] ?? 0,
   };
 }
 

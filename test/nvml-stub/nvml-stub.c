@@ -8,6 +8,7 @@
  *   N.KEY.sleep MS    the call takes this long
  *   N.KEY.crash 1     the call writes to address 0, as a broken driver does
  *   gpus, driver, cuda, init.rc, init.hang, init.crash, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
+ *   N.gpm_ID VALUE (N.giINSTANCE.gpm_ID of a MIG instance; an id outside the usual ones is known where it has a value), N.gpm_nameless 1,
  *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]]
  * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
  */
@@ -388,23 +389,48 @@ int nvmlEventSetWait_v2(uint64_t set, unsigned char *out, unsigned timeout) {
 }
 
 int nvmlGpmQueryDeviceSupport(uint64_t h, unsigned *out) { out[1] = (unsigned)value(gpu_of(h), "gpm", 1); return enter(gpu_of(h), "gpm_support"); }
-static uint64_t samples = 0x6000;
+#define FIRST_SAMPLE 0x6000
+#define SAMPLES 1024
+static uint64_t samples = FIRST_SAMPLE;
+/* Which GPU and which instance (-1: the whole GPU) a sample was taken of. */
+static struct { int gpu, instance; } sampled[SAMPLES];
 int nvmlGpmSampleAlloc(uint64_t *out) { *out = samples++; return OK; }
 int nvmlGpmSampleFree(uint64_t sample) { (void)sample; return OK; }
-static int sampled;
-int nvmlGpmSampleGet(uint64_t h, uint64_t sample) { (void)sample; sampled = gpu_of(h); return enter(gpu_of(h), "gpm"); }
-int nvmlGpmMigSampleGet(uint64_t h, unsigned instance, uint64_t sample) { (void)instance; (void)sample; sampled = gpu_of(h); return enter(gpu_of(h), "gpm"); }
+static int take_sample(uint64_t h, int instance, uint64_t sample) {
+  if (sample < FIRST_SAMPLE || sample >= FIRST_SAMPLE + SAMPLES) return INVALID;
+  sampled[sample - FIRST_SAMPLE].gpu = gpu_of(h);
+  sampled[sample - FIRST_SAMPLE].instance = instance;
+  return enter(gpu_of(h), "gpm");
+}
+int nvmlGpmSampleGet(uint64_t h, uint64_t sample) { return take_sample(h, -1, sample); }
+int nvmlGpmMigSampleGet(uint64_t h, unsigned instance, uint64_t sample) { return take_sample(h, (int)instance, sample); }
+static int answers_gpm(unsigned id) { return (id >= 1 && id <= 13 && id != 8) || id == 20 || id == 21; }
+/* Like the driver: an id it does not know comes back as 0 with "success" and without a name. Percent, or MiB/s from id 20 on. */
 int nvmlGpmMetricsGet(unsigned char *out) {
   unsigned count;
+  uint64_t sample;
   memcpy(&count, out + 4, 4);
+  memcpy(&sample, out + 16, 8);
+  if (sample < FIRST_SAMPLE || sample >= FIRST_SAMPLE + SAMPLES) return INVALID;
+  int gpu = sampled[sample - FIRST_SAMPLE].gpu, instance = sampled[sample - FIRST_SAMPLE].instance;
+  int code = enter(gpu, "gpm_metrics");
+  if (code != OK) return code;
   for (unsigned at = 0; at < count; at++) {
-    unsigned id, code = OK;
-    memcpy(&id, out + 24 + at * 40, 4);
-    char key[32];
+    unsigned char *metric = out + 24 + at * 40;
+    unsigned id, answer = OK;
+    memcpy(&id, metric, 4);
+    char key[40], of_instance[48];
     snprintf(key, sizeof key, "gpm_%u", id);
-    double percent = value(sampled, key, 10.0 * id);
-    memcpy(out + 24 + at * 40 + 4, &code, 4);
-    memcpy(out + 24 + at * 40 + 8, &percent, 8);
+    snprintf(of_instance, sizeof of_instance, "gi%d.%s", instance, key);
+    int is_known = answers_gpm(id) || find_of(gpu, key, "") >= 0;
+    double share = value(gpu, key, !is_known ? 0 : id <= 10 ? 10.0 * id : id <= 13 ? 5.0 * id : 100.0 * id);
+    if (instance >= 0) share = value(gpu, of_instance, share);
+    int fails = find_of(gpu, key, ".rc");
+    if (fails >= 0) answer = (unsigned)line[fails].value;
+    const char *name = is_known && value(gpu, "gpm_nameless", 0) == 0 ? "metric" : NULL;
+    memcpy(metric + 4, &answer, 4);
+    memcpy(metric + 8, &share, 8);
+    memcpy(metric + 16, &name, sizeof name);
   }
   return OK;
 }

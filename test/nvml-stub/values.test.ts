@@ -80,6 +80,7 @@ test("slow and static values come out as scripted, also the links and the peers"
   nvml.stub.script(
     "gpus 3",
     "2.energy 987654321",
+    "2.gpm 0",
     "2.pcie_receive 59494449",
     "2.replays 12",
     "2.ecc_uncorrected 2",
@@ -348,4 +349,74 @@ test("activity by GPM is there with the first slow read, which takes both sample
   expect(values.get("0 gpu_tensor_activity_ratio{}")).toBe(0.925);
   expect(values.get("0 gpu_dram_activity_ratio{}")).toBe(0.116);
   expect(values.get("1 gpu_sm_activity_ratio{}")).toBe("unsupported");
+});
+
+test("every metric of GPM comes from one call; an id without a name is unsupported, one that is 0 is 0", async () => {
+  nvml.stub.script(
+    "gpus 1",
+    "link 0 2",
+    "0.gpm_3 14.1",
+    "0.gpm_6 0",
+    "0.gpm_9.rc 3",
+    "0.gpm_12 76.1",
+    "0.gpm_20 3368",
+    "0.gpm_30 40",
+    "0.gpm_60 1000",
+    "0.gpm_65 7",
+  );
+  nvml.stub.logCalls();
+  const values = await read(nvml.open(), "slow");
+  const wanted = {
+    "0 gpu_graphics_activity_ratio{}": 0.1,
+    "0 gpu_sm_occupancy_ratio{}": 0.141,
+    "0 gpu_tensor_pipe_activity_ratio{pipe=fp64}": 0,
+    "0 gpu_tensor_pipe_activity_ratio{pipe=half}": 0.7,
+    "0 gpu_tensor_pipe_activity_ratio{pipe=int8}": "unsupported",
+    "0 gpu_fp32_activity_ratio{}": 0.761,
+    "0 gpu_pcie_throughput_bytes_per_second{direction=transmit}": 3_368 * 1_048_576,
+    "0 gpu_decoder_engine_activity_ratio{engine=0}": 0.4,
+    "0 gpu_decoder_engine_activity_ratio{engine=1}": "unsupported",
+    "0 gpu_ofa_engine_activity_ratio{engine=0}": "unsupported",
+    "0 gpu_interconnect_throughput_bytes_per_second{direction=receive}": 1_048_576_000,
+    "0 gpu_interconnect_link_throughput_bytes_per_second{direction=transmit,link=1}": 7_340_032,
+    "0 gpu_interconnect_link_throughput_bytes_per_second{direction=transmit,link=0}": "unsupported",
+    "0 gpu_c2c_throughput_bytes_per_second{direction=receive}": "unsupported",
+  };
+  expect(pick(values, wanted)).toEqual(wanted);
+  expect(nvml.stub.calls().filter(({ key }) => key === "gpm_metrics")).toHaveLength(1);
+});
+
+test("a library that names no GPM metric is believed by its codes alone", async () => {
+  nvml.stub.script("gpus 1", "0.gpm_nameless 1", "0.gpm_6 0");
+  const values = await read(nvml.open(), "slow");
+  expect(values.get("0 gpu_tensor_pipe_activity_ratio{pipe=fp64}")).toBe(0);
+  expect(values.get("0 gpu_c2c_throughput_bytes_per_second{direction=receive}")).toBe(0);
+});
+
+test("PCIe rates of GPM replace the call that blocks, which stays where GPM has none", async () => {
+  nvml.stub.script("gpus 3", "1.gpm 0", "2.gpm_20.rc 3", "2.gpm_21.rc 3");
+  nvml.stub.logCalls();
+  const source = nvml.open();
+  const transmit = "gpu_pcie_throughput_bytes_per_second{direction=transmit}";
+  const values = await read(source, "slow");
+  expect(values.get(`0 ${transmit}`)).toBe(2_000 * 1_048_576);
+  expect(values.get(`1 ${transmit}`)).toBe(1_000_000);
+  await eventually(source, "slow", `2 ${transmit}`, 1_000_000);
+  const blocking = nvml.stub.calls().filter(({ key }) => key === "pcie_transmit");
+  expect(new Set(blocking.map(({ gpu }) => gpu))).toEqual(new Set([1, 2]));
+});
+
+test("a MIG instance has every activity by its own samples", async () => {
+  nvml.stub.script("gpus 1", "mig 0 2", "0.gi7.gpm_1 50", "0.gi8.gpm_1 60", "0.gi8.gpm_12 33");
+  const source = nvml.open();
+  await eventually(source, "slow", "mig1 gpu_fp32_activity_ratio{}", 0.33);
+  const values = await read(source, "slow");
+  const wanted = {
+    "mig0 gpu_utilization_ratio{}": 0.5,
+    "mig1 gpu_utilization_ratio{}": 0.6,
+    "mig1 gpu_graphics_activity_ratio{}": 0.6,
+    "mig0 gpu_tensor_pipe_activity_ratio{pipe=half}": 0.7,
+    "0 gpu_fp32_activity_ratio{}": 0.6,
+  };
+  expect(pick(values, wanted)).toEqual(wanted);
 });

@@ -16,7 +16,7 @@ const numberField = v.object({
   value: v.nullable(v.number()),
   unit: v.string(),
   mlperf,
-  absent: v.optional(v.picklist(["unsupported", "denied", "asleep", "failed", "ended"])),
+  absent: v.optional(v.picklist(["unsupported", "denied", "asleep", "failed", "ended", "pending"])),
 });
 
 const averagePower = v.object({

@@ -78,9 +78,10 @@ export class FrameEncoder {
     const timeMs = Math.round(frame.timeMs);
     bytes.zigzag(timeMs - this.#memory.timeMs);
     this.#memory.timeMs = timeMs;
-    writePresence(bytes, frame.presence, before.presence);
+    const states = frame.presence.map(sentState);
+    writePresence(bytes, states, before.presence);
     writeValues(bytes, frame, before.multiples, resolutions);
-    before.presence.set(frame.presence);
+    before.presence.set(states);
     return bytes.finish();
   }
 }
@@ -158,6 +159,9 @@ function readNames(reader: ByteReader): FrameNames {
   knownNames.set(key, names);
   return names;
 }
+
+/** Receivers of before 0.3 reject a frame with a state that they do not know. */
+const sentState = (state: number): number => (state === presence.pending ? presence.failed : state);
 
 function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array): void {
   if (states.every((state) => state === presence.present)) {

@@ -189,6 +189,7 @@ function listOf(groups: readonly ReadingGroup[], list: "readings" | "absent"): s
 /** JSON has no infinities: a reading that is none of its numbers did not come through. */
 function reasonAt(frame: Frame, slot: number): string | undefined {
   const state = frame.presence[slot] ?? presence.failed;
+  if (state === presence.pending) return "failed";
   if (state !== presence.present) return presenceNames[state] ?? "failed";
   return Number.isFinite(frame.values[slot]) ? undefined : "failed";
 }

@@ -28,7 +28,7 @@ export const messageLimits = {
 
 const { columns, others, labels, tags, textLength, labelValueLength } = messageLimits;
 
-const reasons = presenceNames.filter((name) => name !== "present");
+const reasons = presenceNames.filter((name) => name !== "present" && name !== "pending");
 
 export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 

@@ -20,6 +20,24 @@ export const interconnect = {
     labels: [link, direction],
     given: { nvidia: "NVML fields 138 and 139, KiB", amd: "gpu_metrics xgmi data, KiB" },
   }),
+  interconnectThroughput: device("gpu_interconnect_throughput_bytes_per_second", {
+    help: "Traffic over all links to other GPUs, with the protocol's overhead.",
+    tier: "slow",
+    labels: [direction],
+    given: { nvidia: "NVML GPM, ids 60 and 61" },
+  }),
+  interconnectLinkThroughput: device("gpu_interconnect_link_throughput_bytes_per_second", {
+    help: "Traffic over one link to another GPU, with the protocol's overhead.",
+    tier: "slow",
+    labels: [link, direction],
+    given: { nvidia: "NVML GPM, ids 62 to 97" },
+  }),
+  c2cThroughput: device("gpu_c2c_throughput_bytes_per_second", {
+    help: "Traffic between GPU and processor over NVLink-C2C, as on Grace Hopper.",
+    tier: "slow",
+    labels: [direction],
+    given: { nvidia: "NVML GPM, ids 100 and 101" },
+  }),
   interconnectErrors: device("gpu_interconnect_errors_total", {
     help: "Errors on the links to other GPUs.",
     tier: "slow",

@@ -51,7 +51,7 @@ export const pcie = {
     tier: "slow",
     labels: [direction],
     given: {
-      nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call",
+      nvidia: "NVML GPM, ids 20 and 21; else nvmlDeviceGetPcieThroughput, 21 ms a call",
       amd: "pcie_bw, a second a read, only with pcie=true",
       sim: "the job's traffic",
     },

@@ -89,7 +89,7 @@ export const self = {
       {
         name: "state",
         help: "Why it is there or not.",
-        values: ["present", "unsupported", "denied", "asleep", "failed"],
+        values: ["present", "unsupported", "denied", "asleep", "failed", "pending"],
       },
     ],
     resolution: 1,

@@ -12,6 +12,7 @@ const sentences: Readonly<Record<Exclude<FactAbsence, "unsupported" | "ended">, 
   denied: "not readable: permission denied",
   asleep: "not comparable: the GPU was asleep",
   failed: "not readable: the read failed",
+  pending: "not read: no reading had arrived",
   "not-read": "not read: no reading had arrived",
   "not-recorded": "not recorded in that file",
 };

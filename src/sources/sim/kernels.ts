@@ -10,6 +10,19 @@ export type ActivityPattern =
       readonly busy: number;
     };
 
+/** Shares of the compute units while a kernel runs, as NVML's GPM counts them. */
+export interface UnitActivity {
+  /** 0 where only copy engines work. */
+  readonly graphics: number;
+  readonly sm: number;
+  readonly occupancy: number;
+  readonly integer: number;
+  readonly fp64: number;
+  readonly fp32: number;
+  /** What the matrix units work on. */
+  readonly tensorPipe: "half" | "fp64";
+}
+
 export interface Kernel {
   /** Compute power at boost over a large bf16 matrix product's. */
   readonly core: number;
@@ -22,6 +35,7 @@ export interface Kernel {
   readonly receive: number;
   readonly transmit: number;
   readonly pattern: ActivityPattern;
+  readonly units: UnitActivity;
 }
 
 const steady = (busy: number): ActivityPattern => ({ kind: "steady", busy });
@@ -40,33 +54,105 @@ const kernel = (
   pattern: ActivityPattern = steady(0.98),
   receive = 0,
   transmit = 0,
-): Kernel => ({ core, dram, memoryBusy, tensor, pattern, receive, transmit });
+): Kernel => ({
+  core,
+  dram,
+  memoryBusy,
+  tensor,
+  pattern,
+  receive,
+  transmit,
+  units: largeProduct,
+});
+
+/** Of the time a kernel runs, not every unit has work: 95 % under large products. */
+const largeProduct: UnitActivity = {
+  graphics: 1,
+  sm: 0.95,
+  occupancy: 0.14,
+  integer: 0.013,
+  fp64: 0,
+  fp32: 0,
+  tensorPipe: "half",
+};
+
+const using = (kernelOf: Kernel, units: Partial<UnitActivity>): Kernel => ({
+  ...kernelOf,
+  units: { ...largeProduct, ...units },
+});
 
 /** Measured on an H200; bandwidth and activity by NVML's GPM counters. */
 export const kernels = {
-  idle: kernel(0, 0, 0, 0, steady(0)),
+  idle: using(kernel(0, 0, 0, 0, steady(0)), { graphics: 0, sm: 0, occupancy: 0, integer: 0 }),
   matmul_bf16: kernel(1, 0.17, 0.25, 0.9),
   matmul_fp16: kernel(1.07, 0.17, 0.24, 0.91),
-  matmul_tf32: kernel(0.99, 0.18, 0.24, 0.9),
-  matmul_fp32: kernel(0.68, 0.05, 0.06, 0),
-  matmul_fp64: kernel(0.8, 0.11, 0.16, 0.96),
-  matmul_fp8: kernel(1.14, 0.16, 0.24, 0.88),
-  matmul_small: kernel(0.064, 0, 0, 0.01, steady(0.32)),
-  memcopy: kernel(0.16, 0.88, 1, 0, steady(0.99)),
-  elementwise: kernel(0.14, 0.9, 1, 0, steady(0.99)),
-  transfer: kernel(0.002, 0.012, 0.02, 0, steady(0.99), 0.9, 0.05),
-  conv: kernel(0.855, 0.18, 0.24, 0.57, steady(0.95)),
-  train: kernel(0.71, 0.32, 0.42, 0.55, cycle(6_000, 850)),
-  train_fp32: kernel(0.625, 0.12, 0.16, 0.04, cycle(6_600, 850)),
+  matmul_tf32: using(kernel(0.99, 0.18, 0.24, 0.9), { occupancy: 0.18, integer: 0.1 }),
+  matmul_fp32: using(kernel(0.68, 0.05, 0.06, 0), { occupancy: 0.12, integer: 0.057, fp32: 0.77 }),
+  matmul_fp64: using(kernel(0.8, 0.11, 0.16, 0.96), {
+    sm: 0.98,
+    occupancy: 0.12,
+    integer: 0.064,
+    tensorPipe: "fp64",
+  }),
+  matmul_fp8: using(kernel(1.14, 0.16, 0.24, 0.88), { sm: 0.97, integer: 0.04, fp32: 0.23 }),
+  matmul_small: using(kernel(0.064, 0, 0, 0.01, steady(0.32)), {
+    sm: 0.02,
+    occupancy: 0.001,
+    integer: 0.001,
+  }),
+  memcopy: using(kernel(0.16, 0.88, 1, 0, steady(0.99)), {
+    sm: 0.99,
+    occupancy: 0.8,
+    integer: 0.08,
+  }),
+  elementwise: using(kernel(0.14, 0.9, 1, 0, steady(0.99)), {
+    sm: 0.99,
+    occupancy: 0.64,
+    integer: 0.05,
+    fp32: 0.011,
+  }),
+  transfer: using(kernel(0.002, 0.012, 0.02, 0, steady(0.99), 0.9, 0.05), {
+    graphics: 0,
+    sm: 0,
+    occupancy: 0,
+    integer: 0,
+  }),
+  conv: using(kernel(0.855, 0.18, 0.24, 0.57, steady(0.95)), {
+    occupancy: 0.25,
+    integer: 0.08,
+    fp32: 0.05,
+  }),
+  train: using(kernel(0.71, 0.32, 0.42, 0.55, cycle(6_000, 850)), {
+    sm: 0.92,
+    occupancy: 0.3,
+    integer: 0.06,
+    fp32: 0.08,
+  }),
+  train_fp32: using(kernel(0.625, 0.12, 0.16, 0.04, cycle(6_600, 850)), {
+    sm: 0.94,
+    occupancy: 0.25,
+    integer: 0.07,
+    fp32: 0.62,
+  }),
   /** Matrix by vector, as in decoding one token at a time: the weights stream from memory. */
-  decode: kernel(0.08, 0.9, 1, 0.03, steady(0.97)),
-  infer_light: kernel(0.43, 0.3, 0.35, 0.2, steady(0.055)),
-  infer_medium: kernel(0.85, 0.2, 0.25, 0.6, steady(0.2)),
+  decode: using(kernel(0.08, 0.9, 1, 0.03, steady(0.97)), { sm: 0.88, occupancy: 0.12 }),
+  infer_light: using(kernel(0.43, 0.3, 0.35, 0.2, steady(0.055)), {
+    sm: 0.6,
+    occupancy: 0.2,
+    integer: 0.05,
+    fp32: 0.05,
+  }),
+  infer_medium: using(kernel(0.85, 0.2, 0.25, 0.6, steady(0.2)), {
+    sm: 0.85,
+    occupancy: 0.2,
+    integer: 0.05,
+    fp32: 0.05,
+  }),
   infer_heavy: kernel(0.95, 0.2, 0.26, 0.8),
   infer_bursty: kernel(0.97, 0.2, 0.26, 0.8, cycle(1_000, 2_000)),
   stress: kernel(1.05, 0.25, 0.3, 0.85, steady(1)),
   /** Work without a name: between a training step and an inference. */
-  generic: kernel(0.7, 0.2, 0.3, 0.4),
+  generic: using(kernel(0.7, 0.2, 0.3, 0.4), { occupancy: 0.3, integer: 0.1, fp32: 0.15 }),
 } as const satisfies Record<string, Kernel>;
 
 export type KernelName = keyof typeof kernels;

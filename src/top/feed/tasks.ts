@@ -49,7 +49,7 @@ function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
   return deliveries.flatMap(({ frame }) =>
     slotsOf(frame.layout).flatMap(({ slot, reading }) => {
       const state = presenceNames[frame.presence[slot] ?? -1] ?? "failed";
-      if (state === "ended") return [];
+      if (state === "ended" || state === "pending") return [];
       const value = state === "present" ? (frame.values[slot] ?? "failed") : state;
       return [{ ...reading, value }];
     }),

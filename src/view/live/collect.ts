@@ -70,7 +70,11 @@ export function collectRows(
       applyReading(
         draft,
         planned,
-        state === "present" ? (frame.values[planned.slot] ?? "failed") : state,
+        state === "present"
+          ? (frame.values[planned.slot] ?? "failed")
+          : state === "pending"
+            ? "stale"
+            : state,
       );
     }
   }

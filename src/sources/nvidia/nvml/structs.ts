@@ -132,4 +132,6 @@ export const gpm = {
   secondSample: 16,
   code: 4,
   value: 8,
+  /** Pointer to the short name; null for an id that the driver does not know, whose code may still be "success". */
+  name: 16,
 } as const;

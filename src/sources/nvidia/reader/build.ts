@@ -5,6 +5,7 @@ import { LatestValues, type TierValues } from "./latest-values.ts";
 import { createCardBuilder, type NvmlCard, staticEveryMs } from "./card.ts";
 import { fastTasks, memoryUse } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
+import { instanceMetrics } from "./gpm-metrics.ts";
 import type { ListedDevice } from "./inventory.ts";
 import { processTasks } from "./processes.ts";
 import type { SleepFiles } from "./sleep.ts";
@@ -66,12 +67,7 @@ export function buildCards(
       card.fast.push(memoryUse(bench));
       card.scheduler.push(
         memoryTotal(bench),
-        gpmTask(bench, sample, [
-          [1, "slow", "utilization"],
-          [2, "slow", "smActivity"],
-          [5, "slow", "tensorActivity"],
-          [10, "slow", "dramActivity"],
-        ]),
+        gpmTask(bench, sample, instanceMetrics),
         ...processTasks(bench),
       );
       continue;

@@ -1,29 +1,41 @@
 /** Activity of the chip's units by NVML's GPM: the difference of two samples, so the first value comes with the second one. */
-import type { Tier } from "../../../model/catalogue/index.ts";
+import { presence } from "../../../model/presence.ts";
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
-import type { GpuMetric } from "../protocol.ts";
 import type { CardBuilder } from "./card.ts";
+import type { GpmMetric } from "./gpm-metrics.ts";
 import { nextRetryMs, type Task } from "./task.ts";
 
 /** The second sample follows soon after the first, so that the first slow read has a value. */
 const firstGapMs = 250;
+/** Stands for a value that NVML reports as success and that is none. */
+const unknown = 999;
 
-export type GpmMetric = readonly [id: number, tier: Tier, metric: GpuMetric];
+export interface GpmTask extends Task {
+  /** Whether GPM reports this metric, as far as that is known: true while the first values are pending. */
+  reports(id: number): boolean;
+  /** The slot of a metric that another call fills where GPM does not report it. */
+  slotOf(id: number): number;
+}
 
+/** One call of nvmlGpmMetricsGet for all of them: it costs the same for three as for ninety. */
 export function gpmTask(
   bench: CardBuilder,
   sample: (into: number) => number,
   metrics: readonly GpmMetric[],
-): Task {
-  const { nvml, card, boards } = bench;
-  const slots = metrics.map(([, tier, metric]) => bench.slot(tier, [metric]));
+  /** Metrics that another call fills where GPM does not. */
+  shared: ReadonlySet<number> = new Set(),
+): GpmTask {
+  const { nvml, card } = bench;
+  const board = bench.boards.slow;
+  const slots = metrics.map(({ series }) => bench.slot("slow", series));
   const request = Buffer.alloc(gpm.bytes);
   request.writeUInt32LE(1, 0);
   request.writeUInt32LE(metrics.length, 4);
-  metrics.forEach(([id], index) =>
+  metrics.forEach(({ id }, index) =>
     request.writeUInt32LE(id, gpm.headerBytes + index * gpm.metricBytes),
   );
+  const refused = new Set<number>();
   let handles: [older: number, newer: number] | undefined;
   let samples = 0;
   let retryAtMs = 0;
@@ -67,20 +79,33 @@ export function gpmTask(
     return nvml.nvmlGpmMetricsGet(request);
   };
 
+  const absent = (index: number, why: number, nowMs: number): void => {
+    const id = metrics[index]?.id ?? 0;
+    if (why === presence.unsupported) refused.add(id);
+    // Another call reports it, or its own reason for not doing so.
+    if (why === presence.unsupported && shared.has(id)) return;
+    board.absent(slots[index] ?? 0, why, nowMs);
+  };
+
   const file = (nowMs: number): void => {
-    slots.forEach((slot, index) => {
-      const at = gpm.headerBytes + index * gpm.metricBytes;
-      const board = boards[metrics[index]?.[1] ?? "slow"];
-      const got = request.readUInt32LE(at + gpm.code);
-      const percent = request.readDoubleLE(at + gpm.value);
-      // A full unit comes out a hair over 100.
-      if (got === code.success && percent >= 0 && percent < 102)
-        board.set(slot, Math.min(1, percent / 100), nowMs);
-      else board.absent(slot, presenceOf(got === code.success ? 999 : got), nowMs);
+    const at = (index: number): number => gpm.headerBytes + index * gpm.metricBytes;
+    const isNamed = (index: number): boolean =>
+      request.readBigUInt64LE(at(index) + gpm.name) !== 0n;
+    // A library that names nothing says nothing by a missing name.
+    const hasNames = metrics.some((_, index) => isNamed(index));
+    metrics.forEach(({ id, unit }, index) => {
+      const got = request.readUInt32LE(at(index) + gpm.code);
+      if (got === code.success && hasNames && !isNamed(index))
+        return absent(index, presence.unsupported, nowMs);
+      if (got !== code.success) return absent(index, presenceOf(got), nowMs);
+      refused.delete(id);
+      const value = readValue(request.readDoubleLE(at(index) + gpm.value), unit);
+      if (value === undefined) absent(index, presenceOf(unknown), nowMs);
+      else board.set(slots[index] ?? 0, value, nowMs);
     });
   };
 
-  const task: Task = {
+  const task: GpmTask = {
     name: "gpm",
     everyMs: bench.settings.slowEveryMs,
     dueMs: 0,
@@ -93,11 +118,20 @@ export function gpmTask(
         if (samples >= 2) file(nowMs);
         return got;
       }
-      for (const [index, slot] of slots.entries())
-        boards[metrics[index]?.[1] ?? "slow"].absent(slot, presenceOf(got), nowMs);
+      metrics.forEach((_, index) => absent(index, presenceOf(got), nowMs));
       if (isUnsupported(got)) retryAtMs = nextRetryMs(nowMs, bench.random);
       return got;
     },
+    reports: (id) => !refused.has(id),
+    slotOf: (id) => slots[metrics.findIndex((metric) => metric.id === id)] ?? 0,
   };
   return task;
+}
+
+/** Undefined for what is none: negative, not a number, or a share beyond 1. */
+function readValue(value: number, unit: GpmMetric["unit"]): number | undefined {
+  if (!(value >= 0)) return undefined;
+  if (unit === "MiB/s") return value * 1_048_576;
+  // A full unit comes out a hair over 100.
+  return value < 102 ? Math.min(1, value / 100) : undefined;
 }

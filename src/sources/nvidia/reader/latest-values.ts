@@ -22,7 +22,7 @@ export class LatestValues {
   seal(): void {
     const { length } = this.series;
     this.#values = new Float64Array(length);
-    this.#presence = new Uint8Array(length).fill(presence.failed);
+    this.#presence = new Uint8Array(length).fill(presence.pending);
     this.#readAtMs = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
   }
 

@@ -3,9 +3,10 @@ import { code } from "../nvml/codes.ts";
 import { fabricInfo, readCount } from "../nvml/structs.ts";
 import { type CardBuilder, readU32 } from "./card.ts";
 import { memoryReader, noMemory } from "./fast.ts";
-import { gpmTask } from "./gpm.ts";
+import { gpmTask, type GpmTask } from "./gpm.ts";
+import { gpuMetrics, pcieIds } from "./gpm-metrics.ts";
 import { processTasks } from "./processes.ts";
-import type { Task } from "./task.ts";
+import { ReadTask, type Task } from "./task.ts";
 
 export const energyTask = "energy";
 const everyLink = 0xffff_ffff;
@@ -13,6 +14,13 @@ const mostLinks = 36;
 
 export function slowTasks(bench: CardBuilder): Task[] {
   const { nvml, card } = bench;
+  const links = nvlinksOf(bench);
+  const gpm = gpmTask(
+    bench,
+    (sample) => nvml.nvmlGpmSampleGet(card.handle, sample),
+    gpuMetrics(links),
+    new Set(Object.values(pcieIds)),
+  );
   return [
     bench.reading(
       "slow",
@@ -22,7 +30,9 @@ export function slowTasks(bench: CardBuilder): Task[] {
     ),
     reservedMemory(bench),
     energy(bench),
-    ...pcie(bench),
+    // Before PCIe: whether GPM reports its rates decides whether the blocking call is made.
+    gpm,
+    ...pcie(bench, gpm),
     ...eccCounters(bench),
     bench.fields("slow", "page fields", [
       { id: 29, series: ["retiredPages", { cause: "corrected" }] },
@@ -42,12 +52,7 @@ export function slowTasks(bench: CardBuilder): Task[] {
       readU32((out) => nvml.nvmlDeviceGetComputeMode(card.handle, out), 1),
     ),
     fabricState(bench),
-    ...nvlink(bench),
-    gpmTask(bench, (sample) => nvml.nvmlGpmSampleGet(card.handle, sample), [
-      [2, "slow", "smActivity"],
-      [5, "slow", "tensorActivity"],
-      [10, "slow", "dramActivity"],
-    ]),
+    ...nvlink(bench, links),
     ...processTasks(bench),
   ];
 }
@@ -93,8 +98,32 @@ function energy({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** Throughput is counted by the driver over 20 ms, in thousands of bytes; measured against a copy of known speed. */
-function pcie({ nvml, card, reading }: CardBuilder): Task[] {
+/** A call that is made only while GPM does not report the same. */
+class GpmFallbackTask extends ReadTask {
+  isCovered = (): boolean => false;
+
+  override run(nowMs: number): number {
+    return this.isCovered() ? code.success : super.run(nowMs);
+  }
+}
+
+/**
+ * Without GPM, throughput is counted by the driver over 20 ms, in thousands of bytes (measured against a copy of known speed),
+ * and the call blocks for as long.
+ */
+function pcie({ nvml, card, reading, boards, settings, random }: CardBuilder, gpm: GpmTask) {
+  const throughput = (["transmit", "receive"] as const).map((direction, counter) => {
+    const id = pcieIds[direction];
+    const task = new GpmFallbackTask(
+      `pcie ${direction}`,
+      settings.slowEveryMs,
+      { board: boards.slow, slots: [gpm.slotOf(id)] },
+      readU32((out) => nvml.nvmlDeviceGetPcieThroughput(card.handle, counter, out), 1_000),
+      random,
+    );
+    task.isCovered = () => gpm.reports(id);
+    return task;
+  });
   return [
     reading(
       "slow",
@@ -108,14 +137,7 @@ function pcie({ nvml, card, reading }: CardBuilder): Task[] {
       [["pcieLinkWidth"]],
       readU32((out) => nvml.nvmlDeviceGetCurrPcieLinkWidth(card.handle, out), 1),
     ),
-    ...(["transmit", "receive"] as const).map((direction, counter) =>
-      reading(
-        "slow",
-        `pcie ${direction}`,
-        [["pcieThroughput", { direction }]],
-        readU32((out) => nvml.nvmlDeviceGetPcieThroughput(card.handle, counter, out), 1_000),
-      ),
-    ),
+    ...throughput,
     reading(
       "slow",
       "pcie replays",
@@ -142,13 +164,16 @@ function eccCounters({ nvml, card, reading }: CardBuilder): Task[] {
   });
 }
 
-/** Only links the card reports: most have none. Traffic and errors are NVML's totals over all links. */
-function nvlink({ nvml, card, reading, fields }: CardBuilder): Task[] {
+/** Only links the card reports: most have none. */
+function nvlinksOf({ nvml, card }: CardBuilder): readonly number[] {
   const probe = Buffer.alloc(4);
-  const links: number[] = [];
-  for (let link = 0; link < mostLinks; link++) {
-    if (nvml.nvmlDeviceGetNvLinkState(card.handle, link, probe) === code.success) links.push(link);
-  }
+  return Array.from({ length: mostLinks }, (_, link) => link).filter(
+    (link) => nvml.nvmlDeviceGetNvLinkState(card.handle, link, probe) === code.success,
+  );
+}
+
+/** Traffic and errors are NVML's totals over all links. */
+function nvlink({ nvml, card, reading, fields }: CardBuilder, links: readonly number[]): Task[] {
   if (links.length === 0) return [];
   const all = { link: "all" };
   return [

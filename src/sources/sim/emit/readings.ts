@@ -4,6 +4,7 @@
  */
 import { gpu as metrics, type MetricEntry, type Tier } from "../../../model/catalogue/index.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
+import type { UnitActivity } from "../kernels.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { clockHertz, clockVolts, reportedWatts, simThrottleReasons } from "../physics/state.ts";
 
@@ -172,12 +173,7 @@ function slowReadings(model: GpuModel): SimReading[] {
   }
   if (nvidia) list.push(reading(metrics.xidWatched, () => 1));
   if (datacentre && nvidia) {
-    list.push(
-      // Of the time a kernel runs, not every unit has work: 95 % under large products.
-      reading(metrics.smActivity, ({ state }) => state.utilization * 0.95),
-      reading(metrics.tensorActivity, ({ state }) => Math.min(1, state.tensorActivity)),
-      reading(metrics.dramActivity, ({ state }) => Math.min(1, state.dramActivity)),
-    );
+    list.push(...activityReadings());
   }
   if (model.memory.ecc) {
     list.push(
@@ -188,6 +184,50 @@ function slowReadings(model: GpuModel): SimReading[] {
     );
   }
   return list;
+}
+
+/** What NVML's GPM counts. */
+function activityReadings(): SimReading[] {
+  const share =
+    (of: (units: UnitActivity) => number) =>
+    ({ state }: SimGpu): number =>
+      Math.min(1, state.utilization * of(state.units));
+  const pipe = (name: UnitActivity["tensorPipe"]): SimReading =>
+    reading(
+      metrics.tensorPipeActivity,
+      ({ state }) => (state.units.tensorPipe === name ? Math.min(1, state.tensorActivity) : 0),
+      { pipe: name },
+    );
+  return [
+    reading(
+      metrics.graphicsActivity,
+      share(({ graphics }) => graphics),
+    ),
+    reading(
+      metrics.smActivity,
+      share(({ sm }) => sm),
+    ),
+    reading(
+      metrics.smOccupancy,
+      share(({ occupancy }) => occupancy),
+    ),
+    reading(metrics.tensorActivity, ({ state }) => Math.min(1, state.tensorActivity)),
+    pipe("half"),
+    pipe("fp64"),
+    reading(metrics.dramActivity, ({ state }) => Math.min(1, state.dramActivity)),
+    reading(
+      metrics.fp64Activity,
+      share(({ fp64 }) => fp64),
+    ),
+    reading(
+      metrics.fp32Activity,
+      share(({ fp32 }) => fp32),
+    ),
+    reading(
+      metrics.integerActivity,
+      share(({ integer }) => integer),
+    ),
+  ];
 }
 
 /** Traffic asked for, held to what the link carries now: a downgraded link carries less. */

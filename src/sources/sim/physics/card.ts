@@ -1,5 +1,6 @@
 /** A model made ready for stepping: its clock ladder, and the decay of every RC stage over one step, worked out once. */
 import type { GpuModel } from "./model.ts";
+import { kernels, type UnitActivity } from "../kernels.ts";
 
 /* Clock, voltage and what both do to dynamic power. A card's clocks are a ladder of fixed steps. */
 
@@ -103,6 +104,8 @@ export interface Demand {
   memoryBusy: number;
   /** Share of cycles in which the matrix units are active while busy. */
   tensor: number;
+  /** Of the kernel that runs. */
+  units: UnitActivity;
   memoryBytes: number;
   /** Share of the PCIe link used, by direction as the GPU sees it. */
   receive: number;
@@ -117,6 +120,7 @@ export function noDemand(): Demand {
     dram: 0,
     memoryBusy: 0,
     tensor: 0,
+    units: kernels.idle.units,
     memoryBytes: 0,
     receive: 0,
     transmit: 0,

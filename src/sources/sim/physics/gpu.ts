@@ -1,5 +1,6 @@
 /** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
 import type { SimCard, Demand } from "./card.ts";
+import { kernels } from "../kernels.ts";
 import { govern, idleWatts, leakageWatts, scaleAt } from "./governor.ts";
 import {
   type CardEnvironment,
@@ -44,6 +45,7 @@ export function idleState(card: SimCard, around: CardEnvironment, context: boole
     memoryUtilization: 0,
     tensorActivity: 0,
     dramActivity: 0,
+    units: kernels.idle.units,
     memoryBytes: 0,
     receive: 0,
     transmit: 0,
@@ -128,6 +130,7 @@ function count(card: SimCard, state: SimGpuState, demand: Readonly<Demand>): voi
     (demand.busy * demand.memoryBusy - state.memoryUtilization) * counterShare;
   state.tensorActivity += (demand.busy * demand.tensor - state.tensorActivity) * counterShare;
   state.dramActivity += (demand.busy * demand.dram - state.dramActivity) * counterShare;
+  if (demand.busy > 0) state.units = demand.units;
   state.receive += (demand.receive - state.receive) * counterShare;
   state.transmit += (demand.transmit - state.transmit) * counterShare;
   state.memoryBytes = demand.memoryBytes;

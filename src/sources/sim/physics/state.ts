@@ -1,5 +1,6 @@
 /** The state of one GPU between two steps, and what is around it. Plain numbers, so that ten thousand fit in memory. */
 import type { SimCard } from "./card.ts";
+import type { UnitActivity } from "../kernels.ts";
 
 /** What surrounds and ails a card. Faults are changes to this, never to the physics. */
 export interface CardEnvironment {
@@ -76,6 +77,8 @@ export interface SimGpuState {
   memoryUtilization: number;
   tensorActivity: number;
   dramActivity: number;
+  /** Of the kernel that ran last: times utilisation, what each unit's counter shows. */
+  units: UnitActivity;
   memoryBytes: number;
   receive: number;
   transmit: number;

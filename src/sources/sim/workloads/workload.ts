@@ -95,6 +95,7 @@ export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): v
   demand.dram = kernel.dram;
   demand.memoryBusy = kernel.memoryBusy;
   demand.tensor = kernel.tensor;
+  demand.units = kernel.units;
   demand.receive = busy * kernel.receive;
   demand.transmit = busy * kernel.transmit;
 }
