@@ -111,6 +111,18 @@ export class ProtoReader {
     throw new ProtoError("a number is longer than ten bytes");
   }
 
+  /** An unsigned 64-bit varint, rounded beyond 2^53. */
+  uint64(): number {
+    const value = this.int64();
+    return value < 0 ? value + 2 ** 64 : value;
+  }
+
+  /** A zigzag varint: 0, -1, 1, -2, … */
+  sint64(): number {
+    const value = this.uint64();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
   /** Skips the payload and returns its end. */
   skip(): number {
     if (this.wireType === 0) this.int64();

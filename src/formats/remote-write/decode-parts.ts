@@ -1,4 +1,7 @@
-/** What remote-write 1.0 and 2.0 have in common on the wire: `Sample { double value = 1; int64 timestamp = 2; }` and the types of metrics. */
+/**
+ * What remote-write 1.0 and 2.0 have in common on the wire: the types of metrics and
+ * `Sample { double value = 1; int64 timestamp = 2; int64 start_timestamp = 3 (2.0 only); }`.
+ */
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { LabelBlockWriter } from "../samples/block.ts";
 import { copyInto } from "../samples/columns.ts";
@@ -49,15 +52,20 @@ export function plainTimeMs(bytes: Uint8Array, at: number): number {
 }
 
 /** Any sample; `valueAt` is below 0 where the value was left out, which means 0. */
-export function readSample(reader: ProtoReader): { timeMs: number; valueAt: number } {
+export function readSample(reader: ProtoReader): {
+  timeMs: number;
+  valueAt: number;
+  startMs: number;
+} {
   let valueAt = -1;
-  let timeMs = 0;
+  let [timeMs, startMs] = [0, 0];
   while (reader.next()) {
     if (reader.field === 1 && reader.wireType === 1) valueAt = reader.fixed64();
     else if (reader.field === 2 && reader.wireType === 0) timeMs = reader.int64();
+    else if (reader.field === 3 && reader.wireType === 0) startMs = reader.int64();
     else reader.skip();
   }
-  return { timeMs, valueAt };
+  return { timeMs, valueAt, startMs };
 }
 
 /* The symbols of a remote-write 2.0 request, and the label blocks that references into them make. */

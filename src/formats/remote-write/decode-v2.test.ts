@@ -79,7 +79,7 @@ const expected = [
   { labels: [["__name__", "x_seconds_bucket"]], samples: [] },
 ];
 
-test("series, samples and the metadata of their metrics come out; a created timestamp is passed over", () => {
+test("series, samples and the metadata of their metrics come out; start times beside them", () => {
   const { batch, problem } = decodeWriteRequestV2(encode(request));
   expect(plain(batch)).toEqual(expected);
   expect(problem).toBeUndefined();
@@ -109,23 +109,6 @@ test("long texts, and more series than the first tables hold", () => {
   expect(plain(batch)).toEqual(
     timeseries.map((_, i) => ({ labels: [["__name__", long[i + 2]]], samples: [[timeMs, i]] })),
   );
-});
-
-test("exemplars and native histograms are counted as dropped, the floats beside them kept", () => {
-  const { batch } = decodeWriteRequestV2(
-    encode({
-      symbols,
-      timeseries: [
-        {
-          labels_refs: [1, 2],
-          samples: [{ value: 1, timestamp: 1 }],
-          exemplars: [{ value: 2 }],
-          histograms: [{ sum: 3 }, { sum: 4 }],
-        },
-      ],
-    }),
-  );
-  expect([batch.sampleCount, batch.droppedExemplars, batch.droppedHistograms]).toEqual([1, 1, 2]);
 });
 
 test.each([

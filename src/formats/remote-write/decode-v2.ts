@@ -5,10 +5,17 @@
  *   Request    { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
  *   TimeSeries { repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3;
  *                repeated Exemplar exemplars = 4; Metadata metadata = 5; int64 created_timestamp = 6; }
+ *   Sample     { double value = 1; int64 timestamp = 2; int64 start_timestamp = 3; }
+ *   Exemplar   { repeated uint32 labels_refs = 1; double value = 2; int64 timestamp = 3; }; Histogram: decode-histogram.ts
  *   Metadata   { MetricType type = 1; uint32 help_ref = 3; uint32 unit_ref = 4; }
  */
+import type { Exemplar } from "../../model/exemplar.ts";
+import { checkHistogram, isFault } from "../../model/histogram/check.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import type { Label } from "../../model/labels.ts";
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
+import { readExemplar, RemoteWriteHistogram } from "./decode-histogram.ts";
 import {
   isPlainSample,
   metricTypes,
@@ -84,8 +91,11 @@ interface DecodedV2 {
   readonly problem: string | undefined;
 }
 
-/** @throws ProtoError where the bytes are no Request. */
-export function decodeWriteRequestV2(bytes: Uint8Array): DecodedV2 {
+/**
+ * @param bucketLimit of native histograms, 0 for none
+ * @throws ProtoError where the bytes are no Request.
+ */
+export function decodeWriteRequestV2(bytes: Uint8Array, bucketLimit = 0): DecodedV2 {
   const symbols = new SymbolTable(bytes);
   const reader = new ProtoReader(bytes, 0, bytes.length);
   while (reader.next()) {
@@ -96,7 +106,7 @@ export function decodeWriteRequestV2(bytes: Uint8Array): DecodedV2 {
       reader.passTo(end);
     }
   }
-  const decoder = new SeriesDecoder(bytes, symbols);
+  const decoder = new SeriesDecoder(bytes, symbols, bucketLimit);
   const again = new ProtoReader(bytes, 0, bytes.length);
   while (again.next()) {
     if (again.field !== 5 || again.wireType !== 2) again.skip();
@@ -117,10 +127,16 @@ class SeriesDecoder {
   readonly #block = new LabelBlockWriter();
   readonly #families: FamilyMetadataTable;
   readonly #refs = new Uint32Array(maxRefs);
+  readonly #bucketLimit: number;
   #refCount = 0;
+  /** The last sample of this series, which a start of the whole series is that of. */
+  #lastMs = 0;
+  #lastHistogram: Histogram | undefined;
+  #createdMs = 0;
   #problem: string | undefined;
 
-  constructor(bytes: Uint8Array, symbols: SymbolTable) {
+  constructor(bytes: Uint8Array, symbols: SymbolTable, bucketLimit: number) {
+    this.#bucketLimit = bucketLimit;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#symbols = symbols;
@@ -134,10 +150,14 @@ class SeriesDecoder {
     const series = builder.seriesCount;
     if (series >= maxBatchSeries) throw new BatchTooLargeError();
     this.#refCount = 0;
+    this.#createdMs = 0;
+    this.#lastMs = 0;
+    this.#lastHistogram = undefined;
     let metadata: ProtoReader | undefined;
     for (let at = start; at < end;) {
       if (bytes[at] === sampleTag && isPlainSample(bytes, at, end)) {
-        this.#add(series, plainTimeMs(bytes, at + 12), at + 3);
+        this.#lastMs = plainTimeMs(bytes, at + 12);
+        this.#add(series, this.#lastMs, at + 3);
         at += plainSampleBytes;
         continue;
       }
@@ -148,6 +168,7 @@ class SeriesDecoder {
       at = reader.position;
     }
     this.#close();
+    this.#start(series, this.#createdMs, this.#lastMs, this.#lastHistogram);
     if (metadata !== undefined) this.#families.learn(metadata, this.#refs, this.#refCount);
   }
 
@@ -159,16 +180,61 @@ class SeriesDecoder {
   #field(reader: ProtoReader, series: number): void {
     const { field, wireType } = reader;
     if (field === 1 && wireType === 0) this.#ref(reader.int64());
+    else if (field === 6 && wireType === 0) this.#createdMs = reader.int64();
     else if (wireType !== 2) reader.skip();
     else if (field === 1) this.#packedRefs(reader);
     else if (field === 2) {
-      const { timeMs, valueAt } = readSample(reader.message());
+      const { timeMs, valueAt, startMs } = readSample(reader.message());
       this.#add(series, timeMs, valueAt);
-    } else {
-      if (field === 3) this.#builder.droppedHistograms++;
-      if (field === 4) this.#builder.droppedExemplars++;
-      reader.skip();
+      this.#start(series, startMs, timeMs, undefined);
+      this.#lastMs = timeMs;
+    } else if (field === 3) this.#histogram(series, reader.message());
+    else if (field === 4) {
+      const exemplar = reader.message();
+      this.#builder.readExemplar(series, () => this.#exemplar(exemplar));
+    } else reader.skip();
+  }
+
+  #histogram(series: number, reader: ProtoReader): void {
+    const read = new RemoteWriteHistogram().read(reader, this.#view);
+    this.#lastMs = read.timeMs;
+    if (read.isStale) return this.#builder.addStale(series, read.timeMs);
+    const checked = checkHistogram(read, this.#bucketLimit);
+    this.#builder.addChecked(series, read.timeMs, checked);
+    if (isFault(checked)) return;
+    this.#lastHistogram = checked;
+    this.#start(series, read.startMs, read.timeMs, checked);
+  }
+
+  #exemplar(reader: ProtoReader): Exemplar {
+    const refs: number[] = [];
+    const parts = readExemplar(reader, (field) => {
+      if (field.wireType === 0) refs.push(field.int64());
+      else if (field.wireType !== 2) field.skip();
+      else {
+        const packed = field.message();
+        while (packed.hasMore) refs.push(packed.int64());
+      }
+    });
+    const labels: Label[] = [];
+    for (let at = 0; at < refs.length; at += 2) {
+      const [name, value] = [refs[at], refs[at + 1]].map((ref) => this.#symbols.text(ref ?? -1));
+      if (name === undefined || name === "" || value === undefined)
+        throw new ProtoError("a label of an exemplar points to no symbol");
+      labels.push([name, value]);
     }
+    return { labels, ...parts };
+  }
+
+  /** A start of 0 is unknown. */
+  #start(
+    series: number,
+    startMs: number,
+    sampleMs: number,
+    histogram: Histogram | undefined,
+  ): void {
+    if (startMs > 0 && sampleMs > 0)
+      this.#builder.addStart({ series, startMs, sampleMs, histogram });
   }
 
   #packedRefs(reader: ProtoReader): void {

@@ -130,22 +130,6 @@ test("more samples than the first columns hold, NaN payloads included", () => {
   expect(Array.from(batch.values)).toEqual(samples.map(({ value }) => value));
 });
 
-test("exemplars and native histograms are counted as dropped, the floats beside them kept", () => {
-  const batch = decodeWriteRequest(
-    encode({
-      timeseries: [
-        {
-          labels: labels({ __name__: "a" }),
-          samples: [{ value: 1, timestamp: 1 }],
-          exemplars: [{ value: 2 }],
-          histograms: [{ sum: 3 }, { sum: 4 }],
-        },
-      ],
-    }),
-  );
-  expect([batch.sampleCount, batch.droppedExemplars, batch.droppedHistograms]).toEqual([1, 1, 2]);
-});
-
 test("labels that stand behind a sample are gathered all the same", () => {
   const one = encode({
     timeseries: [{ labels: labels({ __name__: "a" }), samples: [{ value: 1, timestamp: 5 }] }],

@@ -5,12 +5,25 @@
  *   TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; repeated Exemplar exemplars = 3; repeated Histogram histograms = 4; }
  *   Label        { string name = 1; string value = 2; }
  *   Sample       { double value = 1; int64 timestamp = 2; }
+ *   Exemplar     { repeated Label labels = 1; double value = 2; int64 timestamp = 3; }; Histogram: decode-histogram.ts
  *   MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5; }
  */
+import type { Exemplar } from "../../model/exemplar.ts";
+import { checkHistogram, isFault } from "../../model/histogram/check.ts";
+import { histogramHigh } from "../../model/histogram/word.ts";
+import type { Label } from "../../model/labels.ts";
+import { putStale } from "../../model/stale.ts";
 import { ProtoReader } from "../protobuf/reader.ts";
+import { BatchAttachments } from "../samples/attachments.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
 import { copyInto, BatchColumns } from "../samples/columns.ts";
-import { BatchTooLargeError, maxBatchMetadata, maxBatchSeries } from "../samples/labels.ts";
+import {
+  BatchTooLargeError,
+  maxBatchMetadata,
+  maxBatchSeries,
+  readLabel,
+} from "../samples/labels.ts";
+import { readExemplar, RemoteWriteHistogram } from "./decode-histogram.ts";
 import {
   isPlainSample,
   metricTypes,
@@ -19,9 +32,12 @@ import {
   readSample,
 } from "./decode-parts.ts";
 
-/** @throws ProtoError where the bytes are no WriteRequest. */
-export function decodeWriteRequest(bytes: Uint8Array): SampleBatch {
-  const columns = new Columns(bytes);
+/**
+ * @param bucketLimit of native histograms, 0 for none
+ * @throws ProtoError where the bytes are no WriteRequest.
+ */
+export function decodeWriteRequest(bytes: Uint8Array, bucketLimit = 0): SampleBatch {
+  const columns = new Columns(bytes, bucketLimit);
   const metadata: Metadata[] = [];
   const reader = new ProtoReader(bytes, 0, bytes.length);
   while (reader.next()) {
@@ -82,9 +98,19 @@ function readField(reader: ProtoReader, series: number, columns: Columns): numbe
     columns.sample(series, timeMs, valueAt);
     return reader.position;
   }
-  if (reader.field === 3) columns.droppedExemplars++;
-  if (reader.field === 4) columns.droppedHistograms++;
-  return reader.skip();
+  if (reader.field === 3) columns.exemplar(series, reader.message());
+  else if (reader.field === 4) columns.histogram(series, reader.message());
+  else return reader.skip();
+  return reader.position;
+}
+
+function readLabeledExemplar(reader: ProtoReader): Exemplar {
+  const labels: Label[] = [];
+  const parts = readExemplar(reader, (field) => {
+    if (field.wireType === 2) labels.push(readLabel(field.message()));
+    else field.skip();
+  });
+  return { labels, ...parts };
 }
 
 function readMetadata(reader: ProtoReader): Metadata {
@@ -105,8 +131,8 @@ const usualSeriesBytes = 128;
 
 /** Grows by doubling; what is handed out at the end is cut to size. */
 class Columns {
-  droppedExemplars = 0;
-  droppedHistograms = 0;
+  readonly #bucketLimit: number;
+  readonly #attached = new BatchAttachments();
   #bytes: Uint8Array;
   #length: number;
   readonly #view: DataView;
@@ -116,7 +142,8 @@ class Columns {
   #seriesCount = 0;
   #scattered: (readonly [number, number])[] | undefined;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, bucketLimit: number) {
+    this.#bucketLimit = bucketLimit;
     this.#bytes = bytes;
     this.#length = bytes.length;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -172,6 +199,23 @@ class Columns {
     this.#samples.words[target + 1] = this.#view.getUint32(valueAt + 4, true);
   }
 
+  histogram(series: number, reader: ProtoReader): void {
+    const read = new RemoteWriteHistogram().read(reader, this.#view);
+    if (read.isStale) {
+      putStale(this.#samples.words, this.#samples.add(series, read.timeMs));
+      return;
+    }
+    const checked = checkHistogram(read, this.#bucketLimit);
+    if (isFault(checked)) return this.#attached.refuse(checked);
+    const target = this.#samples.add(series, read.timeMs) * 2;
+    this.#samples.words[target] = this.#attached.histogram(checked);
+    this.#samples.words[target + 1] = histogramHigh;
+  }
+
+  exemplar(series: number, reader: ProtoReader): void {
+    this.#attached.exemplar(series, () => readLabeledExemplar(reader));
+  }
+
   /** A copy behind the request's own bytes, never in their place: they are the sender's. */
   #reserve(more: number): void {
     if (this.#length + more <= this.#bytes.length) return;
@@ -186,9 +230,8 @@ class Columns {
       labelEnds: this.#labelEnds.subarray(0, this.#seriesCount),
       sampleCount: this.#samples.count,
       ...this.#samples.finish(),
+      ...this.#attached.finish(),
       metadata,
-      droppedExemplars: this.droppedExemplars,
-      droppedHistograms: this.droppedHistograms,
     };
   }
 }

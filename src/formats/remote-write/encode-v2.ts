@@ -6,6 +6,7 @@ import { ProtoReader } from "../protobuf/reader.ts";
 import { ProtoWriter } from "../protobuf/writer.ts";
 import { type MetadataLookup, type SampleBatch, groupBySeries } from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
+import { attachedFields } from "./encode-attached.ts";
 import { encodeSamples, samplesBytes } from "./encode.ts";
 
 const symbolTag = 0x22;
@@ -19,10 +20,22 @@ const unitTag = 0x20;
 export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(batch)): Buffer {
   const symbols = new Symbols();
   const body = new ProtoWriter(batch.bytes.length + batch.sampleCount * 20 + 64);
-  const { order, starts } = groupBySeries(batch);
+  const grouping = groupBySeries(batch);
+  const attached = attachedFields(batch, grouping, {
+    histogram: 0x1a,
+    exemplar: 0x22,
+    hasStarts: true,
+    putLabels: (writer, labels) => {
+      const refs = new ProtoWriter(64);
+      for (const label of labels) for (const text of label) refs.varint(symbols.ref(text));
+      writer.bytes(refsTag, refs.finish());
+    },
+  });
+  const { order, starts } = attached?.floats ?? grouping;
   for (let series = 0; series < batch.seriesCount; series++) {
     const [first, end] = [starts[series] as number, starts[series + 1] as number];
-    if (first === end) continue;
+    const others = attached?.of(series);
+    if (first === end && (others === undefined || others.length === 0)) continue;
     const { refs, name } = symbols.refsOf(batch, series);
     const family = about(name);
     body.message(seriesTag, () => {
@@ -30,6 +43,7 @@ export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(bat
       const samples = Buffer.allocUnsafe(samplesBytes(batch, order, first, end));
       encodeSamples(batch, order, first, end, samples, 0);
       body.raw(samples);
+      if (others !== undefined) body.raw(others);
       if (family !== undefined)
         body.message(metadataTag, () => {
           body.int(typeTag, Math.max(0, metricTypes.indexOf(family.type)));

@@ -11,6 +11,7 @@ import {
   wordsOf,
 } from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
+import { attachedFields, type AttachedFieldTags } from "./encode-attached.ts";
 
 const seriesTag = 0x0a;
 const sampleTag = 0x12;
@@ -19,24 +20,46 @@ const timeTag = 0x10;
 const metadataTag = 0x1a;
 
 export function encodeWriteRequest(batch: SampleBatch): Buffer {
-  const samples = groupBySeries(batch);
+  const grouping = groupBySeries(batch);
+  const attached = attachedFields(batch, grouping, attachedTags);
+  const samples = attached?.floats ?? grouping;
   const metadata = encodeMetadata(batch.metadata);
-  const out = Buffer.allocUnsafe(sizeOf(batch, samples) + metadata.length);
-  let at = 0;
   const { bytes, labelStarts, labelEnds, seriesCount } = batch;
+  let size = sizeOf(batch, samples) + metadata.length;
+  if (attached !== undefined)
+    for (let series = 0; series < seriesCount; series++) size += attached.of(series).length;
+  const out = Buffer.allocUnsafe(size);
+  let at = 0;
   const { order, starts } = samples;
   for (let series = 0; series < seriesCount; series++) {
     const [first, end] = [starts[series] as number, starts[series + 1] as number];
-    if (first === end) continue;
+    const others = attached?.of(series);
+    const otherBytes = others?.length ?? 0;
+    if (first === end && otherBytes === 0) continue;
     const [from, to] = [labelStarts[series] as number, labelEnds[series] as number];
     out[at++] = seriesTag;
-    at = putInt64(out, at, to - from + samplesBytes(batch, order, first, end));
+    at = putInt64(out, at, to - from + samplesBytes(batch, order, first, end) + otherBytes);
     out.set(bytes.subarray(from, to), at);
     at = encodeSamples(batch, order, first, end, out, at + to - from);
+    if (others !== undefined) out.set(others, at);
+    at += otherBytes;
   }
   out.set(metadata, at);
   return out.subarray(0, at + metadata.length);
 }
+
+const attachedTags: AttachedFieldTags = {
+  exemplar: 0x1a,
+  histogram: 0x22,
+  hasStarts: false,
+  putLabels: (writer, labels) => {
+    for (const [name, value] of labels)
+      writer.message(0x0a, () => {
+        writer.text(0x0a, name);
+        writer.text(0x12, value);
+      });
+  },
+};
 
 /** The samples of one series, each in its field of a TimeSeries; the same in 1.0 and 2.0. Returns where they end. */
 export function encodeSamples(
@@ -76,9 +99,7 @@ export function samplesBytes(
 
 /** An upper bound: a length takes five bytes at most. */
 function sizeOf(batch: SampleBatch, { order }: SeriesGrouping): number {
-  return (
-    batch.bytes.length + batch.seriesCount * 6 + samplesBytes(batch, order, 0, batch.sampleCount)
-  );
+  return batch.bytes.length + batch.seriesCount * 6 + samplesBytes(batch, order, 0, order.length);
 }
 
 function encodeMetadata(metadata: readonly Metadata[]): Buffer {

@@ -3,6 +3,7 @@
  * object per sample; a series is its label block, whose bytes are what remote-write 1.0 puts on the wire.
  */
 import type { Exemplar } from "../../model/exemplar.ts";
+import type { HistogramFault } from "../../model/histogram/check.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../model/histogram/word.ts";
 import { BatchBuilder } from "./builder.ts";
@@ -21,6 +22,24 @@ export type MetadataLookup = (name: string) => Metadata | undefined;
 export interface BatchExemplar extends Exemplar {
   readonly series: number;
 }
+
+/** When the counter or histogram of a series began to count from 0, as its sender reports it. */
+export interface BatchStart {
+  readonly series: number;
+  readonly startMs: number;
+  /** The sample that came with it; a start that is not before it is none. */
+  readonly sampleMs: number;
+  /** The sample is a histogram of this kind of buckets; a float where absent. */
+  readonly histogram?: Histogram | undefined;
+}
+
+/** Native histograms that a decoder refused for one reason; `problem` is that of the first. */
+export interface RefusedHistograms extends HistogramFault {
+  readonly count: number;
+}
+
+export const countRefused = (refused: readonly RefusedHistograms[]): number =>
+  refused.reduce((sum, { count }) => sum + count, 0);
 
 /**
  * A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. A
@@ -47,10 +66,12 @@ export interface SampleBatch {
   readonly histograms?: readonly Histogram[] | undefined;
   /** Those of a whole request; parts of a batch have none. */
   readonly exemplars?: readonly BatchExemplar[] | undefined;
+  /** The same for start times. */
+  readonly starts?: readonly BatchStart[] | undefined;
   readonly metadata: readonly Metadata[];
-  /** Unsupported kinds, counted by the receiver. */
+  /** Histograms and exemplars that are malformed, counted by the receiver. */
+  readonly refusedHistograms: readonly RefusedHistograms[];
   readonly droppedExemplars: number;
-  readonly droppedHistograms: number;
 }
 
 /** The batch itself, or a copy of one that stands on shared memory. */

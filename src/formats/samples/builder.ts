@@ -1,10 +1,12 @@
 /** Builds a batch from label sets and numbers: for every way in whose bytes are not label blocks already. */
 import type { Exemplar } from "../../model/exemplar.ts";
+import { type HistogramFault, isFault } from "../../model/histogram/check.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../model/histogram/word.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
-import type { BatchExemplar, Metadata, SampleBatch } from "./batch.ts";
+import { BatchAttachments } from "./attachments.ts";
+import type { BatchStart, Metadata, SampleBatch } from "./batch.ts";
 import { copyInto, BatchColumns } from "./columns.ts";
 import { BatchTooLargeError } from "./labels.ts";
 
@@ -12,15 +14,12 @@ export class BatchBuilder {
   readonly #maxLabelBytes: number;
   readonly #samples = new BatchColumns();
   readonly #metadata: Metadata[] = [];
-  #histograms: Histogram[] | undefined;
-  #exemplars: BatchExemplar[] | undefined;
+  readonly #attached = new BatchAttachments();
   #bytes = Buffer.allocUnsafe(4_096);
   #length = 0;
   #starts = new Uint32Array(64);
   #ends = new Uint32Array(64);
   #seriesCount = 0;
-  droppedExemplars = 0;
-  droppedHistograms = 0;
 
   /** @param maxLabelBytes `maxBatchLabelBytes` for what comes from outside: labels stated once may stand in every series. */
   constructor(maxLabelBytes = Infinity) {
@@ -70,13 +69,27 @@ export class BatchBuilder {
   }
 
   addHistogram(series: number, timeMs: number, histogram: Histogram): void {
-    this.#histograms ??= [];
-    this.addBits(series, timeMs, this.#histograms.push(histogram) - 1, histogramHigh);
+    this.addBits(series, timeMs, this.#attached.histogram(histogram), histogramHigh);
   }
 
+  /** A histogram from outside: a malformed one is counted as refused. */
+  addChecked(series: number, timeMs: number, checked: Histogram | HistogramFault): void {
+    if (isFault(checked)) this.#attached.refuse(checked);
+    else this.addHistogram(series, timeMs, checked);
+  }
+
+  /** One with more text than Prometheus allows is counted as dropped. */
   addExemplar(series: number, exemplar: Exemplar): void {
-    this.#exemplars ??= [];
-    this.#exemplars.push({ ...exemplar, series });
+    this.readExemplar(series, () => exemplar);
+  }
+
+  /** The same where reading it may throw a ProtoError. */
+  readExemplar(series: number, read: () => Exemplar): void {
+    this.#attached.exemplar(series, read);
+  }
+
+  addStart(start: BatchStart): void {
+    this.#attached.start(start);
   }
 
   learn(metadata: Metadata): void {
@@ -91,11 +104,8 @@ export class BatchBuilder {
       labelEnds: this.#ends.subarray(0, this.#seriesCount),
       sampleCount: this.#samples.count,
       ...this.#samples.finish(),
-      histograms: this.#histograms,
-      exemplars: this.#exemplars,
+      ...this.#attached.finish(),
       metadata: this.#metadata,
-      droppedExemplars: this.droppedExemplars,
-      droppedHistograms: this.droppedHistograms,
     };
   }
 

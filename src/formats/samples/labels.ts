@@ -109,7 +109,7 @@ const labelTag = 0x0a;
 const maxCachedBytes = 128;
 const knownLabels = new LabelCache(4_096);
 
-function readLabel(reader: ProtoReader, limits: LabelLimits): Label {
+export function readLabel(reader: ProtoReader, limits = defaultLabelLimits): Label {
   let name = "";
   let value = "";
   while (reader.next()) {

@@ -319,7 +319,7 @@ test("what was received is counted by what became of it", async () => {
     conflict: 1,
     too_old: 1,
     malformed_request: 1,
-    native_histogram: 0,
+    histogram_schema: 0,
   });
   const frame = new SelfFrames().at(0, [storage.selfMetrics]);
   expect(frame.layout.series.map(({ metric }) => metric.name)).toContain(

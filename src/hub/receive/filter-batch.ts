@@ -82,6 +82,7 @@ export function filterBatch(
     batch: {
       ...batch,
       exemplars: undefined,
+      starts: undefined,
       seriesCount: keptSeries,
       labelStarts: labelStarts.subarray(0, keptSeries),
       labelEnds: labelEnds.subarray(0, keptSeries),

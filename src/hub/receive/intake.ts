@@ -3,7 +3,12 @@
  * rejects the good ones of its request.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
-import { type Metadata, ownBatch, type SampleBatch } from "../../formats/samples/batch.ts";
+import {
+  countRefused,
+  type Metadata,
+  ownBatch,
+  type SampleBatch,
+} from "../../formats/samples/batch.ts";
 import {
   defaultLabelLimits,
   BatchTooLargeError,
@@ -42,8 +47,9 @@ export interface IntakeOptions {
 }
 
 export interface IngestResult {
-  /** Stored now or before. */
+  /** Stored now or before, native histograms among them. */
   readonly samples: number;
+  readonly histograms: number;
   readonly refused: RejectedSamples;
 }
 
@@ -128,17 +134,21 @@ export class Intake {
     const { received } = this.#options;
     countAppended(received, receiver, result);
     received.add(receiver, "exemplar", batch.droppedExemplars);
-    received.add(receiver, "native_histogram", batch.droppedHistograms);
+    for (const { reason, count } of batch.refusedHistograms) received.add(receiver, reason, count);
     received.add(receiver, "too_new", later);
     received.add(receiver, "bad_labels", bad);
     return {
       samples: result.stored + result.duplicates,
+      // Which samples a store refused is not known by kind: of a partial write, floats are counted as refused first.
+      histograms: Math.min(batch.histograms?.length ?? 0, result.stored + result.duplicates),
       refused: {
         conflict: result.refusedConflicts,
         too_old: result.refusedTooOld,
         too_new: later,
         limit: result.refusedByLimit,
         bad_labels: bad,
+        bad_histograms: countRefused(batch.refusedHistograms),
+        histogramProblem: batch.refusedHistograms[0]?.problem,
         badProblem,
         engineProblem: result.reason,
       },

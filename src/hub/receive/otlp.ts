@@ -41,18 +41,11 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
           }),
         );
         const { delta, malformed: bad, problem } = decoded;
-        const { droppedHistograms } = decoded.batch;
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
         const refused = formatRejected(stored.samples, stored.refused);
-        const histograms =
-          droppedHistograms === 0
-            ? undefined
-            : "exponential histograms are not supported: use explicit buckets";
-        const message = [problem, refused, histograms]
-          .filter((part) => part !== undefined)
-          .join("; ");
-        const rejected = delta + bad + droppedHistograms + countRejected(stored.refused);
+        const message = [problem, refused].filter((part) => part !== undefined).join("; ");
+        const rejected = delta + bad + countRejected(stored.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")
           .send(partialSuccess(rejected, message, json));

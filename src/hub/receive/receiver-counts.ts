@@ -1,7 +1,8 @@
 /** What became of received samples and requests, by receiver: stored, refused or dropped with the reason. Everything is counted. */
+import { histogramFaultReasons } from "../../model/histogram/check.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 
-/** Outcomes of single samples, then sample kinds that are never stored, then outcomes of whole requests. */
+/** Outcomes of single samples, then parts of them that are refused, then outcomes of whole requests. */
 export const ingestOutcomes = [
   "stored",
   "duplicate",
@@ -12,7 +13,7 @@ export const ingestOutcomes = [
   "bad_labels",
   "malformed",
   "exemplar",
-  "native_histogram",
+  ...histogramFaultReasons,
   "delta_temporality",
   "text",
   "malformed_request",
@@ -41,8 +42,8 @@ const commonOutcomes = [
 
 /** The outcomes that a receiver can have. */
 export const receiverOutcomes = {
-  remote_write: [...commonOutcomes, "exemplar", "native_histogram"],
-  otlp: [...commonOutcomes, "exemplar", "native_histogram", "delta_temporality", "malformed"],
+  remote_write: [...commonOutcomes, "exemplar", ...histogramFaultReasons],
+  otlp: [...commonOutcomes, "exemplar", ...histogramFaultReasons, "delta_temporality", "malformed"],
   influx: [...commonOutcomes, "text", "malformed"],
   json: [...commonOutcomes, "malformed"],
   push: [...commonOutcomes, "held_request"],

@@ -7,14 +7,22 @@ export interface RejectedSamples {
   readonly too_new: number;
   readonly limit: number;
   readonly bad_labels: number;
+  readonly bad_histograms: number;
   /** What is wrong with the first bad label set. */
   readonly badProblem?: string | undefined;
+  /** What is wrong with the first bad histogram. */
+  readonly histogramProblem?: string | undefined;
   /** The limit that was reached, or the error of the external engine. */
   readonly engineProblem?: string | undefined;
 }
 
 export const countRejected = (refused: RejectedSamples): number =>
-  refused.conflict + refused.too_old + refused.too_new + refused.limit + refused.bad_labels;
+  refused.conflict +
+  refused.too_old +
+  refused.too_new +
+  refused.limit +
+  refused.bad_labels +
+  refused.bad_histograms;
 
 /**
  * Nothing was stored because of a series limit: the client may retry later, after others were deleted. After a partial
@@ -33,6 +41,7 @@ export function formatRejected(stored: number, refused: RejectedSamples): string
     [refused.too_new, "are more than ten minutes in the future"],
     [refused.limit, "exceed the limit of series"],
     [refused.bad_labels, `have bad labels (${refused.badProblem ?? ""})`],
+    [refused.bad_histograms, `are malformed (${refused.histogramProblem ?? ""})`],
   ] as const;
   const reasons = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
   if (reasons.length === 0 && refused.badProblem === undefined) return undefined;

@@ -24,7 +24,7 @@ const written = (answer: { headers: Record<string, unknown> }): unknown[] =>
     (kind) => answer.headers[`x-prometheus-remote-write-${kind}-written`],
   );
 
-test("2.0 is kept and says how much; exemplars and native histograms are counted, the floats beside them kept", async () => {
+test("2.0 is kept and says how much; malformed native histograms are refused with the reason, all else beside them kept", async () => {
   const symbols = ["", "Power.", "watts"];
   const answer = await send(
     writeV2(
@@ -36,8 +36,16 @@ test("2.0 is kept and says how much; exemplars and native histograms are counted
             [nowMs, 2],
           ],
           rest: {
-            exemplars: [{ value: 1 }],
-            histograms: [{ sum: 1 }, { sum: 2 }],
+            histograms: [
+              { count_int: 1, timestamp: nowMs + 1 },
+              { schema: 99, timestamp: nowMs + 1 },
+              {
+                count_int: 3,
+                positive_spans: [{ length: 2 }],
+                positive_deltas: [1, 1],
+                timestamp: nowMs + 1,
+              },
+            ],
             metadata: { type: 2, help_ref: 1, unit_ref: 2 },
           },
         },
@@ -46,13 +54,16 @@ test("2.0 is kept and says how much; exemplars and native histograms are counted
     ),
     v2Headers,
   );
-  expect([answer.statusCode, answer.body]).toEqual([204, ""]);
-  expect(written(answer)).toEqual(["2", "0", "0"]);
+  expect([answer.statusCode, answer.body]).toEqual([
+    400,
+    "3 samples stored, 2 rejected: 2 are malformed (native histogram: buckets count 0 observations, the histogram 1)\n",
+  ]);
+  expect(written(answer)).toEqual(["2", "1", "0"]);
   expect(await receivers.query("v2_power_watts")).toEqual(["__name__=v2_power_watts,gpu=0 2"]);
   expect(receivers.counted("remote_write")).toEqual({
-    stored: 2,
-    exemplar: 1,
-    native_histogram: 2,
+    stored: 3,
+    histogram_count_mismatch: 1,
+    histogram_schema: 1,
   });
   expect(receivers.storage.api.metadata.list("v2_power_watts", 0)).toEqual({
     v2_power_watts: [{ type: "gauge", help: "Power.", unit: "watts" }],

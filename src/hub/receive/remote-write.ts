@@ -30,7 +30,7 @@ export async function addRemoteWrite(
     log,
     sendError: ({ message }, request, reply) => {
       // Nothing of a refused request is stored; a 2.0 client expects the counts.
-      if (versionOf(request) === "2.0") writtenHeaders(reply, 0);
+      if (versionOf(request) === "2.0") writtenHeaders(reply, 0, 0);
       return sentence(reply, message);
     },
     routes: (scope, bodies) => {
@@ -49,7 +49,8 @@ export async function addRemoteWrite(
           bodies.packed(request),
           bodies.holdOf(request),
         );
-        if (version === "2.0") writtenHeaders(reply, stored.samples);
+        if (version === "2.0")
+          writtenHeaders(reply, stored.samples - stored.histograms, stored.histograms);
         const message = formatRejected(stored.samples, {
           ...stored.refused,
           badProblem: problem ?? stored.refused.badProblem,
@@ -108,11 +109,10 @@ function versionOf(request: FastifyRequest): Version | undefined {
   return "1.0";
 }
 
-/** Exemplars and native histograms are never stored. */
-function writtenHeaders(reply: FastifyReply, samples: number): void {
+function writtenHeaders(reply: FastifyReply, samples: number, histograms: number): void {
   reply
     .header("x-prometheus-remote-write-samples-written", samples)
-    .header("x-prometheus-remote-write-histograms-written", 0)
+    .header("x-prometheus-remote-write-histograms-written", histograms)
     .header("x-prometheus-remote-write-exemplars-written", 0);
 }
 

@@ -44,6 +44,7 @@ function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> 
     yield {
       ...batch,
       exemplars: undefined,
+      starts: undefined,
       seriesCount: end - first,
       labelStarts: batch.labelStarts.subarray(first, end),
       labelEnds: batch.labelEnds.subarray(first, end),
@@ -95,6 +96,7 @@ function cut(
   return {
     ...batch,
     exemplars: undefined,
+    starts: undefined,
     seriesCount: series.length,
     labelStarts: Uint32Array.from(series, (one) => batch.labelStarts[one] as number),
     labelEnds: Uint32Array.from(series, (one) => batch.labelEnds[one] as number),

@@ -1,4 +1,5 @@
 /** Self-metrics: each source's cost and success, each sink's losses, and the process. */
+import { histogramFaultReasons } from "../histogram/check.ts";
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 import { vendors } from "../vendor.ts";
@@ -211,7 +212,7 @@ export const self = {
           "bad_labels",
           "malformed",
           "exemplar",
-          "native_histogram",
+          ...histogramFaultReasons,
           "delta_temporality",
           "text",
           "malformed_request",

@@ -164,7 +164,8 @@ function mergedBuckets({ indexes, counts }: Buckets, steps: number): Buckets {
   const sums = new Float64Array(indexes.length);
   let length = 0;
   for (let at = 0; at < indexes.length; at++) {
-    const index = (((indexes[at] ?? 0) - 1) >> steps) + 1;
+    // A shift by 32 or more would wrap around.
+    const index = (((indexes[at] ?? 0) - 1) >> Math.min(steps, 31)) + 1;
     if (length === 0 || merged[length - 1] !== index) merged[length++] = index;
     sums[length - 1] = (sums[length - 1] ?? 0) + (counts[at] ?? 0);
   }

@@ -7,6 +7,7 @@ import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
+import { countRefused } from "../../formats/samples/batch.ts";
 import { BatchTooLargeError } from "../../formats/samples/labels.ts";
 import type { Log } from "../../base/log.ts";
 import {
@@ -44,11 +45,8 @@ function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatc
     const { batch, delta, malformed, problem } = json
       ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
       : otlpBatch(decodeOtlp(body, cache), cache);
-    const rejected = delta + malformed + batch.droppedHistograms;
-    const histograms =
-      batch.droppedHistograms === 0
-        ? undefined
-        : "exponential histograms are not kept: use explicit buckets";
+    const rejected = delta + malformed + countRefused(batch.refusedHistograms);
+    const histograms = batch.refusedHistograms[0]?.problem;
     const reported = [problem, histograms].filter((part) => part !== undefined).join("; ");
     const answer: HttpReply = {
       status: 200,

@@ -141,9 +141,10 @@ class OtlpWriter {
 
   #metric(metric: OtlpMetric): void {
     const { kind, points } = metric;
-    for (const { exemplars } of points) this.#builder.droppedExemplars += exemplars;
-    if (kind === "none" || kind === "exponential") {
-      if (kind === "exponential") this.#builder.droppedHistograms += points.length;
+    if (kind === "none") return;
+    if (kind === "exponential") {
+      this.#malformed += points.length;
+      this.#problem ??= "exponential histograms are not supported: use explicit buckets";
       return;
     }
     if ((kind === "sum" || kind === "histogram") && metric.temporality !== 2) {

@@ -157,7 +157,7 @@ test("a histogram without a sum has none, and an exponential one is counted", ()
     `h_count{} 2 @${timeMs}`,
     `h_bucket{le="+Inf"} 2 @${timeMs}`,
   ]);
-  expect(made.batch.droppedHistograms).toBe(2);
+  expect(made.malformed).toBe(2);
 });
 
 test("a summary keeps its quantiles", () => {

@@ -138,11 +138,11 @@ async function decodeWith(
     holds()[0],
     async (decoded) => {
       const { batch, ...rest } = decoded;
-      const { metadata, droppedExemplars, droppedHistograms, seriesCount, sampleCount } = batch;
+      const { metadata, droppedExemplars, refusedHistograms, seriesCount, sampleCount } = batch;
       const own = ownBatch(batch);
       return {
         samples: sampleCount > 10_000 ? [String(sampleCount)] : listed(own),
-        rest: { ...rest, metadata, droppedExemplars, droppedHistograms, seriesCount, sampleCount },
+        rest: { ...rest, metadata, droppedExemplars, refusedHistograms, seriesCount, sampleCount },
         hasHashes: batch.labelHashes !== undefined,
       };
     },

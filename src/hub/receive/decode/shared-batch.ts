@@ -12,9 +12,10 @@ export interface SharedBatch extends Pick<
   | "sampleCount"
   | "histograms"
   | "exemplars"
+  | "starts"
   | "metadata"
+  | "refusedHistograms"
   | "droppedExemplars"
-  | "droppedHistograms"
 > {
   /** Where the columns and the labels' bytes begin. */
   readonly columnsAt: number;
@@ -69,15 +70,16 @@ export function writeShared(
   new Uint32Array(memory, places.labelEnds, seriesCount).set(labelEnds);
   const hashes = new Uint32Array(memory, places.labelHashes, seriesCount * hashWords);
   hasher.hashAll(bytes, labelStarts, labelEnds, seriesCount, hashes);
-  const { histograms, exemplars, metadata, droppedExemplars, droppedHistograms } = batch;
+  const { histograms, exemplars, starts, metadata, refusedHistograms, droppedExemplars } = batch;
   return {
     seriesCount,
     sampleCount,
     histograms,
     exemplars,
+    starts,
     metadata,
+    refusedHistograms,
     droppedExemplars,
-    droppedHistograms,
     columnsAt,
     bytesAt,
     bytesLength: bytes.length,
@@ -86,7 +88,7 @@ export function writeShared(
 
 /** The batch as views on the memory: valid until the memory is used for another request. */
 export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): SampleBatch {
-  const { seriesCount, sampleCount, histograms, exemplars, metadata } = shared;
+  const { seriesCount, sampleCount, histograms, exemplars, starts, metadata } = shared;
   const places = placesOf(shared.columnsAt, seriesCount, sampleCount);
   return {
     bytes: new Uint8Array(memory, shared.bytesAt, shared.bytesLength),
@@ -100,8 +102,9 @@ export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): Samp
     values: new Float64Array(memory, places.values, sampleCount),
     histograms,
     exemplars,
+    starts,
     metadata,
+    refusedHistograms: shared.refusedHistograms,
     droppedExemplars: shared.droppedExemplars,
-    droppedHistograms: shared.droppedHistograms,
   };
 }

@@ -174,7 +174,7 @@ export class ScrapeCache {
       ...this.#samples.finish(),
       metadata: this.metadata.news(),
       droppedExemplars: 0,
-      droppedHistograms: 0,
+      refusedHistograms: [],
     };
     this.#samples = new BatchColumns(Math.max(64, batch.sampleCount));
     this.#compact();

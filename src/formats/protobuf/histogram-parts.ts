@@ -1,0 +1,85 @@
+/**
+ * The parts of a native histogram that remote-write and the protobuf exposition have in common, under other field numbers:
+ *
+ *   BucketSpan { sint32 offset = 1; uint32 length = 2; }, counts of buckets as doubles, or as differences to the bucket before
+ */
+import {
+  type HistogramParts,
+  maxHistogramBuckets,
+  type SpannedCounts,
+} from "../../model/histogram/check.ts";
+import type { ResetHint } from "../../model/histogram/histogram.ts";
+import { staleHigh, staleLow } from "../../model/stale.ts";
+import type { ProtoReader } from "./reader.ts";
+
+export const resetHints: readonly ResetHint[] = ["unknown", "reset", "no-reset", "gauge"];
+
+export class HistogramPartsReader implements HistogramParts {
+  resetHint: ResetHint = "unknown";
+  schema = 0;
+  zeroThreshold = 0;
+  zeroCount = 0;
+  count = 0;
+  sum = 0;
+  /** The sum is the staleness marker: the series ends. */
+  isStale = false;
+  /** Until a count is given as a double. */
+  isInteger = true;
+  readonly positive = new BucketsReader();
+  readonly negative = new BucketsReader();
+  readonly bounds: number[] = [];
+
+  readBounds(reader: ProtoReader): void {
+    eachDouble(reader, (bound) => pushBounded(this.bounds, bound));
+  }
+
+  readSum(reader: ProtoReader, view: DataView): void {
+    const at = reader.fixed64();
+    this.isStale =
+      view.getUint32(at, true) === staleLow && view.getUint32(at + 4, true) === staleHigh;
+    this.sum = view.getFloat64(at, true);
+  }
+}
+
+export class BucketsReader implements SpannedCounts {
+  readonly spans: number[] = [];
+  readonly counts: number[] = [];
+  #last = 0;
+
+  readSpan(reader: ProtoReader): void {
+    let [offset, length] = [0, 0];
+    while (reader.next()) {
+      if (reader.field === 1 && reader.wireType === 0) offset = reader.sint64();
+      else if (reader.field === 2 && reader.wireType === 0) length = reader.uint64();
+      else reader.skip();
+    }
+    if (this.spans.length <= 2 * maxHistogramBuckets) this.spans.push(offset, length);
+  }
+
+  readDeltas(reader: ProtoReader): void {
+    eachVarint(reader, (value) => pushBounded(this.counts, (this.#last += value)));
+  }
+
+  readCounts(reader: ProtoReader): void {
+    eachDouble(reader, (value) => pushBounded(this.counts, value));
+  }
+}
+
+/** One more than the limit is kept, for the check to refuse. */
+function pushBounded(list: number[], value: number): void {
+  if (list.length <= maxHistogramBuckets) list.push(value);
+}
+
+function eachVarint(reader: ProtoReader, take: (value: number) => void): void {
+  if (reader.wireType === 0) return take(reader.sint64());
+  if (reader.wireType !== 2) return void reader.skip();
+  const packed = reader.message();
+  while (packed.hasMore) take(packed.sint64());
+}
+
+function eachDouble(reader: ProtoReader, take: (value: number) => void): void {
+  if (reader.wireType === 1) return take(reader.double());
+  if (reader.wireType !== 2) return void reader.skip();
+  const packed = reader.message();
+  while (packed.hasMore) take(packed.double());
+}
