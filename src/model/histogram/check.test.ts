@@ -49,7 +49,15 @@ test.for<[Partial<HistogramParts>, string]>([
   [{ ...custom, count: 1, negative: on([0, 1], [1]) }, "histogram_spans"],
   [{ ...custom, count: 1, zeroCount: 1 }, "histogram_zero_bucket"],
   [{ ...custom, zeroThreshold: 1 }, "histogram_zero_bucket"],
-  [{ positive: on([0, 70_000], new Array<number>(70_000).fill(0)) }, "histogram_too_many_buckets"],
+  [
+    {
+      positive: on(
+        [0, 70_000],
+        Array.from({ length: 70_000 }, () => 0),
+      ),
+    },
+    "histogram_too_many_buckets",
+  ],
 ])("%j is refused: %s", ([given, reason]) => {
   const checked = checkHistogram(parts(given));
   expect(isFault(checked) ? checked.reason : "accepted").toBe(reason);
