@@ -6,6 +6,7 @@ import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
 import { node24 } from "./node24.ts";
+import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
 import { findSpark } from "./spark.ts";
 
@@ -25,6 +26,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
   [
     ["cAdvisor", findCadvisor],
     ["Helm", kubeTools],
+    ["Prometheus 3", findPrometheus3],
   ],
 ];
 

@@ -30,18 +30,25 @@ export async function findGo(): Promise<string> {
   );
 }
 
-/**
- * The folder with the program of ours, engines/go/NAME, in the versions that its go.sum holds. Programs of modules that it
- * needs anyway are built beside it, since they share what takes longest to compile.
- */
-export async function goBuilt(name: string, beside: readonly string[] = []): Promise<string> {
+export interface GoBuildOptions {
+  /** Programs of modules that it needs anyway, built beside it: they share what takes longest to compile. */
+  readonly beside?: readonly string[];
+  /** Build tags. */
+  readonly tags?: readonly string[];
+}
+
+/** The folder with the programs of engines/go/NAME (its own, if it has one), in the versions that its go.sum holds. */
+export async function goBuilt(name: string, options: GoBuildOptions = {}): Promise<string> {
+  const { beside = [], tags = [] } = options;
   const source = fileURLToPath(new URL(`./go/${name}`, import.meta.url));
-  const recipe = readdirSync(source)
-    .sort()
+  const files = readdirSync(source).sort();
+  const recipe = files
     .map((file) => `${file}\n${readFileSync(path.join(source, file), "utf8")}`)
     .join("\n");
-  return installOnce(name, [recipe, ...beside].join("\n"), async (aside) => {
-    const args = ["build", "-C", source, ...FLAGS, "-o", `${aside}/`, ".", ...beside];
+  const own = files.some((file) => file.endsWith(".go")) ? ["."] : [];
+  return installOnce(name, [recipe, ...beside, ...tags].join("\n"), async (aside) => {
+    const flags = tags.length === 0 ? FLAGS : [...FLAGS, `-tags=${tags.join(",")}`];
+    const args = ["build", "-C", source, ...flags, "-o", `${aside}/`, ...own, ...beside];
     await installWith(await findGo(), args);
   });
 }

@@ -11,7 +11,7 @@ const KUBERNETES = "1.34.0";
 
 /** Both programs, built on first use: Helm is a tool of kube-check's go.mod. */
 export async function kubeTools(): Promise<{ readonly helm: string; readonly check: string }> {
-  const folder = await goBuilt("kube-check", ["helm.sh/helm/v3/cmd/helm"]);
+  const folder = await goBuilt("kube-check", { beside: ["helm.sh/helm/v3/cmd/helm"] });
   return { helm: path.join(folder, "helm"), check: path.join(folder, "kube-check") };
 }
 

@@ -1,4 +1,7 @@
-/** Warnings and infos a query collects. Equal sentences are listed once, with the position of the last that raised them. */
+/**
+ * Warnings and infos a query collects, in Prometheus's words. Equal sentences are listed once, with the position of the last
+ * that raised them; those that count their occurrences keep the position of the first.
+ */
 import type { Span } from "./ast.ts";
 import { position } from "./errors.ts";
 import { printShortest, printTwoDigits } from "./number.ts";
@@ -106,7 +109,7 @@ export class Annotations {
       `PromQL info: input to histogram_quantile needed to be fixed for monotonicity (see ${docs})` +
       forMetric(metric);
     const before = this.forced.get(sentence);
-    this.spans.set(sentence, span);
+    if (before === undefined) this.spans.set(sentence, span);
     this.forced.set(sentence, {
       fromMs: Math.min(seen.fromMs, before?.fromMs ?? Infinity),
       toMs: Math.max(seen.toMs, before?.toMs ?? -Infinity),

@@ -120,10 +120,21 @@ function limited(result: QueryResult, limit: number): QueryResult {
     : { ...result, data, warnings: [...result.warnings, "results truncated due to limit"] };
 }
 
+/** Annotations of one kind that a response lists; of the rest it says how many there are. */
+const maxAnnotations = 10;
+
 export function notes(warnings: readonly string[], infos: readonly string[]): string {
-  const list = (name: string, texts: readonly string[]): string =>
-    texts.length === 0 ? "" : `,"${name}":${JSON.stringify(texts)}`;
-  return list("warnings", warnings) + list("infos", infos);
+  return annotationsJson("warning", warnings) + annotationsJson("info", infos);
+}
+
+function annotationsJson(kind: "warning" | "info", all: readonly string[]): string {
+  if (all.length === 0) return "";
+  const omitted = all.length - maxAnnotations;
+  const listed =
+    omitted <= 0
+      ? all
+      : [...all.slice(0, maxAnnotations), `${omitted} more ${kind} annotations omitted`];
+  return `,"${kind}s":${JSON.stringify(listed)}`;
 }
 
 /** Milliseconds as seconds with up to three decimals, exactly. */

@@ -2,6 +2,7 @@
  * Native histograms: counts of observations in buckets whose bounds follow from a schema or are listed.
  * Values are immutable; every operation returns a new histogram.
  */
+import { fractionBounds } from "./bounds.ts";
 
 /** Whether the counter was reset before this sample; `gauge` where counts may go down at any time. */
 export type ResetHint = "unknown" | "reset" | "no-reset" | "gauge";
@@ -49,9 +50,11 @@ export function boundOf(index: number, schema: number, bounds: Float64Array): nu
     if (index < 0) return -Infinity;
     return index < bounds.length ? (bounds[index] ?? Infinity) : Infinity;
   }
-  const exponent = index * 2 ** -schema;
   // The last bucket of finite values ends at the largest of them; infinite ones are in the bucket after it.
-  return exponent === 1024 ? Number.MAX_VALUE : 2 ** exponent;
+  if (index * 2 ** -schema === 1024) return Number.MAX_VALUE;
+  if (schema <= 0) return 2 ** (index * 2 ** -schema);
+  const fraction = fractionBounds[(index & ((1 << schema) - 1)) << (maxSchema - schema)] ?? 0.5;
+  return fraction * 2 * 2 ** (index >> schema);
 }
 
 export function* positiveBuckets(histogram: Histogram): Generator<Bucket> {

@@ -2,26 +2,41 @@
 import { add, divide, multiply, subtract } from "../../../model/histogram/arithmetic.ts";
 import { compact, equalHistograms, type Histogram } from "../../../model/histogram/histogram.ts";
 import { trim } from "../../../model/histogram/trim.ts";
+import type { Annotations } from "../../annotations.ts";
 import type { Binary } from "../../ast.ts";
-import type { EvalScope } from "../scope.ts";
 
 export type Operand = number | Histogram;
+
+type Note = (annotations: Annotations) => void;
+
+/** The notes of an operator: of those of one step the last counts, in the order of the series, as in Prometheus. */
+export class StepNotes {
+  readonly #notes = new Map<number, { readonly order: number; readonly note: Note }>();
+
+  put(step: number, order: number, note: Note): void {
+    const before = this.#notes.get(step);
+    if (before === undefined || before.order <= order) this.#notes.set(step, { order, note });
+  }
+
+  addTo(annotations: Annotations): void {
+    for (const { note } of this.#notes.values()) note(annotations);
+  }
+}
 
 /** A comparison answers whether the left side stays; undefined, with a note, where the operator takes no such operands. */
 export function operateOnHistograms(
   expr: Binary,
   left: Operand,
   right: Operand,
-  scope: EvalScope,
+  put: (note: Note) => void,
 ): Histogram | boolean | undefined {
   const { op, span } = expr;
-  const { annotations } = scope.run;
   const isLeftFloat = typeof left === "number";
   const isRightFloat = typeof right === "number";
   if (!isLeftFloat && !isRightFloat) {
     if (op === "==") return equalHistograms(left, right);
     if (op === "!=") return !equalHistograms(left, right);
-    if (op === "+" || op === "-") return combined(expr, left, right, scope);
+    if (op === "+" || op === "-") return combined(expr, left, right, put);
   } else if (!isLeftFloat && isRightFloat) {
     if (op === "*") return compact(multiply(left, right));
     if (op === "/") return compact(divide(left, right));
@@ -29,7 +44,7 @@ export function operateOnHistograms(
     if (op === ">/") return trim(left, right, "above");
   } else if (isLeftFloat && !isRightFloat && op === "*") return compact(multiply(right, left));
   const kind = (isNumber: boolean): string => (isNumber ? "float" : "histogram");
-  annotations.incompatibleTypes(kind(isLeftFloat), op, kind(isRightFloat), span);
+  put((to) => to.incompatibleTypes(kind(isLeftFloat), op, kind(isRightFloat), span));
   return undefined;
 }
 
@@ -37,20 +52,20 @@ function combined(
   { op, span }: Binary,
   left: Histogram,
   right: Histogram,
-  { run: { annotations } }: EvalScope,
+  put: (note: Note) => void,
 ): Histogram | undefined {
   const result = op === "+" ? add(left, right) : subtract(left, right);
   const operation = op === "+" ? "addition" : "subtraction";
   if (result === undefined) {
-    annotations.incompatibleBuckets(op, span);
+    put((to) => to.incompatibleBuckets(op, span));
     return undefined;
   }
   // As in Prometheus, nothing is left where the operands disagree about a reset.
   if (result.resetCollision) {
-    annotations.resetCollision(operation, span);
+    put((to) => to.resetCollision(operation, span));
     return undefined;
   }
-  if (result.boundsReconciled) annotations.boundsReconciled(operation, span);
+  if (result.boundsReconciled) put((to) => to.boundsReconciled(operation, span));
   const { histogram } = result;
   return compact(op === "-" ? { ...histogram, resetHint: "gauge" } : histogram);
 }

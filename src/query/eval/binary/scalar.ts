@@ -2,7 +2,7 @@
 import type { Binary } from "../../ast.ts";
 import { eachSeries, newSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
 import { histogramAt, isEmpty, putHistogram, type StepSeries } from "../value.ts";
-import { operateOnHistograms } from "./histograms.ts";
+import { operateOnHistograms, StepNotes } from "./histograms.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
 export function scalarWithScalar(
@@ -29,6 +29,7 @@ export async function vectorWithScalar(
   // Trimming leaves the metric what it is.
   const changesName = operate !== undefined || expr.bool;
   const out: StepSeries[] = [];
+  const notes = new StepNotes();
   await eachSeries(scope, series, (one) => {
     const labels = changesName ? dropMetricName(scope, one.labels) : one.labels;
     const result = newSeries(scope, labels, changesName || one.dropName);
@@ -40,7 +41,7 @@ export async function vectorWithScalar(
       const right = scalarLeft ? value : (scalar[step] ?? 0);
       if (histogram !== undefined || (operate === undefined && compare === undefined)) {
         const [a, b] = scalarLeft ? [left, histogram ?? right] : [histogram ?? left, right];
-        const answer = operateOnHistograms(expr, a, b, scope);
+        const answer = operateOnHistograms(expr, a, b, (note) => notes.put(step, 0, note));
         if (typeof answer === "object") putHistogram(result, step, answer);
         continue;
       }
@@ -54,5 +55,6 @@ export async function vectorWithScalar(
     }
     if (!isEmpty(result)) out.push(result);
   });
+  notes.addTo(scope.run.annotations);
   return settle(scope, out);
 }

@@ -13,7 +13,7 @@ import {
 } from "../../labels.ts";
 import { eachSeries, newSeries, settleAll, type EvalScope } from "../scope.ts";
 import { emptySeries, histogramAt, isEmpty, putHistogram, type StepSeries } from "../value.ts";
-import { operateOnHistograms } from "./histograms.ts";
+import { operateOnHistograms, StepNotes } from "./histograms.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 
 interface Pair {
@@ -32,7 +32,7 @@ export async function combineVectors(
   const swapped = matching.card === "one-to-many";
   const many = swapped ? right : left;
   const one = swapped ? left : right;
-  const join = new Join(expr, matching, scope, swapped);
+  const join = new Join(expr, matching, scope, swapped, [...many, ...one]);
   const pairs = await pairUp(many, one, signature(matching.labels, matching.on), scope);
   if ([...pairs.values()].some((pair) => pair.one.length > 1))
     refuseDuplicates(pairs, many, matching, swapped, scope);
@@ -40,6 +40,7 @@ export async function combineVectors(
     if (scope.run.isDue()) await scope.run.breathe();
     join.pair(pair);
   }
+  join.notes.addTo(scope.run.annotations);
   const results = join.results();
   return join.holdsEqual ? settleAll(scope, results) : results;
 }
@@ -91,13 +92,24 @@ class Join {
   private readonly scope: EvalScope;
   private readonly swapped: boolean;
   private readonly out = new Map<string, StepSeries>();
+  readonly notes = new StepNotes();
+  private readonly all: readonly StepSeries[];
+  private orders: ReadonlyMap<StepSeries, number> | undefined;
   holdsEqual = false;
 
-  constructor(expr: Binary, matching: VectorMatching, scope: EvalScope, swapped: boolean) {
+  /** @param all the series of both sides, in the order in which notes of one step come */
+  constructor(
+    expr: Binary,
+    matching: VectorMatching,
+    scope: EvalScope,
+    swapped: boolean,
+    all: readonly StepSeries[],
+  ) {
     this.expr = expr;
     this.matching = matching;
     this.scope = scope;
     this.swapped = swapped;
+    this.all = all;
   }
 
   results(): readonly StepSeries[] {
@@ -112,16 +124,33 @@ class Join {
       this.matching.card === "one-to-one",
       pair.many.length > 1,
       count,
+      fillMany !== undefined,
     );
-    for (const series of pair.many) {
-      for (const other of pair.one) this.compute(series, other, matches);
-      if (fillOne !== undefined)
-        this.compute(series, filled(series, pair.one, fillOne, this.matching, count), matches);
+    const { one, many } = pair;
+    for (const series of many) {
+      for (const other of one) this.compute(series, other, matches);
+      if (fillOne === undefined) continue;
+      const isMissing = (step: number): boolean => one.every(({ present }) => present[step] === 0);
+      this.compute(series, this.filled(series, fillOne, isMissing), matches);
     }
     if (fillMany === undefined) return;
-    for (const other of pair.one) {
-      this.compute(filled(other, pair.many, fillMany, this.matching, count), other, undefined);
+    for (const other of one) {
+      const isMissing = (step: number): boolean => !matches.hasMatch(step);
+      this.compute(this.filled(other, fillMany, isMissing), other, undefined);
     }
+  }
+
+  /** Stands in for the missing side. */
+  private filled(
+    { labels }: StepSeries,
+    fill: number,
+    isMissing: (step: number) => boolean,
+  ): StepSeries {
+    const { count } = this.scope.grid;
+    const series = emptySeries(matchLabels(labels, this.matching), false, count);
+    series.values.fill(fill);
+    for (let step = 0; step < count; step++) series.present[step] = isMissing(step) ? 1 : 0;
+    return series;
   }
 
   private compute(
@@ -178,13 +207,23 @@ class Join {
     one: StepSeries,
     step: number,
   ): Histogram | boolean | "none" | undefined {
-    const { expr, scope } = this;
+    const { expr } = this;
     const [left, right] = this.swapped ? [one, many] : [many, one];
     const isTrim = arithmeticOf(expr.op) === undefined && comparisonOf(expr.op) === undefined;
     const [a, b] = [histogramAt(left, step), histogramAt(right, step)];
     if (a === undefined && b === undefined && !isTrim) return undefined;
     const [x, y] = [a ?? left.values[step] ?? 0, b ?? right.values[step] ?? 0];
-    return operateOnHistograms(expr, x, y, scope) ?? "none";
+    return (
+      operateOnHistograms(expr, x, y, (note) =>
+        this.notes.put(step, this.orderOf(many) ?? this.orderOf(one) ?? 0, note),
+      ) ?? "none"
+    );
+  }
+
+  /** Where a series stands among those of both sides; one that stands in for a missing side has no place. */
+  private orderOf(series: StepSeries): number | undefined {
+    this.orders ??= new Map(this.all.map((one, index) => [one, index]));
+    return this.orders.get(series);
   }
 
   private seriesFor(key: string, labels: LabelSet): StepSeries {
@@ -203,36 +242,27 @@ class Join {
   }
 }
 
-/** Stands in for the missing side wherever none of its series has a value. */
-function filled(
-  present: StepSeries,
-  missing: readonly StepSeries[],
-  fill: number,
-  matching: VectorMatching,
-  count: number,
-): StepSeries {
-  const series = emptySeries(matchLabels(present.labels, matching), false, count);
-  series.values.fill(fill);
-  for (let step = 0; step < count; step++) {
-    series.present[step] = missing.some((other) => other.present[step] !== 0) ? 0 : 1;
-  }
-  return series;
-}
-
-/** Finds two matches for one result within a signature. */
+/** Finds two matches for one result within a signature, and which steps have a match at all. */
 class DuplicateMatchCheck {
   private readonly oneToOne: boolean;
   private readonly needed: boolean;
   private readonly count: number;
   private readonly seen = new Map<string, Uint8Array>();
+  private readonly matched: Uint8Array | undefined;
 
-  constructor(oneToOne: boolean, needed: boolean, count: number) {
+  constructor(oneToOne: boolean, needed: boolean, count: number, tracksSteps: boolean) {
     this.oneToOne = oneToOne;
     this.needed = needed;
     this.count = count;
+    this.matched = tracksSteps ? new Uint8Array(count) : undefined;
+  }
+
+  hasMatch(step: number): boolean {
+    return this.matched?.[step] === 1;
   }
 
   add(key: string, step: number): void {
+    if (this.matched !== undefined) this.matched[step] = 1;
     if (!this.needed) return;
     const which = this.oneToOne ? "" : key;
     let steps = this.seen.get(which);

@@ -1,12 +1,12 @@
 /** info(): adds the labels of info metrics (target_info by default) that describe the same target. */
 import { labelKey, labelValue, type Label, type LabelSet } from "../../../model/labels.ts";
 import type { Call, Expr, VectorSelector } from "../../ast.ts";
+import { typeOf } from "../../check.ts";
 import { duplicateLabels, executionError } from "../../errors.ts";
 import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
 import type { Matcher } from "../../../model/select.ts";
-import { timeAt } from "../grid.ts";
-import { newSeries, type EvalScope } from "../scope.ts";
+import { newSeries, refTimes, type EvalScope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
 import { histogramAt, putHistogram, type StepSeries } from "../value.ts";
 
@@ -47,7 +47,7 @@ function put(
   const key = labelKey(labels);
   let series = out.get(key);
   if (series === undefined) {
-    out.set(key, (series = newSeries(scope, labels, false)));
+    out.set(key, (series = newSeries(scope, labels, one.dropName)));
   }
   if (series.present[step] !== 0) throw executionError(duplicateLabels);
   const histogram = histogramAt(one, step);
@@ -71,47 +71,95 @@ async function fetchInfos(
   expr: Expr | undefined,
   scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
-  const described = base.filter((one) => !ignored.has(one));
-  const wanted = identifying.map((name) => ({
-    name,
-    values: new Set(described.flatMap((one) => labelValue(one.labels, name) ?? [])),
-  }));
-  if (wanted.every(({ values }) => values.size === 0)) return [];
+  const groups = identifyingGroups(base.filter((one) => !ignored.has(one)));
+  if (groups.length === 0) return [];
   const { run, grid } = scope;
-  const first = expr === undefined ? undefined : firstSelector(expr);
-  const offsetMs = first?.offsetMs ?? 0;
-  const fromMs = (first?.atMs ?? grid.startMs) - offsetMs - run.options.lookbackMs + 1;
-  const toMs = (first?.atMs ?? grid.endMs) - offsetMs;
+  const shift = (expr === undefined ? undefined : sharedShift(expr)) ?? { offsetMs: 0 };
+  const fromMs = (shift.atMs ?? grid.startMs) - shift.offsetMs - run.options.lookbackMs + 1;
+  const toMs = (shift.atMs ?? grid.endMs) - shift.offsetMs;
   const selected = await run.queryable.select(matchers, fromMs, toMs, run.options.signal);
   run.annotations.addFromStore(selected.warnings);
-  const ours = selected.filter(({ labels }) =>
-    wanted.every(
-      ({ name, values }) => values.size === 0 || values.has(labelValue(labels, name) ?? ""),
-    ),
-  );
-  const refs = new Float64Array(grid.count).map((_, step) => timeAt(grid, step));
-  return newestOf(ours, scope, refs, (column, index) => column.times[index] ?? 0);
+  const ours = selected.filter(({ labels }) => groups.some((group) => group(labels)));
+  return newestOf(ours, scope, refTimes(shift, scope), (column, index) => column.times[index] ?? 0);
 }
 
-function firstSelector(expr: Expr): VectorSelector | undefined {
-  if (expr.kind === "vector") return expr;
-  if (expr.kind === "matrix") return expr.selector;
-  const inner =
-    expr.kind === "call"
-      ? expr.args
-      : expr.kind === "binary"
-        ? [expr.lhs, expr.rhs]
-        : expr.kind === "aggregate" ||
-            expr.kind === "unary" ||
-            expr.kind === "paren" ||
-            expr.kind === "subquery"
-          ? [expr.expr]
-          : [];
-  for (const child of inner) {
-    const found = firstSelector(child);
-    if (found !== undefined) return found;
+/** Which info series may describe the series: those with the same identifying labels, each with a value seen among them. */
+function identifyingGroups(base: readonly StepSeries[]): ((labels: LabelSet) => boolean)[] {
+  const groups = new Map<string, ReadonlyMap<string, Set<string>>>();
+  for (const { labels } of base) {
+    const names = identifying.filter((name) => (labelValue(labels, name) ?? "") !== "");
+    if (names.length === 0) continue;
+    const key = names.join();
+    const values = groups.get(key) ?? new Map(names.map((name) => [name, new Set<string>()]));
+    groups.set(key, values);
+    for (const [name, seen] of values) seen.add(labelValue(labels, name) ?? "");
   }
-  return undefined;
+  return [...groups.values()].map(
+    (values) => (labels) =>
+      identifying.every((name) => {
+        const value = labelValue(labels, name) ?? "";
+        return values.get(name)?.has(value) ?? value === "";
+      }),
+  );
+}
+
+interface Shift {
+  readonly atMs?: number | undefined;
+  readonly offsetMs: number;
+}
+
+/** The time that every selector of the expression looks at; undefined where they differ or a part has none. */
+function sharedShift(expr: Expr): Shift | undefined {
+  const shifts = selectorShifts(expr, []);
+  const [first] = shifts;
+  if (first === undefined || first === "none") return undefined;
+  const isShared = shifts.every((one) => one !== "none" && isSameTime(one, first));
+  return isShared ? first : undefined;
+}
+
+const isSameTime = (a: Shift, b: Shift): boolean =>
+  a.atMs === undefined || b.atMs === undefined
+    ? a.atMs === b.atMs && a.offsetMs === b.offsetMs
+    : a.atMs - a.offsetMs === b.atMs - b.offsetMs;
+
+/** The shift of each selector, with those of the subqueries around it; "none" for a vector made of no selector. */
+function selectorShifts(expr: Expr, around: readonly Shift[]): readonly (Shift | "none")[] {
+  const type = typeOf(expr);
+  if (type !== "vector" && type !== "matrix") return [];
+  if (expr.kind === "vector") return [shiftOf(expr, around)];
+  if (expr.kind === "matrix") return [shiftOf(expr.selector, around)];
+  const inner = expr.kind === "subquery" ? [...around, expr] : around;
+  const found = childrenOf(expr).flatMap((child) => selectorShifts(child, inner));
+  return found.some((one) => one !== "none") ? found : [...found, "none"];
+}
+
+/** Offsets of the subqueries around a selector add up until an @ decides the time. */
+function shiftOf(selector: VectorSelector, around: readonly Shift[]): Shift {
+  let { atMs, offsetMs } = selector;
+  for (const outer of around.toReversed()) {
+    if (atMs !== undefined) break;
+    offsetMs += outer.offsetMs;
+    atMs = outer.atMs;
+  }
+  return { atMs, offsetMs };
+}
+
+function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "call":
+      // The second argument of info() is written as a selector and selects nothing by itself.
+      return expr.name === "info" ? expr.args.slice(0, 1) : expr.args;
+    case "binary":
+      return [expr.lhs, expr.rhs];
+    case "aggregate":
+      return expr.param === undefined ? [expr.expr] : [expr.param, expr.expr];
+    case "unary":
+    case "paren":
+    case "subquery":
+      return [expr.expr];
+    default:
+      return [];
+  }
 }
 
 function targetKey(name: string, labels: LabelSet): string {

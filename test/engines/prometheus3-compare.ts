@@ -1,0 +1,89 @@
+// Asks two servers of Prometheus's API the same and says where their answers differ.
+
+export interface ApiAnswer {
+  readonly status: string;
+  readonly data?: unknown;
+  readonly error?: string | undefined;
+  readonly warnings?: readonly string[];
+  readonly infos?: readonly string[];
+}
+
+export interface AskedQuery {
+  readonly query: string;
+  /** Seconds. An instant query where `step` is absent, at `end`. */
+  readonly start: number;
+  readonly end: number;
+  readonly step?: number;
+}
+
+export type Ask = (asked: AskedQuery) => Promise<ApiAnswer>;
+
+export function askOf(url: string): Ask {
+  return async ({ query, start, end, step }) => {
+    const form =
+      step === undefined
+        ? { query, time: String(end) }
+        : { query, start: String(start), end: String(end), step: String(step) };
+    const response = await fetch(`${url}/api/v1/${step === undefined ? "query" : "query_range"}`, {
+      method: "POST",
+      body: new URLSearchParams(form),
+    });
+    return (await response.json()) as ApiAnswer;
+  };
+}
+
+/** What differs, in words; undefined where nothing does. */
+export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undefined {
+  const [error, wantedError] = [sentenceOf(ours.error), sentenceOf(theirs.error)];
+  if (ours.status !== theirs.status || error !== wantedError)
+    return `${ours.status} ${error} instead of ${theirs.status} ${wantedError}`;
+  const [mine, wanted] = [inOrder(ours.data), inOrder(theirs.data)];
+  if (!isSame(mine, wanted)) return `${JSON.stringify(mine)} instead of ${JSON.stringify(wanted)}`;
+  for (const kind of ["warnings", "infos"] as const) {
+    const [got, want] = [annotationsOf(ours[kind]), annotationsOf(theirs[kind])];
+    if (got !== want) return `${kind} ${got} instead of ${want}`;
+  }
+  return undefined;
+}
+
+const sentenceOf = (error = ""): string => error.replace(/^invalid parameter "query": /, "");
+
+/**
+ * Prometheus lists them in any order; of more than ten it lists any ten. Over a range it counts the samples whose buckets
+ * were fixed again at every step, so that the number doubles with each.
+ */
+function annotationsOf(listed: readonly string[] = []): string {
+  const omitted = listed.filter((text) => text.endsWith("annotations omitted"));
+  const texts = omitted.length > 0 ? omitted : [...listed].sort();
+  return JSON.stringify(texts.map((text) => text.replace(/over \d+ samples/, "over n samples")));
+}
+
+/** Series by their labels: without a sort function their order means nothing. */
+function inOrder(data: unknown): unknown {
+  if (typeof data !== "object" || data === null || !("result" in data)) return data;
+  const { result } = data;
+  if (!Array.isArray(result) || typeof result[0] !== "object") return data;
+  const key = (one: { metric?: Record<string, string> }): string =>
+    JSON.stringify(Object.entries(one.metric ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { ...data, result: [...result].sort((a, b) => (key(a) < key(b) ? -1 : 1)) };
+}
+
+/** Numbers to the eleventh digit: logarithms and powers of Go and JavaScript differ in the last. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a === "string" && typeof b === "string") return isClose(a, b);
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return (
+    left.length === right.size &&
+    left.every(([name, value]) => right.has(name) && isSame(value, right.get(name)))
+  );
+}
+
+function isClose(a: string, b: string): boolean {
+  if (a.trim() === "" || b.trim() === "") return false;
+  const [x, y] = [Number(a), Number(b)];
+  return Math.abs(x - y) <= 1e-11 * Math.max(Math.abs(x), Math.abs(y));
+}

@@ -1,0 +1,95 @@
+// Samples in the notation of Prometheus's unit tests, as one remote-write request for each engine.
+
+import type { InputPoint } from "../../src/alerting/unit-tests/points.ts";
+import { ProtoWriter } from "../../src/formats/protobuf/writer.ts";
+import { compressSnappy } from "../../src/formats/snappy/compress.ts";
+import type { ResetHint } from "../../src/model/histogram/histogram.ts";
+import {
+  putDouble,
+  putHistogram,
+  putMessage,
+  putText,
+  putVarint,
+  remoteWriteFields,
+} from "../fixtures/formats/native-histogram-proto.ts";
+import { readSeries, type SeriesLine } from "../promql/script.ts";
+
+export const gapMs = 15_000;
+
+export function readSamples(lines: string): readonly SeriesLine[] {
+  return lines
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map(readSeries);
+}
+
+const hints: Readonly<Record<ResetHint, number>> = {
+  unknown: 0,
+  reset: 1,
+  "no-reset": 2,
+  gauge: 3,
+};
+/** The NaN that ends a series. */
+const staleWords = [2, 0x7ff00000] as const;
+const valueTag = (1 << 3) | 1;
+
+/** Compressed requests of remote-write 1.0, one for each point in time as a scraper sends them, the first at `startMs`. */
+export function* writeRequests(
+  series: readonly SeriesLine[],
+  startMs: number,
+): Generator<Buffer, void> {
+  const length = Math.max(...series.map(({ points }) => points.length));
+  for (let index = 0; index < length; index++) yield writeRequest(series, index, startMs);
+}
+
+function writeRequest(series: readonly SeriesLine[], index: number, startMs: number): Buffer {
+  const timeMs = startMs + index * gapMs;
+  const writer = new ProtoWriter();
+  for (const { labels, points } of series) {
+    const point = points[index];
+    if (point === undefined) continue;
+    putMessage(writer, 1, () => {
+      for (const [name, value] of labels)
+        putMessage(writer, 1, () => {
+          putText(writer, 1, name);
+          putText(writer, 2, value);
+        });
+      putPoint(writer, point, timeMs);
+    });
+  }
+  return compressSnappy(writer.finish());
+}
+
+function putPoint(
+  writer: ProtoWriter,
+  { histogram, stale, value }: InputPoint,
+  timeMs: number,
+): void {
+  if (histogram === undefined)
+    return putMessage(writer, 2, () => {
+      if (stale) writer.fixed64(valueTag, ...staleWords);
+      else putDouble(writer, 1, value);
+      putVarint(writer, 2, timeMs);
+    });
+  putMessage(writer, 4, () => {
+    putHistogram(writer, remoteWriteFields, histogram);
+    putVarint(writer, 14, hints[histogram.resetHint]);
+    putVarint(writer, 15, timeMs);
+    for (const bound of histogram.bounds) putDouble(writer, 16, bound);
+  });
+}
+
+/** Sends it as an agent would. */
+export async function sendRequest(url: string, body: Buffer): Promise<void> {
+  const response = await fetch(`${url}/api/v1/write`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/x-protobuf",
+      "content-encoding": "snappy",
+      "x-prometheus-remote-write-version": "0.1.0",
+    },
+    body: new Uint8Array(body),
+  });
+  if (!response.ok) throw new Error(`${url} refused: ${response.status} ${await response.text()}`);
+}
