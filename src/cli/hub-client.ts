@@ -16,6 +16,9 @@ interface HubResponse {
   readonly infos?: readonly string[];
 }
 
+/** Hears of the annotations of an answer, once for each kind that it has. */
+export type NoteAnnotations = (kind: "warnings" | "infos", texts: readonly string[]) => void;
+
 export class HubClient {
   readonly #base: URL;
   readonly #access: ClientAccess;
@@ -33,7 +36,7 @@ export class HubClient {
   async ask(
     path: string,
     form: Readonly<Record<string, string>>,
-    note: (text: string) => void = () => {},
+    note: NoteAnnotations = () => {},
   ): Promise<unknown> {
     const url = new URL(path, this.#base);
     const { status, body } = await this.#send(url, {
@@ -48,7 +51,10 @@ export class HubClient {
         answer.errorType === "bad_data" ? "QUERY_INVALID" : "QUERY_FAILED",
         answer.error ?? `The response of ${url.href} is not that of a gpulse hub. Check --url.`,
       );
-    for (const text of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) note(text);
+    for (const kind of ["warnings", "infos"] as const) {
+      const texts = answer[kind] ?? [];
+      if (texts.length > 0) note(kind, texts);
+    }
     return answer.data;
   }
 

@@ -124,17 +124,18 @@ function limited(result: QueryResult, limit: number): QueryResult {
 const maxAnnotations = 10;
 
 export function notes(warnings: readonly string[], infos: readonly string[]): string {
-  return annotationsJson("warning", warnings) + annotationsJson("info", infos);
+  const list = (kind: "warning" | "info", texts: readonly string[]): string =>
+    texts.length === 0 ? "" : `,"${kind}s":${JSON.stringify(listAnnotations(kind, texts))}`;
+  return list("warning", warnings) + list("info", infos);
 }
 
-function annotationsJson(kind: "warning" | "info", all: readonly string[]): string {
-  if (all.length === 0) return "";
-  const omitted = all.length - maxAnnotations;
-  const listed =
-    omitted <= 0
-      ? all
-      : [...all.slice(0, maxAnnotations), `${omitted} more ${kind} annotations omitted`];
-  return `,"${kind}s":${JSON.stringify(listed)}`;
+export function listAnnotations(
+  kind: "warning" | "info",
+  texts: readonly string[],
+): readonly string[] {
+  const omitted = texts.length - maxAnnotations;
+  if (omitted <= 0) return texts;
+  return [...texts.slice(0, maxAnnotations), `${omitted} more ${kind} annotations omitted`];
 }
 
 /** Milliseconds as seconds with up to three decimals, exactly. */

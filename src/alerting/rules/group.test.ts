@@ -90,6 +90,31 @@ test("a group without an offset of its own has the general one", async () => {
   expect(await bench.ask("past", 0)).toEqual(['{__name__="past"} 90']);
 });
 
+test("the annotations of a rule's last evaluation stay with it", async () => {
+  const group = await bench.group(`
+groups:
+  - name: g
+    rules:
+      - { record: late, expr: "quantile(2, temp)" }
+      - { record: fast, expr: "rate(temp[2m])" }
+`);
+  bench.set({ 'temp{gpu="0"}': 1 }, 0);
+  bench.set({ 'temp{gpu="0"}': 2 }, 1);
+  await bench.evaluate(group, 1);
+  const [late, fast] = group.runs;
+  expect([late?.health, late?.warnings, late?.infos]).toEqual([
+    "ok",
+    ["PromQL warning: quantile value should be between 0 and 1, got 2 (1:10)"],
+    [],
+  ]);
+  expect([fast?.warnings, fast?.infos]).toEqual([
+    [],
+    [
+      'PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: "temp" (1:6)',
+    ],
+  ]);
+});
+
 test("a rule that fails says why, and the others go on", async () => {
   const group = await bench.group(`
 groups:

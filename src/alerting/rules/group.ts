@@ -3,11 +3,11 @@ import { performance } from "node:perf_hooks";
 import { formatError } from "../../base/error.ts";
 import { print } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
-import type { VectorSample } from "../../query/result.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
 import type { FiringStore } from "./firing-store.ts";
 import type { PostableAlert } from "../alert.ts";
+import type { QueryResult, VectorSample } from "../../query/result.ts";
 import { type RuleContext, samplesOf } from "./context.ts";
 import { AlertOutput, type OutSample, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
@@ -27,6 +27,9 @@ export interface RuleRun {
   readonly output: RuleOutput;
   health: RuleHealth;
   lastError: string;
+  /** Annotations of the last evaluation that gave a result. */
+  warnings: readonly string[];
+  infos: readonly string[];
   lastEvaluationMs: number | undefined;
   evaluationSeconds: number;
 }
@@ -72,6 +75,8 @@ export class RuleGroupRunner {
       output: new RuleOutput(),
       health: "unknown",
       lastError: "",
+      warnings: [],
+      infos: [],
       lastEvaluationMs: undefined,
       evaluationSeconds: 0,
     }));
@@ -216,6 +221,7 @@ export class RuleGroupRunner {
     // Shared selections may be older than the reports just checked.
     const asking = hasReported === undefined ? options : { signal: options.signal };
     const result = await history.instant(run.rule.expr, askedMs, asking);
+    this.#annotate(run, result, context);
     const out = await this.#outcome(run, samplesOf(result), timeMs, context, hasReported);
     const firing = run.alerting?.firing ?? noAlerts;
     context.firing?.began(run.key, firing);
@@ -229,6 +235,18 @@ export class RuleGroupRunner {
     kept();
     if (refused > 0)
       throw new Error("duplicate sample for timestamp: another rule gives the same series");
+  }
+
+  /** Keeps the annotations of this evaluation, and logs warnings when they change. */
+  #annotate(run: RuleRun, { warnings, infos }: QueryResult, { log }: RuleContext): void {
+    if (warnings.length > 0 && warnings.join("\n") !== run.warnings.join("\n"))
+      log.warn("rule evaluation has warnings", {
+        group: this.definition.name,
+        rule: run.rule.name,
+        warnings: warnings.join("; ").slice(0, 1_000),
+      });
+    run.warnings = warnings;
+    run.infos = infos;
   }
 
   async #outcome(

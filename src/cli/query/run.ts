@@ -6,7 +6,7 @@ import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../config/time.ts";
-import { HubClient } from "../hub-client.ts";
+import { HubClient, type NoteAnnotations } from "../hub-client.ts";
 import { renderQueryCsv, renderQueryTable } from "./show.ts";
 
 export interface QueryFlags extends ClientFlags {
@@ -19,26 +19,50 @@ export interface QueryFlags extends ClientFlags {
 }
 
 const point = v.tuple([v.number(), v.string()]);
+/** The bounds that belong to a bucket, as a code; its bounds; its count. */
+const bucket = v.tuple([v.number(), v.string(), v.string(), v.string()]);
+const histogram = v.object({
+  count: v.string(),
+  sum: v.string(),
+  buckets: v.optional(v.array(bucket), []),
+});
+const histogramPoint = v.tuple([v.number(), histogram]);
 const metric = v.record(v.string(), v.string());
 export const queryResponseSchema = v.variant("resultType", [
   v.object({
     resultType: v.literal("vector"),
-    result: v.array(v.object({ metric, value: point })),
+    result: v.array(
+      v.union([
+        v.object({ metric, value: point }),
+        v.object({ metric, histogram: histogramPoint }),
+      ]),
+    ),
   }),
   v.object({
     resultType: v.literal("matrix"),
-    result: v.array(v.object({ metric, values: v.array(point) })),
+    result: v.array(
+      v.object({
+        metric,
+        values: v.optional(v.array(point), []),
+        histograms: v.optional(v.array(histogramPoint)),
+      }),
+    ),
   }),
   v.object({ resultType: v.literal("scalar"), result: point }),
   v.object({ resultType: v.literal("string"), result: point }),
 ]);
 export type HubQueryResponse = v.InferOutput<typeof queryResponseSchema>;
+export type QueryHistogram = v.InferOutput<typeof histogram>;
 
 const defaultPoints = 100;
 
 export async function runQuery(query: string, flags: QueryFlags, io: CommandIo): Promise<number> {
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
-  const note = (text: string): void => void io.stderr.write(`${text}\n`);
+  const notes: { warnings?: readonly string[]; infos?: readonly string[] } = {};
+  const note: NoteAnnotations = (kind, texts) => {
+    notes[kind] = texts;
+    for (const text of texts) io.stderr.write(`${text}\n`);
+  };
   const endMs = flags.time === undefined ? Date.now() : readTime(flags.time);
   const sinceMs = readDuration("--since", flags.since);
   const stepMs =
@@ -58,7 +82,8 @@ export async function runQuery(query: string, flags: QueryFlags, io: CommandIo):
           note,
         );
   if (flags.json === true) {
-    io.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
+    const json = typeof data === "object" ? { ...data, ...notes } : data;
+    io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
     return 0;
   }
   const checked = v.safeParse(queryResponseSchema, data);

@@ -18,6 +18,46 @@ test("a range shows its shape, its edges and its last value; a gap or NaN is no 
   expect(table.split("\n")[1]).toBe("x       ▁▃█  1    2.3333  4    4");
 });
 
+test("a native histogram is written as PromQL writes it, in a table and in CSV", () => {
+  const histogram = {
+    count: "7",
+    sum: "1.5",
+    buckets: [
+      [1, "-2", "-1", "1"],
+      [3, "-0.1", "0.1", "2"],
+      [0, "1", "2", "4"],
+    ] as [number, string, string, string][],
+  };
+  const text = "{count:7, sum:1.5, [-2,-1):1, [-0.1,0.1]:2, (1,2]:4}";
+  const metric = { __name__: "step_seconds" };
+  const instant = {
+    resultType: "vector" as const,
+    result: [{ metric, histogram: [0, histogram] as [number, typeof histogram] }],
+  };
+  expect(renderQueryTable(instant)).toContain(`step_seconds  ${text}`);
+  const range = {
+    resultType: "matrix" as const,
+    result: [
+      {
+        metric,
+        values: [[60, "3"]] as [number, string][],
+        histograms: [
+          [0, histogram],
+          [120, histogram],
+        ] as [number, typeof histogram][],
+      },
+    ],
+  };
+  expect(renderQueryTable(range)).toContain(text);
+  expect(renderQueryCsv(range).split("\n")).toEqual([
+    "__name__,time,value",
+    `step_seconds,1970-01-01T00:00:00.000Z,"${text}"`,
+    "step_seconds,1970-01-01T00:01:00.000Z,3",
+    `step_seconds,1970-01-01T00:02:00.000Z,"${text}"`,
+    "",
+  ]);
+});
+
 test("nothing is said to be nothing", () =>
   expect(renderQueryTable({ resultType: "vector", result: [] })).toBe("nothing matches\n"));
 

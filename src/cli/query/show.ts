@@ -1,6 +1,6 @@
 /** A query's answer for people: a table with a sparkline where it is a range, or CSV. Pure. */
 import { alignColumns } from "../table.ts";
-import type { HubQueryResponse } from "./run.ts";
+import type { HubQueryResponse, QueryHistogram } from "./run.ts";
 
 const bars = "▁▂▃▄▅▆▇█";
 const sparkWidth = 40;
@@ -12,10 +12,16 @@ export function renderQueryTable(answer: HubQueryResponse): string {
   if (answer.resultType === "vector") {
     return alignColumns([
       ["SERIES", "VALUE"],
-      ...answer.result.map(({ metric, value }) => [seriesText(metric), value[1]]),
+      ...answer.result.map((one) => [
+        seriesText(one.metric),
+        "value" in one ? one.value[1] : histogramText(one.histogram[1]),
+      ]),
     ]);
   }
-  const rows = answer.result.map(({ metric, values }) => {
+  const rows = answer.result.map(({ metric, values, histograms = [] }) => {
+    const newest = histograms.at(-1);
+    if (newest !== undefined && newest[0] > (values.at(-1)?.[0] ?? -Infinity))
+      return [seriesText(metric), "", "", "", "", histogramText(newest[1])];
     const numbers = values
       .map(([, text]) => toNumber(text))
       .filter((number) => Number.isFinite(number));
@@ -36,21 +42,40 @@ export function renderQueryTable(answer: HubQueryResponse): string {
 export function renderQueryCsv(answer: HubQueryResponse): string {
   if (answer.resultType === "scalar" || answer.resultType === "string")
     return `time,value\n${answer.result[0]},${cell(answer.result[1])}\n`;
-  const samples =
-    answer.resultType === "vector"
-      ? answer.result.map(({ metric, value }) => ({ metric, values: [value] }))
-      : answer.result;
+  const samples = answer.result.map((one) => ({ metric: one.metric, values: pointsOf(one) }));
   const names = [...new Set(samples.flatMap(({ metric }) => Object.keys(metric)))].sort();
   const lines = samples.flatMap(({ metric, values }) =>
     values.map(([time, value]) =>
       [
         ...names.map((name) => cell(metric[name] ?? "")),
         new Date(time * 1_000).toISOString(),
-        value,
+        value.includes(",") ? `"${value}"` : value,
       ].join(","),
     ),
   );
   return `${[[...names.map(cell), "time", "value"].join(","), ...lines].join("\n")}\n`;
+}
+
+/** Floats and histograms by time, each as text. */
+function pointsOf(
+  one: Extract<HubQueryResponse, { result: readonly { metric: unknown }[] }>["result"][number],
+): (readonly [time: number, text: string])[] {
+  if ("value" in one) return [one.value];
+  const histograms = "histogram" in one ? [one.histogram] : (one.histograms ?? []);
+  const texts = histograms.map(([time, histogram]) => [time, histogramText(histogram)] as const);
+  return [...("values" in one ? one.values : []), ...texts].sort(([a], [b]) => a - b);
+}
+
+/** By the API's code: which bounds belong to a bucket. */
+const edges = ["(]", "[)", "()", "[]"] as const;
+
+/** `{count:3, sum:4.5, (1,2]:3}`, as PromQL writes a native histogram. */
+function histogramText({ count, sum, buckets }: QueryHistogram): string {
+  const parts = buckets.map(([bounds, lower, upper, inside]) => {
+    const [open, close] = edges[bounds] ?? "()";
+    return `, ${open}${lower},${upper}${close}:${inside}`;
+  });
+  return `{count:${count}, sum:${sum}${parts.join("")}}`;
 }
 
 /** Quoted where it must be; a cell a spreadsheet would run as a formula is quoted with a mark in front. */

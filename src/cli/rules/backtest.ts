@@ -14,7 +14,7 @@ import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { MatrixSeries } from "../../query/result.ts";
-import { HubClient } from "../hub-client.ts";
+import { HubClient, type NoteAnnotations } from "../hub-client.ts";
 import { type HubQueryResponse, queryResponseSchema } from "../query/run.ts";
 import { backtestJson, formatBacktests } from "./show-backtest.ts";
 
@@ -43,7 +43,7 @@ export async function runRulesBacktest(
   const sinceMs = duration("--since", flags.since) ?? 86_400_000;
   const ownStepMs = duration("--step", flags.step);
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
-  const past = remotePast(client, (text) => void io.stderr.write(`${text}\n`));
+  const past = remotePast(client, (_kind, texts) => io.stderr.write(`${texts.join("\n")}\n`));
   const endMs = Date.now();
   const done: RuleBacktest[] = [];
   for (const [index, { rule, group, intervalMs }] of rules.entries()) {
@@ -94,7 +94,7 @@ async function chosenRules(
   );
 }
 
-function remotePast(client: HubClient, note: (text: string) => void): RangeQuerySource {
+function remotePast(client: HubClient, note: NoteAnnotations): RangeQuerySource {
   return {
     async range(query, startMs, endMs, stepMs) {
       const answer = checked(
@@ -117,10 +117,11 @@ function remotePast(client: HubClient, note: (text: string) => void): RangeQuery
       if (answer.resultType === "scalar")
         return [{ labels: new Map(), value: Number(answer.result[1]) }];
       if (answer.resultType !== "vector") return [];
-      return answer.result.map(({ metric, value }) => ({
-        labels: new Map(Object.entries(metric)),
-        value: numberOf(value[1]),
-      }));
+      return answer.result.flatMap((one) =>
+        "value" in one
+          ? [{ labels: new Map(Object.entries(one.metric)), value: numberOf(one.value[1]) }]
+          : [],
+      );
     },
   };
 }

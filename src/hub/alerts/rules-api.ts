@@ -5,6 +5,7 @@ import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";
 import type { RuleAlert } from "../../alerting/rules/types.ts";
 import { labelSet } from "../../model/labels.ts";
 import { matchAll } from "../../query/matcher.ts";
+import { listAnnotations } from "../../query/response.ts";
 import { invalidParameter } from "../api/failure.ts";
 import { type Params, parseSelectorParam } from "../api/params.ts";
 import { addDataRoute } from "../api/result.ts";
@@ -124,11 +125,14 @@ function groupJson(group: RuleGroupRunner, runs: readonly RuleRun[], withAlerts:
 }
 
 function ruleJson(run: RuleRun, withAlerts: boolean): unknown {
-  const { rule, query, alerting, health, lastError, evaluationSeconds, lastEvaluationMs } = run;
+  const { rule, query, alerting, health, lastError, warnings, infos } = run;
+  const { evaluationSeconds, lastEvaluationMs } = run;
   const labels = sorted(rule.labels);
   const outcome = {
     health,
     ...(lastError === "" ? {} : { lastError }),
+    ...(warnings.length === 0 ? {} : { warnings: listAnnotations("warning", warnings) }),
+    ...(infos.length === 0 ? {} : { infos: listAnnotations("info", infos) }),
     evaluationTime: evaluationSeconds,
     lastEvaluation: time(lastEvaluationMs),
   };
