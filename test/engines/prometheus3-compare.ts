@@ -58,15 +58,22 @@ function annotationsOf(listed: readonly string[] = []): string {
   return JSON.stringify(texts.map((text) => text.replace(/over \d+ samples/, "over n samples")));
 }
 
+interface ApiSeries {
+  readonly metric?: Readonly<Record<string, string>>;
+}
+
 /** Series by their labels: without a sort function their order means nothing. */
 function inOrder(data: unknown): unknown {
-  if (typeof data !== "object" || data === null || !("result" in data)) return data;
-  const { result } = data;
+  const { result } = (data ?? {}) as { readonly result?: readonly ApiSeries[] };
   if (!Array.isArray(result) || typeof result[0] !== "object") return data;
-  const key = (one: { metric?: Record<string, string> }): string =>
-    JSON.stringify(Object.entries(one.metric ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { ...data, result: [...result].sort((a, b) => (key(a) < key(b) ? -1 : 1)) };
+  const sorted = [...(result as readonly ApiSeries[])].sort((a, b) =>
+    keyOf(a) < keyOf(b) ? -1 : 1,
+  );
+  return { ...(data as object), result: sorted };
 }
+
+const keyOf = ({ metric = {} }: ApiSeries): string =>
+  JSON.stringify(Object.entries(metric).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Numbers to the eleventh digit: logarithms and powers of Go and JavaScript differ in the last. */
 function isSame(a: unknown, b: unknown): boolean {

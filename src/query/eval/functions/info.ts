@@ -157,7 +157,10 @@ function childrenOf(expr: Expr): readonly Expr[] {
     case "paren":
     case "subquery":
       return [expr.expr];
-    default:
+    case "vector":
+    case "matrix":
+    case "number":
+    case "string":
       return [];
   }
 }
