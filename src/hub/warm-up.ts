@@ -145,7 +145,14 @@ function practiceStore(): StoreReader {
   const head = new Head(0);
   const values = new Float64Array(1);
   const words = new Uint32Array(values.buffer);
-  const columns = { n: 1, refs: new Uint32Array(1), times: new Float64Array(1), values, words };
+  const columns = {
+    n: 1,
+    refs: new Uint32Array(1),
+    times: new Float64Array(1),
+    values,
+    words,
+    histograms: [],
+  };
   const add = (labels: LabelSet, valueAt: (step: number) => number): void => {
     columns.refs[0] = index.add(labels);
     for (let step = 0; step < samples; step++) {

@@ -1,6 +1,7 @@
 /** Runs a script's commands on an engine and says, for each eval, whether it answered as expected. */
 import { compact, type Histogram } from "../../src/model/histogram/histogram.ts";
-import { labelKey } from "../../src/model/labels.ts";
+import { labelKey, type LabelSet } from "../../src/model/labels.ts";
+import type { Queryable } from "../../src/model/select.ts";
 import { ParseError } from "../../src/query/errors.ts";
 import type { Engine } from "../../src/query/engine.ts";
 import { printLabels, metricName } from "../../src/query/labels.ts";
@@ -19,7 +20,18 @@ export interface CaseResult {
 
 export type ScriptEngine = Pick<Engine, "instant" | "range">;
 
+/** What a script's samples are loaded into. */
+export interface ScriptStore extends Queryable {
+  append(labels: LabelSet, timeMs: number, value: number, stale?: boolean): void;
+  appendHistogram(labels: LabelSet, timeMs: number, histogram: Histogram): void;
+  /** What was loaded can be read. */
+  settle?(): Promise<void>;
+  close?(): Promise<void>;
+}
+
 export interface RunSettings {
+  /** A plain one in memory unless another is given. */
+  readonly openStore?: () => Promise<ScriptStore>;
   /** Whether warnings and infos count; engines of another age have others. */
   readonly annotations?: boolean;
 }
@@ -30,14 +42,17 @@ export async function runScript(
   settings: RunSettings = {},
 ): Promise<CaseResult[]> {
   const results: CaseResult[] = [];
-  let store = new MemoryStore();
+  const openStore = settings.openStore ?? (async () => new MemoryStore());
+  let store: ScriptStore = await openStore();
   let nativeNames = new Set<string>();
   for (const command of readScript(text)) {
     if (command.kind === "clear") {
-      store = new MemoryStore();
+      await store.close?.();
+      store = await openStore();
       nativeNames = new Set();
     } else if (command.kind === "load") {
       load(command, store, nativeNames);
+      await store.settle?.();
     } else {
       const native = touchesNative(command, nativeNames);
       results.push({
@@ -52,6 +67,7 @@ export async function runScript(
       });
     }
   }
+  await store.close?.();
   return results;
 }
 
@@ -62,7 +78,7 @@ function withoutAnnotations(command: EvalCommand): EvalCommand {
 
 function load(
   command: Extract<Command, { kind: "load" }>,
-  store: MemoryStore,
+  store: ScriptStore,
   nativeNames: Set<string>,
 ): void {
   for (const { labels, points } of command.series) {
@@ -91,7 +107,7 @@ function touchesNative(command: EvalCommand, names: ReadonlySet<string>): boolea
 async function runEval(
   command: EvalCommand,
   engine: ScriptEngine,
-  store: MemoryStore,
+  store: ScriptStore,
 ): Promise<string | undefined> {
   const { query, startMs, endMs, stepMs, expectations } = command;
   const failures = expectations.filter(({ type }) => type === "fail");
@@ -257,7 +273,7 @@ function pointsOf({ times, values, histograms = [] }: MatrixSeries): (AnyPoint &
 async function asRange(
   command: EvalCommand,
   engine: ScriptEngine,
-  store: MemoryStore,
+  store: ScriptStore,
 ): Promise<string | undefined> {
   const { startMs, stepMs, query } = command;
   if (stepMs !== 0 || command.rangeVector !== undefined || command.string !== undefined)

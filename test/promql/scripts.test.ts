@@ -3,17 +3,28 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createEngine } from "../../src/query/engine.ts";
-import { runScript } from "./run.ts";
+import { openScriptStore } from "./embedded.ts";
+import { type RunSettings, runScript } from "./run.ts";
 
 const folder = new URL("./scripts/", import.meta.url);
 
 for (const file of readdirSync(folder)) {
   test(`every case of ${file} is answered as Prometheus answers it`, async () => {
-    const text = readFileSync(new URL(file, folder), "utf8");
-    const results = await runScript(text, createEngine({ delayedNameRemoval: true }));
-    expect(results.length).toBeGreaterThan(5);
-    expect(results.filter(({ problem }) => problem !== undefined)).toEqual([]);
+    await expectAnswers(file);
   });
+  test.each([
+    ["the head", false],
+    ["blocks", true],
+  ])(`every case of ${file} is answered so from %s of the embedded store`, async (_, sealed) => {
+    await expectAnswers(file, { openStore: () => openScriptStore(sealed) });
+  });
+}
+
+async function expectAnswers(file: string, settings?: RunSettings): Promise<void> {
+  const text = readFileSync(new URL(file, folder), "utf8");
+  const results = await runScript(text, createEngine({ delayedNameRemoval: true }), settings);
+  expect(results.length).toBeGreaterThan(5);
+  expect(results.filter(({ problem }) => problem !== undefined)).toEqual([]);
 }
 
 const load = 'load 1m\n  up{job="a"} 1 2 3\n  up{job="b"} 4 _ stale\n\n';

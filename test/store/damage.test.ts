@@ -219,7 +219,7 @@ test("a flipped byte among the label sets loses series, not the store, and no sa
   await store.close();
 });
 
-test("a folder of format version 1 opens as it is, and is version 3 from then on", async () => {
+test("a folder of format version 1 opens as it is, and is version 4 from then on", async () => {
   const dir = folders.make();
   writeVersion1(dir);
   for (const start of ["first", "second"]) {
@@ -229,7 +229,7 @@ test("a folder of format version 1 opens as it is, and is version 3 from then on
     await store.close();
   }
   const manifest = readFileSync(path.join(dir, "manifest.json"), "utf8");
-  expect(manifest).toMatch(/^\{"version":3,"storeId":"[0-9a-f]{16}"/);
+  expect(manifest).toMatch(/^\{"version":4,"storeId":"[0-9a-f]{16}"/);
 });
 
 test("a folder of format version 1 with a damaged series log serves what is left, and sets the file aside", async () => {

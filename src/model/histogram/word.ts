@@ -3,3 +3,14 @@
  * list beside the column. Columns are copied as words, so that the bits survive.
  */
 export const histogramHigh = 0x7ff4_6869;
+/** The high word of an ordinary NaN, whose low word is 0. */
+export const plainNaNHigh = 0x7ff8_0000;
+
+/** Makes words that look like histograms and stand for none ordinary NaNs: senders may send any. */
+export function clearHistogramWords(words: Uint32Array, from: number, to: number): void {
+  for (let i = from * 2 + 1; i < to * 2; i += 2)
+    if (words[i] === histogramHigh) {
+      words[i - 1] = 0;
+      words[i] = plainNaNHigh;
+    }
+}

@@ -6,8 +6,13 @@ import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { hashWords, LabelHasher } from "../../formats/samples/label-hash.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import { clearHistogramWords, histogramHigh } from "../../model/histogram/word.ts";
+import { unstorable } from "./codec/histogram-bytes.ts";
+import { histogramIn } from "./codec/histogram-encode.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { RawLabels } from "./index/raw-labels.ts";
+import type { LookupResult } from "./lookup.ts";
 import type { AppendResult, RefusedSample } from "./options.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 import { putStale } from "../../model/stale.ts";
@@ -25,7 +30,7 @@ export interface AppendTarget {
   readonly minTimeMs: number;
   /** Whether sample `i` is newer than all samples of its series: the common case. A time passed as a number would be an allocation. */
   isNewer(columns: WalSampleColumns, i: number): boolean;
-  lookUp(ref: number, timeMs: number, words: Uint32Array, i: number): "nothing" | "same" | "other";
+  lookUp(columns: WalSampleColumns, i: number): LookupResult;
   /** A series that is not in the log yet. */
   created(ref: number, labels: LabelSet): void;
   log(columns: WalSampleColumns): void;
@@ -52,6 +57,8 @@ export class Appender {
   #times = new Float64Array(1024);
   #values = new Float64Array(1024);
   #words = new Uint32Array(this.#values.buffer);
+  /** Native histograms of the gathered samples. */
+  #histograms: Histogram[] = [];
   #columns = this.#asColumns();
   #n = 0;
   readonly #hasher = new LabelHasher();
@@ -104,6 +111,19 @@ export class Appender {
     this.#times.set(times, start);
     this.#words.set(wordsOf(batch), start * 2);
     this.#n = start + sampleCount;
+    if (batch.histograms !== undefined) this.#addHistograms(batch.histograms, start);
+    // A NaN with the bits of a histogram must not stand for one of another batch.
+    else if (this.#histograms.length > 0) clearHistogramWords(this.#words, start, this.#n);
+  }
+
+  #addHistograms(histograms: readonly Histogram[], start: number): void {
+    const words = this.#words;
+    for (let i = start; i < this.#n; i++) {
+      if (words[i * 2 + 1] !== histogramHigh) continue;
+      const histogram = histogramIn(words, i, histograms);
+      if (histogram === undefined) clearHistogramWords(words, i, i + 1);
+      else words[i * 2] = this.#histograms.push(histogram) - 1;
+    }
   }
 
   #refsOf(batch: SampleBatch): Uint32Array {
@@ -154,6 +174,10 @@ export class Appender {
     this.#words[i * 2 + 1] = high;
   }
 
+  addHistogram(ref: number, timeMs: number, histogram: Histogram): void {
+    this.addBits(ref, timeMs, this.#histograms.push(histogram) - 1, histogramHigh);
+  }
+
   addStale(ref: number, timeMs: number): void {
     putStale(this.#words, this.#next(ref, timeMs));
   }
@@ -166,22 +190,25 @@ export class Appender {
   /** Forgets what was gathered. */
   discard(): void {
     this.#n = 0;
+    if (this.#histograms.length > 0) this.#histograms = [];
   }
 
   /** Stores every gathered sample that is allowed. Throws a StoreError, with nothing stored, if the log cannot be written. */
   commit(): AppendResult {
     const tally = newTally();
+    const columns = this.#columns;
     const gathered = this.#n;
-    this.#n = 0;
+    columns.histograms = this.#histograms;
+    this.discard();
     const n = this.#sift(gathered, tally);
     if (n > 0) {
-      const columns = this.#columns;
       columns.n = n;
       this.#target.log(columns);
       appendAll(this.#target, columns, tally);
     }
     const { reason } = this.#target.budget;
-    if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason = reason;
+    if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason ??= reason;
+    columns.histograms = [];
     this.#target.count(tally);
     return tally;
   }
@@ -192,6 +219,7 @@ export class Appender {
     const { minTimeMs, index } = target;
     const columns = this.#columns;
     const { refs, times, words } = columns;
+    const histograms: Histogram[] = [];
     let n = 0;
     for (let i = 0; i < gathered; i++) {
       const ref = refs[i] as number;
@@ -199,11 +227,13 @@ export class Appender {
       if (ref === refusedByLimit) refuse(tally, "limit", ref, timeMs);
       else if (!(timeMs >= minTimeMs) || !Number.isSafeInteger(timeMs))
         refuse(tally, "too old", ref, timeMs);
+      else if (words[i * 2 + 1] === histogramHigh && !this.#isStorable(i, tally))
+        refuse(tally, "limit", ref, timeMs);
       else {
         if (!index.table.isAlive(ref))
           throw new Error(`BUG: series ${ref} was dropped between its look-up and the commit`);
         if (!target.isNewer(columns, i)) {
-          const found = target.lookUp(ref, timeMs, words, i);
+          const found = target.lookUp(columns, i);
           if (found === "same") {
             tally.duplicates++;
             continue;
@@ -219,10 +249,25 @@ export class Appender {
           words[n * 2] = words[i * 2] as number;
           words[n * 2 + 1] = words[i * 2 + 1] as number;
         }
+        if (words[n * 2 + 1] === histogramHigh) {
+          const histogram = histogramIn(words, n, columns.histograms) as Histogram;
+          words[n * 2] = histograms.push(histogram) - 1;
+        }
         n++;
       }
     }
+    columns.histograms = histograms;
     return n;
+  }
+
+  /** Checks a native histogram. A NaN that only looks like one becomes an ordinary one. */
+  #isStorable(i: number, tally: Tally): boolean {
+    const { words, histograms } = this.#columns;
+    const histogram = histogramIn(words, i, histograms);
+    if (histogram === undefined) clearHistogramWords(words, i, i + 1);
+    const reason = histogram && unstorable(histogram);
+    if (reason !== undefined) tally.reason ??= reason;
+    return reason === undefined;
   }
 
   #next(ref: number, timeMs: number): number {
@@ -246,9 +291,10 @@ export class Appender {
     this.#columns = this.#asColumns();
   }
 
-  #asColumns(): WalSampleColumns & { n: number } {
+  #asColumns(): WalSampleColumns & { n: number; histograms: readonly Histogram[] } {
     return {
       n: 0,
+      histograms: [],
       refs: this.#refs,
       times: this.#times,
       values: this.#values,
@@ -263,7 +309,7 @@ export function appendAll(
   columns: WalSampleColumns,
   tally: Tally,
 ): void {
-  const { n, refs, times, words } = columns;
+  const { n, refs, times } = columns;
   for (let i = 0; i < n; i++) {
     if (target.isNewer(columns, i)) {
       target.keep(columns, i, false);
@@ -272,7 +318,7 @@ export function appendAll(
     }
     const ref = refs[i] as number;
     const timeMs = times[i] as number;
-    const found = target.lookUp(ref, timeMs, words, i);
+    const found = target.lookUp(columns, i);
     if (found === "same") tally.duplicates++;
     else if (found === "other") refuse(tally, "conflict", ref, timeMs);
     else {

@@ -1,13 +1,18 @@
 /** What samples are read from, be it the head or a block: columns by address, instants by timebase. And the pieces of one series. */
+import type { Histogram } from "../../model/histogram/histogram.ts";
 
 export interface ColumnSource {
-  /** Decodes `count` values into `values` from `to` on; `words` is the same memory. True if a NaN may be among them. */
+  /**
+   * Decodes `count` values into `values` from `to` on; `words` is the same memory. Native histograms are appended to the list,
+   * with reset hints as they were sent; their words are places in it. True if a NaN may be among the values.
+   */
   decode(
     address: number,
     count: number,
     values: Float64Array,
     words: Uint32Array,
     to: number,
+    histograms: Histogram[],
   ): boolean;
   /** The bytes an address is in, which never change; undefined while the column still takes samples and must be decoded now. */
   bytesOf(address: number): Uint8Array | undefined;

@@ -1,11 +1,13 @@
 /** Turns a commit into one write: the series that are new to the log, then the samples. */
 import type { LabelSet } from "../../model/labels.ts";
 import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
+import { Bytes } from "./slab/bytes.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
 import {
   samplesBound,
   seriesBound,
   type WalSampleColumns,
+  writeHistograms,
   writeSamples,
   writeSeries,
 } from "./wal/records.ts";
@@ -14,6 +16,7 @@ export class LogWriter {
   readonly #wal: WriteAheadLog;
   readonly #seriesLogged: () => void;
   #buffer = Buffer.allocUnsafeSlow(65_536);
+  readonly #histograms = new Bytes();
   /** Series that no record names yet. They stay here until a write has succeeded. */
   #newRefs: number[] = [];
   #newLabels: LabelSet[] = [];
@@ -31,8 +34,11 @@ export class LogWriter {
 
   write(columns: WalSampleColumns): void {
     const refs = this.#newRefs;
+    const histograms = this.#histograms;
+    histograms.length = 0;
+    if (columns.histograms.length > 0) writeHistograms(histograms, columns.histograms);
     const most =
-      framedBytes(samplesBound(columns.n)) +
+      framedBytes(samplesBound(columns.n) + histograms.length) +
       (refs.length === 0 ? 0 : framedBytes(seriesBound(this.#newLabels)));
     if (this.#buffer.length < most)
       this.#buffer = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(most)));
@@ -42,7 +48,13 @@ export class LogWriter {
       end = sealFrame(this.#buffer, 0, length, this.#wal.sequence);
       records++;
     }
-    const length = writeSamples(this.#buffer, end + frameBytes, columns, this.#wal.samples);
+    const length = writeSamples(
+      this.#buffer,
+      end + frameBytes,
+      columns,
+      this.#wal.samples,
+      histograms.used,
+    );
     end = sealFrame(this.#buffer, end, length, (this.#wal.sequence + records) >>> 0);
     this.#wal.append(this.#buffer, end, records + 1, columns.n);
     if (refs.length === 0) return;

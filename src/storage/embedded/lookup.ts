@@ -1,6 +1,9 @@
 /** Finds one sample of one series in head or blocks, to tell a duplicate, a conflict and an out-of-order sample apart. */
+import { equalHistograms, type Histogram } from "../../model/histogram/histogram.ts";
+import { histogramIn } from "./codec/histogram-encode.ts";
 import { type ColumnSource, SeriesPieces } from "./column-source.ts";
 import { ColumnBuffer } from "./merge.ts";
+import type { WalSampleColumns } from "./wal/records.ts";
 
 interface Collecting extends ColumnSource {
   collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;
@@ -11,14 +14,14 @@ const column = new ColumnBuffer();
 
 export type LookupResult = "nothing" | "same" | "other";
 
-/** Compares with sample `i` of `words`, bit by bit. */
+/** Compares with sample `i`, bit by bit; of a native histogram all but the reset hint. */
 export function lookUp(
   sources: Iterable<Collecting>,
-  ref: number,
-  timeMs: number,
-  words: Uint32Array,
+  samples: WalSampleColumns,
   i: number,
 ): LookupResult {
+  const ref = samples.refs[i] as number;
+  const timeMs = samples.times[i] as number;
   pieces.clear();
   for (const source of sources) source.collect(ref, timeMs, timeMs, pieces);
   for (let p = 0; p < pieces.length; p++) {
@@ -28,10 +31,25 @@ export function lookUp(
     const at = pieces.sources[p]?.findTime(pieces.timebases[p] as number, count, timeMs) ?? -1;
     if (at < 0) continue;
     column.reserve(count);
-    pieces.sources[p]?.decode(pieces.addresses[p] as number, count, column.values, column.words, 0);
-    const same =
-      column.words[at * 2] === words[i * 2] && column.words[at * 2 + 1] === words[i * 2 + 1];
-    return same ? "same" : "other";
+    const histograms: Histogram[] = [];
+    const { values, words } = column;
+    pieces.sources[p]?.decode(pieces.addresses[p] as number, count, values, words, 0, histograms);
+    return isSame(histogramIn(words, at, histograms), at, samples, i) ? "same" : "other";
   }
   return "nothing";
+}
+
+function isSame(
+  stored: Histogram | undefined,
+  at: number,
+  { words, histograms }: WalSampleColumns,
+  i: number,
+): boolean {
+  const sent = histogramIn(words, i, histograms);
+  if (stored !== undefined && sent !== undefined) return equalHistograms(stored, sent);
+  return (
+    stored === sent &&
+    column.words[at * 2] === words[i * 2] &&
+    column.words[at * 2 + 1] === words[i * 2 + 1]
+  );
 }

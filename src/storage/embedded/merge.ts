@@ -1,4 +1,5 @@
 /** Puts the pieces of one series together: one after another where they allow it, sorted and each instant once where they overlap. */
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { SeriesPieces, Tombstone } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 
@@ -10,6 +11,8 @@ export class ColumnBuffer {
   n = 0;
   /** A NaN may be among the values. */
   odd = false;
+  /** Native histograms, by the words that stand for them; those of samples that were left out since too. */
+  histograms: Histogram[] = [];
 
   constructor(length = 4096) {
     this.times = new Float64Array(length);
@@ -31,6 +34,7 @@ export function concatValues(pieces: SeriesPieces, out: ColumnBuffer): void {
   if (out.values.length < pieces.samples) out.reserve(pieces.samples);
   out.n = 0;
   out.odd = false;
+  if (out.histograms.length > 0) out.histograms = [];
   for (let i = 0; i < pieces.length; i++) {
     const count = pieces.counts[i] as number;
     const odd = pieces.sources[i]?.decode(
@@ -39,6 +43,7 @@ export function concatValues(pieces: SeriesPieces, out: ColumnBuffer): void {
       out.values,
       out.words,
       out.n,
+      out.histograms,
     );
     out.odd ||= odd === true;
     out.n += count;
@@ -63,8 +68,9 @@ export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
   out.reserve(pieces.samples);
   out.n = 0;
   out.odd = false;
+  if (out.histograms.length > 0) out.histograms = [];
   for (let i = 0; i < pieces.length; i++) {
-    if (readPiece(pieces, i)) out.odd = true;
+    if (readPiece(pieces, i, out.histograms)) out.odd = true;
     if (piece.n === 0) continue;
     const first = piece.times[0] as number;
     const at =
@@ -79,12 +85,13 @@ export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
 }
 
 /** Decodes one piece without its deleted samples; true if a NaN may be among the rest. */
-function readPiece(pieces: SeriesPieces, i: number): boolean {
+function readPiece(pieces: SeriesPieces, i: number, histograms: Histogram[]): boolean {
   const count = pieces.counts[i] as number;
   const source = pieces.sources[i];
   piece.reserve(count);
   source?.times(pieces.timebases[i] as number, count, piece.times, 0);
-  const odd = source?.decode(pieces.addresses[i] as number, count, piece.values, piece.words, 0);
+  const { values, words } = piece;
+  const odd = source?.decode(pieces.addresses[i] as number, count, values, words, 0, histograms);
   piece.n = count;
   const deleted = pieces.deleted[i];
   if (deleted !== undefined) {

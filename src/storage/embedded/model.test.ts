@@ -6,6 +6,14 @@ import { afterEach, expect, test } from "vitest";
 import { labelKey, type LabelSet, labelSet } from "../../model/labels.ts";
 import { silentLog } from "../../base/log.ts";
 import { isStale, staleHigh, staleLow } from "../../model/stale.ts";
+import {
+  customSchema,
+  type Histogram,
+  noBounds,
+  noBuckets,
+} from "../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../model/histogram/word.ts";
+import { resetHints } from "./codec/histogram-bytes.ts";
 import { openStore, type Store } from "./store.ts";
 
 const folders: string[] = [];
@@ -38,8 +46,52 @@ function open(dir: string): Promise<Store> {
   });
 }
 
-/** Bits as one text, so that NaNs compare. */
+/** Bits as one text, so that NaNs compare; with the high word of a histogram, the one with this number. */
 type Bits = `${number}:${number}`;
+
+/** Numbers near each other are alike: buckets grow, now and then one is gone or the schema is another. */
+function histogramNumbered(number: number): Histogram {
+  const alike = Math.floor(number / 64);
+  const indexes = Int32Array.from(
+    { length: 1 + (number % 9) },
+    (_, at) => alike + at * 2 + (at % 2),
+  );
+  return {
+    resetHint: resetHints[alike % 5] ?? "unknown",
+    schema: alike % 7 === 0 ? customSchema : alike % 4,
+    zeroThreshold: 0.001 * (alike % 3),
+    zeroCount: number % 5,
+    count: number * 3,
+    sum: number / 3,
+    positive: { indexes, counts: Float64Array.from(indexes, (_, at) => number * at) },
+    negative:
+      number % 11 === 0
+        ? { indexes: Int32Array.of(-2, 3), counts: Float64Array.of(0.5, number) }
+        : noBuckets,
+    bounds: alike % 7 === 0 ? Float64Array.of(1, 2.5, 10) : noBounds,
+  };
+}
+
+function textOf(histogram: Histogram): string {
+  const { positive, negative, bounds, ...rest } = histogram;
+  const arrays = [positive.indexes, positive.counts, negative.indexes, negative.counts, bounds];
+  return JSON.stringify([
+    rest.schema,
+    rest.zeroThreshold,
+    rest.zeroCount,
+    rest.count,
+    rest.sum,
+    ...arrays.map((one) => [...one]),
+  ]);
+}
+
+/** A hint that was not known may be when it is read. */
+function hintFits(sent: Histogram, read: Histogram): boolean {
+  return (
+    read.resetHint === sent.resetHint ||
+    (sent.resetHint === "unknown" && read.resetHint === "no-reset")
+  );
+}
 
 class Plain {
   readonly series = new Map<string, { labels: LabelSet; samples: Map<number, Bits> }>();
@@ -80,9 +132,21 @@ async function compare(store: Store, plain: Plain, fromMs: number, toMs: number)
       column.values.byteOffset,
       column.values.length * 2,
     );
-    expect(want.map((_, i) => `${words[i * 2]}:${words[i * 2 + 1]}`)).toEqual(
-      want.map(([, bits]) => bits),
-    );
+    const wanted = want.map(([, bits]) => {
+      const [low, high] = bits.split(":").map(Number) as [number, number];
+      return high === histogramHigh ? histogramNumbered(low) : bits;
+    });
+    expect(
+      want.map((_, i) => {
+        const histogram = column.histograms?.[i];
+        return histogram === undefined ? `${words[i * 2]}:${words[i * 2 + 1]}` : textOf(histogram);
+      }),
+    ).toEqual(wanted.map((one) => (typeof one === "string" ? one : textOf(one))));
+    wanted.forEach((one, i) => {
+      const histogram = column.histograms?.[i];
+      if (typeof one !== "string" && histogram !== undefined)
+        expect(hintFits(one, histogram)).toBe(true);
+    });
     expect(want.map((_, i) => column.stale?.[i] === 1)).toEqual(
       want.map((_, i) => isStale(words, i)),
     );
@@ -94,7 +158,8 @@ const scratch = new Float64Array(1);
 const scratchWords = new Uint32Array(scratch.buffer);
 
 function randomBits(next: (below: number) => number): Bits {
-  const kind = next(20);
+  const kind = next(22);
+  if (kind > 19) return `${next(2000)}:${histogramHigh}`;
   if (kind === 0) return `${staleLow}:${staleHigh}`;
   if (kind === 1) return `${next(2 ** 31)}:${0x7ff80000 + next(1000)}`;
   if (kind === 2) return `${next(2 ** 31)}:${0xfff00001 + next(1000)}`;
@@ -104,6 +169,10 @@ function randomBits(next: (below: number) => number): Bits {
   else scratch[0] = next(100_000) / 100;
   return `${scratchWords[0] as number}:${scratchWords[1] as number}`;
 }
+
+/** Two metrics of five are histograms that mostly count up. */
+const nextHistogram = (series: number, step: number): Bits =>
+  `${(series * 100 + step * 3) % 2000}:${histogramHigh}`;
 
 test.each([1, 2, 3, 4, 5, 6])(
   "random operations, seed %i: the store and a plain map agree",
@@ -132,11 +201,14 @@ test.each([1, 2, 3, 4, 5, 6])(
           const set = labels[index] as LabelSet;
           plain.add(set, timeMs, bits);
           const [low, high] = bits.split(":").map(Number) as [number, number];
-          appender.addBits(appender.ref(set), timeMs, low, high);
+          const ref = appender.ref(set);
+          if (high === histogramHigh) appender.addHistogram(ref, timeMs, histogramNumbered(low));
+          else appender.addBits(ref, timeMs, low, high);
         };
         for (let i = 0; i < labels.length; i++) {
           if (next(12) === 0) continue;
-          put(i, clockMs + (i % 7 === 6 ? next(50) : 0), randomBits(next));
+          const bits = i % 5 < 2 && next(10) > 0 ? nextHistogram(i, step) : randomBits(next);
+          put(i, clockMs + (i % 7 === 6 ? next(50) : 0), bits);
         }
         for (let extra = next(6); extra > 0; extra--) {
           const i = next(labels.length);

@@ -5,8 +5,11 @@
  */
 import type { LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
-import { decodeColumn } from "./codec/decode.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../model/histogram/word.ts";
 import { mayHoldNaN } from "./codec/encode.ts";
+import { decodeSamples } from "./codec/histogram-decode.ts";
+import { histogramIn } from "./codec/histogram-encode.ts";
 import type { SeriesPieces } from "./column-source.ts";
 import type { SampleColumn, SelectBudget, SelectedSeries } from "../../model/select.ts";
 import type { SharedTimes } from "./times-pool.ts";
@@ -15,6 +18,8 @@ import type { SharedTimes } from "./times-pool.ts";
 const sharedSamples = 65_536;
 /** Stands for the bytes of an open chunk, which had to be copied. */
 const copied = 0xffffffff;
+/** A native histogram in memory without its counts. */
+const histogramBytes = 300;
 
 class DecodeBuffer {
   values: Float64Array;
@@ -44,6 +49,7 @@ export class PackedColumns {
   #used = 0;
   #open = new Float64Array(64);
   #openUsed = 0;
+  readonly #openHistograms: Histogram[] = [];
   #large: DecodeBuffer | undefined;
   readonly #budget: SelectBudget | undefined;
 
@@ -92,6 +98,7 @@ export class PackedColumns {
 
   #read(held: number, { times, from, to, counts }: SharedTimes, place: DecodeBuffer): SampleColumn {
     const { values, words } = place;
+    const histograms: Histogram[] = [];
     let [n, begin, odd] = [0, 0, false];
     for (let i = 0; i < counts.length && begin < to; i++) {
       const count = counts[i] as number;
@@ -104,17 +111,24 @@ export class PackedColumns {
       if (which === copied) {
         // A copy of memory, so that the payload of a NaN stays as it is.
         values.set(this.#open.subarray(at + first, at + end), n);
+        if (this.#openHistograms.length > 0) this.#listOpen(words, n, n + end - first, histograms);
         odd = true;
       } else {
         const bytes = this.#bytes[which] as Uint8Array;
-        decodeColumn(bytes, at, count, values, words, n, first, end);
+        decodeSamples(bytes, at, count, values, words, n, histograms, "checked", first, end);
         odd ||= mayHoldNaN(bytes[at] as number);
       }
       n += end - first;
     }
-    const stale = odd ? staleOf(values, words, n) : undefined;
     const column = { times, values: place.view(n) };
-    return stale === undefined ? column : { ...column, stale };
+    return odd ? withMarks(column, words, histograms) : column;
+  }
+
+  #listOpen(words: Uint32Array, from: number, to: number, histograms: Histogram[]): void {
+    for (let i = from; i < to; i++) {
+      const histogram = histogramIn(words, i, this.#openHistograms);
+      if (histogram !== undefined) words[i * 2] = histograms.push(histogram) - 1;
+    }
   }
 
   #copy(pieces: SeriesPieces, i: number): number {
@@ -128,7 +142,11 @@ export class PackedColumns {
       this.#open = larger;
     }
     const words = new Uint32Array(this.#open.buffer);
-    pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at);
+    const list = this.#openHistograms;
+    const listed = list.length;
+    pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at, list);
+    for (const { positive, negative } of list.slice(listed))
+      this.#budget?.hold(histogramBytes + 12 * (positive.counts.length + negative.counts.length));
     this.#openUsed = at + count;
     return at;
   }
@@ -150,20 +168,31 @@ export class PackedColumns {
   }
 }
 
-/** Where the markers of an end stand; undefined where there are none. */
-export function staleOf(
-  values: Float64Array,
+/** A column with its stale markers and native histograms; `words` are its values. */
+export function withMarks(
+  column: SampleColumn,
   words: Uint32Array,
-  n: number,
-): Uint8Array | undefined {
+  histograms: readonly Histogram[],
+): SampleColumn {
+  const { values } = column;
   let stale: Uint8Array | undefined;
-  for (let i = 0; i < n; i++) {
+  let placed: (Histogram | undefined)[] | undefined;
+  for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
-    if (value === value || !isStale(words, i)) continue;
-    stale ??= new Uint8Array(n);
-    stale[i] = 1;
+    if (value === value) continue;
+    if (words[i * 2 + 1] === histogramHigh) {
+      placed ??= Array.from<Histogram | undefined>({ length: values.length });
+      placed[i] = histograms[words[i * 2] as number];
+    } else if (isStale(words, i)) {
+      stale ??= new Uint8Array(values.length);
+      stale[i] = 1;
+    }
   }
-  return stale;
+  return {
+    ...column,
+    ...(stale !== undefined && { stale }),
+    ...(placed !== undefined && { histograms: placed }),
+  };
 }
 
 /** One series of a selection. */

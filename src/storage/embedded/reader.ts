@@ -11,7 +11,7 @@ import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer, mergePieces } from "./merge.ts";
-import { PackedColumns, PackedSeries, staleOf } from "./packed.ts";
+import { PackedColumns, PackedSeries, withMarks } from "./packed.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type {
   Matcher,
@@ -236,13 +236,11 @@ export class SelectionWalk {
     if (from === to) return undefined;
     this.#budget?.hold((to - from) * 16);
     const values = column.values.slice(from, to);
-    const stale = column.odd
-      ? staleOf(values, new Uint32Array(values.buffer), values.length)
-      : undefined;
     const found = { times: column.times.slice(from, to), values };
+    const words = new Uint32Array(values.buffer);
     return {
       labels: this.#labels(at),
-      column: stale === undefined ? found : { ...found, stale },
+      column: column.odd ? withMarks(found, words, column.histograms) : found,
     };
   }
 }

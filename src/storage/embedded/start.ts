@@ -338,8 +338,8 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
   const unlabelled = new Set<number>();
   const target = {
     isNewer: (columns: WalSampleColumns, i: number) => head.isNewer(columns, i),
-    lookUp: (ref: number, timeMs: number, words: Uint32Array, i: number) =>
-      lookUp([...head.epochs.map(({ source }) => source), ...blocks], ref, timeMs, words, i),
+    lookUp: (columns: WalSampleColumns, i: number) =>
+      lookUp([...head.epochs.map(({ source }) => source), ...blocks], columns, i),
     keep: (columns: WalSampleColumns, i: number, late: boolean): void => {
       const ref = columns.refs[i] as number;
       if (!index.table.isAlive(ref)) {

@@ -40,7 +40,14 @@ import type { ResponseFormat } from "../../query/response.ts";
 import type { QueryResult } from "../../query/result.ts";
 import type { History } from "../history.ts";
 import { start, type StartResult } from "./start.ts";
-import { blockChecks, blockFile, changeState, seriesFile, type StoreState } from "./state.ts";
+import {
+  blockChecks,
+  blockFile,
+  changeState,
+  seriesFile,
+  type StoreState,
+  writeState,
+} from "./state.ts";
 import { problemsOf, statsOf } from "./stats.ts";
 
 const syncEveryMs = 1_000;
@@ -354,7 +361,7 @@ export class Store extends StoreReader implements History {
         return oldestSampleMs();
       },
       isNewer: (columns, i) => head.isNewer(columns, i),
-      lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),
+      lookUp: (columns, i) => lookUp(sources(), columns, i),
       created: (ref, labels) => {
         state.unpersisted.push(ref);
         this.#logWriter.created(ref, labels);
@@ -362,6 +369,8 @@ export class Store extends StoreReader implements History {
       log: (columns) => {
         if (isClosed()) throw new StoreError("closed", "The store is closed.");
         try {
+          // A program that knows no histograms must refuse the folder before there is one in it.
+          if (columns.histograms.length > 0 && state.seriesLog.isHeld) writeState(state);
           this.#logWriter.write(columns);
           state.failures.clear("write");
         } catch (thrown) {
@@ -372,7 +381,8 @@ export class Store extends StoreReader implements History {
       keep: (columns, i, late) => head.append(columns, i, late),
       count: (result) => {
         for (const kind of resultKinds) this.#appended[kind] += result[kind];
-        if (result.refusedByLimit > 0) this.#logRefused(result.reason);
+        if (result.refusedByLimit > 0 && state.budget.reason !== undefined)
+          this.#logRefused(result.reason);
       },
     };
   }

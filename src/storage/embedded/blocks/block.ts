@@ -5,8 +5,10 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import zlib from "node:zlib";
 import { formatError } from "../../../base/error.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { decodeColumn } from "../codec/decode.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
+import { decodeSamples } from "../codec/histogram-decode.ts";
 import type { ColumnSource, SeriesPieces, Tombstone } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { decompress } from "./compression.ts";
@@ -155,10 +157,11 @@ export class Block implements ColumnSource {
     values: Float64Array,
     words: Uint32Array,
     to: number,
+    histograms: Histogram[],
   ): boolean {
     const page = this.bytesOf(entry);
     const at = this.offsetOf(entry);
-    decodeColumn(page, at, count, values, words, to);
+    decodeSamples(page, at, count, values, words, to, histograms, "sent");
     return mayHoldNaN(page[at] as number);
   }
 

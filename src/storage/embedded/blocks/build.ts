@@ -83,11 +83,11 @@ class ColumnBuilder {
       if (cut) this.#cut();
       if (column.n === 0) return;
       const timebase = this.#writer.timebase(column.times, column.n);
-      this.#writer.column(ref, timebase, column.values, column.words, column.n);
+      this.#writer.column(ref, timebase, column);
       return;
     }
     concatValues(pieces, column);
-    this.#writer.column(ref, this.#timebase(), column.values, column.words, column.n);
+    this.#writer.column(ref, this.#timebase(), column);
   }
 
   #cut(): void {

@@ -3,9 +3,13 @@ import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import { removeLeftover, syncFolder } from "../../../base/state/atomic.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
-import { writeVarint, zigzag } from "../codec/varint.ts";
+import { encodeHistograms, histogramIn } from "../codec/histogram-encode.ts";
+import { zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
+import type { ColumnBuffer } from "../merge.ts";
+import { Bytes } from "../slab/bytes.ts";
 import { compress } from "./compression.ts";
 import {
   footerBytes,
@@ -22,27 +26,6 @@ export interface WrittenBlock {
   readonly series: number;
   readonly minTimeMs: number;
   readonly maxTimeMs: number;
-}
-
-class Bytes {
-  array = new Uint8Array(65_536);
-  length = 0;
-
-  reserve(more: number): void {
-    if (this.length + more <= this.array.length) return;
-    const larger = new Uint8Array(2 ** Math.ceil(Math.log2(this.length + more)));
-    larger.set(this.array.subarray(0, this.length));
-    this.array = larger;
-  }
-
-  varint(value: number): void {
-    this.reserve(8);
-    this.length = writeVarint(this.array, this.length, value);
-  }
-
-  get used(): Uint8Array {
-    return this.array.subarray(0, this.length);
-  }
 }
 
 export class BlockWriter {
@@ -94,10 +77,14 @@ export class BlockWriter {
     return index;
   }
 
-  column(ref: number, timebase: number, values: Float64Array, words: Uint32Array, n: number): void {
-    this.#page.reserve(encodedBound(n));
+  column(ref: number, timebase: number, { values, words, n, histograms }: ColumnBuffer): void {
     const from = this.#page.length;
-    this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, true);
+    if (hasHistogram(words, n, histograms))
+      encodeHistograms(words, 0, n, histograms, this.#page, true);
+    else {
+      this.#page.reserve(encodedBound(n));
+      this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, true);
+    }
     this.#columns.varint(zigzag(ref - this.#lastRef));
     this.#columns.varint(zigzag(timebase - this.#lastTimebase));
     this.#columns.varint(this.#page.length - from);
@@ -196,6 +183,13 @@ export class BlockWriter {
       method,
     };
   }
+}
+
+/** The list may hold histograms alone that are not among the samples any more. */
+function hasHistogram(words: Uint32Array, n: number, histograms: readonly Histogram[]): boolean {
+  if (histograms.length === 0) return false;
+  for (let i = 0; i < n; i++) if (histogramIn(words, i, histograms) !== undefined) return true;
+  return false;
 }
 
 function sameTimes(a: Float64Array, b: Float64Array, n: number): boolean {

@@ -21,10 +21,12 @@ export const codecOffset = 1;
 export const codecDelta = 2;
 export const codecDelta2 = 3;
 export const codecBits = 4;
+/** A column with native histograms, laid out in histogram-encode.ts. */
+export const codecHistograms = 5;
 export const exceptionsFlag = 0x80;
 
-/** Whether a column that begins with this byte may hold a NaN. */
-export const mayHoldNaN = (head: number): boolean => head >= exceptionsFlag || head === codecBits;
+/** Whether a column that begins with this byte may hold a NaN; a histogram's word is one. */
+export const mayHoldNaN = (head: number): boolean => head >= codecBits;
 
 export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
 /** Above this v * 10^e may round to a neighbour; larger values stay as bits. */

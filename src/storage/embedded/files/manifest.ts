@@ -12,7 +12,7 @@ import { replaceFile } from "../../../base/state/atomic.ts";
 import { StoreError } from "../error.ts";
 import type { LogPosition } from "../wal/log.ts";
 
-export const formatVersion = 3;
+export const formatVersion = 4;
 
 export interface Manifest {
   /** Raised by every change of any file's format that an older version would misread. */

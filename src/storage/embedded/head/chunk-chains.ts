@@ -4,9 +4,14 @@
  *
  * A full chunk in the arena: u32 address of the chunk before + 1 (0: none), u32 timebase, u32 samples, then a column (codec/encode.ts).
  */
+import type { Histogram } from "../../../model/histogram/histogram.ts";
+import { clearHistogramWords, histogramHigh } from "../../../model/histogram/word.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
+import { encodeHistograms, histogramIn } from "../codec/histogram-encode.ts";
+import { Bytes } from "../slab/bytes.ts";
 import { GrowableFloat64, GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { type Arena, arenaOffset, arenaSlab, writeWord } from "./arena.ts";
+import type { OpenHistograms } from "./open-histograms.ts";
 import { chunkSamples, type Timebases } from "./timebases.ts";
 import type { WalSampleColumns } from "../wal/records.ts";
 
@@ -14,6 +19,8 @@ export const chunkHeaderBytes = 12;
 export const openPerSlab = 16_384;
 const slabShift = 14;
 const slabMask = openPerSlab - 1;
+const encoded = new Bytes();
+const chunkWords = new Uint32Array(chunkSamples * 2);
 
 /** What a worker needs to read it. `slot` and `chain` hold one more than the number, 0 for none. */
 export interface ChunkChainsView {
@@ -35,20 +42,24 @@ export class ChunkChains {
   readonly #chain = new GrowableUint32();
   readonly #open: Float64Array[] = [];
   readonly #openWords: Uint32Array[] = [];
+  readonly #histograms: OpenHistograms;
+  /** Series whose open chunk has a native histogram: their words are addresses. */
+  readonly #withHistograms = new Set<number>();
   #slots = 0;
   #closed = 0;
 
   readonly #newest: GrowableFloat64 | undefined;
 
   /** `ordered`: nothing older than the newest of its series is ever appended. */
-  constructor(arena: Arena, timebases: Timebases, ordered: boolean) {
+  constructor(arena: Arena, timebases: Timebases, histograms: OpenHistograms, ordered: boolean) {
     this.#arena = arena;
     this.#timebases = timebases;
+    this.#histograms = histograms;
     this.#newest = ordered ? undefined : new GrowableFloat64();
   }
 
   /** Appends sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
-  append({ refs, times, values, words }: WalSampleColumns, i: number): void {
+  append({ refs, times, values, words, histograms }: WalSampleColumns, i: number): void {
     const ref = refs[i] as number;
     const timeMs = times[i] as number;
     if (ref >= this.#slot.array.length) this.#reach(ref);
@@ -76,6 +87,8 @@ export class ChunkChains {
       const open = this.#openWords[slot >>> slabShift] as Uint32Array;
       open[place * 2] = words[i * 2] as number;
       open[place * 2 + 1] = words[i * 2 + 1] as number;
+      if (words[i * 2 + 1] === histogramHigh)
+        this.#openHistogram(ref, open, place, histogramIn(words, i, histograms));
     }
     this.#count.array[ref] = n + 1;
   }
@@ -107,24 +120,55 @@ export class ChunkChains {
 
   #close(ref: number, n: number): void {
     const slot = (this.#slot.array[ref] as number) - 1;
-    const address = this.#arena.place(chunkHeaderBytes + encodedBound(n));
+    const isMixed = this.#withHistograms.size > 0 && this.#withHistograms.delete(ref);
+    if (isMixed) this.#encodeMixed(slot, n);
+    const address = this.#arena.place(
+      chunkHeaderBytes + (isMixed ? encoded.length : encodedBound(n)),
+    );
     const slab = arenaSlab(this.#arena, address);
     const at = arenaOffset(address);
     writeWord(slab, at, this.#chain.array[ref] as number);
     writeWord(slab, at + 4, this.#timebase.array[ref] as number);
     writeWord(slab, at + 8, n);
-    const end = encodeColumn(
-      this.#open[slot >>> slabShift] as Float64Array,
-      this.#openWords[slot >>> slabShift] as Uint32Array,
-      (slot & slabMask) * chunkSamples,
-      n,
-      slab,
-      at + chunkHeaderBytes,
-      false,
-    );
+    if (isMixed) slab.set(encoded.used, at + chunkHeaderBytes);
+    const end = isMixed
+      ? at + chunkHeaderBytes + encoded.length
+      : encodeColumn(
+          this.#open[slot >>> slabShift] as Float64Array,
+          this.#openWords[slot >>> slabShift] as Uint32Array,
+          (slot & slabMask) * chunkSamples,
+          n,
+          slab,
+          at + chunkHeaderBytes,
+          false,
+        );
     this.#arena.take(end - at);
     this.#closed++;
     this.#chain.array[ref] = address + 1;
+  }
+
+  /** A chunk with histograms, whose places are free from now on. */
+  #encodeMixed(slot: number, n: number): void {
+    const open = this.#openWords[slot >>> slabShift] as Uint32Array;
+    const from = (slot & slabMask) * chunkSamples * 2;
+    chunkWords.set(open.subarray(from, from + n * 2));
+    const histograms: Histogram[] = [];
+    for (let i = 0; i < n; i++)
+      if (chunkWords[i * 2 + 1] === histogramHigh)
+        chunkWords[i * 2] = histograms.push(this.#histograms.take(chunkWords[i * 2] as number)) - 1;
+    encoded.length = 0;
+    encodeHistograms(chunkWords, 0, n, histograms, encoded, false);
+  }
+
+  #openHistogram(
+    ref: number,
+    open: Uint32Array,
+    place: number,
+    histogram: Histogram | undefined,
+  ): void {
+    if (histogram === undefined) return clearHistogramWords(open, place, place + 1);
+    open[place * 2] = this.#histograms.add(histogram);
+    this.#withHistograms.add(ref);
   }
 
   #newSlot(): number {

@@ -1,6 +1,8 @@
 /** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
-import { decodeColumn } from "../codec/decode.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../../model/histogram/word.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
+import { decodeSamples } from "../codec/histogram-decode.ts";
 import {
   type ColumnSource,
   type SeriesPieces,
@@ -9,6 +11,7 @@ import {
 import { arenaOffset, arenaSlab, readWord } from "./arena.ts";
 import type { EpochView } from "./epoch.ts";
 import { type ChunkChainsView, chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
+import { openHistogram } from "./open-histograms.ts";
 import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
 
 /** Addresses from here on are open chunks: of the in-order chains, then of the out-of-order ones. */
@@ -49,6 +52,7 @@ export class EpochSource implements ColumnSource {
     values: Float64Array,
     words: Uint32Array,
     to: number,
+    histograms: Histogram[],
   ): boolean {
     if (address >= openInOrder) {
       const chains = address >= openLate ? this.#view.late : this.#view.inOrder;
@@ -57,11 +61,15 @@ export class EpochSource implements ColumnSource {
       const from = (slot % openPerSlab) * chunkSamples;
       // A copy of memory, so that the payload of a NaN stays as it is.
       values.set(open.subarray(from, from + count), to);
+      const { histograms: stored } = this.#view;
+      for (let i = to; stored.slabs.length > 0 && i < to + count; i++)
+        if (words[i * 2 + 1] === histogramHigh)
+          words[i * 2] = histograms.push(openHistogram(stored, words[i * 2] as number)) - 1;
       return true;
     }
     const slab = arenaSlab(this.#view.arena, address);
     const at = arenaOffset(address) + chunkHeaderBytes;
-    decodeColumn(slab, at, count, values, words, to);
+    decodeSamples(slab, at, count, values, words, to, histograms, "sent");
     return mayHoldNaN(slab[at] as number);
   }
 

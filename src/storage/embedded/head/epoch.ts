@@ -4,6 +4,7 @@
  */
 import { Arena, type ArenaView } from "./arena.ts";
 import { ChunkChains, type ChunkChainsView } from "./chunk-chains.ts";
+import { OpenHistograms, type OpenHistogramsView } from "./open-histograms.ts";
 import { Timebases, type TimebasesView } from "./timebases.ts";
 import type { WalSampleColumns } from "../wal/records.ts";
 
@@ -11,6 +12,7 @@ import type { WalSampleColumns } from "../wal/records.ts";
 export interface EpochView {
   readonly arena: ArenaView;
   readonly timebases: TimebasesView;
+  readonly histograms: OpenHistogramsView;
   readonly inOrder: ChunkChainsView;
   readonly late: ChunkChainsView | undefined;
 }
@@ -20,7 +22,8 @@ export class Epoch {
   readonly firstSegment: number;
   readonly #arena = new Arena();
   readonly #timebases = new Timebases();
-  readonly #inOrder = new ChunkChains(this.#arena, this.#timebases, true);
+  readonly #histograms = new OpenHistograms();
+  readonly #inOrder = new ChunkChains(this.#arena, this.#timebases, this.#histograms, true);
   #late: ChunkChains | undefined;
   #view: EpochView | undefined;
   samples = 0;
@@ -34,7 +37,7 @@ export class Epoch {
 
   append(columns: WalSampleColumns, i: number, late: boolean): void {
     if (late) {
-      this.#late ??= new ChunkChains(this.#arena, this.#timebases, false);
+      this.#late ??= new ChunkChains(this.#arena, this.#timebases, this.#histograms, false);
       this.#late.append(columns, i);
       this.lateSamples++;
     } else {
@@ -52,6 +55,7 @@ export class Epoch {
     this.#view ??= {
       arena: { slabs: this.#arena.slabs },
       timebases: { slabs: this.#timebases.slabs },
+      histograms: { slabs: this.#histograms.slabs },
       inOrder: this.#inOrder.view(),
       late: this.#late?.view(),
     };
@@ -61,6 +65,7 @@ export class Epoch {
   get byteLength(): number {
     return (
       this.#arena.usedBytes +
+      this.#histograms.byteLength +
       this.#inOrder.byteLength +
       (this.#late?.byteLength ?? 0) +
       this.#timebases.count * 256

@@ -5,11 +5,13 @@
  */
 import { loopTurns } from "../../../base/fair/loop-turns.ts";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
+import { histogramHigh } from "../../../model/histogram/word.ts";
 import type { Matcher, SelectBudget } from "../../../model/select.ts";
 import type { Block } from "../blocks/block.ts";
 import type { Tombstone } from "../column-source.ts";
 import { type ChunkChainsView, openPerSlab } from "../head/chunk-chains.ts";
 import type { EpochView } from "../head/epoch.ts";
+import { openHistogram, OpenHistograms, type OpenHistogramsView } from "../head/open-histograms.ts";
 import { chunkSamples } from "../head/timebases.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { type ReadSources, warnUnopened } from "../reader.ts";
@@ -117,6 +119,7 @@ class EpochCopy {
   readonly #inOrder: ChainsCopy;
   #late: ChainsCopy | undefined;
   readonly #series: number;
+  readonly #histograms = new OpenHistograms();
 
   constructor(epoch: () => EpochView, series: number) {
     this.#epoch = epoch;
@@ -125,11 +128,22 @@ class EpochCopy {
   }
 
   add(ref: number, at: number): void {
-    const { inOrder, late } = this.#epoch();
-    this.#inOrder.add(inOrder, ref, at);
+    const { inOrder, late, histograms } = this.#epoch();
+    const copied = this.#inOrder.add(inOrder, ref, at);
+    if (histograms.slabs.length > 0) this.#copyHistograms(histograms, copied);
     if ((late?.count[ref] ?? 0) === 0 || late === undefined) return;
     this.#late ??= new ChainsCopy(this.#series, true);
-    this.#late.add(late, ref, at);
+    const copiedLate = this.#late.add(late, ref, at);
+    if (histograms.slabs.length > 0) this.#copyHistograms(histograms, copiedLate);
+  }
+
+  /** Of open chunks: their places are used again when the chunks are closed. */
+  #copyHistograms(from: OpenHistogramsView, copied: Float64Array | undefined): void {
+    if (copied === undefined) return;
+    const words = new Uint32Array(copied.buffer, copied.byteOffset, copied.length * 2);
+    for (let i = 0; i < words.length; i += 2)
+      if (words[i + 1] === histogramHigh)
+        words[i] = this.#histograms.add(openHistogram(from, words[i] as number));
   }
 
   view(): EpochView {
@@ -137,6 +151,7 @@ class EpochCopy {
     return {
       arena: { slabs: [...arena.slabs] },
       timebases: { slabs: [...timebases.slabs] },
+      histograms: { slabs: this.#histograms.slabs },
       inOrder: this.#inOrder.view,
       late: this.#late?.view,
     };
@@ -158,9 +173,10 @@ class ChainsCopy {
     };
   }
 
-  add(from: ChunkChainsView, ref: number, at: number): void {
+  /** Returns the copy of the open chunk; undefined where there is none. */
+  add(from: ChunkChainsView, ref: number, at: number): Float64Array | undefined {
     const count = from.count[ref] ?? 0;
-    if (count === 0) return;
+    if (count === 0) return undefined;
     const { slot, open, newest } = this.view;
     const taken = (from.slot[ref] as number) - 1;
     const own = this.#slots++;
@@ -172,12 +188,14 @@ class ChainsCopy {
     const values = from.open[Math.floor(taken / openPerSlab)] as Float64Array;
     const begin = (taken % openPerSlab) * chunkSamples;
     // A copy of memory, so that the payload of a NaN stays as it is.
-    (open.at(-1) as Float64Array).set(values.subarray(begin, begin + count), room * chunkSamples);
+    const slab = open.at(-1) as Float64Array;
+    slab.set(values.subarray(begin, begin + count), room * chunkSamples);
     slot[at] = own + 1;
     this.view.count[at] = count;
     this.view.timebase[at] = from.timebase[ref] as number;
     this.view.chain[at] = from.chain[ref] as number;
     if (newest !== undefined) newest[at] = from.newest?.[ref] ?? 0;
+    return slab.subarray(room * chunkSamples, room * chunkSamples + count);
   }
 }
 

@@ -7,14 +7,21 @@
  *   samples: u8 3, u8 instants (0: one for all, 1: each its own), u16 0, u32 n, f64 samples logged before it,
  *            f64 x (1 or n) instants in ms, n x 8 bytes values as they were, n x u32 refs
  *            (u8 2: the same without the count, as older versions wrote it)
+ *   samples with native histograms: u8 5, the same, then varint count, and each histogram (codec/histogram-bytes.ts). A value
+ *            with the high word of a histogram (model/histogram/word.ts) is the one whose number is its low word
  */
+import type { Histogram } from "../../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../../model/histogram/word.ts";
 import type { Label, LabelSet } from "../../../model/labels.ts";
+import { readHistogram, writeHistogram } from "../codec/histogram-bytes.ts";
 import { readVarint, writeVarint } from "../codec/varint.ts";
+import type { Bytes } from "../slab/bytes.ts";
 
 const typeSeries = 1;
 const typeUncountedSamples = 2;
 const typeSamples = 3;
 const typeSegment = 4;
+const typeHistograms = 5;
 const samplesHeader = 16;
 const uncountedHeader = 8;
 const storeIdBytes = 16;
@@ -27,6 +34,8 @@ export interface WalSampleColumns {
   /** The same memory twice: numbers, and words for what must not pass through a number. */
   readonly values: Float64Array;
   readonly words: Uint32Array;
+  /** Native histograms, by the words that stand for them. */
+  readonly histograms: readonly Histogram[];
 }
 
 export const samplesBound = (n: number): number => samplesHeader + 8 * n + 8 * n + 4 * n;
@@ -58,24 +67,34 @@ export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
 
 /** Samples logged before a record, and in it; undefined where the record does not carry it. */
 export function countSamples(payload: Buffer): { before?: number; count: number } {
-  if (payload[0] === typeSamples && payload.length >= samplesHeader)
+  if (isCounted(payload) && payload.length >= samplesHeader)
     return { before: payload.readDoubleLE(8), count: payload.readUInt32LE(4) };
   if (payload[0] === typeUncountedSamples && payload.length >= uncountedHeader)
     return { count: payload.readUInt32LE(4) };
   return { count: 0 };
 }
 
-/** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length. */
+const isCounted = (payload: Buffer): boolean =>
+  payload[0] === typeSamples || payload[0] === typeHistograms;
+
+/** The end of a record of samples among which there are native histograms. */
+export function writeHistograms(out: Bytes, histograms: readonly Histogram[]): void {
+  out.varint(histograms.length);
+  for (const histogram of histograms) writeHistogram(out, histogram);
+}
+
+/** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length; `histograms` end it. */
 export function writeSamples(
   bytes: Buffer,
   at: number,
   { n, ...columns }: WalSampleColumns,
   samplesBefore: number,
+  histograms: Uint8Array,
 ): number {
   const { times, words, refs } = columns;
   let same = true;
   for (let i = 1; same && i < n; i++) same = times[i] === times[0];
-  bytes[at] = typeSamples;
+  bytes[at] = histograms.length === 0 ? typeSamples : typeHistograms;
   bytes[at + 1] = same ? 0 : 1;
   bytes.writeUInt16LE(0, at + 2);
   bytes.writeUInt32LE(n, at + 4);
@@ -87,7 +106,9 @@ export function writeSamples(
   new Uint32Array(bytes.buffer, end, n * 2).set(words.subarray(0, n * 2));
   end += n * 8;
   new Uint32Array(bytes.buffer, end, n).set(refs.subarray(0, n));
-  return end + n * 4 - bytes.byteOffset - at;
+  end += n * 4 - bytes.byteOffset;
+  bytes.set(histograms, end);
+  return end + histograms.length - at;
 }
 
 export function seriesBound(labels: readonly LabelSet[]): number {
@@ -132,7 +153,7 @@ export interface RecordHandler {
 /** Reads a payload whose checksum was right. One from a newer version, or damaged beyond the checksum's sight, throws a RangeError. */
 export function readRecord(payload: Buffer, handler: RecordHandler): void {
   if (payload[0] === typeSeries) readSeries(payload, handler);
-  else if (payload[0] === typeSamples) readSamples(payload, samplesHeader, handler);
+  else if (isCounted(payload)) readSamples(payload, samplesHeader, handler);
   else if (payload[0] === typeUncountedSamples) readSamples(payload, uncountedHeader, handler);
   else throw new RangeError(`record type ${payload[0]} is not known`);
 }
@@ -164,11 +185,28 @@ function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandle
   const at = payload.byteOffset + headerBytes;
   const given = new Float64Array(payload.buffer, at, instants);
   const valuesAt = at + instants * 8;
+  const words = new Uint32Array(payload.buffer, valuesAt, n * 2);
   handler.samples({
     n,
+    histograms:
+      payload[0] === typeHistograms
+        ? readHistograms(payload, headerBytes + instants * 8 + n * 12, words)
+        : [],
     times: payload[1] === 0 ? new Float64Array(n).fill(given[0] ?? 0) : given,
     values: new Float64Array(payload.buffer, valuesAt, n),
-    words: new Uint32Array(payload.buffer, valuesAt, n * 2),
+    words,
     refs: new Uint32Array(payload.buffer, valuesAt + n * 8, n),
   });
+}
+
+/** Every one that a word stands for must be there: a record counts as a whole or is lost as a whole. */
+function readHistograms(payload: Buffer, at: number, words: Uint32Array): readonly Histogram[] {
+  const cursor = { at };
+  const histograms: Histogram[] = [];
+  for (let left = readVarint(payload, cursor); left > 0; left--)
+    histograms.push(readHistogram(payload, cursor));
+  for (let i = 0; i < words.length; i += 2)
+    if (words[i + 1] === histogramHigh && (words[i] as number) >= histograms.length)
+      throw new RangeError("a record of samples lacks a histogram");
+  return histograms;
 }

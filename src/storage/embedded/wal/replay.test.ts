@@ -40,10 +40,17 @@ test("samples lost before a record of series are counted by the next record of s
     const samples = (n: number): number => {
       const values = new Float64Array(n);
       const words = new Uint32Array(values.buffer);
-      const columns = { n, refs: new Uint32Array(n), times: new Float64Array(n), values, words };
+      const columns = {
+        n,
+        refs: new Uint32Array(n),
+        times: new Float64Array(n),
+        values,
+        words,
+        histograms: [],
+      };
       expect(end + samplesBound(n)).toBeLessThan(segment.length);
       logged += n;
-      return seal(writeSamples(segment, end + frameBytes, columns, logged - n));
+      return seal(writeSamples(segment, end + frameBytes, columns, logged - n, new Uint8Array(0)));
     };
     series();
     samples(2);

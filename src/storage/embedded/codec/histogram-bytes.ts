@@ -1,0 +1,158 @@
+/**
+ * One native histogram as bytes that need nothing beside them: how the write-ahead log and the head's open chunks hold it.
+ *
+ *   u8      reset hint: 0 unknown, 1 reset, 2 no reset, 3 gauge; + 0x80 when counts are 8 bytes each instead of varints
+ *   u8      schema, two's complement
+ *   f64     zero threshold, f64 sum
+ *   varint  bounds, then f64 each
+ *   varint  positive buckets, then a zigzag-varint index each: the first as it is, the others less the one before less 1
+ *   varint  negative buckets, in the same way
+ *   counts: count, zero count, then those of the positive and the negative buckets
+ */
+import {
+  type Buckets,
+  type Histogram,
+  noBounds,
+  noBuckets,
+} from "../../../model/histogram/histogram.ts";
+import type { Bytes } from "../slab/bytes.ts";
+import { type ByteCursor, readVarint, unzigzag, zigzag } from "./varint.ts";
+
+/** Buckets or bounds of one histogram: what a record of the log and a chunk of the head have room for. */
+export const maxStoredBuckets = 4096;
+export const resetHints = ["unknown", "reset", "no-reset", "gauge"] as const;
+const plainCounts = 0x80;
+
+/** Why the store cannot hold it; undefined where it can. */
+export function unstorable({ positive, negative, bounds }: Histogram): string | undefined {
+  const buckets = positive.indexes.length + negative.indexes.length;
+  if (buckets > maxStoredBuckets || bounds.length > maxStoredBuckets)
+    return `a native histogram has more than ${maxStoredBuckets} buckets`;
+  return isAscending(positive) && isAscending(negative)
+    ? undefined
+    : "a native histogram's buckets are not in ascending order";
+}
+
+function isAscending({ indexes, counts }: Buckets): boolean {
+  for (let at = 1; at < indexes.length; at++)
+    if ((indexes[at] as number) <= (indexes[at - 1] as number)) return false;
+  return indexes.length === counts.length;
+}
+
+export function writeHistogram(out: Bytes, histogram: Histogram): void {
+  const { positive, negative, bounds, count, zeroCount } = histogram;
+  const isWhole =
+    isVarint(count) &&
+    isVarint(zeroCount) &&
+    positive.counts.every(isVarint) &&
+    negative.counts.every(isVarint);
+  out.byte(resetHints.indexOf(histogram.resetHint) | (isWhole ? 0 : plainCounts));
+  out.byte(histogram.schema & 0xff);
+  writeFloat(out, histogram.zeroThreshold);
+  writeFloat(out, histogram.sum);
+  out.varint(bounds.length);
+  for (const bound of bounds) writeFloat(out, bound);
+  writeIndexes(out, positive.indexes);
+  writeIndexes(out, negative.indexes);
+  const write = isWhole
+    ? (value: number) => out.varint(value)
+    : (value: number) => writeFloat(out, value);
+  write(count);
+  write(zeroCount);
+  positive.counts.forEach(write);
+  negative.counts.forEach(write);
+}
+
+/** Throws a RangeError for bytes that are none. */
+export function readHistogram(bytes: Uint8Array, cursor: ByteCursor): Histogram {
+  const head = bytes[cursor.at++];
+  const schema = ((bytes[cursor.at++] ?? 0) << 24) >> 24;
+  const resetHint = resetHints[(head ?? plainCounts - 1) & ~plainCounts];
+  if (head === undefined || resetHint === undefined)
+    throw new RangeError("a histogram's header is damaged");
+  const zeroThreshold = readFloat(bytes, cursor);
+  const sum = readFloat(bytes, cursor);
+  const bounds = readBounds(bytes, cursor);
+  const positive = readIndexes(bytes, cursor);
+  const negative = readIndexes(bytes, cursor);
+  const read = head < plainCounts ? readVarint : readFloat;
+  const count = read(bytes, cursor);
+  const zeroCount = read(bytes, cursor);
+  const buckets = (indexes: Int32Array): Buckets => {
+    if (indexes.length === 0) return noBuckets;
+    const counts = new Float64Array(indexes.length);
+    for (let at = 0; at < counts.length; at++) counts[at] = read(bytes, cursor);
+    return { indexes, counts };
+  };
+  return {
+    resetHint,
+    schema,
+    zeroThreshold,
+    zeroCount,
+    count,
+    sum,
+    positive: buckets(positive),
+    negative: buckets(negative),
+    bounds,
+  };
+}
+
+/** Not -0, which a varint would lose. */
+const isVarint = (value: number): boolean =>
+  Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
+
+const float = new Float64Array(1);
+const floatBytes = new Uint8Array(float.buffer);
+
+export function writeFloat(out: Bytes, value: number): void {
+  float[0] = value;
+  out.reserve(8);
+  out.array.set(floatBytes, out.length);
+  out.length += 8;
+}
+
+export function readFloat(bytes: Uint8Array, cursor: ByteCursor): number {
+  if (cursor.at + 8 > bytes.length) throw new RangeError("a number runs past the end");
+  for (let byte = 0; byte < 8; byte++) floatBytes[byte] = bytes[cursor.at + byte] as number;
+  cursor.at += 8;
+  return float[0] as number;
+}
+
+export function readBounds(bytes: Uint8Array, cursor: ByteCursor): Float64Array {
+  const length = readLength(bytes, cursor, maxStoredBuckets);
+  if (length === 0) return noBounds;
+  const bounds = new Float64Array(length);
+  for (let at = 0; at < length; at++) bounds[at] = readFloat(bytes, cursor);
+  return bounds;
+}
+
+export function writeIndexes(out: Bytes, indexes: Int32Array): void {
+  out.varint(indexes.length);
+  let before = -1;
+  for (const index of indexes) {
+    out.varint(zigzag(index - before - 1));
+    before = index;
+  }
+}
+
+export function readIndexes(
+  bytes: Uint8Array,
+  cursor: ByteCursor,
+  most = maxStoredBuckets,
+): Int32Array {
+  const indexes = new Int32Array(readLength(bytes, cursor, most));
+  let before = -1;
+  for (let at = 0; at < indexes.length; at++) {
+    before += 1 + unzigzag(readVarint(bytes, cursor));
+    indexes[at] = before;
+  }
+  return indexes;
+}
+
+/** A length that damage cannot make larger than what there is to read. */
+function readLength(bytes: Uint8Array, cursor: ByteCursor, most: number): number {
+  const length = readVarint(bytes, cursor);
+  if (length > most || cursor.at + length > bytes.length)
+    throw new RangeError("a histogram has more buckets than bytes");
+  return length;
+}
