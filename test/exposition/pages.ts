@@ -1,11 +1,11 @@
 // Pages of metrics, good and bad, each with what it comes to. The same table is read by our parser and scraped by a real
 // Prometheus.
 
-import type { ExpositionFormat } from "../../src/formats/exposition/visit.ts";
+import type { TextFormat } from "../../src/formats/exposition/visit.ts";
 
 export interface PageExample {
   readonly says: string;
-  readonly format: ExpositionFormat;
+  readonly format: TextFormat;
   readonly page: string | Buffer;
   /** Series as PromQL writes them, each with its value and perhaps `@ms`; undefined: the page is refused. */
   readonly samples?: readonly string[];

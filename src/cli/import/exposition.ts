@@ -3,7 +3,7 @@
  * that a dump of any size fits. A line that cannot be read is left out; the others of its block are kept.
  */
 import { openSync, readSync, closeSync, statSync } from "node:fs";
-import { ExpositionError, type ExpositionFormat } from "../../formats/exposition/visit.ts";
+import { ExpositionError, type TextFormat } from "../../formats/exposition/visit.ts";
 import { parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
@@ -22,7 +22,7 @@ const eof = Buffer.from("# EOF\n");
 
 export interface ExpositionImport {
   readonly file: string;
-  readonly format: ExpositionFormat;
+  readonly format: TextFormat;
   readonly set: Readonly<Record<string, string>>;
   readonly skipped: SkippedSamples;
 }
@@ -38,7 +38,7 @@ export function openExpositionImport(options: ExpositionImport): ImportSource {
  * OpenMetrics says at its end that it is whole; its times are seconds, Prometheus's are milliseconds. One that was cut off
  * has no such end, and is known by its name.
  */
-export function formatOfFile(file: string): ExpositionFormat {
+export function formatOfFile(file: string): TextFormat {
   if (/\.(om|openmetrics)$/i.test(file)) return "openmetrics";
   const { size } = statSync(file);
   const tail = Buffer.alloc(Math.min(size, 64));

@@ -1,6 +1,6 @@
 /** Metadata lines: `# TYPE name counter`, `# HELP name text`, and OpenMetrics's `# UNIT name seconds`. */
 import { isUtf8 } from "node:buffer";
-import { pageError, type ExpositionFormat } from "./visit.ts";
+import { pageError, type TextFormat } from "./visit.ts";
 import { isNameStart, nameEnd, quotedEnd, unescapeLabel } from "./series-text.ts";
 
 export type MetadataKind = "type" | "help" | "unit";
@@ -26,7 +26,7 @@ const openMetricsTypes = [
 /** `at` is where the family's name is expected, `end` where the line ends. */
 export function readMetadata(
   bytes: Buffer,
-  format: ExpositionFormat,
+  format: TextFormat,
   kind: MetadataKind,
   at: number,
   end: number,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openMetricsPages, textPages } from "../../../test/exposition/pages.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import { ExpositionError, type ExpositionFormat } from "./visit.ts";
+import { ExpositionError, type TextFormat, type ExpositionFormat } from "./visit.ts";
 import { formatOf, parsePage } from "./parse.ts";
 import { SeriesMemory } from "./series-memory.ts";
 
@@ -30,7 +30,7 @@ function shown(labels: LabelSet, value: number, timeMs: number | undefined): str
 
 function read(
   page: string | Buffer,
-  format: ExpositionFormat,
+  format: TextFormat,
   memory: SeriesMemory<LabelSet> = new SeriesMemory(),
 ) {
   const samples: string[] = [];
@@ -175,7 +175,7 @@ const types: readonly (readonly [string | undefined, ExpositionFormat | undefine
   ["application/openmetrics-text; version=1.0.0; charset=utf-8", "openmetrics"],
   ["application/openmetrics-text", "openmetrics"],
   ["text/html", undefined],
-  ["application/vnd.google.protobuf", undefined],
+  ["application/vnd.google.protobuf; encoding=delimited", "protobuf"],
   ["", undefined],
   [undefined, undefined],
 ];

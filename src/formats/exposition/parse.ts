@@ -4,14 +4,21 @@
  */
 import { type MetadataKind, readMetadata } from "./metadata.ts";
 import { readFloat } from "./number.ts";
-import { pageError, type ExpositionFormat, type PageCounts, type PageVisitor } from "./visit.ts";
+import {
+  type ExpositionFormat,
+  type PageCounts,
+  pageError,
+  type PageExemplar,
+  type PageVisitor,
+  type TextFormat,
+} from "./visit.ts";
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";
 import { isNameStart, SeriesText } from "./series-text.ts";
 
 /** @throws ExpositionError with the line and what is wrong there; what the visitor received until then is to be dropped. */
 export function parsePage<Handle>(
   body: Buffer,
-  format: ExpositionFormat,
+  format: TextFormat,
   memory: SeriesMemory<Handle>,
   visitor: PageVisitor<Handle>,
 ): PageCounts {
@@ -29,6 +36,7 @@ export function parsePage<Handle>(
 export function formatOf(contentType: string | undefined): ExpositionFormat | undefined {
   const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/openmetrics-text") return "openmetrics";
+  if (type === "application/vnd.google.protobuf") return "protobuf";
   return type === "text/plain" ? "text" : undefined;
 }
 
@@ -39,7 +47,7 @@ class PageReader<Handle> {
   readonly #bytes: Buffer;
   /** The same bytes, each a character: comparing and cutting is cheaper there. */
   readonly #page: string;
-  readonly #format: ExpositionFormat;
+  readonly #format: TextFormat;
   readonly #memory: SeriesMemory<Handle>;
   readonly #visitor: PageVisitor<Handle>;
   readonly #series: SeriesText;
@@ -48,7 +56,7 @@ class PageReader<Handle> {
 
   constructor(
     body: Buffer,
-    format: ExpositionFormat,
+    format: TextFormat,
     memory: SeriesMemory<Handle>,
     visitor: PageVisitor<Handle>,
   ) {
@@ -208,7 +216,8 @@ class PageReader<Handle> {
       timeMs = this.#seconds(at + 1, end, start);
       at = end;
     }
-    if (this.#page.startsWith(" # {", at)) at = this.#exemplar(at + 3, start);
+    let exemplar: PageExemplar | undefined;
+    if (this.#page.startsWith(" # {", at)) [exemplar, at] = this.#exemplar(at + 3, start);
     if (bytes[at] !== 10)
       throw pageError(
         bytes,
@@ -216,22 +225,24 @@ class PageReader<Handle> {
         "a time in seconds, an exemplar or the end of the line is expected",
       );
     this.#visitor.sample(handle, value, timeMs);
+    if (exemplar !== undefined) this.#visitor.exemplar?.(handle, exemplar);
     return at + 1;
   }
 
-  /** Read past, but as strictly as if it were kept. */
-  #exemplar(brace: number, start: number): number {
+  /** The exemplar and where it ends. */
+  #exemplar(brace: number, start: number): [PageExemplar, number] {
     const bytes = this.#bytes;
     const labelsEnd = this.#series.readExemplar(brace);
     if (bytes[labelsEnd] !== 32) throw pageError(bytes, start, "an exemplar's value is expected");
     const valueEnd = this.#wordEnd(labelsEnd + 1, false);
-    if (readFloat(bytes, labelsEnd + 1, valueEnd) === undefined)
-      throw pageError(bytes, start, "an exemplar's value is expected");
+    const value = readFloat(bytes, labelsEnd + 1, valueEnd);
+    if (value === undefined) throw pageError(bytes, start, "an exemplar's value is expected");
     this.exemplars++;
-    if (bytes[valueEnd] !== 32) return valueEnd;
+    const labels = this.#series.exemplarLabels();
+    if (bytes[valueEnd] !== 32) return [{ labels, value, timeMs: undefined }, valueEnd];
     const timeEnd = this.#wordEnd(valueEnd + 1, false);
-    this.#seconds(valueEnd + 1, timeEnd, start);
-    return timeEnd;
+    const timeMs = this.#seconds(valueEnd + 1, timeEnd, start);
+    return [{ labels, value, timeMs }, timeEnd];
   }
 
   #seconds(at: number, end: number, start: number): number {

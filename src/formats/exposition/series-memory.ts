@@ -81,6 +81,12 @@ export class SeriesMemory<Handle> {
     return line;
   }
 
+  /** The series is on this page. */
+  see(line: MemoryLine<Handle>): Handle {
+    line.page = this.#page;
+    return line.handle as Handle;
+  }
+
   abandonPage(): void {
     for (const line of this.#lines.values()) if (line.born === this.#page) this.#forget(line);
   }

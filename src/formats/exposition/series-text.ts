@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Label, LabelSet } from "../../model/labels.ts";
-import { pageError, type ExpositionFormat } from "./visit.ts";
+import { pageError, type TextFormat } from "./visit.ts";
 
 const letter = 1;
 const colon = 2;
@@ -46,7 +46,7 @@ export class SeriesText {
   /** Start and end of: the name, then each label's name and value; quotes are left out. */
   readonly #offsets: number[] = [];
 
-  constructor(bytes: Buffer, format: ExpositionFormat) {
+  constructor(bytes: Buffer, format: TextFormat) {
     this.#bytes = bytes;
     this.#isText = format === "text";
   }
@@ -76,17 +76,18 @@ export class SeriesText {
     return this.#labels(brace + 1);
   }
 
+  /** The labels of the exemplar that was read last. */
+  exemplarLabels(): LabelSet {
+    return this.#pairs();
+  }
+
   /** Labels that the series whose labels were read last gives as empty. */
   emptied: readonly string[] = nothingEmptied;
 
   /** The labels of the series that was read last; `at` is where it begins. */
   labels(at: number): LabelSet {
-    const offsets = this.#offsets;
-    const pairs: Label[] = [["__name__", this.#text(offsets[0] as number, offsets[1] as number)]];
-    for (let index = 2; index < offsets.length; index += 4) {
-      const name = this.#text(offsets[index] as number, offsets[index + 1] as number);
-      pairs.push([name, this.#text(offsets[index + 2] as number, offsets[index + 3] as number)]);
-    }
+    const [start = 0, end = 0] = this.#offsets;
+    const pairs: Label[] = [["__name__", this.#text(start, end)], ...this.#pairs()];
     pairs.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
     let last = "";
     for (const [name, value] of pairs) {
@@ -103,6 +104,16 @@ export class SeriesText {
         ? nothingEmptied
         : pairs.flatMap(([name, value]) => (value === "" ? [name] : []));
     return kept;
+  }
+
+  #pairs(): Label[] {
+    const offsets = this.#offsets;
+    const pairs: Label[] = [];
+    for (let index = 2; index < offsets.length; index += 4) {
+      const name = this.#text(offsets[index] as number, offsets[index + 1] as number);
+      pairs.push([name, this.#text(offsets[index + 2] as number, offsets[index + 3] as number)]);
+    }
+    return pairs;
   }
 
   /** From after the opening brace to after the closing one. */

@@ -1,8 +1,19 @@
 /** What a page of metrics is read into: calls, so that nothing is kept that the reader of the page does not keep. */
+import type { HistogramFault } from "../../model/histogram/check.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { GpulseError } from "../../base/error.ts";
 
-export type ExpositionFormat = "text" | "openmetrics";
+export type ExpositionFormat = "text" | "openmetrics" | "protobuf";
+/** Formats of lines. */
+export type TextFormat = Exclude<ExpositionFormat, "protobuf">;
+
+export interface PageExemplar {
+  readonly labels: LabelSet;
+  readonly value: number;
+  /** That of its sample where absent. */
+  readonly timeMs: number | undefined;
+}
 
 /** `Handle` is whatever the caller keeps per series of a target; it is made once and remembered across pages. */
 export interface PageVisitor<Handle> {
@@ -13,6 +24,12 @@ export interface PageVisitor<Handle> {
   open(labels: LabelSet, emptied: readonly string[]): Handle;
   /** Without a time of its own the sample is of the moment of the scrape. A throw ends the reading and passes through. */
   sample(handle: Handle, value: number, timeMs: number | undefined): void;
+  /** A native histogram in place of a number; one that is malformed comes with the reason. */
+  histogram?(handle: Handle, checked: Histogram | HistogramFault, timeMs: number | undefined): void;
+  /** Of the sample before it. */
+  exemplar?(handle: Handle, exemplar: PageExemplar): void;
+  /** When the series of the sample before it began to count. */
+  start?(handle: Handle, startMs: number): void;
   metadata?(kind: "type" | "help" | "unit", family: string, text: string): void;
 }
 
@@ -20,7 +37,6 @@ export interface PageCounts {
   readonly samples: number;
   /** Series whose text was new. */
   readonly opened: number;
-  /** Read past. */
   readonly exemplars: number;
 }
 

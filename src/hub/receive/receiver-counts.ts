@@ -55,6 +55,8 @@ export const receiverOutcomes = {
     "too_new",
     "limit",
     "bad_labels",
+    "exemplar",
+    ...histogramFaultReasons,
     "failed_request",
   ],
 } as const satisfies Readonly<Record<string, readonly IngestOutcome[]>>;

@@ -34,15 +34,20 @@ export class PageFrames {
   /** @throws ExpositionError where it is no page of metrics. */
   read(body: Buffer, contentType: string | undefined, timeMs: number): Frame {
     let isChanged = false;
-    parsePage<Handle>(body, formatOf(contentType) ?? "text", this.#memory, {
-      open: (labels) => {
-        isChanged = true;
-        return { series: seriesOf(labels), value: Number.NaN };
+    parsePage<Handle>(
+      body,
+      formatOf(contentType) === "openmetrics" ? "openmetrics" : "text",
+      this.#memory,
+      {
+        open: (labels) => {
+          isChanged = true;
+          return { series: seriesOf(labels), value: Number.NaN };
+        },
+        sample: (handle, value) => {
+          handle.value = value;
+        },
       },
-      sample: (handle, value) => {
-        handle.value = value;
-      },
-    });
+    );
     this.#memory.endPage(() => {
       isChanged = true;
     });

@@ -22,7 +22,7 @@ import { otlpProtobuf, textAttributes } from "../../fixtures/formats/otlp-decode
 import { readPartialSuccess } from "../../../src/formats/otlp/encode/json.ts";
 import { parsePage } from "../../../src/formats/exposition/parse.ts";
 import { SeriesMemory } from "../../../src/formats/exposition/series-memory.ts";
-import type { ExpositionFormat } from "../../../src/formats/exposition/visit.ts";
+import type { TextFormat } from "../../../src/formats/exposition/visit.ts";
 import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { decodePush } from "../../../src/formats/push/decode.ts";
 import { encodeWriteRequest } from "../../../src/formats/remote-write/encode.ts";
@@ -30,7 +30,11 @@ import { encodeWriteRequestV2 } from "../../../src/formats/remote-write/encode-v
 import { decodeWriteRequest } from "../../../src/formats/remote-write/decode.ts";
 import { decodeWriteRequestV2 } from "../../../src/formats/remote-write/decode-v2.ts";
 import type { SampleBatch } from "../../../src/formats/samples/batch.ts";
-import { readLabelBlock } from "../../../src/formats/samples/labels.ts";
+import { BatchBuilder } from "../../../src/formats/samples/builder.ts";
+import { BatchTooLargeError, readLabelBlock } from "../../../src/formats/samples/labels.ts";
+import { readHistogram } from "../../../src/model/histogram/notation.ts";
+import { parseProtobufPage } from "../../../src/formats/exposition/protobuf.ts";
+import { exampleFamilies, protobufPage } from "../../fixtures/formats/exposition-proto.ts";
 import { batchOf } from "../../fixtures/formats/samples-text.ts";
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { SnappyError, decompressSnappy } from "../../../src/formats/snappy/decompress.ts";
@@ -57,7 +61,7 @@ function readBatch(given: SampleBatch): number {
   return given.seriesCount;
 }
 
-function readPage(bytes: Buffer, format: ExpositionFormat): unknown {
+function readPage(bytes: Buffer, format: TextFormat): unknown {
   const memory = new SeriesMemory<number>();
   let opened = 0;
   const visitor = {
@@ -176,11 +180,37 @@ const otlp = {
 
 const lines = new LineDecoder();
 
+function histogramBatch(): SampleBatch {
+  const builder = new BatchBuilder();
+  const series = builder.series(labelSet({ __name__: "h" }));
+  for (const text of [
+    "{{schema:1 count:12 sum:18.4 z_bucket:2 z_bucket_w:0.001 buckets:[1 3 1] n_offset:1 n_buckets:[2 3]}}",
+    "{{count:2.5 sum:3 buckets:[2.5]}}",
+    "{{schema:-53 count:3 sum:5 custom_values:[0.5 1] buckets:[1 0 2]}}",
+  ])
+    builder.addHistogram(series, nowMs, readHistogram(text));
+  builder.addExemplar(series, { labels: labelSet({ trace_id: "a" }), value: 1, timeMs: nowMs });
+  return builder.finish();
+}
+const histograms = histogramBatch();
+
 export const targets: readonly FuzzTarget[] = [
   {
     name: "exposition-text",
     seeds: pagesOf(textPages),
     parse: (bytes) => readPage(bytes, "text"),
+  },
+  {
+    name: "exposition-protobuf",
+    seeds: [protobufPage(exampleFamilies)],
+    refuses: [ProtoError, BatchTooLargeError],
+    parse: (bytes) => {
+      const visitor = { open: () => 0, sample: () => undefined };
+      parseProtobufPage(bytes, new SeriesMemory<number>(), visitor, {
+        hasNative: true,
+        alwaysClassic: true,
+      });
+    },
   },
   {
     name: "exposition-openmetrics",
@@ -189,13 +219,13 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "remote-write-1",
-    seeds: [encodeWriteRequest(batch)],
+    seeds: [encodeWriteRequest(batch), encodeWriteRequest(histograms)],
     refuses: [ProtoError],
     parse: (bytes) => readBatch(decodeWriteRequest(bytes)),
   },
   {
     name: "remote-write-2",
-    seeds: [encodeWriteRequestV2(batch)],
+    seeds: [encodeWriteRequestV2(batch), encodeWriteRequestV2(histograms)],
     refuses: [ProtoError],
     parse: (bytes) => readBatch(decodeWriteRequestV2(bytes).batch),
   },

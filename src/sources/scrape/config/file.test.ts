@@ -275,18 +275,49 @@ test("what does nothing here is named with its path and a reason, and what asks 
     "remote_read",
     "otlp",
     "global.metric_name_validation_scheme",
-    "global.scrape_native_histograms",
     "global.scrape_failure_log_file",
     "global.query_log_file",
     "global.external_labels.site:",
-    "scrape_configs[0].scrape_protocols",
     "scrape_configs[0].consul_sd_configs",
     "scrape_configs[0].ec2_sd_configs",
     "scrape_configs[0]:",
-    "scrape_configs[1].scrape_native_histograms",
-    "scrape_configs[1].native_histogram_bucket_limit",
     "scrape_configs[1].tls_config.next_protos",
     "remote_write[0].send_exemplars",
+  ]);
+});
+
+test("native histograms: protobuf is asked for first, and jobs take over what global has", async () => {
+  const { scrapeConfigs } = await loaded("histograms.good.yml");
+  expect(
+    scrapeConfigs.map(({ jobName, formats, histograms }) => ({ jobName, formats, ...histograms })),
+  ).toEqual([
+    {
+      jobName: "defaults",
+      formats: ["protobuf", "openmetrics", "text"],
+      isNative: true,
+      isAlwaysClassic: false,
+      isConverted: false,
+      bucketLimit: 0,
+      maxSchema: 8,
+    },
+    {
+      jobName: "limited",
+      formats: ["protobuf", "text"],
+      isNative: true,
+      isAlwaysClassic: true,
+      isConverted: true,
+      bucketLimit: 160,
+      maxSchema: 3,
+    },
+    {
+      jobName: "off",
+      formats: ["openmetrics", "text"],
+      isNative: false,
+      isAlwaysClassic: true,
+      isConverted: false,
+      bucketLimit: 0,
+      maxSchema: -4,
+    },
   ]);
 });
 

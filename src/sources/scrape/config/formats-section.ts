@@ -7,19 +7,21 @@ import { compileRule, type RelabelRule } from "../../../formats/relabel/rule.ts"
 import { count, scalar } from "../../../config/yaml/fields.ts";
 
 const protocols = {
-  PrometheusProto: undefined,
+  PrometheusProto: "protobuf",
   "PrometheusText0.0.4": "text",
   "PrometheusText1.0.0": "text",
   "OpenMetricsText0.0.1": "openmetrics",
   "OpenMetricsText1.0.0": "openmetrics",
-} as const satisfies Record<string, ExpositionFormat | undefined>;
+} as const satisfies Record<string, ExpositionFormat>;
 
 const names = Object.keys(protocols) as (keyof typeof protocols)[];
 type Protocol = (typeof names)[number];
 
 export const protocol = () => v.picklist(names, `one of ${names.join(", ")}`);
 
-const noProtobuf = "protobuf is not read here; the text formats are asked for.";
+/** Where none are named: as Prometheus, protobuf only for the sake of native histograms. */
+export const defaultFormats = (isNative: boolean): readonly ExpositionFormat[] =>
+  isNative ? ["protobuf", "openmetrics", "text"] : ["openmetrics", "text"];
 
 /** Undefined where the list is not given. */
 export function readFormats(
@@ -30,19 +32,12 @@ export function readFormats(
   if (raw === undefined) return undefined;
   if (raw.length === 0) reading.wrong(path, "at least one format must be named.");
   if (new Set(raw).size < raw.length) reading.wrong(path, "a format is named twice.");
-  if (raw.includes("PrometheusProto")) reading.lacks(path, noProtobuf);
-  const formats = new Set(raw.flatMap((name) => protocols[name] ?? []));
+  const formats = new Set(raw.map((name) => protocols[name]));
   return formats.size === 0 ? undefined : [...formats];
 }
 
-export function readFallback(
-  raw: Protocol | undefined,
-  reading: ConfigDiagnostics,
-  path: ConfigPath,
-): ExpositionFormat {
-  if (raw === "PrometheusProto") reading.lacks(path, noProtobuf);
-  return (raw === undefined ? undefined : protocols[raw]) ?? "text";
-}
+export const readFallback = (raw: Protocol | undefined): ExpositionFormat =>
+  raw === undefined ? "text" : protocols[raw];
 
 /* Lists of relabelling rules. */
 

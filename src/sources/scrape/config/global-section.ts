@@ -6,6 +6,11 @@ import { checkLabels } from "./discovery-section.ts";
 import { expandVariables } from "../../../config/yaml/expand-variables.ts";
 import { byteSize, count, duration, labelMap, yamlBoolean } from "../../../config/yaml/fields.ts";
 import { protocol, readFormats } from "./formats-section.ts";
+import {
+  histogramEntries,
+  type HistogramSwitches,
+  readHistogramSwitches,
+} from "./histograms-section.ts";
 import type { ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import type { GlobalConfig, ScrapeLimits } from "./types.ts";
 import { unsupportedGlobalKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
@@ -31,13 +36,16 @@ export const globalSchema = v.strictObject({
   scrape_protocols: v.optional(v.array(protocol())),
   extra_scrape_metrics: v.optional(yamlBoolean(), false),
   ...limitEntries,
+  ...histogramEntries,
   ...unsupportedEntries(unsupportedGlobalKeys),
 });
 
 /** What jobs take over beside what the configuration shows. */
 export interface JobDefaults extends GlobalConfig {
-  readonly formats: readonly ExpositionFormat[];
+  /** Undefined where none are named. */
+  readonly formats: readonly ExpositionFormat[] | undefined;
   readonly extraMetrics: boolean;
+  readonly histograms: HistogramSwitches;
 }
 
 /** A limit of 0 is none of its own: what stands in `global` holds. */
@@ -100,10 +108,8 @@ export function readGlobal(
     ruleQueryOffsetMs: raw.rule_query_offset,
     externalLabels: labelSet(Object.fromEntries(externalLabels)),
     limits: readLimits(raw),
-    formats: readFormats(raw.scrape_protocols, reading, ["global", "scrape_protocols"]) ?? [
-      "openmetrics",
-      "text",
-    ],
+    formats: readFormats(raw.scrape_protocols, reading, ["global", "scrape_protocols"]),
     extraMetrics: raw.extra_scrape_metrics,
+    histograms: readHistogramSwitches(raw),
   };
 }

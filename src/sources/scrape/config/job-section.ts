@@ -9,8 +9,16 @@ import {
   scalar,
   yamlBoolean,
 } from "../../../config/yaml/fields.ts";
-import { protocol, readFallback, readFormats, readRules, rulesSchema } from "./formats-section.ts";
+import {
+  defaultFormats,
+  protocol,
+  readFallback,
+  readFormats,
+  readRules,
+  rulesSchema,
+} from "./formats-section.ts";
 import { isLegacy, type JobDefaults, limitEntries, readLimits } from "./global-section.ts";
+import { jobHistogramEntries, readHistograms } from "./histograms-section.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import type { ScrapeConfig } from "./types.ts";
@@ -54,6 +62,7 @@ export const jobSchema = v.strictObject({
   relabel_configs: rulesSchema(),
   metric_relabel_configs: rulesSchema(),
   ...limitEntries,
+  ...jobHistogramEntries,
   ...discoveryEntries,
   ...httpEntries,
   ...unsupportedEntries(unsupportedJobKeys),
@@ -110,6 +119,7 @@ function readActiveJob(
       [...path, "scrape_timeout"],
       `it may not be longer than the scrape_interval of job "${raw.job_name}".`,
     );
+  const histograms = readHistograms(raw, defaults.histograms, reading, path);
   return {
     jobName: raw.job_name,
     intervalMs,
@@ -122,12 +132,12 @@ function readActiveJob(
     trackTimestampsStaleness: raw.track_timestamps_staleness,
     enableCompression: raw.enable_compression,
     formats:
-      readFormats(raw.scrape_protocols, reading, [...path, "scrape_protocols"]) ?? defaults.formats,
-    fallbackFormat: readFallback(raw.fallback_scrape_protocol, reading, [
-      ...path,
-      "fallback_scrape_protocol",
-    ]),
+      readFormats(raw.scrape_protocols, reading, [...path, "scrape_protocols"]) ??
+      defaults.formats ??
+      defaultFormats(histograms.isNative),
+    fallbackFormat: readFallback(raw.fallback_scrape_protocol),
     extraMetrics: raw.extra_scrape_metrics ?? defaults.extraMetrics,
+    histograms,
     limits: readLimits(raw, defaults.limits),
     relabelRules: readRules(raw.relabel_configs, reading, [...path, "relabel_configs"]),
     metricRelabelRules: readRules(raw.metric_relabel_configs, reading, [

@@ -41,7 +41,12 @@ export function readSections(
 ): Sections {
   reportUnsupported(unsupportedTopKeys, raw, reading, []);
   const defaults = readGlobal(raw.global, env, reading);
-  const { formats: _formats, extraMetrics: _extraMetrics, ...global } = defaults;
+  const {
+    formats: _formats,
+    extraMetrics: _extraMetrics,
+    histograms: _histograms,
+    ...global
+  } = defaults;
   return {
     config: {
       global,

@@ -15,6 +15,20 @@ export interface ScrapeLimits {
   readonly keepDroppedTargets: number;
 }
 
+/** What is scraped of histograms. */
+export interface HistogramConfig {
+  /** Native histograms; protobuf is then the format asked for first. */
+  readonly isNative: boolean;
+  /** Classic buckets also of histograms that have native ones. */
+  readonly isAlwaysClassic: boolean;
+  /** Classic histograms become native ones with custom buckets. */
+  readonly isConverted: boolean;
+  /** Buckets of one native histogram; 0 is no limit. */
+  readonly bucketLimit: number;
+  /** Finer native histograms are merged down to this schema. */
+  readonly maxSchema: number;
+}
+
 export interface ScrapeConfig {
   readonly jobName: string;
   readonly intervalMs: number;
@@ -32,6 +46,7 @@ export interface ScrapeConfig {
   readonly fallbackFormat: ExpositionFormat;
   /** Also report the timeout, the sample limit and the page size. */
   readonly extraMetrics: boolean;
+  readonly histograms: HistogramConfig;
   readonly limits: ScrapeLimits;
   /** Before the scrape, on a target's labels. */
   readonly relabelRules: readonly RelabelRule[];

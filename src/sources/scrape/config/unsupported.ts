@@ -34,30 +34,19 @@ const nameLacks: UnsupportedKeys = {
   metric_name_escaping_scheme: { why: "names are always UTF-8.", fine: ["allow-utf-8"] },
 };
 
-const histogramLacks: UnsupportedKeys = {
-  scrape_native_histograms: { why: histograms, fine: off },
-  convert_classic_histograms_to_nhcb: { why: histograms, fine: off },
-  always_scrape_classic_histograms: { why: histograms, fine: [...off, "true", "yes", "on"] },
-};
-
 const failureLog: UnsupportedKeys = {
   scrape_failure_log_file: { why: "failed scrapes are in the log and at /api/v1/targets." },
 };
 
 export const unsupportedGlobalKeys: UnsupportedKeys = {
   ...nameLacks,
-  ...histogramLacks,
   ...failureLog,
   query_log_file: { why: "queries are not logged to a file." },
 };
 
 export const unsupportedJobKeys: UnsupportedKeys = {
   ...nameLacks,
-  ...histogramLacks,
   ...failureLog,
-  scrape_classic_histograms: { why: histograms, fine: [...off, "true", "yes", "on"] },
-  native_histogram_bucket_limit: { why: histograms, fine: ["0"] },
-  native_histogram_min_bucket_factor: { why: histograms, fine: ["0"] },
 };
 
 export const unsupportedDiscoveryKeys: UnsupportedKeys = Object.fromEntries(

@@ -20,6 +20,9 @@ export interface FetchedPage {
 export class BodyTooLargeError extends Error {}
 
 const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
+  protobuf: [
+    "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
+  ],
   openmetrics: [
     "application/openmetrics-text;version=1.0.0",
     "application/openmetrics-text;version=0.0.1",

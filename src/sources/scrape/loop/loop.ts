@@ -40,6 +40,8 @@ export interface ScrapeContext {
   readonly version: string;
   /** Two hubs with other seeds do not scrape at the same moments. */
   readonly seed: string;
+  /** Start times are stored, so that `_created` lines are no series. */
+  readonly usesStarts?: boolean | undefined;
 }
 
 /** What may change while a loop runs, asked for at every scrape. */
@@ -72,10 +74,11 @@ export class ScrapeLoop {
 
   constructor(target: Target, settings: () => LoopSettings, around: ScrapeContext) {
     this.target = target;
-    this.book = new ScrapeCache(target.publicLabels, [
-      ...usualReports,
-      ...(settings().config.extraMetrics ? extraReports : []),
-    ]);
+    this.book = new ScrapeCache(
+      target.publicLabels,
+      [...usualReports, ...(settings().config.extraMetrics ? extraReports : [])],
+      around.usesStarts,
+    );
     this.#settings = settings;
     this.#around = around;
     this.#offsetMs = target.offsetMs(around.seed);

@@ -16,6 +16,10 @@ export class MetadataPage {
     this.#news.add(family);
   }
 
+  typeOf(family: string): string | undefined {
+    return this.#families.get(family)?.type;
+  }
+
   all(): Iterable<Metadata> {
     return this.#families.values();
   }

@@ -3,17 +3,23 @@
  * becomes a batch by looking lines up. Knows which series ended. One page is all there or not there at all.
  */
 import { formatOf, parsePage } from "../../../formats/exposition/parse.ts";
+import { parseProtobufPage } from "../../../formats/exposition/protobuf.ts";
 import { SeriesMemory } from "../../../formats/exposition/series-memory.ts";
-import type { PageVisitor } from "../../../formats/exposition/visit.ts";
+import type { ExpositionFormat, PageExemplar } from "../../../formats/exposition/visit.ts";
+import { BatchAttachments } from "../../../formats/samples/attachments.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../../formats/samples/builder.ts";
 import { BatchColumns } from "../../../formats/samples/columns.ts";
 import { hashWords, LabelHasher } from "../../../formats/samples/label-hash.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
+import { histogramHigh } from "../../../model/histogram/word.ts";
 import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { putStale } from "../../../model/stale.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import { checkLabels, ScrapeRejectedError, sampleLabels } from "./sample-labels.ts";
 import { MetadataPage } from "./metadata-page.ts";
+import { type MetricPart, metricPart } from "./metric-parts.ts";
+import { type PageBatch, PageIntake } from "./page-intake.ts";
 import { type ReportName, usualReports } from "./report.ts";
 
 /** A series as the page knows it. */
@@ -27,6 +33,11 @@ export interface CachedSeries {
   /** The last page whose end would have ended it. */
   page: number;
   isNew: boolean;
+  /** Of a histogram that is converted, or of a metric whose start stands in a line of its own. */
+  readonly part?: MetricPart | undefined;
+  /** The start that was stored last, and the exemplar: pages repeat both. */
+  startMs?: number;
+  exemplar?: string;
 }
 
 export interface PageOutcome {
@@ -47,7 +58,6 @@ type SeriesColumns = Pick<
 >;
 
 const hasher = new LabelHasher();
-const maxAheadMs = 600_000;
 const spareSlots = 1_000;
 
 export class ScrapeCache {
@@ -59,14 +69,22 @@ export class ScrapeCache {
   readonly #reports: ReadonlyMap<ReportName, CachedSeries>;
   #tracked: CachedSeries[] = [];
   #samples = new BatchColumns();
+  #attached = new BatchAttachments();
+  readonly #usesStarts: boolean;
+  readonly #intake: PageBatch;
   #slots: number[] = [];
   #lastColumns: { readonly slots: readonly number[]; readonly columns: SeriesColumns } | undefined;
   #batch = 0;
   #page = 0;
 
-  /** @param target the labels that every series of it carries */
-  constructor(target: LabelSet, reports: readonly ReportName[] = usualReports) {
+  /**
+   * @param target the labels that every series of it carries
+   * @param usesStarts `_created` lines are starts of the series beside them, and no series
+   */
+  constructor(target: LabelSet, reports: readonly ReportName[] = usualReports, usesStarts = false) {
     this.#target = target;
+    this.#usesStarts = usesStarts;
+    this.#intake = this.#pageBatch();
     this.#reports = new Map(
       reports.map((name) => [
         name,
@@ -84,55 +102,23 @@ export class ScrapeCache {
     config: ScrapeConfig,
   ): PageOutcome {
     this.#begin();
-    const counts = { scraped: 0, kept: 0, seriesAdded: 0, duplicates: 0, outOfBounds: 0 };
-    const tracked: CachedSeries[] = [];
-    const page = ++this.#page;
+    const page = new PageIntake(this.#intake, { timeMs, nowMs, page: ++this.#page, config });
+    const format = formatOf(contentType) ?? config.fallbackFormat;
+    let error = this.#read(body, format, config, page);
     const limit = config.limits.samples;
-    let appended = 0;
-    const visitor: PageVisitor<CachedSeries> = {
-      open: (exposed, emptied) => {
-        try {
-          return this.#open(exposed, emptied, config);
-        } catch (thrown) {
-          counts.scraped++;
-          throw thrown;
-        }
-      },
-      sample: (series, value, ownTimeMs) => {
-        counts.scraped++;
-        if (series.slot < 0) return;
-        counts.kept++;
-        const explicit = config.honorTimestamps ? ownTimeMs : undefined;
-        if (explicit !== undefined && explicit > nowMs + maxAheadMs) {
-          counts.outOfBounds++;
-          return;
-        }
-        if (limit > 0 && ++appended > limit) return;
-        if (explicit === undefined && series.batch === this.#batch) {
-          counts.duplicates++;
-          return;
-        }
-        if (series.isNew) {
-          series.isNew = false;
-          counts.seriesAdded++;
-        }
-        this.#add(series, explicit ?? timeMs, value);
-        if (explicit === undefined || config.trackTimestampsStaleness) {
-          if (series.page !== page) tracked.push(series);
-          series.page = page;
-        }
-      },
-      metadata: (kind, family, text) => this.metadata.set(kind, family, text),
-    };
-    let error = this.#read(body, contentType, config, visitor);
-    if (error === undefined && limit > 0 && appended > limit)
+    if (error === undefined && limit > 0 && page.appended > limit)
       error = new ScrapeRejectedError(`sample limit exceeded (limit: ${limit})`);
-    if (error === undefined) this.#endTracked(tracked, timeMs);
-    else {
+    if (error === undefined) {
+      for (const [series, start] of page.starts) {
+        series.startMs = start.startMs;
+        this.#attached.start(start);
+      }
+      this.#endTracked(page.tracked, timeMs);
+    } else {
       this.endAll(timeMs);
-      counts.seriesAdded = 0;
+      page.counts.seriesAdded = 0;
     }
-    return { error, ...counts };
+    return { error, ...page.counts };
   }
 
   /** Begins a batch in which every series ends, but not the reports. */
@@ -172,9 +158,8 @@ export class ScrapeCache {
       ...this.#seriesColumns(),
       sampleCount: this.#samples.count,
       ...this.#samples.finish(),
+      ...this.#attached.finish(),
       metadata: this.metadata.news(),
-      droppedExemplars: 0,
-      refusedHistograms: [],
     };
     this.#samples = new BatchColumns(Math.max(64, batch.sampleCount));
     this.#compact();
@@ -207,14 +192,20 @@ export class ScrapeCache {
 
   #read(
     body: Buffer,
-    contentType: string | undefined,
+    format: ExpositionFormat,
     config: ScrapeConfig,
-    visitor: PageVisitor<CachedSeries>,
+    page: PageIntake,
   ): Error | undefined {
     if (body.length === 0) return undefined;
-    const format = formatOf(contentType) ?? config.fallbackFormat;
+    const { isNative, isAlwaysClassic, isConverted } = config.histograms;
     try {
-      parsePage(body, format, this.#memory, visitor);
+      if (format === "protobuf")
+        parseProtobufPage(body, this.#memory, page, {
+          hasNative: isNative,
+          alwaysClassic: isAlwaysClassic,
+        });
+      else parsePage(body, format, this.#memory, page);
+      if (isConverted || this.#usesStarts) page.finish();
     } catch (thrown) {
       return thrown instanceof Error ? thrown : new Error(String(thrown));
     }
@@ -222,16 +213,48 @@ export class ScrapeCache {
     return undefined;
   }
 
-  #open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): CachedSeries {
+  #open(
+    exposed: LabelSet,
+    emptied: readonly string[],
+    config: ScrapeConfig,
+    hasParts = this.#usesStarts || config.histograms.isConverted,
+  ): CachedSeries {
+    const part = hasParts
+      ? metricPart(exposed, (family) => this.metadata.typeOf(family), this.#usesStarts)
+      : undefined;
+    if (part?.kind === "created") return { ...droppedSeries, part };
     const labels = sampleLabels(exposed, emptied, this.#target, config);
-    if (labels === undefined || labels.length === 0) return droppedSeries;
+    if (labels === undefined || labels.length === 0)
+      return part === undefined ? droppedSeries : { ...droppedSeries, part };
     checkLabels(labels, config.limits);
-    return this.#known(labels);
+    return this.#known(labels, part);
   }
 
-  #known(labels: LabelSet): CachedSeries {
+  #pageBatch(): PageBatch {
+    return {
+      open: (exposed, emptied, config) => this.#open(exposed, emptied, config),
+      openConverted: (key, labels, config) => this.#openConverted(key, labels, config),
+      isInBatch: ({ batch }) => batch === this.#batch,
+      add: (series, timeMs, value) => this.#add(series, timeMs, value),
+      addHistogram: (series, timeMs, histogram) => this.#addHistogram(series, timeMs, histogram),
+      refuse: (fault) => this.#attached.refuse(fault),
+      exemplar: (series, exemplar, timeMs) => this.#exemplar(series, exemplar, timeMs),
+      metadata: (kind, family, text) => this.metadata.set(kind, family, text),
+    };
+  }
+
+  #openConverted(key: string, labels: LabelSet, config: ScrapeConfig): CachedSeries {
+    // No line of a page begins like this.
+    const text = `\0\0${Buffer.from(key).toString("latin1")}`;
+    const line = this.#memory.find(text);
+    return this.#memory.see(
+      line ?? this.#memory.add(text, true, this.#open(labels, [], config, false)),
+    );
+  }
+
+  #known(labels: LabelSet, part?: MetricPart): CachedSeries {
     const slot = this.#arena.series(labels);
-    return { slot, hash: hashOf(labels), batch: -1, place: 0, page: -1, isNew: true };
+    return { slot, hash: hashOf(labels), batch: -1, place: 0, page: -1, isNew: true, part };
   }
 
   /** What was on the page before and is not on this one ends, unless the same labels stand there in other words. */
@@ -252,6 +275,23 @@ export class ScrapeCache {
     putStale(this.#samples.words, at);
   }
 
+  #addHistogram(series: CachedSeries, timeMs: number, histogram: Histogram): void {
+    const low = this.#attached.histogram(histogram);
+    const at = this.#samples.add(this.#place(series), timeMs) * 2;
+    this.#samples.words[at] = low;
+    this.#samples.words[at + 1] = histogramHigh;
+  }
+
+  /** Pages repeat an exemplar until there is another. */
+  #exemplar(series: CachedSeries, exemplar: PageExemplar, timeMs: number): void {
+    const text = JSON.stringify(exemplar);
+    if (series.exemplar === text) return;
+    series.exemplar = text;
+    const { labels, value } = exemplar;
+    const timed = { labels, value, timeMs: exemplar.timeMs ?? timeMs };
+    this.#attached.exemplar(series.place, () => timed);
+  }
+
   /** The place first: making room may replace the columns. */
   #add(series: CachedSeries, timeMs: number, value: number): void {
     const at = this.#samples.add(this.#place(series), timeMs);
@@ -269,6 +309,7 @@ export class ScrapeCache {
   #begin(): void {
     this.#batch++;
     this.#slots = [];
+    this.#attached = new BatchAttachments();
     this.#samples.count = 0;
   }
 
