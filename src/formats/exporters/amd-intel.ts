@@ -1,0 +1,136 @@
+/** Exporters of AMD and Intel GPUs: AMD's device-metrics-exporter and older amd_smi_exporter, Intel's XPU Manager. */
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { amd as amdCompat } from "../compat/amd.ts";
+import { megahertz, percent } from "../compat/convert.ts";
+import { type ExporterMetric, type ExporterTable, metricsOf, ownerFromPodLabels } from "./table.ts";
+import { readWritten } from "./written.ts";
+
+/** Some installations put `amd_` in front of every name. */
+const withPrefix = (
+  metrics: ReadonlyMap<string, readonly ExporterMetric[]>,
+  prefix: string,
+): ReadonlyMap<string, readonly ExporterMetric[]> =>
+  new Map([...metrics, ...[...metrics].map(([name, read]) => [`${prefix}${name}`, read] as const)]);
+
+export const amdDevice: ExporterTable = {
+  name: "amd",
+  exporter: amdCompat.exporter,
+  metrics: withPrefix(readWritten(amdCompat), "amd_"),
+  identify: (labels) => {
+    const { gpu_id: index, gpu_uuid: uuid, serial_number: serial } = labels;
+    if (index === undefined || labels["hostname"] === undefined) return undefined;
+    const owner = ownerFromPodLabels(labels);
+    const { job_id: workload, job_user: user } = labels;
+    return {
+      uuid: uuid ?? (serial === undefined || serial === "" ? undefined : `amd-${serial}`),
+      place: index,
+      index,
+      vendor: "amd",
+      model: labels["card_series"] ?? labels["card_model"],
+      driver: labels["driver_version"],
+      vbios: labels["vbios_version"],
+      host: labels["hostname"],
+      owner: workload === undefined && user === undefined ? owner : { ...owner, workload, user },
+      simulated: labels["simulated"] === "true",
+    };
+  },
+};
+
+/** Its values are the library's: millidegrees, microwatts, hertz. The GPU's number is in a label named like the metric. */
+const smiNames: readonly (readonly [
+  name: string,
+  metric: MetricEntry,
+  labels: Readonly<Record<string, string>>,
+  read: ((value: number) => number | undefined) | undefined,
+])[] = [
+  ["gpu_current_temperature", gpu.temperature, { sensor: "edge" }, (value) => value / 1e3],
+  ["gpu_power", gpu.power, {}, (value) => value / 1e6],
+  ["gpu_power_cap", gpu.powerLimit, {}, (value) => value / 1e6],
+  ["gpu_SCLK", gpu.clock, { domain: "graphics" }, undefined],
+  ["gpu_MCLK", gpu.clock, { domain: "memory" }, undefined],
+  ["gpu_use_percent", gpu.utilization, {}, percent.read],
+  ["gpu_memory_use_percent", gpu.memoryControllerUtilization, {}, percent.read],
+];
+
+export const amdSmi: ExporterTable = {
+  name: "amd-smi",
+  exporter: "AMD amd_smi_exporter",
+  metrics: metricsOf(
+    smiNames.map(([name, metric, labels, read]) => [
+      `amd_${name}`,
+      { metric, labels, read, zeroIsAbsent: name === "gpu_power_cap" ? true : undefined },
+    ]),
+  ),
+  identify: (labels) => {
+    const index = smiNames.map(([name]) => labels[name]).find((value) => value !== undefined);
+    if (index === undefined || labels["productname"] === undefined) return undefined;
+    return {
+      place: index,
+      index,
+      vendor: "amd",
+      model: labels["productname"],
+      owner: ownerFromPodLabels(labels),
+    };
+  },
+};
+
+const tile = { sub_dev: "" };
+
+/** Per tile where a series has `sub_dev`; those of the whole GPU count. */
+export const xpum: ExporterTable = {
+  name: "xpum",
+  exporter: "Intel XPU Manager",
+  metrics: metricsOf([
+    ["xpum_engine_ratio", { metric: gpu.utilization, when: tile }],
+    ["xpum_power_watts", { metric: gpu.power, when: { ...tile, card: "" } }],
+    ["xpum_energy_joules", { metric: gpu.energy, when: tile }],
+    [
+      "xpum_temperature_celsius",
+      {
+        metric: gpu.temperature,
+        when: { ...tile, location: "gpu" },
+        labels: { sensor: "edge" },
+        zeroIsAbsent: true,
+      },
+    ],
+    [
+      "xpum_temperature_celsius",
+      {
+        metric: gpu.temperature,
+        when: { ...tile, location: "mem" },
+        labels: { sensor: "memory" },
+        zeroIsAbsent: true,
+      },
+    ],
+    [
+      "xpum_frequency_mhz",
+      {
+        metric: gpu.clock,
+        when: { ...tile, location: "gpu", type: "actual" },
+        labels: { domain: "graphics" },
+        read: megahertz.read,
+      },
+    ],
+    ["xpum_memory_used_bytes", { metric: gpu.memoryUsed, when: tile }],
+    ["xpum_memory_ratio", { metric: gpu.memoryUsedRatio, when: tile }],
+    ["xpum_memory_bandwidth_ratio", { metric: gpu.memoryControllerUtilization, when: tile }],
+  ]),
+  identify: (labels) => {
+    const { uuid, pci_bdf: pciBusId, dev_name: model } = labels;
+    if (uuid === undefined && pciBusId === undefined) return undefined;
+    return {
+      uuid,
+      place: pciBusId,
+      index: /\d+$/.exec(labels["dev_file"] ?? "")?.[0],
+      vendor: "intel",
+      model,
+      pciBusId,
+      host: labels["node"],
+      owner: ownerFromPodLabels({
+        namespace: labels["kube_namespace"],
+        pod: labels["kube_pod"],
+        container: labels["kube_container"],
+      }),
+    };
+  },
+};

@@ -1,0 +1,246 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { everything, h200, inputOf, mi300 } from "../../../test/fixtures/formats/compat.ts";
+import { scrapeConfig } from "../../../test/fixtures/sources/scrape.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import { ScrapeCache } from "../../sources/scrape/loop/scrape-cache.ts";
+import { CompatFrames } from "../compat/compat.ts";
+import { type CompatName, compatNames, compatTables } from "../compat/tables.ts";
+import { PageWriter } from "../prometheus/page.ts";
+import { ExporterFrames, type ExporterFrame } from "./frames.ts";
+import { isReadable } from "./written.ts";
+
+const timeMs = 1_700_000_000_000;
+
+function scrape(
+  page: string,
+  target: Readonly<Record<string, string>> = { job: "gpu", instance: "node-1:9400" },
+  frames = new ExporterFrames(),
+): readonly ExporterFrame[] {
+  const cache = new ScrapeCache(labelSet(target));
+  const { error } = cache.takePage(Buffer.from(page), "text/plain", timeMs, timeMs, scrapeConfig());
+  expect(error).toBeUndefined();
+  return frames.frames(cache.finish());
+}
+
+function valueOf(
+  { frame }: { readonly frame: Frame },
+  metric: MetricEntry,
+  labels: Readonly<Record<string, string>> = {},
+): number | string | undefined {
+  const slot = frame.layout.series.findIndex(
+    (series) =>
+      series.metric === metric &&
+      Object.entries(labels).every(([name, value]) => labelValue(series.labels, name) === value),
+  );
+  if (slot < 0) return undefined;
+  const state = frame.presence[slot] ?? presence.failed;
+  return state === presence.present ? frame.values[slot] : presenceNames[state];
+}
+
+/** A plausible value that every exporter's rounding keeps. */
+const plausible = ({ plausible: [low, high], unit, kind }: MetricEntry): number => {
+  if (unit === "bytes") return 2 ** 30;
+  if (unit === "hertz") return 1.5e9;
+  if (kind === "counter" || high > 1_000) return Math.max(low, Math.min(high, 64));
+  return low <= 1 && high >= 1 ? 1 : high;
+};
+
+test.each(compatNames)("what --compat %s writes is read back", (name: CompatName) => {
+  const table = compatTables[name];
+  const device = table.vendor === "amd" ? mi300 : h200;
+  const readings = everything(1).map(
+    ([metric, labels]) => [metric, labels, plausible(metric)] as const,
+  );
+  const written = new CompatFrames([table]).of([inputOf(device, readings, timeMs)]);
+  const [back] = scrape(new PageWriter("text").write(written));
+  expect(back?.devices.map(({ uuid }) => uuid)).toEqual([device.uuid]);
+  const isWritten = new Set(
+    written.flatMap(({ layout, presence: states }) =>
+      layout.series.flatMap(({ metric }, slot) =>
+        states[slot] === presence.present ? [metric.name] : [],
+      ),
+    ),
+  );
+  const lost = table.rows
+    .filter((row) => isReadable(row) && isWritten.has(row.name))
+    .filter(({ from, match = {} }) => {
+      const labels = Object.entries(match).filter(
+        (pair): pair is [string, string] => typeof pair[1] === "string",
+      );
+      const value = back && valueOf(back, from, Object.fromEntries(labels));
+      return (
+        typeof value !== "number" || Math.abs(value - plausible(from)) > plausible(from) * 1e-6
+      );
+    })
+    .map((row) => row.name);
+  expect(lost).toEqual([]);
+});
+
+const dcgmLabels =
+  'gpu="2",UUID="GPU-aa",pci_bus_id="00000000:8A:00.0",modelName="NVIDIA H100",Hostname="gpu-node-7"';
+
+test("a page of dcgm-exporter is a frame of its GPU, its host and its pod", () => {
+  const [found, ...others] = scrape(
+    [
+      `DCGM_FI_DEV_POWER_USAGE{${dcgmLabels},pod="train-0",namespace="ml",container="main"} 412.5`,
+      `DCGM_FI_DEV_FB_USED{${dcgmLabels},pod="train-0",namespace="ml",container="main"} 1024`,
+      `DCGM_FI_DEV_FB_FREE{${dcgmLabels},pod="train-0",namespace="ml",container="main"} 3072`,
+      `DCGM_FI_DEV_MEMORY_TEMP{${dcgmLabels}} 0`,
+      "go_goroutines 12",
+      "",
+    ].join("\n"),
+  );
+  expect(others).toEqual([]);
+  expect(found).toMatchObject({
+    exporter: "dcgm",
+    host: "gpu-node-7",
+    devices: [
+      {
+        uuid: "GPU-aa",
+        index: 2,
+        vendor: "nvidia",
+        model: "NVIDIA H100",
+        pciBusId: "0000:8a:00.0",
+      },
+    ],
+    isOwn: false,
+  });
+  if (found === undefined) return;
+  expect(valueOf(found, gpu.power)).toBe(412.5);
+  expect(valueOf(found, gpu.memoryTotal)).toBe(4096 * 2 ** 20);
+  expect(valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("unsupported");
+  expect(valueOf(found, gpu.up)).toBe(1);
+  expect(valueOf(found, gpu.ownerInfo, { pod: "train-0", namespace: "ml" })).toBe(1);
+});
+
+test("a target's own pod is not the owner of its GPUs", () => {
+  const target = {
+    job: "dcgm",
+    instance: "10.0.0.1:9400",
+    pod: "dcgm-exporter-x1",
+    namespace: "monitoring",
+  };
+  const [found] = scrape(
+    `DCGM_FI_DEV_POWER_USAGE{${dcgmLabels},pod="train-0",namespace="ml"} 400\n`,
+    target,
+  );
+  expect(found && valueOf(found, gpu.ownerInfo, { pod: "train-0" })).toBe(1);
+  expect(found && valueOf(found, gpu.ownerInfo, { pod: "dcgm-exporter-x1" })).toBeUndefined();
+});
+
+test("a MIG instance is a part of its GPU", () => {
+  const [found] = scrape(
+    `DCGM_FI_PROF_SM_ACTIVE{${dcgmLabels},GPU_I_ID="3",GPU_I_PROFILE="1g.10gb"} 0.5\n`,
+  );
+  expect(found?.devices).toMatchObject([
+    { uuid: "GPU-aa/3", parent: "GPU-aa", model: "NVIDIA H100 MIG 1g.10gb" },
+  ]);
+});
+
+const pages: readonly [exporter: string, page: string, vendor: string, power: number][] = [
+  [
+    "nvitop",
+    'gpu_power_usage_W{hostname="h",index="0",devicename="NVIDIA A100",uuid="GPU-1"} 99',
+    "nvidia",
+    99,
+  ],
+  [
+    "amd",
+    'gpu_power_usage{gpu_id="0",gpu_uuid="u1",card_series="MI300X",hostname="h"} 500',
+    "amd",
+    500,
+  ],
+  [
+    "amd",
+    'amd_gpu_power_usage{gpu_id="0",serial_number="69",card_model="MI210",hostname="h"} 90',
+    "amd",
+    90,
+  ],
+  ["amd-smi", 'amd_gpu_power{gpu_power="1",productname="Radeon"} 35000000', "amd", 35],
+  [
+    "xpum",
+    'xpum_power_watts{uuid="i1",dev_name="Max 1550",pci_bdf="0000:4d:00.0"} 310',
+    "intel",
+    310,
+  ],
+  [
+    "all-smi",
+    'all_smi_gpu_power_consumption_watts{gpu="Intel Arc A770",gpu_uuid="x",gpu_index="0"} 60',
+    "intel",
+    60,
+  ],
+  [
+    "otel",
+    'hw_power_watts{hw_type="gpu",hw_id="GPU-9",hw_vendor="NVIDIA",hw_model="H200"} 650',
+    "nvidia",
+    650,
+  ],
+  ["nvidia-smi", 'nvidia_smi_power_draw_watts{uuid="6f1a"} 77', "nvidia", 77],
+];
+
+test.each(pages)("%s: %s", (exporter, page, vendor, power) => {
+  const [found] = scrape(`${page}\n`);
+  expect(found).toMatchObject({ exporter, devices: [{ vendor }] });
+  expect(found && valueOf(found, gpu.power)).toBe(power);
+});
+
+test("the description of a GPU in a series of its own completes the device", () => {
+  const [found] = scrape(
+    [
+      'nvidia_smi_power_draw_watts{uuid="6f1a"} 77',
+      'nvidia_smi_gpu_info{uuid="6f1a",name="NVIDIA T4",index="1",driver_version="580.1"} 1',
+      "",
+    ].join("\n"),
+  );
+  expect(found?.devices).toMatchObject([
+    { uuid: "GPU-6f1a", model: "NVIDIA T4", driver: "580.1", index: 1 },
+  ]);
+});
+
+test("a GPU without a uuid is identified by host and place, so that two hosts do not share it", () => {
+  const page = 'node_drm_gpu_busy_percent{card="card0"} 40\n';
+  const [one] = scrape(page, { job: "node", instance: "a:9100" });
+  const [other] = scrape(page, { job: "node", instance: "b:9100" });
+  expect(one?.devices[0]?.uuid).toBe("amd-node-drm-card0-a");
+  expect(other?.devices[0]?.uuid).toBe("amd-node-drm-card0-b");
+});
+
+test("a page of our own agent passes as it is", () => {
+  const input = inputOf(h200, [
+    [gpu.info, {}, 1],
+    [gpu.power, {}, 321],
+  ]);
+  const [found] = scrape(new PageWriter("text").write([input.frame]));
+  expect(found).toMatchObject({ exporter: "gpulse", isOwn: true, host: "node-1" });
+  expect(found?.devices[0]).toMatchObject({ uuid: h200.uuid, model: h200.model, vendor: "nvidia" });
+  expect(found && valueOf(found, gpu.power)).toBe(321);
+});
+
+test("a target that invents GPUs is held to a limit, and the rest is read", () => {
+  const frames = new ExporterFrames({ gpusPerTarget: 2 });
+  const page = Array.from(
+    { length: 5 },
+    (_, at) => `DCGM_FI_DEV_POWER_USAGE{UUID="GPU-${at}",gpu="${at}",Hostname="h"} 100\n`,
+  ).join("");
+  const [found] = scrape(page, { job: "d", instance: "h:1" }, frames);
+  expect(found?.devices).toHaveLength(2);
+  expect(frames.ignoredGpus).toBe(3);
+});
+
+test("a sentinel is no reading", () => {
+  const [found] = scrape(`DCGM_FI_DEV_MEMORY_TEMP{${dcgmLabels}} 9223372036854775794\n`);
+  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("failed");
+});
+
+const capture = "../shared/captures/public/dcgm-exporter/readme_sentinel.prom";
+
+test.skipIf(!existsSync(capture))("the public capture of dcgm-exporter is one GPU", () => {
+  const [found] = scrape(readFileSync(capture, "utf8"));
+  expect(found?.devices).toMatchObject([{ uuid: "GPU-604ac76c-d9cf-fef3-62e9-d92044ab6e52" }]);
+  expect(found && valueOf(found, gpu.clock, { domain: "sm" })).toBe(139e6);
+  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("failed");
+});

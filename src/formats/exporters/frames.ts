@@ -1,0 +1,261 @@
+/**
+ * Samples of GPU exporters as frames: one for each target and instant, with the devices they describe. What is not about a
+ * GPU is ignored. Series and layouts are remembered, within limits: a target that invents GPUs starts them over.
+ */
+import { gpu } from "../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import type { MetricEntry } from "../../model/catalogue/entry.ts";
+import { isStale } from "../../model/stale.ts";
+import type { GpuOwner } from "../compat/row.ts";
+import { type SampleBatch, wordsOf } from "../samples/batch.ts";
+import { readLabelBlock } from "../samples/labels.ts";
+import {
+  ownExporter,
+  type SeriesOrigin,
+  translateSeries,
+  type TranslatedSeries,
+} from "./translate.ts";
+
+export interface ExporterFrame {
+  readonly exporter: string;
+  readonly origin: SeriesOrigin;
+  readonly host: string;
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+  /** The samples had our own names already. */
+  readonly isOwn: boolean;
+}
+
+export interface ExporterLimits {
+  /** Series remembered in all, those that are none of a GPU included. */
+  readonly series: number;
+  /** GPUs of one target; more of them are ignored and counted. */
+  readonly gpusPerTarget: number;
+}
+
+const defaultLimits: ExporterLimits = { series: 500_000, gpusPerTarget: 1_024 };
+
+/** One reading of an instant, before it has a place in a layout. */
+interface InstantReading {
+  readonly metric: MetricEntry;
+  readonly labels: LabelSet;
+  readonly value: number;
+  readonly state: "present" | "unsupported" | "ended";
+}
+
+interface Target {
+  readonly exporter: string;
+  readonly origin: SeriesOrigin;
+  readonly host: string;
+  readonly devices: Map<string, Device>;
+  readonly owners: Map<string, GpuOwner | undefined>;
+  layout: { readonly key: string; readonly layout: Layout } | undefined;
+}
+
+export class ExporterFrames {
+  readonly #limits: ExporterLimits;
+  readonly #series = new Map<string, { series: TranslatedSeries; key: string } | null>();
+  readonly #targets = new Map<string, Target>();
+  /** GPUs beyond the limit of their target, since the start. */
+  ignoredGpus = 0;
+
+  constructor(limits: Partial<ExporterLimits> = {}) {
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  frames(batch: SampleBatch): readonly ExporterFrame[] {
+    const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+    const known = Array.from({ length: batch.seriesCount }, (_, series) =>
+      this.#seriesAt(batch, series, text),
+    );
+    if (known.every((one) => one === null)) return [];
+    const words = wordsOf(batch);
+    const instants = new Map<Target, Map<number, Map<string, InstantReading>>>();
+    for (let at = 0; at < batch.sampleCount; at++) {
+      const found = known[batch.sampleSeries[at] as number];
+      if (found === undefined || found === null) continue;
+      const target = this.#target(found.series);
+      if (!this.#learn(target, found.series)) continue;
+      const reading = readingOf(found.series, batch.values[at] as number, isStale(words, at));
+      let times = instants.get(target);
+      if (times === undefined) instants.set(target, (times = new Map()));
+      const timeMs = batch.times[at] as number;
+      let readings = times.get(timeMs);
+      if (readings === undefined) times.set(timeMs, (readings = new Map()));
+      if (reading !== undefined && !readings.has(found.key)) readings.set(found.key, reading);
+    }
+    return [...instants].flatMap(([target, times]) =>
+      [...times]
+        .sort(([left], [right]) => left - right)
+        .flatMap(([timeMs, readings]) => frameOf(target, timeMs, [...readings.values()])),
+    );
+  }
+
+  #target({ exporter, origin, host }: TranslatedSeries): Target {
+    const key = [exporter, origin.job, origin.instance, host].join("\u0000");
+    let target = this.#targets.get(key);
+    if (target === undefined) {
+      target = { exporter, origin, host, devices: new Map(), owners: new Map(), layout: undefined };
+      this.#targets.set(key, target);
+    }
+    return target;
+  }
+
+  /** False for a GPU that is one too many. What a later series adds to its description stays. */
+  #learn({ devices, owners }: Target, { device, owner }: TranslatedSeries): boolean {
+    const before = devices.get(device.uuid);
+    if (before === undefined) {
+      if (devices.size >= this.#limits.gpusPerTarget) {
+        this.ignoredGpus++;
+        return false;
+      }
+      devices.set(device.uuid, device);
+    } else if (before !== device && isBetter(device, before))
+      devices.set(device.uuid, merged(before, device));
+    owners.set(device.uuid, owner ?? owners.get(device.uuid));
+    return true;
+  }
+
+  #seriesAt(batch: SampleBatch, series: number, text: Buffer) {
+    const [start, end] = [batch.labelStarts[series] ?? 0, batch.labelEnds[series] ?? 0];
+    const block = text.toString("latin1", start, end);
+    const known = this.#series.get(block);
+    if (known !== undefined) return known;
+    if (this.#series.size >= this.#limits.series) {
+      this.#series.clear();
+      this.#targets.clear();
+    }
+    const translated = translateBlock(batch.bytes, start, end);
+    const made = translated === undefined ? null : { series: translated, key: keyOf(translated) };
+    this.#series.set(block, made);
+    return made;
+  }
+}
+
+function translateBlock(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): TranslatedSeries | undefined {
+  let labels: Record<string, string>;
+  try {
+    labels = Object.fromEntries(readLabelBlock(bytes, start, end));
+  } catch {
+    // The intake reports bad labels.
+    return undefined;
+  }
+  const { __name__: name, ...rest } = labels;
+  return name === undefined ? undefined : translateSeries(name, rest);
+}
+
+const keyOf = ({ reading, device }: TranslatedSeries): string =>
+  reading === undefined
+    ? `info ${device.uuid}`
+    : seriesKey({ metric: reading.metric, suffix: "", labels: reading.labels });
+
+function readingOf(
+  { reading }: TranslatedSeries,
+  raw: number,
+  isEnded: boolean,
+): InstantReading | undefined {
+  if (reading === undefined) return undefined;
+  const { metric, labels, read, zeroIsAbsent } = reading;
+  if (isEnded) return { metric, labels, value: 0, state: "ended" };
+  const value = read === undefined ? raw : read(raw);
+  if (value === undefined || (raw === 0 && zeroIsAbsent))
+    return { metric, labels, value: 0, state: "unsupported" };
+  return { metric, labels, value, state: "present" };
+}
+
+/** With what follows for each GPU: that it is up, its description, its owner, its memory in all. */
+function frameOf(
+  target: Target,
+  timeMs: number,
+  own: readonly InstantReading[],
+): readonly ExporterFrame[] {
+  if (own.length === 0) return [];
+  const isOwn = target.exporter === ownExporter;
+  const readings = isOwn ? own : [...own, ...impliedReadings(target, own)];
+  const key = readings
+    .map(({ metric, labels }) => seriesKey({ metric, suffix: "", labels }))
+    .join("\n");
+  if (target.layout?.key !== key) {
+    const builder = new LayoutBuilder();
+    for (const { metric, labels } of readings) builder.add(metric, labels);
+    target.layout = { key, layout: builder.build() };
+  }
+  const writer = new FrameWriter(target.layout.layout, timeMs);
+  readings.forEach(({ value, state }, slot) =>
+    state === "present" ? writer.set(slot, value) : writer.absent(slot, state),
+  );
+  const { exporter, origin, host } = target;
+  return [
+    {
+      exporter,
+      origin,
+      host,
+      frame: writer.finish(),
+      devices: [...target.devices.values()],
+      isOwn,
+    },
+  ];
+}
+
+function impliedReadings(
+  { devices, owners, host }: Target,
+  readings: readonly InstantReading[],
+): InstantReading[] {
+  const byDevice = new Map<string, Map<MetricEntry, number>>();
+  for (const { metric, labels, value, state } of readings) {
+    if (state !== "present") continue;
+    const uuid = labels.find(([name]) => name === "uuid")?.[1] ?? "";
+    let values = byDevice.get(uuid);
+    if (values === undefined) byDevice.set(uuid, (values = new Map()));
+    if (!values.has(metric)) values.set(metric, value);
+  }
+  const implied: InstantReading[] = [];
+  const add = (metric: MetricEntry, labels: LabelSet, value: number): void =>
+    void implied.push({ metric, labels, value, state: "present" });
+  for (const [uuid, values] of byDevice) {
+    const device = devices.get(uuid);
+    if (device === undefined) continue;
+    add(gpu.up, deviceLabels(device, host), 1);
+    add(gpu.info, deviceInfoLabels(device, host), 1);
+    const owner = owners.get(uuid);
+    if (owner !== undefined)
+      add(
+        gpu.ownerInfo,
+        labelSet({ ...Object.fromEntries(deviceLabels(device, host)), ...owner }),
+        1,
+      );
+    const [used, free] = [values.get(gpu.memoryUsed), values.get(gpu.memoryFree)];
+    if (!values.has(gpu.memoryTotal) && used !== undefined && free !== undefined)
+      add(
+        gpu.memoryTotal,
+        deviceLabels(device, host),
+        used + free + (values.get(gpu.memoryReserved) ?? 0),
+      );
+  }
+  return implied;
+}
+
+const describing = ["model", "driver", "vbios", "pciBusId"] as const;
+
+const isKnown = (value: string | undefined): boolean => value !== undefined && value !== "unknown";
+
+const isBetter = (next: Device, before: Device): boolean =>
+  describing.some((field) => isKnown(next[field]) && next[field] !== before[field]) ||
+  (before.vendor === "unknown" && next.vendor !== "unknown");
+
+function merged(before: Device, next: Device): Device {
+  const fields = describing.filter((field) => isKnown(next[field]));
+  return {
+    ...before,
+    ...(next.vendor === "unknown" ? {} : { vendor: next.vendor }),
+    ...(fields.includes("model") ? { index: next.index } : {}),
+    ...Object.fromEntries(fields.map((field) => [field, next[field]])),
+  };
+}

@@ -1,0 +1,35 @@
+/** The exporters whose series gpulse reads as GPUs. To add one, write its table and add a line here. */
+import { amdDevice, amdSmi, xpum } from "./amd-intel.ts";
+import { allSmi, nodeDrm, otel } from "./any-vendor.ts";
+import { dcgm, dcgmOld, nvidiaSmi, nvitop } from "./nvidia.ts";
+import type { ExporterMetric, ExporterTable } from "./table.ts";
+
+export const exporterTables: readonly ExporterTable[] = [
+  dcgm,
+  dcgmOld,
+  nvidiaSmi,
+  nvitop,
+  amdDevice,
+  amdSmi,
+  xpum,
+  allSmi,
+  otel,
+  nodeDrm,
+];
+
+export interface ExporterName {
+  readonly table: ExporterTable;
+  readonly metrics: readonly ExporterMetric[];
+}
+
+/** By metric name; several programs may use one name. */
+export const exporterNames: ReadonlyMap<string, readonly ExporterName[]> = (() => {
+  const names = new Map<string, ExporterName[]>();
+  for (const table of exporterTables)
+    for (const [name, metrics] of [
+      ...table.metrics,
+      ...(table.infoNames ?? []).map((info) => [info, []] as const),
+    ])
+      names.set(name, [...(names.get(name) ?? []), { table, metrics }]);
+  return names;
+})();
