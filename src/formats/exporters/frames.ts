@@ -55,9 +55,16 @@ interface Target {
   layout: { readonly key: string; readonly layout: Layout } | undefined;
 }
 
+interface KnownSeries {
+  readonly series: TranslatedSeries;
+  readonly key: string;
+}
+
 export class ExporterFrames {
   readonly #limits: ExporterLimits;
-  readonly #series = new Map<string, { series: TranslatedSeries; key: string } | null>();
+  readonly #series = new Map<string, KnownSeries | null>();
+  /** By the batch's own columns: scrapes of a target share them while its series stay the same. Undefined where none is of a GPU. */
+  readonly #columns = new WeakMap<Uint32Array, readonly (KnownSeries | null)[] | undefined>();
   readonly #targets = new Map<string, Target>();
   /** GPUs beyond the limit of their target, since the start. */
   ignoredGpus = 0;
@@ -67,11 +74,8 @@ export class ExporterFrames {
   }
 
   frames(batch: SampleBatch): readonly ExporterFrame[] {
-    const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-    const known = Array.from({ length: batch.seriesCount }, (_, series) =>
-      this.#seriesAt(batch, series, text),
-    );
-    if (known.every((one) => one === null)) return [];
+    const known = this.#knownOf(batch);
+    if (known === undefined) return [];
     const words = wordsOf(batch);
     const instants = new Map<Target, Map<number, Map<string, InstantReading>>>();
     for (let at = 0; at < batch.sampleCount; at++) {
@@ -81,10 +85,11 @@ export class ExporterFrames {
       if (!this.#learn(target, found.series)) continue;
       const reading = readingOf(found.series, batch.values[at] as number, isStale(words, at));
       let times = instants.get(target);
-      if (times === undefined) instants.set(target, (times = new Map()));
+      if (times === undefined)
+        instants.set(target, (times = new Map<number, Map<string, InstantReading>>()));
       const timeMs = batch.times[at] as number;
       let readings = times.get(timeMs);
-      if (readings === undefined) times.set(timeMs, (readings = new Map()));
+      if (readings === undefined) times.set(timeMs, (readings = new Map<string, InstantReading>()));
       if (reading !== undefined && !readings.has(found.key)) readings.set(found.key, reading);
     }
     return [...instants].flatMap(([target, times]) =>
@@ -92,6 +97,19 @@ export class ExporterFrames {
         .sort(([left], [right]) => left - right)
         .flatMap(([timeMs, readings]) => frameOf(target, timeMs, [...readings.values()])),
     );
+  }
+
+  #knownOf(batch: SampleBatch): readonly (KnownSeries | null)[] | undefined {
+    const columns = batch.labelStarts;
+    if (this.#columns.has(columns)) return this.#columns.get(columns);
+    const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+    const series = Array.from({ length: batch.seriesCount }, (_, at) =>
+      this.#seriesAt(batch, at, text),
+    );
+    const known = withoutCopies(series);
+    const found = known.every((one) => one === null) ? undefined : known;
+    this.#columns.set(columns, found);
+    return found;
   }
 
   #target({ exporter, origin, host }: TranslatedSeries): Target {
@@ -119,7 +137,7 @@ export class ExporterFrames {
     return true;
   }
 
-  #seriesAt(batch: SampleBatch, series: number, text: Buffer) {
+  #seriesAt(batch: SampleBatch, series: number, text: Buffer): KnownSeries | null {
     const [start, end] = [batch.labelStarts[series] ?? 0, batch.labelEnds[series] ?? 0];
     const block = text.toString("latin1", start, end);
     const known = this.#series.get(block);
@@ -133,6 +151,21 @@ export class ExporterFrames {
     this.#series.set(block, made);
     return made;
   }
+}
+
+/** An agent with `--compat` reports a GPU under several names: ours are exact, the others are copies. */
+function withoutCopies(series: readonly (KnownSeries | null)[]): readonly (KnownSeries | null)[] {
+  const own = new Set<string>();
+  for (const one of series)
+    if (one?.series.exporter === ownExporter) own.add(one.series.device.uuid.toLowerCase());
+  if (own.size === 0) return series;
+  return series.map((one) =>
+    one !== null &&
+    one.series.exporter !== ownExporter &&
+    own.has(one.series.device.uuid.toLowerCase())
+      ? null
+      : one,
+  );
 }
 
 function translateBlock(
@@ -213,7 +246,7 @@ function impliedReadings(
     if (state !== "present") continue;
     const uuid = labels.find(([name]) => name === "uuid")?.[1] ?? "";
     let values = byDevice.get(uuid);
-    if (values === undefined) byDevice.set(uuid, (values = new Map()));
+    if (values === undefined) byDevice.set(uuid, (values = new Map<MetricEntry, number>()));
     if (!values.has(metric)) values.set(metric, value);
   }
   const implied: InstantReading[] = [];

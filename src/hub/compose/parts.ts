@@ -90,6 +90,7 @@ export async function openParts(
     selfMetrics: [
       storage.selfMetrics,
       (put, nowMs) => agents.selfMetrics(put, nowMs),
+      (put) => scraping?.selfMetrics(put),
       (put, nowMs) => conflicts.selfMetrics(put, nowMs),
       (put, nowMs) => shedding.selfMetrics(put, nowMs),
       outgoing.selfMetrics,
@@ -124,7 +125,7 @@ export async function openParts(
     hostName: settings.hostName,
     ...(lake.lake === undefined ? {} : { lake: lake.lake }),
   };
-  const scraping = await openScraping(files, api, options);
+  const scraping = await openScraping(files, api, collector, options);
   if (scraping !== undefined) parts.push(scraping);
   const { trustedNowMs } = storage;
   const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, trustedNowMs, log });
@@ -228,12 +229,13 @@ export async function openParts(
 async function openScraping(
   files: ScrapeFiles | undefined,
   api: ApiContext,
+  collector: Collector,
   { settings, io, log }: HubServerOptions,
 ): Promise<HubScrapeRunner | undefined> {
   if (settings.prometheusConfig === undefined && settings.configFile === undefined)
     return undefined;
   const { startScraping } = await import("./scraping.ts");
-  const scraping = startScraping(files, settings, api, io, log);
+  const scraping = startScraping(files, settings, api, (one) => collector.show(one), io, log);
   // It has logged the error.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;

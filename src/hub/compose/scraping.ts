@@ -5,13 +5,17 @@ import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { ApiContext } from "../api/context.ts";
 import type { ScrapeRunner } from "../api/targets.ts";
+import { ExporterGpus } from "../exporters/exporters.ts";
 import { Intake } from "../receive/intake.ts";
 import type { Log } from "../../base/log.ts";
+import type { PutMetric } from "../../model/self-frames.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
 import { Scraper } from "../../sources/scrape/scraper.ts";
 import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 
 export interface HubScrapeRunner extends ScrapeRunner {
+  selfMetrics(put: PutMetric): void;
   close(): Promise<void>;
 }
 
@@ -22,6 +26,7 @@ export function startScraping(
   files: ScrapeFiles | undefined,
   settings: Settings,
   api: ApiContext,
+  show: (delivery: Delivery) => void,
   io: CommandIo,
   log: Log,
 ): HubScrapeRunner {
@@ -34,11 +39,13 @@ export function startScraping(
     nowMs,
     historyChecksLabels: api.store !== undefined,
   });
+  const exporters = new ExporterGpus({ writer: api.writer, show, nowMs });
   let loggedMs = -Infinity;
   const scraper = new Scraper({
     write: async (batch) => {
       try {
         await intake.store("scrape", batch, hubClient);
+        await exporters.observe(batch);
       } catch (thrown) {
         api.received.add("scrape", "failed_request");
         if (nowMs() - loggedMs < errorLogIntervalMs) return;
@@ -65,6 +72,7 @@ export function startScraping(
     get pools() {
       return scraper.pools;
     },
+    selfMetrics: (put) => exporters.selfMetrics(put),
     get yaml() {
       return inUse?.yaml ?? "";
     },

@@ -293,6 +293,15 @@ export const self = {
     help: "Acknowledged samples that could not be read at the start, as far as they can be counted.",
     resolution: 1,
   }),
+  exporterGpus: own("gpulse_exporter_gpus", {
+    help: "GPUs that scraped exporters report now and that are shown and stored like those of an agent.",
+    labels: [
+      { name: "exporter", help: "Whose names the series have; `gpulse` for a scraped agent." },
+    ],
+  }),
+  exporterIgnoredGpus: own("gpulse_exporter_ignored_gpus_total", {
+    help: "Samples of GPUs beyond the limit of 1,024 for one scrape target.",
+  }),
   agents: own("gpulse_agents", {
     help: "Agents that push to this hub, by how they stand.",
     labels: [

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { everything, h200, inputOf, mi300 } from "../../../test/fixtures/formats/compat.ts";
-import { scrapeConfig } from "../../../test/fixtures/sources/scrape.ts";
-import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
-import type { Frame } from "../../model/frame.ts";
-import { labelSet, labelValue } from "../../model/labels.ts";
-import { presence, presenceNames } from "../../model/presence.ts";
-import { ScrapeCache } from "../../sources/scrape/loop/scrape-cache.ts";
-import { CompatFrames } from "../compat/compat.ts";
-import { type CompatName, compatNames, compatTables } from "../compat/tables.ts";
-import { PageWriter } from "../prometheus/page.ts";
-import { ExporterFrames, type ExporterFrame } from "./frames.ts";
-import { isReadable } from "./written.ts";
+import { everything, h200, inputOf, mi300 } from "../fixtures/formats/compat.ts";
+import { scrapeConfig } from "../fixtures/sources/scrape.ts";
+import { gpu, type MetricEntry } from "../../src/model/catalogue/index.ts";
+import type { Frame } from "../../src/model/frame.ts";
+import { labelSet, labelValue } from "../../src/model/labels.ts";
+import { presence, presenceNames } from "../../src/model/presence.ts";
+import { ScrapeCache } from "../../src/sources/scrape/loop/scrape-cache.ts";
+import { CompatFrames } from "../../src/formats/compat/compat.ts";
+import { type CompatName, compatNames, compatTables } from "../../src/formats/compat/tables.ts";
+import { PageWriter } from "../../src/formats/prometheus/page.ts";
+import { ExporterFrames, type ExporterFrame } from "../../src/formats/exporters/frames.ts";
+import { isReadable } from "../../src/formats/exporters/written.ts";
 
 const timeMs = 1_700_000_000_000;
 
@@ -218,6 +218,16 @@ test("a page of our own agent passes as it is", () => {
   expect(found).toMatchObject({ exporter: "gpulse", isOwn: true, host: "node-1" });
   expect(found?.devices[0]).toMatchObject({ uuid: h200.uuid, model: h200.model, vendor: "nvidia" });
   expect(found && valueOf(found, gpu.power)).toBe(321);
+});
+
+test("an agent that also writes another exporter's names is read by its own", () => {
+  const input = inputOf(h200, [
+    [gpu.info, {}, 1],
+    [gpu.memoryUsed, {}, 12_345_678],
+  ]);
+  const compat = new CompatFrames([compatTables.dcgm, compatTables["nvidia-smi"]]).of([input]);
+  const found = scrape(new PageWriter("text").write([input.frame, ...compat]));
+  expect(found.map(({ exporter }) => exporter)).toEqual(["gpulse"]);
 });
 
 test("a target that invents GPUs is held to a limit, and the rest is read", () => {

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { scrapeConfig } from "../../../test/fixtures/sources/scrape.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { gpu, self } from "../../model/catalogue/index.ts";
+import { labelSet, type LabelSet } from "../../model/labels.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import { ScrapeCache } from "../../sources/scrape/loop/scrape-cache.ts";
+import type { FrameOrigin } from "../../storage/embedded/frames.ts";
+import { ExporterGpus } from "./exporters.ts";
+
+const startMs = 1_700_000_000_000;
+const page = (power: number): string =>
+  `DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a",modelName="NVIDIA L4",Hostname="n1"} ${power}\n`;
+
+function openGpus() {
+  const written: { origin: FrameOrigin; extra: LabelSet }[] = [];
+  const shown: Delivery[] = [];
+  const result = {
+    stored: 1,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: 0,
+    refusedTooOld: 0,
+    refusedByLimit: 0,
+    refusals: [],
+  };
+  let nowMs = startMs;
+  const cache = new ScrapeCache(labelSet({ job: "dcgm", instance: "n1:9400" }));
+  const gpus = new ExporterGpus({
+    writer: {
+      write: async () => result,
+      writeFrame: async (origin, extra) => {
+        written.push({ origin, extra });
+        return result;
+      },
+      endSource: async () => {},
+    },
+    show: (delivery) => shown.push(delivery),
+    nowMs: () => nowMs,
+  });
+  const scrape = (body: string, timeMs: number): SampleBatch => {
+    nowMs = timeMs;
+    cache.takePage(Buffer.from(body), "text/plain", timeMs, timeMs, scrapeConfig());
+    return cache.finish();
+  };
+  return { gpus, written, shown, scrape, setNow: (ms: number) => (nowMs = ms) };
+}
+
+const count = (gpus: ExporterGpus): number | undefined => {
+  let found: number | undefined;
+  gpus.selfMetrics((metric, value) => {
+    if (metric === self.exporterGpus) found = value;
+  });
+  return found;
+};
+
+test("a scraped exporter's GPU is stored under our names with the target's labels, and shown", async () => {
+  const { gpus, written, shown, scrape } = openGpus();
+  await gpus.observe(scrape(page(71), startMs));
+  expect(written).toHaveLength(1);
+  expect(written[0]?.extra).toEqual([
+    ["instance", "n1:9400"],
+    ["job", "dcgm"],
+  ]);
+  const slot = shown[0]?.frame.layout.series.findIndex(({ metric }) => metric === gpu.power) ?? -1;
+  expect(shown[0]?.frame.values[slot]).toBe(71);
+  expect(shown[0]).toMatchObject({ host: "n1", devices: [{ uuid: "GPU-a" }] });
+  expect(count(gpus)).toBe(1);
+});
+
+test("a target's frames are the present for three of its intervals", async () => {
+  const { gpus, shown, scrape, setNow } = openGpus();
+  await gpus.observe(scrape(page(71), startMs));
+  await gpus.observe(scrape(page(72), startMs + 10_000));
+  expect(shown.at(-1)?.freshForMs).toBe(30_000);
+  expect(count(gpus)).toBe(1);
+  setNow(startMs + 41_000);
+  expect(count(gpus)).toBe(0);
+});
+
+test("a scrape that fails ends what is shown of its GPUs", async () => {
+  const { gpus, shown, scrape } = openGpus();
+  await gpus.observe(scrape(page(71), startMs));
+  await gpus.observe(scrape("", startMs + 10_000));
+  const slot = shown.at(-1)?.frame.layout.series.findIndex(({ metric }) => metric === gpu.power);
+  expect(shown).toHaveLength(2);
+  expect(shown.at(-1)?.frame.presence[slot ?? -1]).toBe(5);
+});
