@@ -1,7 +1,8 @@
 /**
  * When a recorded card was busy, inferred from two registers that each show a part of it. NVML refreshes the utilisation every
- * 200 ms with the mean over 125 ms that ended about 30 ms earlier, so three eighths of the time are never seen; the SM clock is refreshed every
- * 100 ms and falls within one refresh when a heavy load starts. A hidden on/off chain explains both (forward-backward, 25 ms bins).
+ * 200 ms with the mean over 125 ms, so three eighths of the time are never seen; the SM clock is refreshed every 100 ms and falls
+ * within one refresh when a heavy load starts. A hidden on/off chain explains both (forward-backward, 25 ms bins). The two are
+ * refreshed apart by a delay that is not recorded: each possible one counts by how well the chain then explains both registers.
  * Looks at the recording only, never at the simulator, its power or its temperature.
  */
 import type { Phase, TraceRow } from "./trace.ts";
@@ -11,11 +12,13 @@ const refreshMs = 200;
 /** From the middle of the utilisation window to its refresh. */
 const readingDelayMs = 90;
 const clockRefreshMs = 100;
-/** The utilisation window: this many bins, of which the newest ended `delayBins` before the refresh. */
+/** The utilisation window: this many bins, of which the newest ended up to `mostDelayBins` before the refresh. */
 const windowBins = 5;
-const delayBins = 1;
-const historyBins = windowBins + delayBins;
+const mostDelayBins = 4;
+const historyBins = windowBins + mostDelayBins;
 const states = 1 << historyBins;
+/** How many bins later the SM clock shows a load. */
+const clockDelayBins = 2;
 const utilizationSigma = 0.1;
 const clockSigma = 0.35;
 /** Probability that the work starts or stops within a bin: bursts of 100 ms to 1 s. */
@@ -84,27 +87,32 @@ export function inferActivity(
   const clockDrop = 1 - busyHertz / boostHertz;
   const between = utilizations.filter((value) => value > mostlyOff && value < mostlyOn).length;
   if (clockDrop < leastClockDrop && between > mostBetween * within.length) return undefined;
-  const edges = switchTimes(within, ({ utilization }) => utilization < onLevel / 2);
-  if (edges.length < (leastSwitchesPerSecond * (phase.endMs - phase.startMs)) / 1_000)
-    return undefined;
-  const bins = Math.ceil((phase.endMs + refreshMs - phase.startMs) / binMs);
-  const evidence = new Evidence(bins);
-  const readings = refreshes(
-    within,
-    ({ utilization, memoryUtilization }) => utilization * 1_000 + memoryUtilization,
-    refreshMs,
+  const clockShows = clockDrop >= leastClockDrop;
+  const middleHertz = (busyHertz + boostHertz) / 2;
+  const switches = Math.max(
+    switchTimes(within, ({ utilization }) => utilization < onLevel / 2).length,
+    clockShows ? switchTimes(within, ({ smHertz }) => smHertz < middleHertz).length : 0,
   );
-  for (const { timeMs, utilization } of readings)
-    evidence.utilization(Math.floor((timeMs - phase.startMs) / binMs), utilization / onLevel);
-  if (clockDrop >= leastClockDrop)
-    for (const { timeMs, smHertz } of refreshes(within, (row) => row.smHertz, clockRefreshMs))
+  if (switches < (leastSwitchesPerSecond * (phase.endMs - phase.startMs)) / 1_000) return undefined;
+  const bins = Math.ceil((phase.endMs + refreshMs - phase.startMs) / binMs);
+  const binOf = (timeMs: number): number => Math.floor((timeMs - phase.startMs) / binMs);
+  const readings = utilizationRefreshes(within);
+  const clocks = clockShows ? clockRefreshes(within) : [];
+  const explanations: Smoothed[] = [];
+  for (let delayBins = 0; delayBins <= mostDelayBins; delayBins++) {
+    const evidence = new Evidence(bins);
+    for (const { timeMs, utilization } of readings)
+      evidence.utilization(binOf(timeMs), utilization / onLevel, delayBins);
+    for (const { timeMs, smHertz } of clocks)
       evidence.clock(
-        Math.floor((timeMs - phase.startMs) / binMs),
+        binOf(timeMs),
         Math.min(1, Math.max(0, (1 - smHertz / boostHertz) / clockDrop)),
       );
+    explanations.push(evidence.smooth());
+  }
   return new PhaseActivity(
     phase.startMs,
-    evidence.smooth().map((share) => (share < leastShare ? 0 : share * onLevel)),
+    average(explanations).map((share) => (share < leastShare ? 0 : share * onLevel)),
     readings,
   );
 }
@@ -159,6 +167,16 @@ function busyClock(rows: readonly TraceRow[]): number {
   return clocks[Math.floor(clocks.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
+export const utilizationRefreshes = (rows: readonly TraceRow[]): TraceRow[] =>
+  refreshes(
+    rows,
+    ({ utilization, memoryUtilization }) => utilization * 1_000 + memoryUtilization,
+    refreshMs,
+  );
+
+export const clockRefreshes = (rows: readonly TraceRow[]): TraceRow[] =>
+  refreshes(rows, ({ smHertz }) => smHertz, clockRefreshMs);
+
 /** The rows in which a register was refreshed: where its value changed, and one interval after the last refresh where it did not. */
 function refreshes(
   rows: readonly TraceRow[],
@@ -177,6 +195,26 @@ function refreshes(
   return found;
 }
 
+interface Smoothed {
+  /** The probability that each bin was busy, given all evidence before and after it. */
+  readonly busy: readonly number[];
+  /** Of all evidence. */
+  readonly logLikelihood: number;
+}
+
+/** The mean of several explanations, each weighted by how well it explains the registers. */
+function average(explanations: readonly Smoothed[]): number[] {
+  const most = Math.max(...explanations.map(({ logLikelihood }) => logLikelihood));
+  const weights = explanations.map(({ logLikelihood }) => Math.exp(logLikelihood - most));
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  return (explanations[0]?.busy ?? []).map((_, bin) =>
+    explanations.reduce(
+      (sum, { busy }, index) => sum + ((weights[index] ?? 0) / all) * (busy[bin] ?? 0),
+      0,
+    ),
+  );
+}
+
 class Evidence {
   /** Log-likelihood of each history of bins ending at a bin. */
   readonly #bins: Float64Array[];
@@ -185,11 +223,12 @@ class Evidence {
     this.#bins = Array.from({ length: bins }, () => new Float64Array(states));
   }
 
-  utilization(bin: number, share: number): void {
+  utilization(bin: number, share: number, delayBins: number): void {
     const likelihood = this.#bins[bin];
     if (likelihood === undefined) return;
     for (let state = 0; state < states; state++) {
-      const mean = bitCount(state >> delayBins) / windowBins;
+      const window = (state >> delayBins) & ((1 << windowBins) - 1);
+      const mean = bitCount(window) / windowBins;
       likelihood[state] =
         (likelihood[state] ?? 0) - (share - mean) ** 2 / (2 * utilizationSigma ** 2);
     }
@@ -200,12 +239,13 @@ class Evidence {
     if (likelihood === undefined) return;
     for (let state = 0; state < states; state++)
       likelihood[state] =
-        (likelihood[state] ?? 0) - (share - (state & 1)) ** 2 / (2 * clockSigma ** 2);
+        (likelihood[state] ?? 0) -
+        (share - ((state >> clockDelayBins) & 1)) ** 2 / (2 * clockSigma ** 2);
   }
 
-  /** The probability that each bin was busy, given all evidence before and after it. */
-  smooth(): number[] {
+  smooth(): Smoothed {
     const forward: Float64Array[] = [];
+    let logLikelihood = 0;
     for (const [bin, likelihood] of this.#bins.entries()) {
       const now = new Float64Array(states);
       const before = forward[bin - 1];
@@ -216,7 +256,7 @@ class Evidence {
             const next = ((state << 1) | bit) & (states - 1);
             now[next] = (now[next] ?? 0) + (before[state] ?? 0) * transition(state, bit);
           }
-      normalise(now, likelihood);
+      logLikelihood += normalise(now, likelihood);
       forward.push(now);
     }
     const busy: number[] = [];
@@ -241,15 +281,15 @@ class Evidence {
             (weighted[((state << 1) | bit) & (states - 1)] ?? 0) * transition(state, bit);
       backward = earlier;
     }
-    return busy;
+    return { busy, logLikelihood };
   }
 }
 
 const transition = (state: number, bit: number): number =>
   (state & 1) === bit ? 1 - edgeProbability : edgeProbability;
 
-/** Multiplies by a likelihood and scales to a sum of 1. */
-function normalise(weights: Float64Array, logLikelihood: Float64Array): void {
+/** Multiplies by a likelihood and scales to a sum of 1; returns the logarithm of the sum. */
+function normalise(weights: Float64Array, logLikelihood: Float64Array): number {
   const most = logLikelihood.reduce((left, right) => Math.max(left, right));
   let sum = 0;
   for (let state = 0; state < states; state++) {
@@ -259,6 +299,7 @@ function normalise(weights: Float64Array, logLikelihood: Float64Array): void {
   }
   if (sum > 0)
     for (let state = 0; state < states; state++) weights[state] = (weights[state] ?? 0) / sum;
+  return most + Math.log(sum);
 }
 
 function bitCount(value: number): number {

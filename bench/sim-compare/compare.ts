@@ -68,7 +68,11 @@ interface Simulation extends SimulatedTrace {
   readonly heatPath: number;
 }
 
-/** The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report them. */
+/**
+ * The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report
+ * them. Power is current. The clock is as old as half of the 50 ms between two looks at the register; the temperature is sampled
+ * apart from it, 0 to 100 ms before it is refreshed, and taken as one step (50 ms) old.
+ */
 export function simulate(
   card: SimCard,
   phases: readonly Phase[],
@@ -138,9 +142,13 @@ function simulateOnce(
   let atMs = first.timeMs;
   let refreshedMs = first.timeMs;
   let before: TraceRow | undefined;
+  let [celsiusBefore, hertzBefore] = [state.dieCelsius, clockHertz(card, state)];
   for (const row of rows) {
-    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs)
+    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs) {
+      [celsiusBefore, hertzBefore] = [state.dieCelsius, clockHertz(card, state)];
       step(card, state, around, drive.over(atMs, card.stepMs));
+    }
+    const intoStep = (row.timeMs - atMs) / card.stepMs;
     const last = simulated.at(-1);
     const refreshed =
       last === undefined || isRefresh(row, before) || row.timeMs - refreshedMs >= refreshMs;
@@ -152,9 +160,9 @@ function simulateOnce(
         : {
             timeMs: row.timeMs,
             watts: reportedWatts(card, state),
-            celsius: Math.round(state.dieCelsius),
+            celsius: Math.round(celsiusBefore + (state.dieCelsius - celsiusBefore) * intoStep),
             memoryCelsius: Math.round(state.memoryCelsius),
-            smHertz: clockHertz(card, state),
+            smHertz: intoStep < 0.5 ? hertzBefore : clockHertz(card, state),
           },
     );
   }

@@ -9,7 +9,13 @@ import {
 } from "../../src/sources/sim/kernels.ts";
 import { type Demand, noDemand } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
-import { inferActivity, leastClockDrop, undetermined, type PhaseActivity } from "./activity.ts";
+import {
+  clockRefreshes,
+  inferActivity,
+  type PhaseActivity,
+  undetermined,
+  utilizationRefreshes,
+} from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 import { busyShareByWork } from "./work.ts";
@@ -181,10 +187,6 @@ interface TimedPhase {
 
 const usualDutyPeriodMs = 200;
 const originStepMs = 25;
-/** How late the utilisation register shows a load on average: it is the mean over 125 ms, refreshed every 200 ms. */
-const registerDelayMs = 120;
-/** How late the SM clock shows a load that lowers it: about 50 ms for the governor, and a refresh every 100 ms. */
-const clockDelayMs = 75;
 /** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
 const busyWhileOn = 0.95;
 
@@ -196,7 +198,7 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
   const onMs = (periodMs * Math.min(100, Number(duty ?? 50))) / 100;
   const name = findKernelName(phase.name);
   const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
-  const pattern: ActivityPattern = {
+  const pattern: CyclePattern = {
     kind: "cycle",
     onMs,
     offMs: periodMs - onMs,
@@ -204,40 +206,72 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
   };
   return {
     kernel: name === undefined ? inferKernel(meanMemoryBusy(within)) : kernels[name],
-    pattern,
-    originMs: bestOrigin(phase.startMs, pattern, periodMs, within),
+    ...fitTiming(phase.startMs, pattern, within),
   };
 }
 
-/**
- * The start of a period at which the utilisation register and the SM clock follow the pattern best. Bursts at the register's own
- * 5 Hz show no rhythm in it, only in the clock.
- */
-function bestOrigin(
+type CyclePattern = Extract<ActivityPattern, { kind: "cycle" }>;
+
+/** A loop that sleeps for its pause takes up to this much longer than its name says; over a phase that is several periods. */
+const longestStretch = 0.015;
+const stretchStep = 0.001;
+const fitStepMs = 10;
+/** A reading is seen half a polling interval after its refresh. The utilisation is the mean over 125 ms before that. */
+const utilizationEndMs = 25;
+const utilizationWindowMs = 125;
+/** The SM clock follows a load that lowers it 55 to 105 ms later: the governor's delay, and the polling interval. */
+const clockDelayMs = 80;
+const clockWindowMs = 50;
+/** A load that lowers the clock by less is answered later than this, by up to 100 ms: then the clock times nothing. */
+const leastTimingDrop = 0.1;
+/** The utilisation is refreshed on a clock of its own, up to 100 ms apart from the others: it only decides between equals. */
+const utilizationWeight = 0.05;
+
+/** The start and the length of a period at which utilisation register and SM clock follow the pattern best. */
+function fitTiming(
   startMs: number,
-  pattern: ActivityPattern,
-  periodMs: number,
+  pattern: CyclePattern,
   rows: readonly TraceRow[],
-): number {
+): Pick<TimedPhase, "pattern" | "originMs"> {
   const clocks = rows.map(({ smHertz }) => smHertz).sort((a, b) => a - b);
   const lowHertz = clocks[Math.floor(clocks.length / 10)] ?? 0;
   const highHertz = clocks[Math.floor(clocks.length * 0.9)] ?? 0;
-  const clockShowsLoad = highHertz - lowHertz > leastClockDrop * highHertz;
-  let best = startMs;
-  let bestFit = Number.NEGATIVE_INFINITY;
-  for (let originMs = startMs - periodMs; originMs < startMs; originMs += originStepMs) {
-    const on = (timeMs: number): number => busyAt(pattern, timeMs - originMs) - 0.5;
-    let fit = 0;
-    for (const { timeMs, utilization, smHertz } of rows) {
-      fit += (utilization - 0.5) * on(timeMs - registerDelayMs);
-      if (clockShowsLoad) {
-        const share = (highHertz - smHertz) / (highHertz - lowHertz);
-        fit += (Math.min(1, Math.max(0, share)) - 0.5) * on(timeMs - clockDelayMs);
+  const dropHertz = highHertz - lowHertz;
+  const clockReadings = dropHertz > leastTimingDrop * highHertz ? clockRefreshes(rows) : [];
+  const readings = utilizationRefreshes(rows);
+  const shares = readings.map(({ utilization }) => utilization).sort((a, b) => a - b);
+  const full = Math.max(0.01, shares[Math.floor(shares.length * 0.95)] ?? 1);
+  let best = { pattern, originMs: startMs };
+  let leastError = Number.POSITIVE_INFINITY;
+  for (let stretch = 1; stretch <= 1 + longestStretch; stretch += stretchStep) {
+    const tried = { ...pattern, onMs: pattern.onMs * stretch, offMs: pattern.offMs * stretch };
+    for (let aheadMs = tried.onMs + tried.offMs; aheadMs > 0; aheadMs -= fitStepMs) {
+      const originMs = startMs - aheadMs;
+      const share = (endMs: number, windowMs: number): number =>
+        onShare(tried, endMs - windowMs - originMs, endMs - originMs);
+      let error = 0;
+      for (const { timeMs, utilization } of readings)
+        error +=
+          utilizationWeight *
+          (utilization / full - share(timeMs - utilizationEndMs, utilizationWindowMs)) ** 2;
+      for (const { timeMs, smHertz } of clockReadings) {
+        const drop = Math.min(1, Math.max(0, (highHertz - smHertz) / dropHertz));
+        error += (drop - share(timeMs - clockDelayMs + clockWindowMs / 2, clockWindowMs)) ** 2;
       }
+      if (error < leastError) [best, leastError] = [{ pattern: tried, originMs }, error];
     }
-    if (fit > bestFit) [best, bestFit] = [originMs, fit];
   }
   return best;
+}
+
+/** The share of a window that lies in the busy part of its periods; times count from the start of one. */
+function onShare({ onMs, offMs }: CyclePattern, fromMs: number, toMs: number): number {
+  const periodMs = onMs + offMs;
+  const onBefore = (timeMs: number): number => {
+    const periods = Math.floor(timeMs / periodMs);
+    return periods * onMs + Math.min(onMs, timeMs - periods * periodMs);
+  };
+  return (onBefore(toMs) - onBefore(fromMs)) / (toMs - fromMs);
 }
 
 function meanMemoryBusy(rows: readonly TraceRow[]): number {
