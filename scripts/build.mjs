@@ -28,6 +28,7 @@ const dist = path.join(root, "dist");
 const aside = path.join(dist, ".next");
 /** Threads of their own are built beside each executable that starts them; code finds them there by name. */
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
+const CHECK_WORKER = { "check-worker": "src/sources/nvidia/check/worker.ts" };
 const STORE_WORKER = { "store-worker": "src/storage/embedded/blocks/worker.ts" };
 const QUERY_WORKER = { "query-worker": "src/storage/embedded/offload/worker.ts" };
 const LAKE_WORKER = { "lake-worker": "src/lake/thread.ts" };
@@ -38,6 +39,7 @@ const BUNDLES = [
     entry: "src/cli/main.ts",
     workers: {
       ...NVIDIA_WORKER,
+      ...CHECK_WORKER,
       ...STORE_WORKER,
       ...QUERY_WORKER,
       ...LAKE_WORKER,

@@ -8,6 +8,7 @@ import { declareAlerts } from "./alerts/command.ts";
 import { declareAnalyze } from "./analyze/command.ts";
 import { declareAudit } from "./audit/command.ts";
 import { declareBackup } from "./backup/command.ts";
+import { declareCheck } from "./check/command.ts";
 import { declareCompletion } from "./completion/command.ts";
 import { declareCompare } from "./compare/command.ts";
 import { declareConfig } from "./config/command.ts";
@@ -58,6 +59,7 @@ const declarations: Readonly<Record<string, Declare>> = {
   stats: declareStats,
   snapshot: declareSnapshot,
   doctor: declareDoctor,
+  check: declareCheck,
   import: declareImport,
   pipe: declarePipe,
   replay: declareReplay,

@@ -1,5 +1,6 @@
 /** Metrics of a GPU. Metrics that must not be summed over their labels have separate names. */
 import { activity } from "./activity.ts";
+import { check } from "./check.ts";
 import { device, errorType, yesNo } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 import { health } from "./health.ts";
@@ -438,6 +439,7 @@ export const gpu = {
   }),
   ...memory,
   ...health,
+  ...check,
   ...interconnect,
   ...process,
 } as const;

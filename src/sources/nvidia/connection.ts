@@ -34,8 +34,8 @@ export const usualPaths: readonly string[] =
       ];
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
-export function findWorkerFile(): string | undefined {
-  return ["./nvidia-worker.js", "../nvidia-worker.js"]
+export function findWorkerFile(name = "nvidia-worker"): string | undefined {
+  return [`./${name}.js`, `../${name}.js`]
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
     .find((file) => existsSync(file));
 }

@@ -2,10 +2,11 @@
  * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
  * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
-import type { KoffiFunc } from "koffi";
 import { residentBytes } from "../../base/resident-bytes.ts";
 import { code, codeName } from "./nvml/codes.ts";
-import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
+import { endWithParent } from "./end-with-parent.ts";
+import { LibraryLoadError } from "./native.ts";
+import { loadNvml, type LoadedNvml } from "./nvml/library.ts";
 import type {
   WorkerResponse,
   RequestEnvelope,
@@ -22,12 +23,6 @@ import { SleepFiles } from "./reader/sleep.ts";
 
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
 const firstRoundMs = 700;
-
-/** prctl's request for a signal when the parent ends, in Linux's own numbers. */
-const setParentDeathSignal = 1;
-const kill = 9;
-
-type Prctl = (option: number, a: number, b: number, c: number, d: number) => number;
 
 const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
 const sleep = new SleepFiles(sysfs);
@@ -191,26 +186,4 @@ function bench(passes: number): WorkerResponse {
       tasks,
     },
   };
-}
-
-/**
- * The terminal and systemd signal every process of a group: the program decides when this one ends. It sees the program's end
- * by the closed channel, or, where a call of NVML hangs, is ended by the kernel.
- */
-function endWithParent(): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.on(signal, () => undefined);
-  process.on("disconnect", () => process.exit(0));
-  if (process.platform === "linux") void endByKernel();
-}
-
-async function endByKernel(): Promise<void> {
-  try {
-    const { default: koffi } = await import("koffi");
-    const words = ["int", "ulong", "ulong", "ulong", "ulong"];
-    const prctl = koffi.load(null).func("prctl", "int", words) as KoffiFunc<Prctl>;
-    prctl(setParentDeathSignal, kill, 0, 0, 0);
-  } catch {
-    // Without koffi no call is made that could hang, and opening the library reports it.
-  }
 }

@@ -1,17 +1,11 @@
 /**
- * Loads NVML and binds the functions used, by koffi. Structures are Buffers read by hand: koffi's own decoding costs six to
+ * NVML's functions as called, and how it is loaded. Structures are Buffers read by hand: koffi's own decoding costs six to
  * seventeen times as much. Runs in the worker alone; a call made here may never come back.
  */
-import { existsSync } from "node:fs";
-import { isAbsolute } from "node:path";
-import type { LibraryHandle } from "koffi";
+import { loadLibrary, type NativeFunction, type Signatures } from "../native.ts";
 import { code } from "./codes.ts";
 
-export type Argument = number | bigint | ArrayBufferView | null;
-export type NvmlFunction = (...args: Argument[]) => number;
-
-/** handle and number arguments by value, out for memory that NVML fills. */
-type Kind = "handle" | "u32" | "u64" | "out";
+export type NvmlFunction = NativeFunction;
 
 /** A table: every function called, and how. Handles are plain addresses, which fit a JavaScript number. */
 const signatures = {
@@ -86,17 +80,10 @@ const signatures = {
   nvmlGpmSampleGet: ["handle", "handle"],
   nvmlGpmMigSampleGet: ["handle", "u32", "handle"],
   nvmlGpmMetricsGet: ["out"],
-} as const satisfies Record<string, readonly Kind[]>;
+} as const satisfies Signatures;
 
 export type FunctionName = keyof typeof signatures;
 export type Nvml = Readonly<Record<FunctionName, NvmlFunction>>;
-
-const ctypes: Readonly<Record<Kind, string>> = {
-  handle: "uint64_t",
-  u32: "unsigned int",
-  u64: "uint64_t",
-  out: "void *",
-};
 
 export interface LoadedNvml {
   readonly nvml: Nvml;
@@ -105,56 +92,7 @@ export interface LoadedNvml {
   readonly missing: readonly FunctionName[];
 }
 
-/** `refused`: a library file is there and does not load, such as one of another architecture. */
-export class LibraryLoadError extends Error {
-  readonly refused: boolean;
-
-  constructor(message: string, refused: boolean) {
-    super(message);
-    this.refused = refused;
-  }
-}
-
-/** Loads the first library of the list that loads. Throws the loader's reason, of a file that was refused before one that is missing. */
 export async function loadNvml(paths: readonly string[]): Promise<LoadedNvml> {
-  const { default: koffi } = await import("koffi");
-  const errors: LibraryLoadError[] = [];
-  for (const path of paths) {
-    try {
-      return bind(koffi.load(path), path);
-    } catch (thrown) {
-      errors.push(loadError(path, thrown));
-    }
-  }
-  throw (
-    errors.find(({ refused }) => refused) ??
-    errors[0] ??
-    new LibraryLoadError("no library to load", false)
-  );
-}
-
-/** The loader reports a missing dependency of the library in the same words as a missing library. */
-function loadError(path: string, thrown: unknown): LibraryLoadError {
-  const reason = (thrown instanceof Error ? thrown.message : String(thrown)).replace(
-    /^Failed to load shared library: /,
-    "",
-  );
-  const saysMissing = /no such file|module could not be found/i.test(reason);
-  const exists = isAbsolute(path) && existsSync(path);
-  const hint = saysMissing && exists ? "; a library it depends on is missing" : "";
-  return new LibraryLoadError(`${path}: ${reason}${hint}`, exists || !saysMissing);
-}
-
-function bind(library: LibraryHandle, path: string): LoadedNvml {
-  const missing: FunctionName[] = [];
-  const bound = Object.entries(signatures).map(([name, kinds]): [string, NvmlFunction] => {
-    try {
-      const types = kinds.map((kind) => ctypes[kind]);
-      return [name, library.func(name, "int", types) as NvmlFunction];
-    } catch {
-      missing.push(name as FunctionName);
-      return [name, () => code.functionNotFound];
-    }
-  });
-  return { nvml: Object.fromEntries(bound) as Nvml, path, missing };
+  const { functions, path, missing } = await loadLibrary(paths, signatures, code.functionNotFound);
+  return { nvml: functions, path, missing };
 }

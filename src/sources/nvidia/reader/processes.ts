@@ -1,6 +1,6 @@
 /** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured. */
 import { code, isUnsupported } from "../nvml/codes.ts";
-import type { NvmlFunction } from "../nvml/library.ts";
+import type { Nvml, NvmlFunction } from "../nvml/library.ts";
 import {
   processSampleBytes,
   readProcesses,
@@ -27,12 +27,16 @@ interface Shares {
   byPid: ReadonlyMap<number, number> | undefined;
 }
 
-function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
-  const compute = lister([
+/** The programs that compute on a GPU; a desktop's are not among them. */
+export const computeLister = (nvml: Nvml): ((handle: number) => ProcessListResult) =>
+  lister([
     [nvml.nvmlDeviceGetComputeRunningProcesses_v3, 24],
     [nvml.nvmlDeviceGetComputeRunningProcesses_v2, 24],
     [nvml.nvmlDeviceGetComputeRunningProcesses, 16],
   ]);
+
+function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
+  const compute = computeLister(nvml);
   const graphics = lister([
     [nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, 24],
     [nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, 24],
@@ -61,7 +65,7 @@ function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
   });
 }
 
-interface ProcessListResult {
+export interface ProcessListResult {
   readonly got: number;
   readonly list: readonly RunningProcess[];
 }
