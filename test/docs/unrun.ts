@@ -48,6 +48,7 @@ export const UNRUN: readonly UnrunCommand[] = [
     "src/cli/compare/compare.test.ts",
   ),
   engine(/^gpulse import (?:power|old)\.csv/, "your own exports", "src/cli/import/import.test.ts"),
+  engine(/^gpulse check/, "a free NVIDIA GPU", "test/nvml-stub/check.test.ts"),
   engine(/^gpulse stress /, "minutes of load", "test/cli/json.test.ts"),
   engine(/^gpulse pipe -f /, "a Kafka broker", "test/engines/pipeline-file.test.ts"),
   engine(

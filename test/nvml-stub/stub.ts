@@ -31,11 +31,16 @@ export interface Stub {
   remove(): void;
 }
 
+const stubFiles = {
+  nvml: { source: "./nvml-stub.c", library: "libnvidia-ml.so.1" },
+  cuda: { source: "./cuda-stub.c", library: "libcuda.so.1" },
+} as const;
+
 /** Needs the C compiler: ask `findTool("gcc")` first. */
-export async function buildStub(): Promise<Stub> {
-  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-nvml-"));
-  const library = path.join(folder, "libnvidia-ml.so.1");
-  const source = fileURLToPath(new URL("./nvml-stub.c", import.meta.url));
+export async function buildStub(kind: keyof typeof stubFiles = "nvml"): Promise<Stub> {
+  const folder = mkdtempSync(path.join(tmpdir(), `gpulse-${kind}-`));
+  const library = path.join(folder, stubFiles[kind].library);
+  const source = fileURLToPath(new URL(stubFiles[kind].source, import.meta.url));
   const built = await runProcess("gcc", ["-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"]);
   if (built.code !== 0) throw new Error(`gcc failed: ${built.stderr}`);
   const scriptFile = path.join(folder, "script");
@@ -63,14 +68,21 @@ export async function buildStub(): Promise<Stub> {
   };
 }
 
+const workerEntries = {
+  "nvidia-worker": "src/sources/nvidia/worker.ts",
+  "check-worker": "src/sources/nvidia/check/worker.ts",
+} as const;
+
 /** The worker as the build makes it, in a folder from which koffi is found. */
-export async function buildWorker(): Promise<{ readonly file: string; remove(): void }> {
+export async function buildWorker(
+  name: keyof typeof workerEntries = "nvidia-worker",
+): Promise<{ readonly file: string; remove(): void }> {
   const cache = path.join(repository, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(path.join(cache, "gpulse-worker-"));
   await build({
     absWorkingDir: repository,
-    entryPoints: { "nvidia-worker": "src/sources/nvidia/worker.ts" },
+    entryPoints: { [name]: workerEntries[name] },
     outdir: folder,
     bundle: true,
     format: "esm",
@@ -80,7 +92,7 @@ export async function buildWorker(): Promise<{ readonly file: string; remove(): 
     logLevel: "silent",
   });
   return {
-    file: path.join(folder, "nvidia-worker.mjs"),
+    file: path.join(folder, `${name}.mjs`),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

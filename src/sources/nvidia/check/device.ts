@@ -38,6 +38,7 @@ export class CudaDevice {
   readonly #onCall: OnCall;
   readonly #ordinal: number;
   readonly #release: (() => void)[] = [];
+  readonly #modules = new Map<string, (kernel: string) => number>();
   readonly #events: readonly [number, number];
   readonly #out = Buffer.alloc(8);
 
@@ -117,8 +118,16 @@ export class CudaDevice {
     };
   }
 
-  /** The driver compiles the text; a CudaError carries its compiler's log. */
+  /** The driver compiles the text, once; a CudaError carries its compiler's log. */
   loadModule(ptx: string): (kernel: string) => number {
+    const known = this.#modules.get(ptx);
+    if (known !== undefined) return known;
+    const loaded = this.#compile(ptx);
+    this.#modules.set(ptx, loaded);
+    return loaded;
+  }
+
+  #compile(ptx: string): (kernel: string) => number {
     const image = Buffer.from(`${ptx}\0`, "latin1");
     const log = Buffer.alloc(jitLogBytes);
     const options = Buffer.alloc(8);

@@ -82,7 +82,8 @@ export async function measureRate(
       }),
     );
   launch(firstLoops);
-  const trial = repeatsFor(launch(firstLoops) / firstLoops / 8, mostLoops);
+  // Once roughly, by a launch that its overhead distorts, then by one of an eighth of a slice.
+  const trial = repeatsFor((launch(firstLoops) / firstLoops) * 8, mostLoops);
   const loops = repeatsFor(launch(trial) / trial, mostLoops);
   const agreement = new Agreement(threads);
   const slices: Slice[] = [];

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { presence } from "../../../model/presence.ts";
+import type { Argument } from "../native.ts";
 import { code } from "../nvml/codes.ts";
-import type { Argument, Nvml } from "../nvml/library.ts";
+import type { Nvml } from "../nvml/library.ts";
 import { gpm } from "../nvml/structs.ts";
 import { createCardBuilder, type NvmlCard } from "./card.ts";
 import { gpmTask } from "./gpm.ts";
