@@ -44,7 +44,20 @@ const note = (
 };
 const percent = (/** @type {number} */ ratio) => `${(ratio * 100).toFixed(2)} %`;
 
-/** @param {readonly string[]} args @returns {{ code: number | null, text: string, report: any, seconds: number }} */
+/**
+ * @typedef {{ test: string, value: number }} CheckResult
+ * @typedef {{ injected: number, found: number, falseAlarms: number }} SelfTest
+ * @typedef {{ verdict: string, reasons: string[], results: CheckResult[], selfTest?: SelfTest }} GpuCheck
+ */
+
+/** @param {string} text @returns {GpuCheck | undefined} */
+function firstGpu(text) {
+  if (text.trim() === "") return undefined;
+  const report = /** @type {{ gpus: GpuCheck[] }} */ (JSON.parse(text));
+  return report.gpus[0];
+}
+
+/** @param {readonly string[]} args */
 function check(args) {
   const startMs = performance.now();
   const done = spawnSync(process.execPath, [main, "check", ...libraries, ...args], {
@@ -53,9 +66,9 @@ function check(args) {
     maxBuffer: 64 << 20,
   });
   process.stderr.write(done.stderr ?? "");
-  const report = args.includes("--json") ? JSON.parse(done.stdout || '{"gpus":[]}') : undefined;
+  const gpu = args.includes("--json") ? firstGpu(done.stdout ?? "") : undefined;
   const seconds = (performance.now() - startMs) / 1_000;
-  return { code: done.status, text: done.stdout, report, seconds };
+  return { code: done.status, text: done.stdout, gpu, seconds };
 }
 
 /** A PyTorch process that only holds some memory; resolves when it is on the GPU. */
@@ -67,7 +80,13 @@ async function hold(/** @type {number} */ seconds) {
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
   while (!output.includes("ready") && child.exitCode === null) await sleep(50);
-  return { pid: child.pid, end: async () => (child.kill("SIGTERM"), ended) };
+  return {
+    pid: child.pid,
+    end: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
 }
 
 const usedMemory = () =>
@@ -83,7 +102,7 @@ const runs = Array.from({ length: Number(options.repeats) }, () =>
 );
 note(
   "verdict of every run",
-  runs.map(({ code, report }) => `${report.gpus[0]?.verdict} (exit ${code})`).join(", "),
+  runs.map(({ code, gpu }) => `${gpu?.verdict} (exit ${code})`).join(", "),
   "pass, 0",
   runs.every(({ code }) => code === 0),
 );
@@ -96,26 +115,26 @@ note(
 
 const torch = spawnSync(options.python, [peer], { encoding: "utf8", timeout: 200_000 });
 process.stderr.write(torch.stderr ?? "");
-const theirs = JSON.parse(torch.stdout || "{}");
-/** @type {Record<string, { ours: number[], theirs: number | undefined, difference: number, spread: number }>} */
+const theirs = /** @type {Record<string, number>} */ (
+  JSON.parse((torch.stdout ?? "").trim() || "{}")
+);
+/** @type {Record<string, { ours: number[], theirs: number, difference: number, spread: number }>} */
 const table = {};
 for (const test of ["device_copy", "host_to_device", "device_to_host", "fp32", "tensor"]) {
-  /** @type {number[]} */
-  const ours = runs.flatMap(({ report }) =>
-    (report.gpus[0]?.results ?? [])
-      .filter((/** @type {{ test: string }} */ one) => one.test === test)
-      .map((/** @type {{ value: number }} */ one) => one.value),
+  const ours = runs.flatMap(({ gpu }) =>
+    (gpu?.results ?? []).filter((one) => one.test === test).map(({ value }) => value),
   );
+  const peerRate = theirs[test] ?? Number.NaN;
   const mean = ours.reduce((sum, value) => sum + value, 0) / ours.length;
-  const difference = mean / theirs[test] - 1;
+  const difference = mean / peerRate - 1;
   const spread = (Math.max(...ours) - Math.min(...ours)) / mean;
-  table[test] = { ours, theirs: theirs[test], difference, spread };
+  table[test] = { ours, theirs: peerRate, difference, spread };
   const isCopy = test !== "fp32" && test !== "tensor";
   const scale = isCopy ? 1e9 : 1e12;
   const unit = isCopy ? "GB/s" : "TFLOP/s";
   note(
     `${test} against PyTorch`,
-    `${(mean / scale).toFixed(2)} and ${(theirs[test] / scale).toFixed(2)} ${unit}: ${percent(difference)}`,
+    `${(mean / scale).toFixed(2)} and ${(peerRate / scale).toFixed(2)} ${unit}: ${percent(difference)}`,
     isCopy ? "within 3 %" : "reported: PyTorch's products also move data",
     isCopy ? Math.abs(difference) <= 0.03 : Number.isFinite(difference),
   );
@@ -128,10 +147,10 @@ for (const test of ["device_copy", "host_to_device", "device_to_host", "fp32", "
 }
 
 const flips = check(["--self-test", options.flips, "--json"]);
-const selfTest = flips.report.gpus[0]?.selfTest;
+const selfTest = flips.gpu?.selfTest;
 note(
   "flipped bits found on the real kernels",
-  selfTest === undefined ? JSON.stringify(flips.report.gpus[0]) : JSON.stringify(selfTest),
+  JSON.stringify(selfTest ?? flips.gpu ?? flips.text),
   `${options.flips} of ${options.flips}, no false alarm`,
   selfTest?.found === Number(options.flips) && selfTest?.falseAlarms === 0,
 );
@@ -140,9 +159,9 @@ const holder = await hold(60);
 const busy = check(["--json"]);
 note(
   "a GPU that PyTorch holds",
-  `${busy.report.gpus[0]?.verdict}: ${busy.report.gpus[0]?.reasons?.[0]} (exit ${busy.code}, ${busy.seconds.toFixed(1)} s)`,
+  `${busy.gpu?.verdict}: ${busy.gpu?.reasons?.[0]} (exit ${busy.code}, ${busy.seconds.toFixed(1)} s)`,
   "busy, exit 4",
-  busy.report.gpus[0]?.verdict === "busy" && busy.code === 4,
+  busy.gpu?.verdict === "busy" && busy.code === 4,
 );
 await holder.end();
 await sleep(1_000);
@@ -152,13 +171,14 @@ const midway = spawn(process.execPath, [main, "check", ...libraries, "--seconds"
 });
 let midwayText = "";
 midway.stdout.setEncoding("utf8").on("data", (text) => (midwayText += text));
+/** @type {Promise<number | null>} */
 const midwayEnd = new Promise((resolve) => midway.once("close", resolve));
 await sleep(6_000);
 const guest = await hold(60);
 const guestMs = performance.now();
 const midwayCode = await midwayEnd;
 const reactionMs = performance.now() - guestMs;
-const stopped = JSON.parse(midwayText || '{"gpus":[]}').gpus[0];
+const stopped = firstGpu(midwayText);
 note(
   "PyTorch starts in the middle",
   `${stopped?.verdict}: ${stopped?.reasons?.[0]} (exit ${midwayCode}, ended ${Math.round(reactionMs)} ms after PyTorch had its memory)`,
@@ -177,7 +197,7 @@ note(
 
 writeFileSync(
   path.join(out, "check-check.json"),
-  JSON.stringify({ results, table, runs: runs.map(({ report }) => report), theirs }, null, 2),
+  JSON.stringify({ results, table, runs: runs.map(({ gpu }) => gpu), theirs }, null, 2),
 );
 writeFileSync(
   path.join(out, "check-check.md"),

@@ -83,15 +83,15 @@ test("a good GPU has every measurement, and everything is given back", async () 
   expect(measurements.map((one) => one.test)).toEqual(checkTests);
   expect(liveAtRelease()).toEqual(["live=0"]);
   const [copy, up, down, fp32, tensor, products, memory] = measurements;
-  expect(copy).toMatchObject({ bytesPerSecond: expect.closeTo(4e12, -9) });
-  expect(up).toMatchObject({ bytesPerSecond: expect.closeTo(5e10, -7) });
-  expect(down).toMatchObject({ bytesPerSecond: expect.closeTo(5e10, -7) });
+  const bandwidths = [copy, up, down].map((one) =>
+    one !== undefined && "bytesPerSecond" in one ? Math.round(one.bytesPerSecond / 1e9) : one,
+  );
+  expect(bandwidths).toEqual([4_000, 50, 50]);
   expect(fp32).toMatchObject({ instruction: "fma", wrong: { count: 0, sms: [] } });
-  expect(tensor).toMatchObject({
-    instruction: "wgmma",
-    heldHertz: expect.closeTo(1.5e9, -6),
-    flopsPerCycleAndSm: expect.closeTo(4_096 * 0.95, 0),
-  });
+  expect(tensor).toMatchObject({ instruction: "wgmma", wrong: { count: 0, sms: [] } });
+  if (tensor?.test !== "tensor") throw new Error("no tensor rate");
+  expect(tensor.heldHertz / 1e9).toBeCloseTo(1.5);
+  expect(tensor.flopsPerCycleAndSm / 4_096).toBeCloseTo(0.95);
   expect(products).toMatchObject({ smCount: 4, kinds: ["integer", "bf16"], wrong: { count: 0 } });
   expect(memory).toMatchObject({ patterns: 6, wrongWords: 0 });
   expect(memory).not.toHaveProperty("bits");
@@ -184,14 +184,16 @@ test.for([
 ] as const)("%j ends as %s: %s", async ([lines, state, says]) => {
   cuda.script("memory 67108864", ...lines);
   const { end } = await check({ seconds: 0.2 });
-  expect(end).toMatchObject({ state, says: expect.stringContaining(says) });
+  expect(end.state).toBe(state);
+  expect(end.says).toContain(says);
 });
 
 test.for(["Init", "ModuleLoadDataEx", "EventSynchronize", "MemFree_v2", "MemAlloc_v2"])(
   "cu%s that never returns ends at the deadline, and the process is killed",
+  { timeout: 20_000 },
   async (name) => {
     cuda.script("memory 67108864", `${name}.hang 1`);
-    const { end } = await check({ seconds: 0.2, deadlineMs: 300 });
+    const { end } = await check({ seconds: 0.2, deadlineMs: 1_000 });
     expect(end.state).toBe("failed");
     expect(end.says).toMatch(
       new RegExp(
@@ -209,10 +211,9 @@ test("a GPU in use is left alone, and what holds it is named", async () => {
   nvml.script("gpus 1", "*.utilization 55");
   expect((await check()).end.says).toContain("not listed here (utilization 55 %)");
   nvml.script("gpus 1", "*.utilization 0", "mig 0 2");
-  expect((await check()).end).toMatchObject({
-    state: "unsupported",
-    says: expect.stringContaining("MIG"),
-  });
+  const split = await check();
+  expect(split.end.state).toBe("unsupported");
+  expect(split.end.says).toContain("MIG");
   expect(cuda.calls()).toEqual([]);
 });
 
@@ -233,10 +234,8 @@ async function midway(change: () => void, given: Partial<CheckSettings> = {}): P
 
 test("another process that appears midway stops it at once, and everything is given back", async () => {
   const { end } = await midway(() => nvml.script("gpus 1", "process 0 4242 1048576 C"));
-  expect(end).toEqual({
-    state: "stopped",
-    says: expect.stringMatching(/^Stopped: .*pid 4242.* started to use the GPU\.$/),
-  });
+  expect(end.state).toBe("stopped");
+  expect(end.says).toMatch(/^Stopped: .*pid 4242.* started to use the GPU\.$/);
   expect(liveAtRelease()).toEqual(["live=0"]);
 });
 
@@ -245,10 +244,8 @@ test("memory that another program takes stops it where the driver lists no proce
   const { end } = await midway(() => cuda.script("memory 268435456", "taken 134217728"), {
     ...only("fp32"),
   });
-  expect(end).toMatchObject({
-    state: "stopped",
-    says: expect.stringContaining("not listed here (it took"),
-  });
+  expect(end.state).toBe("stopped");
+  expect(end.says).toContain("not listed here (it took");
 });
 
 test("a GPU that is lost midway has failed", async () => {

@@ -66,16 +66,9 @@ function formatConditions(conditions: GpuCheck["conditions"]): string {
 
 function formatValue(value: number | undefined, unit: string | undefined): string {
   if (value === undefined) return "-";
-  switch (unit) {
-    case "FLOP/s":
-      return `${(value / 1e12).toFixed(1)} TFLOP/s`;
-    case "bytes/s":
-      return `${(value / 1e9).toFixed(1)} GB/s`;
-    case "bytes":
-      return formatBytes(value);
-    default:
-      return formatCount(value);
-  }
+  if (unit === "FLOP/s") return `${(value / 1e12).toFixed(1)} TFLOP/s`;
+  if (unit === "bytes/s") return `${(value / 1e9).toFixed(1)} GB/s`;
+  return unit === "bytes" ? formatBytes(value) : formatCount(value);
 }
 
 /** Every number with a unit: in the field's name, or in `unit` beside it. */

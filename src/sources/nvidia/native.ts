@@ -81,10 +81,9 @@ function bind<Table extends Signatures>(
       const types = kinds.map((kind) => ctypes[kind]);
       return [name, library.func(name, "int", types) as NativeFunction];
     } catch {
-      missing.push(name as Name);
+      missing.push(name);
       return [name, () => missingCode];
     }
   });
-  const functions = Object.fromEntries(bound) as Record<Name, NativeFunction>;
-  return { functions, path, missing };
+  return { functions: Object.fromEntries(bound) as Record<Name, NativeFunction>, path, missing };
 }

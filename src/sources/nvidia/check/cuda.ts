@@ -142,5 +142,5 @@ export interface CudaLibrary {
 export async function loadCuda(paths: readonly string[]): Promise<CudaLibrary> {
   const { functions } = await loadLibrary(paths, signatures, cudaCode.notFound);
   const { default: koffi } = await import("koffi");
-  return { cuda: functions, addressOf: (buffer) => BigInt(koffi.address(buffer)) };
+  return { cuda: functions, addressOf: (buffer) => koffi.address(buffer) };
 }

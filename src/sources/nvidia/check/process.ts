@@ -6,6 +6,8 @@ import { fork } from "node:child_process";
 import { within } from "../../../base/retry.ts";
 import type { CheckEnd, CheckEvent, CheckRequest, CheckSettings } from "./protocol.ts";
 
+/** For Node itself to start, on a machine under load. */
+const startMs = 30_000;
 /** A process that has sent its end is about to exit. */
 const endPatienceMs = 500;
 /** After a kill the process may stay in the kernel while the driver hangs; nobody waits for that. */
@@ -47,7 +49,7 @@ export async function runCheckProcess(options: CheckProcessOptions): Promise<Che
         clearTimeout(timer);
         timer = setTimeout(() => resolve(hung(call, deadlineMs)), deadlineMs);
       };
-      arm(settings.deadlineMs);
+      arm(startMs);
       child.on("message", (event: CheckEvent) => {
         if (event.kind === "end") return resolve(event.end);
         if (event.kind === "call") call = event.name;

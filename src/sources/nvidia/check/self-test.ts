@@ -40,7 +40,7 @@ export async function runSelfTest(
     falseAlarms += kind.clean(turn);
     await pause(session, "self-test", (turn + 1) / count);
   }
-  for (const { free } of kinds) free();
+  for (const kind of kinds) kind.free();
   return {
     injected: count,
     found: tally.reduce((sum, { found }) => sum + found, 0),

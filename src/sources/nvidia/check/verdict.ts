@@ -177,7 +177,9 @@ function judgeMeasurement(
         measurement,
       };
     }
-    default: {
+    case "device_copy":
+    case "host_to_device":
+    case "device_to_host": {
       const { test, bytesPerSecond: value } = measurement;
       const reference = test === "device_copy" ? memoryReference(device) : linkReference(device);
       const limit = test === "device_copy" ? slowBelow.device_copy : slowBelow.link;

@@ -49,9 +49,15 @@ endWithParent();
 process.on("message", ({ kind }: CheckRequest) => {
   if (kind === "stop") stopReason = "you stopped it";
 });
-run()
-  .catch((thrown: unknown): CheckEnd => ({ state: "unavailable", says: `BUG: ${String(thrown)}` }))
-  .then((end) => process.send?.({ kind: "end", end }, () => process.exit(0)));
+void runToEnd();
+
+async function runToEnd(): Promise<void> {
+  const end = await run().catch((thrown: unknown): CheckEnd => ({
+    state: "unavailable",
+    says: `BUG: ${String(thrown)}`,
+  }));
+  process.send?.({ kind: "end", end }, () => process.exit(0));
+}
 
 function emit(event: CheckEvent): void {
   process.send?.(event);
