@@ -11,6 +11,7 @@ import { messageSchemaFile } from "./message.ts";
 import { thresholdsFile } from "../../src/pipeline/tags/thresholds.ts";
 import { sparkColumnsFile } from "./spark.ts";
 import { statsSchemaFile } from "./stats.ts";
+import { xidsPage } from "./xids.ts";
 import { grafanaFiles } from "../grafana/files.ts";
 
 export interface GeneratedPage {
@@ -26,6 +27,7 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/sources-and-sinks.md", render: componentsPage },
   { path: "docs/reference/dependencies.md", render: dependenciesPage },
   { path: "docs/reference/errors.md", render: errorsPage },
+  { path: "docs/reference/xids.md", render: xidsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "deploy/spark/columns.json", render: sparkColumnsFile },

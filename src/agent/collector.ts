@@ -19,6 +19,8 @@ import { RecentPower } from "../sinks/recent/power.ts";
 import type { OpenSource } from "../sources/open.ts";
 import { hostFileAccess } from "../machine/sysfs/file-access.ts";
 import type { GpuView } from "../machine/snapshot-gpu.ts";
+import type { HealthSource } from "./health/source.ts";
+import { createHealthReport, type HealthReport } from "../view/health/report.ts";
 import { HostReader, processFacts } from "./host.ts";
 import { lagResolutionMs, RuntimeMonitor } from "./runtime.ts";
 import type { Stats } from "./stats/schema.ts";
@@ -46,6 +48,8 @@ export interface CollectorOptions {
   readonly pageFrames?: readonly (() => Frame)[];
   /** Where frames go beside what is served. */
   readonly sinks?: readonly Sink[];
+  /** Judges this machine's GPUs and emits the verdict; absent where nobody asks for it. */
+  readonly health?: HealthSource;
 }
 
 export interface RenderedPage {
@@ -93,8 +97,13 @@ export class Collector {
       architecture: process.arch,
       env: process.env,
     });
+    const { health } = options;
+    if (health !== undefined) this.latest.subscribe((delivery) => health.take(delivery));
     this.#pipeline = new Pipeline({
-      sources: options.sources,
+      sources:
+        health === undefined
+          ? options.sources
+          : [...options.sources, { name: "health", source: health }],
       transforms: [createDerive()],
       sinks: [this.latest, this.#power, ...(options.sinks ?? [])],
       intervalMs: options.intervalMs,
@@ -183,6 +192,13 @@ export class Collector {
       fresh: this.latest.at(nowMs),
       power: this.#power,
     });
+  }
+
+  /** Undefined where nothing is judged. */
+  health(): HealthReport | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const { health, version } = this.#options;
+    return health && createHealthReport(health.report(nowMs), nowMs, version);
   }
 
   /** This machine's own GPUs as they are now, for a snapshot: those that another machine pushed are left out. */

@@ -14,7 +14,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
     .command("agent")
     .summary("serve the GPU metrics of this machine to Prometheus on :9400")
     .description(
-      "Reads the GPUs of this machine and serves /metrics, /stats, /api/snapshot, /healthz and /readyz. " +
+      "Reads the GPUs of this machine and serves /metrics, /stats, /api/health, /api/snapshot, /healthz and /readyz. " +
         "A scrape returns the latest frame and never touches the hardware.",
     );
   addSettingFlags(addFlags(command, [...readingFlags, "compat"]), agentSettings)

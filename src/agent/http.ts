@@ -45,6 +45,12 @@ export function createAgentServer(
 ): Server {
   const own: Record<(typeof agentPaths)[number], Route | undefined> = {
     "/stats": async () => json(200, await collector.stats()),
+    "/api/health": () => {
+      const report = collector.health();
+      return report === undefined
+        ? json(404, { error: "no GPU is judged here: name a source with --source" })
+        : json(200, report);
+    },
     "/api/snapshot": snapshot && (async () => json(200, await snapshot())),
     "/healthz": () => json(200, { status: "ok" }),
     "/readyz": () => {

@@ -8,6 +8,7 @@ import { detectSources, type OpenSource, openSources, type SourceSpec } from "..
 import type { SourceContext } from "../sources/source.ts";
 import { type FileAccess, hostFileAccess } from "../machine/sysfs/file-access.ts";
 import { Collector, type CollectorOptions } from "./collector.ts";
+import { HealthSource } from "./health/source.ts";
 import { createAgentServer } from "./http.ts";
 import { listen } from "../net/http/listen.ts";
 import type { TakeSnapshot } from "./snapshot/take.ts";
@@ -37,6 +38,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
           await import("./kernel-log.ts")
         ).openKernelLog(settings.kernelLog, settings, io, log);
   const collector = createCollector(settings, sources, io, log, {
+    ...openHealth(settings, sources),
     sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
     selfMetrics: [outgoing, kernelLog].flatMap((one) => one?.selfMetrics ?? []),
   });
@@ -134,6 +136,14 @@ export async function openConfiguredSources(
   return openSources(specs, context);
 }
 
+/** Judges the GPUs of this machine, where it has any. */
+export function openHealth(
+  { hostName, sysfs }: Settings,
+  sources: readonly OpenSource[],
+): Pick<CollectorOptions, "health"> {
+  return sources.length === 0 ? {} : { health: new HealthSource({ hostName, sysfs }) };
+}
+
 /** Logged once at the start; the page, `/stats` and `gpu_info` mark it too. */
 export function warnSimulated(sources: readonly OpenSource[], log: Log): boolean {
   const gpus = sources
@@ -153,7 +163,7 @@ export function createCollector(
   log: Log,
   more: Pick<
     CollectorOptions,
-    "sinks" | "selfMetrics" | "pageFrames" | "lagEveryMs" | "memoryLimitBytes"
+    "sinks" | "selfMetrics" | "pageFrames" | "lagEveryMs" | "memoryLimitBytes" | "health"
   > = {},
 ): Collector {
   return new Collector({

@@ -13,6 +13,7 @@ import { declareCompletion } from "./completion/command.ts";
 import { declareCompare } from "./compare/command.ts";
 import { declareConfig } from "./config/command.ts";
 import { declareDoctor } from "./doctor/command.ts";
+import { declareHealth } from "./health/command.ts";
 import { declareHub } from "./hub/command.ts";
 import { declareImport } from "./import/command.ts";
 import { declarePipe } from "./pipe/command.ts";
@@ -57,6 +58,7 @@ const declarations: Readonly<Record<string, Declare>> = {
   rules: declareRules,
   top: declareTop,
   stats: declareStats,
+  health: declareHealth,
   snapshot: declareSnapshot,
   doctor: declareDoctor,
   check: declareCheck,
@@ -99,6 +101,7 @@ Examples:
   gpulse top                      watch the GPUs in this terminal
   gpulse query 'gpu_power_watts'  query the running hub in PromQL
   gpulse stats --json             list the GPUs as JSON
+  gpulse health                   one verdict per GPU, with reason and action
   gpulse doctor                   show what can be read here and how to fix the rest`,
     );
   const isKnown = Object.hasOwn(declarations, command) && !describingAll.has(command);

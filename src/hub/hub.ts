@@ -12,6 +12,7 @@ import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { DirectRoutes } from "./direct-routes.ts";
 import { addGuards, createGuard } from "./guard.ts";
+import { addHealth } from "./health/routes.ts";
 import { addImport } from "./receive/import.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
 import { addResponseLimits, responseLimits } from "./limits/responses.ts";
@@ -134,6 +135,7 @@ export async function buildHub(
       feed.streams.sendEvent("event", () => JSON.stringify(eventJson(event))),
     );
   }
+  if (options.health !== undefined) addHealth(app, options.health);
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
   if (options.runs !== undefined) await addRuns(app, options.runs);

@@ -5,6 +5,7 @@ import type { WebListener } from "../net/http/web-listener.ts";
 import type { AnalysisQueue } from "./analytics/queue.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/authenticator.ts";
+import type { HubHealth } from "./health/health.ts";
 import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./receive/import.ts";
 import type { RateLimits } from "./limits/rate.ts";
@@ -45,6 +46,8 @@ export interface HubOptions {
   readonly timeline?: Timeline;
   /** Takes a log file into the history; absent on a hub that keeps nothing. */
   readonly importUpload?: ImportUpload;
+  /** The verdicts on all GPUs; absent where nothing is judged. */
+  readonly health?: HubHealth;
   /** Snapshots of this machine; absent on a hub that keeps nothing. */
   readonly snapshots?: SnapshotStore;
   /** Benchmark runs; absent on a hub that keeps nothing. */

@@ -6,7 +6,14 @@ import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../c
 const DAY_MS = 86_400_000;
 
 /** Paths that the agent serves itself, whatever the metrics path is. */
-export const agentPaths = ["/", "/stats", "/api/snapshot", "/healthz", "/readyz"] as const;
+export const agentPaths = [
+  "/",
+  "/stats",
+  "/api/health",
+  "/api/snapshot",
+  "/healthz",
+  "/readyz",
+] as const;
 
 export function metricsPath() {
   const takes = "a path that begins with /, such as /metrics, without a query";

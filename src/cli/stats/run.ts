@@ -3,11 +3,11 @@ import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import { type Stats, statsSchema } from "../../agent/stats/schema.ts";
-import { type ClientAccess, clientAccess, type ClientFlags } from "../command/client.ts";
+import { fetchPage } from "../agent-client.ts";
+import { clientAccess, type ClientFlags } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
-import { GpulseError, formatError } from "../../base/error.ts";
-import { HttpAgent, request, formatUrl } from "../../net/http/request.ts";
+import { GpulseError } from "../../base/error.ts";
 import { statsTable } from "./table.ts";
 
 export interface StatsFlags extends FlagValues, ClientFlags {
@@ -20,7 +20,7 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   const stats =
     flags.url === undefined
       ? await readHere(flags, io)
-      : await fetchStats(flags.url, clientAccess(flags, io.env));
+      : await fetchPage(flags.url, "/stats", statsSchema, clientAccess(flags, io.env));
   io.stdout.write(flags.json === true ? `${JSON.stringify(stats, null, 2)}\n` : statsTable(stats));
   if (stats.gpus.length > 0) return 0;
   io.stderr.write(
@@ -53,48 +53,4 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
   const stats = await collector.stats();
   await collector.stop();
   return stats;
-}
-
-const maxAnswerBytes = 64 * 1024 * 1024;
-
-async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<Stats> {
-  const base = URL.canParse(given) ? new URL(given) : undefined;
-  if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw new GpulseError(
-      "USAGE",
-      `--url must be a URL such as http://gpu-node:9400, not "${given}".`,
-    );
-  }
-  const url = base.pathname === "/" ? new URL("/stats", base) : base;
-  let body: unknown;
-  const agent = new HttpAgent(ca === undefined ? {} : { ca });
-  try {
-    const answer = await request(url.href, {
-      headers: {
-        accept: "application/json",
-        ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
-      },
-      agent,
-      timeoutMs: 10_000,
-      maxBytes: maxAnswerBytes,
-    });
-    if (answer.status !== 200) throw new Error(`it answered ${answer.status}`);
-    body = JSON.parse(answer.body.toString("utf8"));
-  } catch (thrown) {
-    const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-    throw new GpulseError(
-      "AGENT_UNREACHABLE",
-      `No gpulse answers at ${formatUrl(url)} (${formatError(cause)}). Start one with gpulse agent, or correct --url.`,
-      { cause: thrown },
-    );
-  } finally {
-    agent.close();
-  }
-  const checked = checkValue(statsSchema, body);
-  if (!checked.ok)
-    throw new GpulseError(
-      "AGENT_UNREACHABLE",
-      `What answers at ${formatUrl(url)} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
-    );
-  return checked.value;
 }

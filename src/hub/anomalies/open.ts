@@ -1,8 +1,10 @@
 /** The anomaly watch where the settings ask for it, and nothing in its place where they do not. */
+import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { Anomalies, type AnomaliesOptions } from "./anomalies.ts";
 
 export interface OpenAnomalies {
+  active(): readonly Anomaly[];
   frame(): Frame;
   close(): Promise<void>;
 }
@@ -11,6 +13,7 @@ export function openAnomalies(isOn: boolean, options: AnomaliesOptions): OpenAno
   if (isOn) return new Anomalies(options);
   const empty = { series: [] };
   return {
+    active: () => [],
     frame: () => new FrameWriter(empty, options.nowMs()).finish(),
     close: async () => {},
   };

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { AuditLog } from "../../access/audit.ts";
 import type { Collector } from "../../agent/collector.ts";
 import { lagResolutionMs } from "../../agent/runtime.ts";
-import { createCollector, lazySnapshot } from "../../agent/run.ts";
+import { createCollector, lazySnapshot, openHealth } from "../../agent/run.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { AnalysisQueue } from "../analytics/queue.ts";
@@ -14,6 +14,7 @@ import { openAnomalies } from "../anomalies/open.ts";
 import type { ApiContext } from "../api/context.ts";
 import { Timeline } from "../events/timeline.ts";
 import { fanOut } from "../fan-out.ts";
+import { HubHealth } from "../health/health.ts";
 import { createHub } from "../hub.ts";
 import type { HubListener } from "../listener.ts";
 import type { WebListener } from "../../net/http/web-listener.ts";
@@ -81,6 +82,7 @@ export async function openParts(
   const { history } = storage;
   const writer = fanOut(history, [...outgoing.sampleSinks, ...lake.sinks]);
   const collector = createCollector(settings, sources, io, log, {
+    ...openHealth(settings, sources),
     lagEveryMs: lagResolutionMs.hub,
     memoryLimitBytes: storage.api.budgets?.limit.bytes,
     sinks:
@@ -149,6 +151,14 @@ export async function openParts(
     nowMs: Date.now,
   });
   parts.push(anomalies);
+  const health = new HubHealth({
+    frames: collector.latest,
+    anomalies: () => anomalies.active(),
+    log,
+    nowMs: Date.now,
+    version: io.version,
+  });
+  parts.push(health);
   const alerting = await openAlerting(settings, { history, writer }, timeline, io, log);
   parts.push(alerting);
   const take = lazySnapshot(collector, settings, io, log);
@@ -185,6 +195,7 @@ export async function openParts(
       webDir,
       docsDir,
       timeline,
+      health,
       runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,
       pipes,

@@ -23,7 +23,46 @@ const anomalyKind: LabelSpec = {
   ],
 };
 
+/** The parts of a verdict; `src/view/health` has the meaning of each value. */
+const check: LabelSpec = {
+  name: "check",
+  help: "What was looked at: presence, driver_errors, memory, recovery, interconnect, pcie, cooling, clock or power.",
+};
+export const reasonLabels: readonly LabelSpec[] = [
+  { name: "reason", help: "Name of the reason, such as xid_48 or ecc_uncorrected." },
+  { name: "title", help: "The reason in a few words." },
+  {
+    name: "state",
+    help: "What the reason makes of the verdict; healthy is a note.",
+    values: ["healthy", "degraded", "failing", "lost"],
+  },
+  {
+    name: "action",
+    help: "The smallest action that helps.",
+    values: ["none", "restart_app", "inspect", "reset_gpu", "reboot", "drain"],
+  },
+];
+
 export const health = {
+  healthState: device("gpu_health_state", {
+    help: "The verdict on the GPU: 0 healthy, 1 degraded, 2 failing, 3 lost; absent where too little is reported for one.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 3],
+    given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
+  }),
+  healthReason: yesNo("gpu_health_reason", {
+    help: "1 for every reason of the verdict while it stands.",
+    tier: "slow",
+    labels: [check, ...reasonLabels],
+    given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
+  }),
+  healthUnchecked: yesNo("gpu_health_unchecked", {
+    help: "1 for every check that this GPU or its machine gives no input for: the verdict does not cover it.",
+    tier: "slow",
+    labels: [check],
+    given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
+  }),
   anomalyActive: yesNo("gpu_anomaly_active", {
     help: "1 while the GPU departs from what its own past and its peers let expect; absent otherwise. Computed by the hub, not by agents.",
     labels: [
@@ -129,10 +168,10 @@ export const health = {
     given: { nvidia: "nvmlDeviceGetComputeMode" },
   }),
   recoveryAction: device("gpu_recovery_action", {
-    help: "The action the driver recommends to recover the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
+    help: "The action the driver recommends to recover the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset, 5 recover the IMEX domain, 6 reset its PCIe bus, 7 reboot the system.",
     tier: "slow",
     resolution: 1,
-    plausible: [0, 4],
+    plausible: [0, 7],
     given: { nvidia: "NVML field 230" },
   }),
   fabricState: device("gpu_fabric_state", {

@@ -1,6 +1,7 @@
 /** The machine around the GPUs, and its containers. A table: what must not be added up over its labels has a name of its own. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
+import { reasonLabels } from "./health.ts";
 
 const machine = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("host", name, draft);
@@ -50,6 +51,34 @@ const resource: LabelSpec = {
 };
 
 export const host = {
+  memoryErrors: counter("host_memory_errors_total", {
+    help: "Errors of the machine's memory since boot (EDAC).",
+    tier: "slow",
+    labels: [
+      { name: "controller", help: "Memory controller, such as mc0." },
+      {
+        name: "type",
+        help: "Whether it could be corrected.",
+        values: ["corrected", "uncorrected"],
+      },
+    ],
+  }),
+  healthState: machine("host_health_state", {
+    help: "The verdict on the machine itself, without its GPUs: 0 healthy, 1 degraded, 2 failing; absent where its memory reports nothing.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 3],
+  }),
+  healthReason: machine("host_health_reason", {
+    help: "1 for every reason of the machine's verdict while it stands.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 1],
+    labels: [
+      { name: "check", help: "What was looked at.", values: ["host_memory", "switch"] },
+      ...reasonLabels,
+    ],
+  }),
   info: machine("host_info", {
     help: "The machine; the value is always 1.",
     labels: [

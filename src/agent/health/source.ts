@@ -1,0 +1,145 @@
+/**
+ * Verdicts of this machine's GPUs as a source: follows the frames of the others, the kernel's log and EDAC, and emits the
+ * verdict with the slow readings. Where the log cannot be read, the verdict says so.
+ */
+import { silentLog } from "../../base/log.ts";
+import { readMemoryControllers } from "../../machine/edac.ts";
+import { classify, type GpuLine } from "../../machine/kernel-log/classify.ts";
+import {
+  checkAccess,
+  defaultKmsg,
+  KernelLogReader,
+  systemNow,
+} from "../../machine/kernel-log/reader.ts";
+import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
+import { host } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { PolledSource } from "../../sources/source.ts";
+import type { DriverLogAccess } from "../../view/health/judge.ts";
+import { HealthFrames, type HealthSample, healthSamples } from "../../view/health/series.ts";
+import { HealthWatch, type HostHealth } from "../../view/health/watch.ts";
+import { applyKernelLine } from "./kernel-events.ts";
+
+export interface HealthSourceOptions {
+  readonly hostName: string;
+  readonly sysfs: string;
+  /** `/dev/kmsg` where absent. */
+  readonly kmsg?: string;
+  /** A single look: conditions count once they have held this long, and the log is read once. */
+  readonly settleMs?: number;
+}
+
+/** Lines about GPUs that no frame has named yet. */
+const mostPending = 1_000;
+const pollMs = 2_000;
+
+export class HealthSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers = ["slow"] as const;
+  readonly #options: HealthSourceOptions;
+  readonly #watch: HealthWatch;
+  readonly #frames = new HealthFrames();
+  readonly #closing = new AbortController();
+  #pending: { readonly line: GpuLine; readonly timeMs: number }[] = [];
+  #driverLog: DriverLogAccess | undefined;
+  #following: Promise<void> | undefined;
+
+  constructor(options: HealthSourceOptions) {
+    this.#options = options;
+    const { settleMs } = options;
+    this.#watch = new HealthWatch({
+      acceptsVerdicts: false,
+      ...(settleMs === undefined ? {} : { settleMs }),
+    });
+  }
+
+  devices(): readonly [] {
+    return [];
+  }
+
+  /** Frames of this machine; another's are judged by the hub. */
+  take(delivery: Delivery): void {
+    if (delivery.host === undefined) this.#watch.take(delivery);
+  }
+
+  report(nowMs: number): readonly HostHealth[] {
+    this.#applyPending();
+    return this.#watch.report(nowMs, this.#driverLog);
+  }
+
+  async read(_tier: string, timeMs: number): Promise<Frame> {
+    this.#followLog();
+    return this.#frames.frame(timeMs, [
+      ...healthSamples(this.report(timeMs)),
+      ...(await this.#memorySamples()),
+    ]);
+  }
+
+  /** Reads what the kernel's log holds now, for a single look. */
+  async readLog(): Promise<void> {
+    const once = new AbortController();
+    const reading = this.#openLog(once.signal);
+    once.abort();
+    await reading;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#following;
+  }
+
+  #followLog(): void {
+    if (this.#options.settleMs === undefined)
+      this.#following ??= this.#openLog(this.#closing.signal);
+  }
+
+  #openLog(signal: AbortSignal): Promise<void> {
+    const { kmsg = defaultKmsg } = this.#options;
+    const access = checkAccess(kmsg);
+    this.#driverLog =
+      access.state === "found" ? { ok: true } : { ok: false, why: `kernel log: ${access.says}` };
+    if (access.state !== "found") return Promise.resolve();
+    const reader = new KernelLogReader({
+      path: kmsg,
+      sinceBoot: true,
+      log: silentLog,
+      now: systemNow,
+      pollMs,
+      onRecord: (record, timeNs) => {
+        const line = classify(record);
+        if (line === undefined) return;
+        const timeMs = Number(timeNs / 1_000_000n);
+        this.#pending.push({ line, timeMs });
+        if (this.#pending.length > mostPending) this.#pending.shift();
+      },
+    });
+    return reader.run(signal);
+  }
+
+  /** Lines about a GPU wait until a frame has named it. */
+  #applyPending(): void {
+    const { hostName } = this.#options;
+    this.#pending = this.#pending.filter(
+      ({ line, timeMs }) => !applyKernelLine(this.#watch, hostName, line, timeMs),
+    );
+  }
+
+  async #memorySamples(): Promise<HealthSample[]> {
+    const { sysfs, hostName } = this.#options;
+    const controllers = await readMemoryControllers(sysfs, hostFileAccess);
+    if (!controllers.ok) return [];
+    return controllers.value.flatMap(({ name, corrected, uncorrected }) =>
+      (
+        [
+          ["corrected", corrected],
+          ["uncorrected", uncorrected],
+        ] as const
+      ).flatMap(([type, count]) => {
+        const labels = labelSet({ host: hostName, controller: name, type });
+        return count.ok ? [{ metric: host.memoryErrors, labels, value: count.value }] : [];
+      }),
+    );
+  }
+}

@@ -1,0 +1,54 @@
+/** The verdicts of a running hub on every GPU it sees: its own readings, what agents found, and the anomaly watch. */
+import { formatError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import { anomalyReasons } from "../../view/health/anomalies.ts";
+import {
+  createHealthReport,
+  type HealthReport,
+  type HealthSelection,
+} from "../../view/health/report.ts";
+import { HealthWatch } from "../../view/health/watch.ts";
+
+export interface HubHealthOptions {
+  readonly frames: { subscribe(listener: (delivery: Delivery) => void): () => void };
+  readonly anomalies: () => readonly Anomaly[];
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+}
+
+export class HubHealth {
+  readonly #options: HubHealthOptions;
+  readonly #watch = new HealthWatch({ acceptsVerdicts: true });
+  readonly #unsubscribe: () => void;
+  #isFailing = false;
+
+  constructor(options: HubHealthOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.frames.subscribe((delivery) => this.#take(delivery));
+  }
+
+  report(selection: HealthSelection = {}): HealthReport {
+    const { nowMs, version, anomalies } = this.#options;
+    const timeMs = nowMs();
+    const hosts = this.#watch.report(timeMs, undefined, anomalyReasons(anomalies()));
+    return createHealthReport(hosts, timeMs, version, selection);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  /** A frame that cannot be judged is still shown and stored. */
+  #take(delivery: Delivery): void {
+    try {
+      this.#watch.take(delivery);
+    } catch (thrown) {
+      if (!this.#isFailing)
+        this.#options.log.warn("a frame could not be judged", { error: formatError(thrown) });
+      this.#isFailing = true;
+    }
+  }
+}

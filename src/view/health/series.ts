@@ -1,0 +1,126 @@
+/** Verdicts as series, so that rules, dashboards and the hub can use them, and back. */
+import { gpu, host as hostMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
+import { deviceLabels } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import { labelKey, type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
+import { type Layout, LayoutBuilder } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import type { ReportedVerdict } from "./gpu-record.ts";
+import type { VerdictSlot } from "./plan.ts";
+import {
+  gpuChecks,
+  type HealthAction,
+  healthActions,
+  type HealthReason,
+  healthStates,
+  type JudgedState,
+  stateRank,
+  type UncheckedCheck,
+} from "./verdict.ts";
+import type { HostHealth } from "./watch.ts";
+
+export interface HealthSample {
+  readonly metric: MetricEntry;
+  readonly labels: LabelSet;
+  /** Absent: the state is unknown. */
+  readonly value: number | undefined;
+}
+
+export function healthSamples(hosts: readonly HostHealth[]): HealthSample[] {
+  return hosts.flatMap(({ host, state, reasons, gpus }) => [
+    {
+      metric: hostMetrics.healthState,
+      labels: labelSet({ host }),
+      value: state === "unknown" ? undefined : stateRank(state),
+    },
+    ...reasons.map((reason) => ({
+      metric: hostMetrics.healthReason,
+      labels: labelSet({ ...reasonLabels(reason), host }),
+      value: 1,
+    })),
+    ...gpus.flatMap((one) => [
+      {
+        metric: gpu.healthState,
+        labels: deviceLabels(one.device, host),
+        value: one.state === "unknown" ? undefined : stateRank(one.state),
+      },
+      ...one.reasons.map((reason) => ({
+        metric: gpu.healthReason,
+        labels: deviceLabels(one.device, host, reasonLabels(reason)),
+        value: 1,
+      })),
+      ...one.unchecked.map(({ check }) => ({
+        metric: gpu.healthUnchecked,
+        labels: deviceLabels(one.device, host, { check }),
+        value: 1,
+      })),
+    ]),
+  ]);
+}
+
+const reasonLabels = ({ check, reason, title, state, action }: HealthReason) => ({
+  check,
+  reason,
+  title,
+  state,
+  action,
+});
+
+/** Keeps the layout while the set of series stays the same. */
+export class HealthFrames {
+  #key = "";
+  #layout: Layout = { series: [] };
+
+  frame(timeMs: number, samples: readonly HealthSample[]): Frame {
+    const key = samples.map(({ metric, labels }) => metric.name + labelKey(labels)).join("\n");
+    if (key !== this.#key) {
+      const builder = new LayoutBuilder();
+      for (const { metric, labels } of samples) builder.add(metric, labels);
+      this.#layout = builder.build();
+      this.#key = key;
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    samples.forEach(({ value }, slot) =>
+      value === undefined ? writer.absent(slot, "unsupported") : writer.set(slot, value),
+    );
+    return writer.finish();
+  }
+}
+
+/** What an agent's frame says of a GPU; a reason it said before keeps its time. Values of a newer agent are left out. */
+export function reportedVerdict(
+  frame: Frame,
+  slots: readonly VerdictSlot[],
+  before: ReportedVerdict | undefined,
+): ReportedVerdict {
+  const reasons: HealthReason[] = [];
+  const unchecked: UncheckedCheck[] = [];
+  for (const { slot, series } of slots) {
+    if (frame.presence[slot] !== presence.present) continue;
+    const label = (name: string): string => labelValue(series.labels, name) ?? "";
+    const check = gpuChecks.find((name) => name === label("check"));
+    if (check === undefined) continue;
+    if (series.metric === gpu.healthUnchecked) {
+      unchecked.push({ check, why: "not possible on its machine" });
+      continue;
+    }
+    const state = healthStates.find((name): name is JudgedState => name === label("state"));
+    const action = healthActions.find((name): name is HealthAction => name === label("action"));
+    const reason = label("reason");
+    if (state === undefined || action === undefined || reason === "") continue;
+    const title = label("title") || reason;
+    const known = before?.reasons.find((one) => one.reason === reason && one.state === state);
+    reasons.push(
+      known ?? {
+        check,
+        reason,
+        title,
+        state,
+        action,
+        text: `${title}, as its agent reports.`,
+        sinceMs: frame.timeMs,
+      },
+    );
+  }
+  return { reasons, unchecked };
+}
