@@ -34,6 +34,7 @@ export const UNRUN: readonly UnrunCommand[] = [
     "the service that systemd started",
     "test/deploy/systemd.test.ts",
   ),
+  engine(/^gpulse health --url /, "a running agent or hub", "src/hub/health/health.test.ts"),
   engine(/^vllm /, "vLLM and a GPU", "test/engines/vllm.test.ts"),
   engine(/^npm (?:pack|install)\b/, "a global installation", "test/package/package.test.ts"),
   engine(/^npm run single-file/, "minutes of building", "test/engines/single-file.test.ts"),
