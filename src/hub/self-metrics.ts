@@ -26,7 +26,10 @@ export function collectHub(
   put(self.queryWorkerQueries, stats.queryWorkers.queries);
   put(self.queryWorkersLost, stats.queryWorkers.lost);
   put(self.storeHeadSamples, stats.headSamples);
-  put(self.storeBytes, stats.blockBytes + stats.removedBytes + stats.logBytes);
+  const { blockBytes, removedBytes, logBytes, rollups } = stats;
+  put(self.storeBytes, blockBytes + removedBytes + logBytes + rollups.bytes);
+  put(self.storeRollupBytes, rollups.bytes);
+  put(self.storeRollupBehind, rollups.behindMs / 1_000);
   put(self.storeLost, stats.lost.length - stats.unreadable);
   put(self.storeUnreadable, stats.unreadable);
   put(self.storeLostSamples, stats.lostSamples);

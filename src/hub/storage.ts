@@ -27,6 +27,8 @@ import { ReceiverCounts } from "./receive/receiver-counts.ts";
 export interface StorageOptions {
   readonly dir: string;
   readonly retentionMs: number;
+  /** No rollups where absent or 0. */
+  readonly rollupRetentionMs?: number | undefined;
   readonly retentionBytes?: number | undefined;
   readonly durability?: "process" | "power";
   /** How the process's memory is divided; absent: the defaults of each part. */
@@ -83,6 +85,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     dir,
     engine: createEngine({ memory }),
     retentionMs,
+    rollupRetentionMs: options.rollupRetentionMs,
     memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
     queryWorkers: {
       count: options.queryWorkers ?? 0,

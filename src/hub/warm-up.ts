@@ -13,6 +13,7 @@ import { createEngine } from "../query/engine.ts";
 import { Head } from "../storage/embedded/head/head.ts";
 import { LabelIndex } from "../storage/embedded/index/index.ts";
 import { StoreReader } from "../storage/embedded/reader.ts";
+import { emptyRollups } from "../storage/embedded/rollups/state.ts";
 import { acceptForms } from "./api/params.ts";
 import { addQueries } from "./api/queries.ts";
 
@@ -172,5 +173,7 @@ function practiceStore(): StoreReader {
     head,
     blocks: [],
     quarantine: { unopened: [], parts: [] },
+    goneBeforeMs: -Infinity,
+    rollups: emptyRollups,
   }));
 }

@@ -19,8 +19,51 @@ export interface SampleColumn {
   readonly values: Float64Array;
   /** 1 where the series ended (a stale marker); absent where it never did. The value there means nothing. */
   readonly stale?: Uint8Array;
+  /** Where entries stand for several samples each: what the function of the selection's hint needs of them. */
+  readonly rollup?: RollupParts;
   /** Native histograms: where there is one it is the sample, and the value means nothing. Absent where all are floats. */
   readonly histograms?: readonly (Histogram | undefined)[];
+}
+
+/** Parallel to the column, in which `values` is the part that the function names: minima for a minimum, sums for an average. */
+export interface RollupParts {
+  /** Samples that each entry stands for; 1 for a sample itself. */
+  readonly counts: Float64Array;
+  /** For a function of first and last samples; the column's times and values are those of the last ones. */
+  readonly firsts?: {
+    readonly times: Float64Array;
+    readonly values: Float64Array;
+    /** Values right before a counter reset within an entry, added up. */
+    readonly resets: Float64Array;
+  };
+}
+
+/** Functions of ranges that can be answered from rollups. */
+export const rollupFunctions = [
+  "min_over_time",
+  "max_over_time",
+  "sum_over_time",
+  "avg_over_time",
+  "count_over_time",
+  "present_over_time",
+  "absent_over_time",
+  "first_over_time",
+  "last_over_time",
+  "ts_of_first_over_time",
+  "ts_of_last_over_time",
+  "rate",
+  "increase",
+  "delta",
+] as const;
+export type RollupFunction = (typeof rollupFunctions)[number];
+
+/** What a selection is for: lets a store answer from rollups where the result is the same. */
+export interface SelectHint {
+  readonly function: RollupFunction;
+  /** Windows are (end - rangeMs, end] for the ends firstEndMs, firstEndMs + stepMs, …; stepMs is 0 where there is one. */
+  readonly firstEndMs: number;
+  readonly stepMs: number;
+  readonly rangeMs: number;
 }
 
 export interface SelectedSeries {
@@ -32,8 +75,13 @@ export interface SelectedSeries {
   peek?(): SampleColumn;
 }
 
-/** What a selection found. `warnings`: a sentence for each part of the store that could not be read. */
-export type Selection = readonly SelectedSeries[] & { readonly warnings?: readonly string[] };
+/** What a selection found. */
+export type Selection = readonly SelectedSeries[] & {
+  /** A sentence for each part of the store that could not be read. */
+  readonly warnings?: readonly string[];
+  /** Sentences on where the samples came from, where it is not the raw samples. */
+  readonly infos?: readonly string[];
+};
 
 /** Counts what a selection is about to hold in memory, and refuses by throwing. */
 export interface SelectBudget {
@@ -43,13 +91,16 @@ export interface SelectBudget {
 }
 
 export interface Queryable {
-  /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples. */
+  /** Whether the hint changes what a selection of this range reads. One that does not is left out: then equal selections are shared. */
+  heeds?(hint: SelectHint, fromMs: number, toMs: number): boolean;
+  /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples, or rollups of them. */
   select(
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
     budget?: SelectBudget,
+    hint?: SelectHint,
   ): Promise<Selection>;
   /** Label names of the series that match any of the sets (all series for none) and have samples in the range. */
   labelNames(

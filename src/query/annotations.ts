@@ -2,6 +2,7 @@
  * Warnings and infos a query collects, in Prometheus's words. Equal sentences are listed once, with the position of the last
  * that raised them; those that count their occurrences keep the position of the first.
  */
+import type { Selection } from "../model/select.ts";
 import type { Span } from "./ast.ts";
 import { position } from "./errors.ts";
 import { printShortest, printTwoDigits } from "./number.ts";
@@ -21,11 +22,13 @@ export type HistogramOperation = "addition" | "subtraction" | "aggregation";
 export class Annotations {
   private readonly spans = new Map<string, Span>();
   private readonly forced = new Map<string, ForcedMonotonicityInfo>();
-  /** What the store could not read; it belongs to no place in the query. */
-  private readonly fromStore = new Set<string>();
+  /** What the store could not read, and what it read instead of samples; it belongs to no place in the query. */
+  private readonly storeWarnings = new Set<string>();
+  private readonly storeInfos = new Set<string>();
 
-  addFromStore(warnings: readonly string[] = []): void {
-    for (const sentence of warnings) this.fromStore.add(sentence);
+  addFromStore({ warnings = [], infos = [] }: Pick<Selection, "warnings" | "infos">): void {
+    for (const sentence of warnings) this.storeWarnings.add(sentence);
+    for (const sentence of infos) this.storeInfos.add(sentence);
   }
 
   warn(sentence: string, span: Span): void {
@@ -122,8 +125,8 @@ export class Annotations {
 
   /** As Prometheus shows them, each with its place in the query. */
   asStrings(query: string): { warnings: string[]; infos: string[] } {
-    const warnings = [...this.fromStore];
-    const infos: string[] = [];
+    const warnings = [...this.storeWarnings];
+    const infos = [...this.storeInfos];
     for (const [sentence, span] of this.spans) {
       const forced = this.forced.get(sentence);
       const detail = forced === undefined ? "" : describe(forced);

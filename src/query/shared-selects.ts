@@ -8,9 +8,11 @@ import type {
   Queryable,
   SelectBudget,
   SelectedSeries,
+  SelectHint,
   Selection,
 } from "../model/select.ts";
 import { peekAt } from "./eval/scope.ts";
+import { selectKey } from "./eval/select.ts";
 
 /** About 16 bytes each. */
 const defaultMaxSamples = 4_000_000;
@@ -40,14 +42,15 @@ export class SharedSelects {
     toMs: number,
     signal: AbortSignal | undefined,
     budget?: SelectBudget,
+    hint?: SelectHint,
   ): Promise<Selection> {
-    const key = JSON.stringify([matchers, fromMs, toMs]);
+    const key = selectKey(matchers, fromMs, toMs, hint);
     const known = this.#selections.get(key);
     if (known !== undefined) return known.series;
     if (this.#samples > this.#maxSamples)
-      return queryable.select(matchers, fromMs, toMs, signal, budget);
+      return queryable.select(matchers, fromMs, toMs, signal, budget, hint);
     // Without the signal: the first query may be canceled while others still wait.
-    const series = this.#load(queryable, matchers, fromMs, toMs, budget);
+    const series = this.#load(queryable, matchers, fromMs, toMs, budget, hint);
     this.#selections.set(key, { name: nameOf(matchers), series });
     series.catch(() => this.#selections.delete(key));
     return series;
@@ -70,17 +73,20 @@ export class SharedSelects {
     fromMs: number,
     toMs: number,
     budget: SelectBudget | undefined,
+    hint: SelectHint | undefined,
   ): Promise<Selection> {
-    const found = await queryable.select(matchers, fromMs, toMs, undefined, budget);
+    const found = await queryable.select(matchers, fromMs, toMs, undefined, budget, hint);
     // A column may be decoded at every access: here once for all.
     const copies = found.map((series): SelectedSeries => {
       const column = peekAt(series);
       this.#samples += column.times.length;
       return { labels: series.labels, column: { ...column, values: this.#copy(column.values) } };
     });
-    return found.warnings === undefined
-      ? copies
-      : Object.assign(copies, { warnings: found.warnings });
+    const { warnings, infos } = found;
+    return Object.assign(copies, {
+      ...(warnings !== undefined && { warnings }),
+      ...(infos !== undefined && { infos }),
+    });
   }
 
   /** Many columns in one piece of memory: collecting ten thousand small ones took most of the time. */

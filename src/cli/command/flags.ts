@@ -30,6 +30,7 @@ const shared = {
       "store the history in Prometheus, VictoriaMetrics, Mimir or Thanos instead",
     ),
   retention: () => settingOption(hubSettings.retention),
+  rollupRetention: () => settingOption(hubSettings.rollup_retention),
   retentionSize: () => settingOption(hubSettings.retention_size),
   durability: () => settingOption(hubSettings.durability),
   memory: () => settingOption(hubSettings.memory),

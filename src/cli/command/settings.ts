@@ -36,6 +36,8 @@ export interface Settings {
   /** Where the hub keeps its history. */
   readonly dataDir: string;
   readonly retentionMs: number;
+  /** 0: no rollups. */
+  readonly rollupRetentionMs: number;
   /** Bytes of the history; unlimited where undefined. */
   readonly retentionBytes: number | undefined;
   /** What an acknowledged sample survives. */
@@ -143,6 +145,7 @@ export async function resolveSettings(
     ),
     dataDir: readSetting(hubSettings, "data", flags, env, hub),
     retentionMs: readSetting(hubSettings, "retention", flags, env, hub),
+    rollupRetentionMs: readSetting(hubSettings, "rollup_retention", flags, env, hub),
     retentionBytes: readSetting(hubSettings, "retention_size", flags, env, hub),
     durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),

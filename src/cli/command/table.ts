@@ -123,6 +123,16 @@ export const hubSettings = {
     fallback: "30d",
     description: "How long to retain the history.",
   },
+  rollup_retention: {
+    schema: durationMs(0, 1_000 * 365 * DAY_MS),
+    flag: [
+      "--rollup-retention <duration>",
+      "how long to retain rollups of the history, 5-minute ones for a fifth of it; 0 makes none",
+    ],
+    fallback: "1y",
+    description:
+      "How long to retain rollups of the history: hourly ones for all of it, 5-minute ones for a fifth, both at least as long as the raw samples. 0 makes none and removes those there are.",
+  },
   retention_size: {
     // The log alone may use an eighth of it.
     schema: byteSize("64MB"),

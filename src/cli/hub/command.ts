@@ -24,6 +24,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "host",
     "data",
     "retention",
+    "rollupRetention",
     "retentionSize",
     "durability",
     "memory",

@@ -25,6 +25,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "compat",
     "data",
     "retention",
+    "rollupRetention",
     "retentionSize",
     "durability",
     "memory",

@@ -107,12 +107,13 @@ export async function openHistory(
   io: CommandIo,
   log: Log,
 ): Promise<EmbeddedStorage> {
-  const { dataDir, retentionMs, retentionBytes, durability } = settings;
+  const { dataDir, retentionMs, rollupRetentionMs, retentionBytes, durability } = settings;
   const budgets = budgetsOf(await memoryLimit(settings.memoryBytes));
   logBudgets(budgets, log);
   return openStorage({
     dir: dataDir,
     retentionMs,
+    rollupRetentionMs,
     retentionBytes,
     durability,
     budgets,

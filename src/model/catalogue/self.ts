@@ -280,7 +280,14 @@ export const self = {
     help: "Samples not yet sealed into blocks.",
     resolution: 1,
   }),
-  storeBytes: own("gpulse_store_bytes", { help: "Bytes of the store's blocks and log on disk." }),
+  storeBytes: own("gpulse_store_bytes", {
+    help: "Bytes of the store's blocks, rollups and log on disk.",
+  }),
+  storeRollupBytes: own("gpulse_store_rollup_bytes", { help: "Bytes of the store's rollups." }),
+  storeRollupBehind: own("gpulse_store_rollups_behind_seconds", {
+    help: "Time that sealed samples span which are not rolled up yet: some hours always, days after the first start on an older folder.",
+    resolution: 1,
+  }),
   storeLost: own("gpulse_store_losses", {
     help: "Parts of the store that were found lost since the start: the log names them.",
     resolution: 1,

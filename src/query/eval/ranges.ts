@@ -9,7 +9,7 @@ import { type EvalScope, peekAt, refTimes, seriesOf, withoutStale } from "./scop
 import { firstAfter } from "./search.ts";
 import { asVector, countPresent, histogramAt, isHistogram, type StepSeries } from "./value.ts";
 
-export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms">;
+export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms" | "rollup">;
 
 export interface RangeVectorSeries {
   readonly labels: LabelSet;

@@ -1,7 +1,20 @@
 /** Runs every selector of a query against the store, once, before evaluation starts. */
-import { type Expr, type TimeShift, type VectorSelector, withoutParens } from "../ast.ts";
+import {
+  type Call,
+  type Expr,
+  type MatrixSelector,
+  type TimeShift,
+  type VectorSelector,
+  withoutParens,
+} from "../ast.ts";
 import { QueryError } from "../errors.ts";
-import type { Matcher, Selection } from "../../model/select.ts";
+import {
+  type Matcher,
+  type RollupFunction,
+  rollupFunctions,
+  type SelectHint,
+  type Selection,
+} from "../../model/select.ts";
 import type { QueryRun } from "./run.ts";
 import { gridOf, subqueryStepMs } from "./grid.ts";
 import type { QueryTimes } from "./prepare.ts";
@@ -15,11 +28,17 @@ export interface SelectRequest {
   readonly rangeMs: number;
   /** The steps it is evaluated at. */
   readonly steps: number;
+  /** Absent where only samples answer. */
+  readonly hint?: SelectHint | undefined;
 }
 
 /** Equal for selectors that select the same samples. */
-export const selectKey = (matchers: readonly Matcher[], fromMs: number, toMs: number): string =>
-  JSON.stringify([matchers, fromMs, toMs]);
+export const selectKey = (
+  matchers: readonly Matcher[],
+  fromMs: number,
+  toMs: number,
+  hint: SelectHint | undefined,
+): string => JSON.stringify([matchers, fromMs, toMs, hint]);
 
 /** What the query's selectors need of the store. */
 export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): SelectRequest[] {
@@ -31,26 +50,25 @@ export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): Se
 export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   const pending = new Map<string, Promise<Selection>>();
   await Promise.all(
-    selectRequests(run, expr, times).map(async ({ selector, matchers, fromMs, toMs }) => {
-      const key = selectKey(matchers, fromMs, toMs);
-      const found = pending.get(key) ?? select(run, matchers, fromMs, toMs);
+    selectRequests(run, expr, times).map(async (request) => {
+      const { selector, matchers, fromMs, toMs, hint } = request;
+      const key = selectKey(matchers, fromMs, toMs, hint);
+      const found = pending.get(key) ?? select(run, request);
       pending.set(key, found);
       const selection = await found;
       run.selected.set(selector, selection);
-      run.annotations.addFromStore(selection.warnings);
+      run.annotations.addFromStore(selection);
     }),
   );
 }
 
 function select(
   { queryable, options: { selects, signal, memory } }: QueryRun,
-  matchers: readonly Matcher[],
-  fromMs: number,
-  toMs: number,
+  { matchers, fromMs, toMs, hint }: SelectRequest,
 ): Promise<Selection> {
   return selects === undefined
-    ? queryable.select(matchers, fromMs, toMs, signal, memory)
-    : selects.select(queryable, matchers, fromMs, toMs, signal, memory);
+    ? queryable.select(matchers, fromMs, toMs, signal, memory, hint)
+    : selects.select(queryable, matchers, fromMs, toMs, signal, memory, hint);
 }
 
 function collect(
@@ -81,21 +99,9 @@ function collect(
       });
       return;
     }
-    case "matrix": {
-      const { selector, rangeMs } = expr;
-      const [from, to] = shifted(selector, startMs, endMs);
-      const before = rangeMs + (selector.anchored || selector.smoothed ? lookbackMs : 0);
-      const after = selector.smoothed ? lookbackMs : 0;
-      out.push({
-        selector,
-        matchers: selector.matchers,
-        fromMs: from - before,
-        toMs: to + after,
-        rangeMs,
-        steps,
-      });
+    case "matrix":
+      out.push(matrixRequest(run, expr, times, undefined));
       return;
-    }
     case "subquery": {
       if (depth >= maxSubqueryDepth) {
         throw new QueryError("bad_data", `subqueries are nested deeper than ${maxSubqueryDepth}`);
@@ -112,7 +118,12 @@ function collect(
     }
     case "call":
       if (expr.name === "info") collectInfo(run, expr.args, times, depth, out);
-      else expr.args.forEach(visit);
+      else
+        for (const arg of expr.args) {
+          const range = withoutParens(arg);
+          if (range.kind === "matrix") out.push(matrixRequest(run, range, times, expr));
+          else visit(arg);
+        }
       return;
     case "aggregate":
       if (expr.param !== undefined) visit(expr.param);
@@ -127,6 +138,39 @@ function collect(
       visit(expr.expr);
   }
 }
+
+/** `call`: the function of the range; undefined where the samples themselves are wanted. */
+function matrixRequest(
+  run: QueryRun,
+  { selector, rangeMs }: MatrixSelector,
+  { startMs, endMs, stepMs }: QueryTimes,
+  call: Call | undefined,
+): SelectRequest {
+  const { lookbackMs } = run.options;
+  const [from, to] = shifted(selector, startMs, endMs);
+  const isExtended = selector.anchored || selector.smoothed;
+  const steps = gridOf(startMs, endMs, stepMs).count;
+  const request = {
+    selector,
+    matchers: selector.matchers,
+    fromMs: from - rangeMs - (isExtended ? lookbackMs : 0),
+    toMs: to + (selector.smoothed ? lookbackMs : 0),
+    rangeMs,
+    steps,
+  };
+  if (isExtended || call === undefined || !isRollupFunction(call.name)) return request;
+  const hint = {
+    function: call.name,
+    firstEndMs: from,
+    stepMs: steps === 1 || selector.atMs !== undefined ? 0 : stepMs,
+    rangeMs,
+  };
+  const isHeeded = run.queryable.heeds?.(hint, request.fromMs, request.toMs) === true;
+  return isHeeded ? { ...request, hint } : request;
+}
+
+const isRollupFunction = (name: string): name is RollupFunction =>
+  (rollupFunctions as readonly string[]).includes(name);
 
 function shifted(shift: TimeShift, startMs: number, endMs: number): [fromMs: number, toMs: number] {
   return [(shift.atMs ?? startMs) - shift.offsetMs, (shift.atMs ?? endMs) - shift.offsetMs];

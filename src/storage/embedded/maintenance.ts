@@ -15,11 +15,18 @@ import { ReplacedUnsyncedError } from "../../base/state/atomic.ts";
 import { describeUnreadable, unreadablePage } from "./quarantine.ts";
 import {
   applyRetention,
-  cutoffMs,
   describeJump,
-  toPlannedBlocks,
+  rawBlocks,
   replaceOverdue,
+  type RetainedBlocks,
+  tierBlocks,
+  toPlannedBlocks,
 } from "./retention.ts";
+import { seriesRef } from "./rollups/columns.ts";
+import { columnsOf, withOutdated } from "./rollups/outdated.ts";
+import { longestRollupMs } from "./rollups/retention.ts";
+import { RollupMaintenance } from "./rollups/maintenance.ts";
+import { rollupBlocks, rollupFile } from "./rollups/state.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
 import { reopenBlock } from "./start.ts";
 import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
@@ -48,6 +55,7 @@ export class Maintenance {
   #retrySealAtMs = 0;
   /** A sync of the series log failed: what the kernel still holds of it is not known. */
   #isSeriesLogSuspect = false;
+  readonly rollups: RollupMaintenance;
   seals = 0;
   compactions = 0;
 
@@ -56,6 +64,7 @@ export class Maintenance {
     this.#workers = workers;
     this.#seriesDropped = seriesDropped;
     this.#sealedAtMs = state.monotonicMs();
+    this.rollups = new RollupMaintenance(state, workers, (source) => this.#isolate(source));
   }
 
   /** Runs after all jobs queued before it. */
@@ -105,20 +114,38 @@ export class Maintenance {
     this.#retrySealAtMs = 0;
   }
 
-  /** Retention, then merges until none is due. Only from within the queue. */
+  /** Retention, rollups, then merges until none is due. Only from within the queue. */
   async tidy(): Promise<void> {
     const state = this.#state;
     if (applyRetention(state, state.failures.isFull)) await this.#dropSeries();
     this.#retryUnreadable();
+    await this.rollups.round();
+    await this.#mergeAll({
+      retained: () => rawBlocks(state),
+      file: (id) => blockFile(state.options.dir, id),
+      refs: (blocks) => this.#refsOf(blocks),
+    });
+    for (const { resolutionMs } of state.rollups.tiers)
+      await this.#mergeAll({
+        retained: () => tierBlocks(state, resolutionMs),
+        file: (id) => rollupFile(state.options.dir, id, resolutionMs),
+        refs: async (blocks) => columnsOf(await this.#refsOf(blocks, seriesRef)),
+        longestMs: longestRollupMs(resolutionMs),
+      });
+  }
+
+  async #mergeAll(kind: MergedKind): Promise<void> {
+    const { quarantine } = this.#state;
     for (;;) {
-      const readable = state.blocks.filter((block) => !state.quarantine.has(block));
-      const merge = planMerge(
-        toPlannedBlocks(readable),
-        cutoffMs(state),
-        state.options.retentionMs,
-      );
+      const { blocks, cutoffMs, retentionMs } = kind.retained();
+      const readable = blocks.filter((block) => !quarantine.has(block));
+      const planned = toPlannedBlocks(readable);
+      const merge = planMerge(planned, cutoffMs, retentionMs, kind.longestMs);
       if (merge.length === 0) return;
-      await this.#merge(merge.map(({ block }) => block));
+      await this.#merge(
+        kind,
+        merge.map(({ block }) => block),
+      );
     }
   }
 
@@ -166,7 +193,7 @@ export class Maintenance {
       state.index,
       (ref) => (inOrder.count[ref] ?? 0) > 0 || (late?.count[ref] ?? 0) > 0,
     );
-    const built = await this.#build(refs, {
+    const built = await this.#build(refs, (id) => blockFile(state.options.dir, id), {
       epoch: view,
       expectedSamples: frozen.epoch.samples,
     });
@@ -176,6 +203,7 @@ export class Maintenance {
       const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
       changeState(state, {
         blocks: [...state.blocks, ...blocks],
+        rollups: withOutdated(state.rollups, blocks),
         walFrom: next?.epoch.firstSegment ?? state.walFrom,
       });
     } catch (thrown) {
@@ -205,26 +233,27 @@ export class Maintenance {
   }
 
   /** One block out of several, or one rewritten without what was deleted or is past retention. */
-  async #merge(blocks: readonly Block[]): Promise<void> {
-    const state = this.#state;
+  async #merge(kind: MergedKind, blocks: readonly Block[]): Promise<void> {
     const [first] = blocks;
     const hadDeleted = blocks.some((block) => block.tombstones.length > 0);
     const overdue = blocks.length === 1 && !hadDeleted ? first : undefined;
     const leavesOut = hadDeleted || overdue !== undefined;
-    const done = await this.#build(await this.#refsOf(blocks), {
+    const { cutoffMs } = kind.retained();
+    const done = await this.#build(await kind.refs(blocks), kind.file, {
       blocks: blocks.map(({ file, tombstones }) => ({ file, tombstones })),
       level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
-      notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs(state)),
+      notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs),
       expectedSamples: leavesOut
         ? undefined
         : blocks.reduce((sum, { footer }) => sum + footer.samples, 0),
     });
     if (done === "unreadable") return;
+    const retained = kind.retained();
     try {
-      if (overdue !== undefined) replaceOverdue(state, overdue, done);
+      if (overdue !== undefined) replaceOverdue(this.#state, retained, overdue, done);
       else
-        changeState(state, {
-          blocks: [...state.blocks.filter((block) => !blocks.includes(block)), ...done],
+        retained.change({
+          blocks: [...retained.blocks.filter((block) => !blocks.includes(block)), ...done],
         });
     } catch (thrown) {
       discardUnlessNamed(done, thrown);
@@ -236,10 +265,14 @@ export class Maintenance {
   }
 
   /** Columns whose labels are lost come last: they are carried along, since the labels may be found again. */
-  async #refsOf(blocks: readonly Block[]): Promise<Uint32Array> {
+  async #refsOf(
+    blocks: readonly Block[],
+    toSeries = (column: number): number => column,
+  ): Promise<Uint32Array> {
     const { index } = this.#state;
     const wanted = new Uint8Array(index.table.end);
-    for (const block of blocks) for (const ref of block.directory.refs) wanted[ref] = 1;
+    for (const block of blocks)
+      for (const column of block.directory.refs) wanted[toSeries(column)] = 1;
     const known = await byMetric(index, (ref) => wanted[ref] === 1);
     for (const ref of known) wanted[ref] = 0;
     const unknown: number[] = [];
@@ -253,6 +286,7 @@ export class Maintenance {
   /** The block, or none where nothing is left to write. Where a source cannot be read, it is quarantined and nothing changes. */
   async #build(
     refs: Uint32Array,
+    fileOf: (id: number) => string,
     from: {
       epoch?: ReturnType<HeadEpoch["epoch"]["view"]>;
       blocks?: readonly { file: string; tombstones: Block["tombstones"] }[];
@@ -264,7 +298,7 @@ export class Maintenance {
     const state = this.#state;
     const { level = 0, notBeforeMs = 0, expectedSamples, ...sources } = from;
     const id = state.nextBlock++;
-    const file = blockFile(state.options.dir, id);
+    const file = fileOf(id);
     const { parts, unreadable } = await this.#workers.run({
       ...sources,
       order: { file, id, level, refs, notBeforeMs, expectedSamples, sliceMs: 1_000 },
@@ -273,12 +307,13 @@ export class Maintenance {
       this.#isolate(unreadable);
       return "unreadable";
     }
-    return parts === undefined ? [] : [new Block(file, state.context, parts)];
+    const [made] = parts;
+    return made === undefined ? [] : [new Block(file, state.context, made)];
   }
 
   #isolate({ file, page, why }: UnreadableSource): void {
-    const { blocks, quarantine, options } = this.#state;
-    const block = blocks.find((one) => one.file === file);
+    const { blocks, rollups, quarantine, options } = this.#state;
+    const block = [...blocks, ...rollupBlocks(rollups)].find((one) => one.file === file);
     if (block === undefined)
       throw new Error(`BUG: ${file} was merged and is no block of the store`);
     const part = unreadablePage(block, page, why);
@@ -289,13 +324,11 @@ export class Maintenance {
   #retryUnreadable(): void {
     const state = this.#state;
     const { quarantine, options } = state;
-    quarantine.retain(state.blocks);
+    quarantine.retain([...state.blocks, ...rollupBlocks(state.rollups)]);
     for (const part of quarantine.due()) {
-      const { block, id, page, file } = part;
+      const { block, page, file } = part;
       if (block === undefined) {
-        const opened = reopenBlock(state, id);
-        if (opened.length === 0) continue;
-        changeState(state, { blocks: [...state.blocks, ...opened] });
+        if (!reopenBlock(state, part)) continue;
       } else {
         const why = page === undefined ? reopenFailure(file, state.context) : block.recheck(page);
         if (why !== undefined) {
@@ -303,6 +336,9 @@ export class Maintenance {
           continue;
         }
         quarantine.remove(part);
+        // What was rolled up meanwhile was rolled up without it.
+        if (state.blocks.includes(block))
+          changeState(state, { rollups: withOutdated(state.rollups, [block]) });
       }
       options.log.info("a part of the store can be read again", { file, page });
     }
@@ -313,6 +349,16 @@ export class Maintenance {
     if (dropped === 0) return;
     this.#state.options.log.debug("series without samples were dropped", { series: dropped });
   }
+}
+
+/** Blocks that are merged with each other. */
+interface MergedKind {
+  retained(): RetainedBlocks;
+  readonly file: (id: number) => string;
+  /** The columns of the merged block in the order they shall stand. */
+  refs(blocks: readonly Block[]): Promise<Uint32Array>;
+  /** The longest time a block may span; derived from the retention where absent. */
+  readonly longestMs?: number;
 }
 
 /** Removes blocks that no manifest names because it could not be written. */

@@ -17,6 +17,10 @@ export interface StoreOptions {
   readonly retentionMs: number;
   /** Bytes of blocks; the oldest go first. */
   readonly retentionBytes?: number;
+  /** How long rollups are retained; none are made where it is absent or 0. */
+  readonly rollupRetentionMs?: number | undefined;
+  /** Sealed samples are rolled up when there are as many hours of them. */
+  readonly rollEveryMs?: number;
   /** Memory for decompressed columns of blocks; a head that outgrows it is sealed early. */
   readonly memoryBytes: number;
   /** What acknowledged means: it survives the process, or it survives a power cut. */
@@ -123,6 +127,17 @@ export interface StoreStats {
   readonly blockBytes: number;
   readonly minTimeMs: number | undefined;
   readonly maxTimeMs: number | undefined;
+  readonly rollups: {
+    readonly blocks: number;
+    readonly bytes: number;
+    /** The oldest entry. */
+    readonly minTimeMs: number | undefined;
+    /** Samples up to here are in rollups. */
+    readonly rolledToMs: number | undefined;
+    /** Sealed samples that wait to be rolled up, as the time they span. */
+    readonly behindMs: number;
+    readonly rolled: number;
+  };
   /** Past retention, still on the disk. */
   readonly removedBlocks: number;
   readonly removedBytes: number;

@@ -12,6 +12,8 @@ export interface UnreadablePart {
   readonly block: Block | undefined;
   readonly id: number;
   readonly file: string;
+  /** The resolution of a rollup; absent for raw samples. */
+  readonly resolutionMs?: number | undefined;
   /** Undefined: the whole block. */
   readonly page: number | undefined;
   readonly what: string;
@@ -66,8 +68,19 @@ export class Quarantine {
     return [...this.#entries.values()].map(({ part }) => part);
   }
 
-  /** Blocks that could not be opened: they still count. */
+  /** Raw blocks that could not be opened: they still count. */
   get unopened(): readonly number[] {
+    return this.unopenedOf(undefined);
+  }
+
+  /** The same of rollups of one resolution. */
+  unopenedOf(ofMs: number | undefined): readonly number[] {
+    return this.parts.flatMap(({ block, id, resolutionMs }) =>
+      block === undefined && resolutionMs === ofMs ? [id] : [],
+    );
+  }
+
+  get unopenedAll(): readonly number[] {
     return this.parts.flatMap(({ block, id }) => (block === undefined ? [id] : []));
   }
 }

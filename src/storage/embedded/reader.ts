@@ -18,8 +18,13 @@ import type {
   Queryable,
   SelectBudget,
   SelectedSeries,
+  SelectHint,
   Selection,
 } from "../../model/select.ts";
+import { hasEntries, hasUnrolled, planSelection, type SelectionPlan } from "./rollups/choose.ts";
+import type { RollupRead } from "./rollups/plan.ts";
+import { type CollectRaw, RollupReader, type TierBlocks } from "./rollups/read.ts";
+import type { RollupState } from "./rollups/state.ts";
 import { TimesPool } from "./times-pool.ts";
 
 /** A text in a list of label values, and its JSON. */
@@ -32,6 +37,8 @@ export interface ReadSources {
   readonly head: Head;
   readonly blocks: readonly Block[];
   readonly quarantine: Pick<Quarantine, "unopened" | "parts">;
+  readonly goneBeforeMs: number;
+  readonly rollups: RollupState;
 }
 
 export const warnUnopened = (id: number): string =>
@@ -44,25 +51,32 @@ export class StoreReader implements Queryable {
     this.#from = from;
   }
 
+  heeds(hint: SelectHint, fromMs: number, toMs: number): boolean {
+    return planSelection(this.#from(), hint, fromMs, toMs).rollups !== undefined;
+  }
+
   async select(
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
     budget?: SelectBudget,
+    hint?: SelectHint,
   ): Promise<Selection> {
     await budget?.series(this.#from().index.select(matchers).length);
     // Looked up again: while it waited for memory, series may have been dropped and their numbers given to others.
-    const { index, head, blocks, quarantine } = this.#from();
+    const { index, head, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
-    const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget);
-    await this.#each(refs, blocks, signal, (ref, open) => {
-      const series = walk.find(ref, open, head.epochs);
+    const plan = planSelection(this.#from(), hint, fromMs, toMs);
+    const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget, plan);
+    await this.#each(refs, signal, (ref, open) => {
+      const isRawOnly = hasUnrolled(this.#from(), plan.rollups, ref);
+      const series = walk.find(ref, { ...open, epochs: head.epochs, isRawOnly });
       if (series !== undefined) selected.push(series);
     });
     const warnings = [...walk.warnings(), ...quarantine.unopened.map(warnUnopened)];
-    return warnings.length === 0 ? selected : Object.assign(selected, { warnings });
+    return annotate(selected, warnings, walk.infos());
   }
 
   async labelNames(
@@ -130,9 +144,13 @@ export class StoreReader implements Queryable {
     toMs: number,
     each: (ref: number) => void,
   ): Promise<void> {
-    const { head, blocks } = this.#from();
-    await this.#each(this.refs(sets), blocks, undefined, (ref, open) => {
-      if (head.has(ref, fromMs, toMs) || open.some((block) => block.has(ref, fromMs, toMs)))
+    const { head } = this.#from();
+    await this.#each(this.refs(sets), undefined, (ref, { blocks, tiers }) => {
+      if (
+        head.has(ref, fromMs, toMs) ||
+        blocks.some((block) => block.has(ref, fromMs, toMs)) ||
+        hasEntries(tiers, ref, fromMs, toMs)
+      )
         each(ref);
     });
   }
@@ -140,14 +158,12 @@ export class StoreReader implements Queryable {
   /** In slices; a series dropped meanwhile is passed over. */
   async #each(
     refs: Uint32Array,
-    blocks: readonly Block[],
     signal: AbortSignal | undefined,
-    each: (ref: number, blocks: readonly Block[]) => void,
+    each: (ref: number, open: BlockSources) => void,
   ): Promise<void> {
     const { index, head } = this.#from();
     // An epoch sealed between two slices turns into a block: the list of blocks is refreshed to see it.
-    let open = [...blocks];
-    for (const block of open) block.retain();
+    let open = openBlocks(this.#from());
     let epochs = head.epochs.length;
     try {
       let until = performance.now() + sliceMs;
@@ -158,18 +174,66 @@ export class StoreReader implements Queryable {
         await nextTurn();
         signal?.throwIfAborted();
         until = performance.now() + sliceMs;
-        const now = this.#from().blocks;
-        if (now.some((block) => !open.includes(block)) || head.epochs.length !== epochs) {
-          for (const block of now) block.retain();
-          for (const block of open) block.release();
-          open = [...now];
+        const now = this.#from();
+        if (
+          now.blocks !== open.blocks ||
+          now.rollups.tiers !== open.tiers ||
+          head.epochs.length !== epochs
+        ) {
+          const before = open;
+          open = openBlocks(now);
+          before.release();
           epochs = head.epochs.length;
         }
       }
     } finally {
-      for (const block of open) block.release();
+      open.release();
     }
   }
+}
+
+/** The blocks that series are read from. */
+interface BlockSources {
+  readonly blocks: readonly Block[];
+  readonly tiers: TierBlocks;
+}
+
+/** Their files stay open until `release`. */
+function openBlocks({ blocks, rollups: { tiers } }: ReadSources) {
+  const all = [...blocks, ...tiers.flatMap((tier) => tier.blocks)];
+  for (const block of all) block.retain();
+  const release = (): void => all.forEach((block) => block.release());
+  return { blocks, tiers, release };
+}
+
+/** Adds the sentences that there are. */
+export function annotate(
+  selected: SelectedSeries[],
+  warnings: readonly string[],
+  infos: readonly string[],
+): Selection {
+  return Object.assign(selected, {
+    ...(warnings.length > 0 && { warnings }),
+    ...(infos.length > 0 && { infos }),
+  });
+}
+
+/** What a series is read from. `isRawOnly`: its rollups are outdated, raw samples answer where there are any. */
+export interface SeriesSources extends BlockSources {
+  readonly epochs: readonly { readonly source: EpochSource }[];
+  readonly isRawOnly: boolean;
+}
+
+function collect(
+  ref: number,
+  { blocks, epochs }: SeriesSources,
+  at: number,
+  fromMs: number,
+  toMs: number,
+  pieces: SeriesPieces,
+): void {
+  for (const block of blocks) block.collect(ref, fromMs, toMs, pieces);
+  for (const { source } of epochs) source.collect(at, fromMs, toMs, pieces);
 }
 
 /** Finds series after series of one selection. */
@@ -181,8 +245,11 @@ export class SelectionWalk {
   readonly #pieces = new SeriesPieces();
   readonly #columns: PackedColumns;
   readonly #budget: SelectBudget | undefined;
+  readonly #plan: SelectionPlan;
+  readonly #rollups: RollupReader;
   /** How many series miss something, by the page that cannot be read. */
   readonly #incomplete = new Map<string, number>();
+  readonly #infos = new Set<string>();
   #merging: ColumnBuffer | undefined;
 
   constructor(
@@ -190,7 +257,10 @@ export class SelectionWalk {
     fromMs: number,
     toMs: number,
     budget: SelectBudget | undefined,
+    plan: SelectionPlan,
   ) {
+    this.#plan = plan;
+    this.#rollups = new RollupReader(plan.function, fromMs, toMs, budget);
     this.#labels = labels;
     this.#budget = budget;
     this.#columns = new PackedColumns(budget);
@@ -200,24 +270,56 @@ export class SelectionWalk {
   }
 
   /** `at`: the series' number in the epochs and for its labels, where it is not the one of the blocks. */
-  find(
-    ref: number,
-    blocks: readonly Block[],
-    epochs: readonly { readonly source: EpochSource }[],
-    at = ref,
-  ): SelectedSeries | undefined {
+  find(ref: number, sources: SeriesSources, at = ref): SelectedSeries | undefined {
+    const { rollups, gone } = this.#plan;
+    const read = sources.isRawOnly ? gone : rollups;
+    if (read !== undefined) {
+      const found = this.#rolledUp(ref, read, sources, at);
+      if (found !== "raw") return found;
+    }
     const pieces = this.#pieces;
     pieces.clear();
-    for (const block of blocks) block.collect(ref, this.#fromMs, this.#toMs, pieces);
-    for (const { source } of epochs) source.collect(at, this.#fromMs, this.#toMs, pieces);
-    for (const part of pieces.unreadable)
-      this.#incomplete.set(part, (this.#incomplete.get(part) ?? 0) + 1);
+    collect(ref, sources, at, this.#fromMs, this.#toMs, pieces);
+    this.#misses(pieces.unreadable);
     if (pieces.length === 0) return undefined;
     pieces.sort();
     if (pieces.needsMerge) return this.#merged(at);
     const times = this.#pool.of(pieces);
     if (times.from === times.to) return undefined;
     return new PackedSeries(this.#labels(at), this.#columns, this.#columns.hold(pieces), times);
+  }
+
+  /** "raw" where rollups cannot answer, and raw samples are to. */
+  #rolledUp(
+    ref: number,
+    read: RollupRead,
+    sources: SeriesSources,
+    at: number,
+  ): SelectedSeries | undefined | "raw" {
+    const unreadable: string[] = [];
+    const collectRaw: CollectRaw = (fromMs, toMs, pieces) =>
+      collect(ref, sources, at, fromMs, toMs, pieces);
+    const column = this.#rollups.read(ref, read, sources.tiers, collectRaw, unreadable);
+    if (typeof column === "string") {
+      const { gone } = this.#plan;
+      if (read !== gone && gone !== undefined) return this.#rolledUp(ref, gone, sources, at);
+      if (read === gone && column === "unreadable") this.#misses(unreadable);
+      return "raw";
+    }
+    this.#misses(unreadable);
+    if (column === undefined) return undefined;
+    this.#infos.add(read.info);
+    return { labels: this.#labels(at), column };
+  }
+
+  #misses(unreadable: readonly string[]): void {
+    for (const part of unreadable)
+      this.#incomplete.set(part, (this.#incomplete.get(part) ?? 0) + 1);
+  }
+
+  /** Which rollups answered, and why. */
+  infos(): readonly string[] {
+    return [...this.#infos];
   }
 
   warnings(): readonly string[] {

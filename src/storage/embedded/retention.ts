@@ -1,23 +1,31 @@
 /**
- * Retention: which blocks leave the store, and when. A block that is past retention is no longer
- * read; its file stays for a grace period, in which a longer retention brings it back. The size limit shortens that period.
+ * Retention: which blocks leave the store, and when. Raw blocks and the rollups of each resolution have a retention of their
+ * own. A block that is past it is no longer read; its file stays for a grace period, in which a longer retention brings it
+ * back. The size limit shortens that period.
  */
 import { formatDuration } from "../../config/duration.ts";
 import type { Block } from "./blocks/block.ts";
 import { isOverdue, planRemoval, type Removal } from "./blocks/plan.ts";
 import { defaultRemovalGraceMs } from "./options.ts";
-import { changeState, newestSampleMs, type StoreState } from "./state.ts";
+import { formatResolution } from "./rollups/columns.ts";
+import { tierRetentionMs } from "./rollups/retention.ts";
+import { replaceTier } from "./rollups/state.ts";
+import { changeState, newestSampleMs, type RemovedBlock, type StoreState } from "./state.ts";
 
 /** Agents' clocks may be this far ahead of the hub's: more is refused on receipt. */
 const newestSlackMs = 600_000;
+/** All rollups together may take this part of the size limit; raw samples take the rest. */
+const rollupShare = 0.5;
+
+/** Samples before this may be deleted. */
+export const cutoffMs = (state: StoreState): number => cutoffOf(state, state.options.retentionMs);
 
 /**
- * Samples before this may be deleted. It follows the trusted time and is never ahead of the newest sample: a store that
- * receives nothing deletes nothing.
+ * It follows the trusted time and is never ahead of the newest sample: a store that receives nothing deletes nothing.
  */
-export function cutoffMs(state: StoreState): number {
+function cutoffOf(state: StoreState, retentionMs: number): number {
   const newestMs = newestSampleMs(state.blocks, state.head) + newestSlackMs;
-  return Math.min(state.retentionNowMs(), newestMs) - state.options.retentionMs;
+  return Math.min(state.retentionNowMs(), newestMs) - retentionMs;
 }
 
 /** What a wall clock that jumped means for the history. */
@@ -37,23 +45,84 @@ export const toPlannedBlocks = (blocks: readonly Block[]) =>
     hasDeleted: block.tombstones.length > 0,
   }));
 
-const bytesOf = (blocks: readonly Block[]): number =>
+export const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + block.bytes, 0);
+
+/** Blocks with one retention: the raw ones, or the rollups of a resolution. */
+export interface RetainedBlocks {
+  readonly what: string;
+  readonly blocks: readonly Block[];
+  readonly removed: readonly RemovedBlock[];
+  readonly retentionMs: number;
+  readonly cutoffMs: number;
+  readonly limitBytes: number;
+  /** What is gone for good, and what has left the store. */
+  readonly unlinkedBeforeMs: number;
+  readonly goneBeforeMs: number;
+  change(to: RetainedChange): void;
+}
+
+type RetainedChange = Partial<
+  Pick<RetainedBlocks, "blocks" | "removed" | "goneBeforeMs" | "unlinkedBeforeMs">
+>;
+
+export function rawBlocks(state: StoreState): RetainedBlocks {
+  const { options, wal, rollups } = state;
+  const rollupBytes = rollups.tiers.reduce((sum, { blocks }) => sum + bytesOf(blocks), 0);
+  const { blocks, removed, goneBeforeMs, unlinkedBeforeMs } = state;
+  return {
+    what: "blocks",
+    blocks,
+    removed,
+    goneBeforeMs,
+    unlinkedBeforeMs,
+    retentionMs: options.retentionMs,
+    cutoffMs: cutoffMs(state),
+    limitBytes: (options.retentionBytes ?? Infinity) - wal.bytesSinceCut - rollupBytes,
+    change: (to) => changeState(state, to),
+  };
+}
+
+export function tierBlocks(state: StoreState, resolutionMs: number): RetainedBlocks {
+  const tier = state.rollups.tiers.find((one) => one.resolutionMs === resolutionMs);
+  if (tier === undefined) throw new Error(`BUG: no rollups of ${resolutionMs} ms`);
+  const retentionMs = tierRetentionMs(state.options, resolutionMs);
+  const share = rollupShare / state.rollups.tiers.length;
+  return {
+    ...tier,
+    what: `${formatResolution(resolutionMs)} rollups`,
+    retentionMs,
+    cutoffMs: cutoffOf(state, retentionMs),
+    limitBytes: (state.options.retentionBytes ?? Infinity) * share,
+    change: (to) => changeState(state, { rollups: replaceTier(state.rollups, resolutionMs, to) }),
+  };
+}
 
 /** Removes, restores and unlinks the blocks that are due; true when files were unlinked. */
 export function applyRetention(state: StoreState, isDiskFull: boolean): boolean {
-  restore(state);
-  remove(state);
-  return unlink(state, isDiskFull);
+  const sets = [
+    (): RetainedBlocks => rawBlocks(state),
+    ...state.rollups.tiers.map(
+      ({ resolutionMs }) =>
+        (): RetainedBlocks =>
+          tierBlocks(state, resolutionMs),
+    ),
+  ];
+  let isUnlinked = false;
+  for (const current of sets) {
+    restore(state, current());
+    remove(state, current());
+    if (unlink(state, current(), isDiskFull)) isUnlinked = true;
+  }
+  return isUnlinked;
 }
 
 /** Retention was raised, or the time it trusts was corrected: blocks still on the disk are restored. */
-function restore(state: StoreState): void {
-  const fromMs = cutoffMs(state);
-  const { retentionMs, retentionBytes = Infinity } = state.options;
-  let roomBytes = retentionBytes - bytesOf(state.blocks) - state.wal.bytesSinceCut;
-  const restored = state.removed.filter(({ block }) => {
-    if (isOverdue(block.footer, fromMs, retentionMs) || block.footer.maxTimeMs < fromMs)
+function restore({ options }: StoreState, set: RetainedBlocks): void {
+  let roomBytes = set.limitBytes - bytesOf(set.blocks);
+  const restored = set.removed.filter(({ block }) => {
+    const { footer } = block;
+    if (isOverdue(footer, set.cutoffMs, set.retentionMs) || footer.maxTimeMs < set.cutoffMs)
       return false;
     if (block.bytes > roomBytes) return false;
     roomBytes -= block.bytes;
@@ -61,43 +130,43 @@ function restore(state: StoreState): void {
   });
   if (restored.length === 0) return;
   const blocks = restored.map(({ block }) => block);
-  changeState(state, {
-    blocks: [...state.blocks, ...blocks],
-    removed: state.removed.filter((one) => !restored.includes(one)),
+  const removed = set.removed.filter((one) => !restored.includes(one));
+  set.change({
+    blocks: [...set.blocks, ...blocks],
+    removed,
+    goneBeforeMs: Math.max(
+      set.unlinkedBeforeMs,
+      ...removed.map(({ block }) => block.footer.maxTimeMs + 1),
+    ),
   });
-  state.options.log.info("blocks within retention again were restored", describe(blocks));
+  options.log.info(`${set.what} within retention again were restored`, describe(blocks));
 }
 
-function remove(state: StoreState): void {
-  const { options, wal } = state;
-  const { retentionMs, retentionBytes = Infinity } = options;
-  const removals = planRemoval(
-    toPlannedBlocks(state.blocks),
-    cutoffMs(state),
-    retentionBytes - wal.bytesSinceCut,
-  );
+function remove({ options, monotonicMs }: StoreState, set: RetainedBlocks): void {
+  const removals = planRemoval(toPlannedBlocks(set.blocks), set.cutoffMs, set.limitBytes);
   if (removals.length === 0) return;
   const graceMs = options.removalGraceMs ?? defaultRemovalGraceMs;
-  const nowMs = state.monotonicMs();
+  const nowMs = monotonicMs();
   const leaving = new Set(removals.map(({ block }) => block.block));
-  changeState(state, {
-    blocks: state.blocks.filter((block) => !leaving.has(block)),
+  set.change({
+    blocks: set.blocks.filter((block) => !leaving.has(block)),
     removed: [
-      ...state.removed,
+      ...set.removed,
       ...removals.map(({ block: { block }, why }) => ({
         block,
         unlinkAtMs: why === "size" ? nowMs : nowMs + graceMs,
       })),
     ],
+    goneBeforeMs: Math.max(set.goneBeforeMs, ...removals.map(({ block }) => block.maxTimeMs + 1)),
   });
   const because: Record<Removal<Block>["why"], string> = {
-    time: olderThan(retentionMs),
-    size: `the oldest of a store larger than ${retentionBytes} bytes`,
+    time: olderThan(set.retentionMs),
+    size: `the oldest of a store larger than ${options.retentionBytes} bytes`,
   };
   for (const why of ["time", "size"] as const) {
     const blocks = removals.flatMap((one) => (one.why === why ? [one.block.block] : []));
     if (blocks.length === 0) continue;
-    options.log.info("blocks were removed from the store", {
+    options.log.info(`${set.what} were removed from the store`, {
       ...describe(blocks),
       why: because[why],
       filesDeletedIn: why === "size" ? "0s" : formatDuration(graceMs),
@@ -109,39 +178,46 @@ const olderThan = (retentionMs: number): string =>
   `older than the retention of ${formatDuration(retentionMs)}`;
 
 /** A block was rewritten without its samples past retention: the old file stays for the grace period as well. */
-export function replaceOverdue(state: StoreState, block: Block, rest: readonly Block[]): void {
-  const { options, removed } = state;
+export function replaceOverdue(
+  { options, monotonicMs }: StoreState,
+  set: RetainedBlocks,
+  block: Block,
+  rest: readonly Block[],
+): void {
   const graceMs = options.removalGraceMs ?? defaultRemovalGraceMs;
-  changeState(state, {
-    blocks: [...state.blocks.filter((one) => one !== block), ...rest],
-    removed: [...removed, { block, unlinkAtMs: state.monotonicMs() + graceMs }],
+  set.change({
+    blocks: [...set.blocks.filter((one) => one !== block), ...rest],
+    removed: [...set.removed, { block, unlinkAtMs: monotonicMs() + graceMs }],
+    goneBeforeMs: Math.max(set.goneBeforeMs, Math.ceil(set.cutoffMs)),
   });
-  options.log.info("samples were removed from a block", {
+  options.log.info(`samples were removed from ${set.what}`, {
     ...describe([block]),
-    to: new Date(cutoffMs(state)).toISOString(),
+    to: new Date(set.cutoffMs).toISOString(),
     samples: block.footer.samples - rest.reduce((sum, { footer }) => sum + footer.samples, 0),
-    why: olderThan(options.retentionMs),
+    why: olderThan(set.retentionMs),
     filesDeletedIn: formatDuration(graceMs),
   });
 }
 
-function unlink(state: StoreState, isDiskFull: boolean): boolean {
-  const { options, wal, blocks, removed } = state;
-  const nowMs = state.monotonicMs();
-  let totalBytes = bytesOf(blocks) + bytesOf(removed.map(({ block }) => block)) + wal.bytesSinceCut;
-  const due = [...removed]
+function unlink({ options, monotonicMs }: StoreState, set: RetainedBlocks, isDiskFull: boolean) {
+  const nowMs = monotonicMs();
+  let totalBytes = bytesOf(set.blocks) + bytesOf(set.removed.map(({ block }) => block));
+  const due = [...set.removed]
     .sort((a, b) => a.block.footer.maxTimeMs - b.block.footer.maxTimeMs)
     .filter(({ block, unlinkAtMs }) => {
-      const isDue =
-        unlinkAtMs <= nowMs || isDiskFull || totalBytes > (options.retentionBytes ?? Infinity);
+      const isDue = unlinkAtMs <= nowMs || isDiskFull || totalBytes > set.limitBytes;
       if (isDue) totalBytes -= block.bytes;
       return isDue;
     });
   if (due.length === 0) return false;
-  changeState(state, { removed: removed.filter((one) => !due.includes(one)) });
+  const lastMs = Math.max(...due.map(({ block }) => block.footer.maxTimeMs + 1));
+  set.change({
+    removed: set.removed.filter((one) => !due.includes(one)),
+    unlinkedBeforeMs: Math.max(set.unlinkedBeforeMs, Math.min(lastMs, set.goneBeforeMs)),
+  });
   const files = due.map(({ block }) => block);
   for (const block of files) block.remove();
-  options.log.info("the files of removed blocks were deleted", describe(files));
+  options.log.info(`the files of removed ${set.what} were deleted`, describe(files));
   return true;
 }
 

@@ -3,6 +3,8 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkFile, SeriesLog } from "./files/series-log.ts";
 import { LabelIndex } from "./index/index.ts";
+import { seriesRef } from "./rollups/columns.ts";
+import { rollupBlocks } from "./rollups/state.ts";
 import { changeState, seriesFile, type StoreState } from "./state.ts";
 
 /** Some 20 ms of work. */
@@ -10,11 +12,14 @@ const perSlice = 10_000;
 /** Below this many dead pairs it is not worth rewriting the index. */
 const fewPairs = 50_000;
 
-/** Numbers that head or blocks know; a block may know some whose labels were lost. */
+/** Numbers that head, blocks or rollups know; a block may know some whose labels were lost. */
 function numbersInUse(state: StoreState): Uint8Array {
   const used = new Uint8Array(state.index.table.end);
   for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)])
     for (const ref of block.directory.refs) used[ref] = 1;
+  // A series may have rollups left when its samples are gone.
+  for (const block of rollupBlocks(state.rollups))
+    for (const column of block.directory.refs) used[seriesRef(column)] = 1;
   for (const { epoch } of state.head.epochs) {
     const { inOrder, late } = epoch.view();
     for (const chains of late === undefined ? [inOrder] : [inOrder, late])
@@ -28,7 +33,7 @@ function numbersInUse(state: StoreState): Uint8Array {
 /** At start: numbers that nothing knows are free. */
 export function releaseUnused(state: StoreState): void {
   // A block that could not be opened may use any number.
-  if (state.quarantine.unopened.length > 0) return;
+  if (state.quarantine.unopenedAll.length > 0) return;
   const used = numbersInUse(state);
   for (let ref = used.length - 1; ref >= 0; ref--)
     if (used[ref] === 0 && !state.index.table.isAlive(ref)) state.index.table.release(ref);
@@ -39,7 +44,7 @@ export function releaseUnused(state: StoreState): void {
  * delete there may be hundreds of thousands. `onDropped` is called in the same turn as each slice. Only from within the queue.
  */
 export async function dropUnused(state: StoreState, onDropped: () => void): Promise<number> {
-  if (state.quarantine.unopened.length > 0) return 0;
+  if (state.quarantine.unopenedAll.length > 0) return 0;
   const used = numbersInUse(state);
   const unused: number[] = [];
   for (let ref = 0; ref < used.length; ref++)

@@ -26,7 +26,29 @@ import { openSeriesLog, seriesLogStore } from "./files/read-series-log.ts";
 import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
-import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
+import {
+  describeUnreadable,
+  Quarantine,
+  unreadablePage,
+  type UnreadablePart,
+} from "./quarantine.ts";
+import {
+  bucketEnd,
+  bucketStart,
+  formatResolution,
+  resolutionsMs,
+  rollAlignMs,
+  seriesRef,
+} from "./rollups/columns.ts";
+import { loadRollups } from "./rollups/manifest.ts";
+import { withOutdated } from "./rollups/outdated.ts";
+import {
+  replaceTier,
+  rollupBlocks,
+  rollupFile,
+  rollupsFolder,
+  type RollupState,
+} from "./rollups/state.ts";
 import {
   defaultLimits,
   defaultRemovalGraceMs,
@@ -42,6 +64,7 @@ import {
   blockCheck,
   blockFile,
   blocksFolder,
+  changeState,
   newestSampleMs,
   seriesFile,
   type StoreState,
@@ -64,6 +87,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   const lost: string[] = [];
   makeFolderSync(blocksFolder(dir), { mode: 0o700 });
   makeFolderSync(walFolder(dir), { mode: 0o700 });
+  makeFolderSync(rollupsFolder(dir), { mode: 0o700 });
   const manifest = findManifest(dir, lost);
   sweep(dir, manifest, lost);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
@@ -76,8 +100,8 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     },
   };
   const { storeId, blockChecks: storedChecks = {} } = manifest;
-  const open = (id: number): Block[] =>
-    openBlock(id, { dir, context, quarantine, storedChecks, lost });
+  const toOpen = { dir, context, quarantine, storedChecks, lost };
+  const open = (id: number): Block[] => openBlock(id, toOpen);
   const blocks = manifest.blocks.flatMap(open);
   const index = new LabelIndex();
   const number = manifest.seriesLog;
@@ -89,6 +113,9 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   lost.push(...series.lost);
   const head = new Head(manifest.walFrom);
   const removed = (manifest.removed ?? []).flatMap(open);
+  const unlinkAtMs = monotonicMs() + (options.removalGraceMs ?? defaultRemovalGraceMs);
+  const rollups = openRollups(manifest, unlinkAtMs, toOpen, blocks);
+  for (const block of rollupBlocks(rollups)) seenInRollup(block, index, lost);
   let lostSamples = 0;
   for (const block of [...blocks, ...removed]) lostSamples += seenIn(block, head, index, lost);
   const unpersisted: number[] = [];
@@ -99,7 +126,6 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     monotonicMs,
     startMs: manifest.trustedMs ?? (newestMs === -Infinity ? undefined : newestMs),
   });
-  const unlinkAtMs = monotonicMs() + (options.removalGraceMs ?? defaultRemovalGraceMs);
   const state: StoreState = {
     options,
     requireLock,
@@ -129,11 +155,18 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     unpersisted,
     blocks,
     removed: removed.map((block) => ({ block, unlinkAtMs })),
+    goneBeforeMs:
+      manifest.goneBeforeMs ??
+      // Without a manifest: raw samples are gone where rollups alone reach back to.
+      (manifest.rollups?.rolledToMs === null ? rollups.rolledToMs : undefined) ??
+      -Infinity,
+    unlinkedBeforeMs: manifest.unlinkedBeforeMs ?? -Infinity,
+    rollups,
     storedTrustedMs: manifest.trustedMs ?? -Infinity,
     tombstones: manifest.tombstones.map(loadTombstone),
     nextBlock: Math.max(
       manifest.nextBlock,
-      ...[...blocks, ...removed].map((block) => block.id + 1),
+      ...[...blocks, ...removed, ...rollupBlocks(rollups)].map((block) => block.id + 1),
     ),
     walFrom: manifest.walFrom,
     failures: new DiskFailures(options.log),
@@ -194,6 +227,17 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const blocks = numbers(blocksFolder(dir), /^(\d{10})\.block$/);
   const segments = listSegments(walFolder(dir));
   const series = numbers(dir, /^series-(\d+)\.log$/);
+  const tiers = resolutionsMs.map((resolutionMs) => ({
+    resolutionMs,
+    blocks: numbers(
+      rollupsFolder(dir),
+      new RegExp(`^(\\d{10})-${formatResolution(resolutionMs)}\\.block$`),
+    ),
+    removed: [],
+    tombstones: [],
+    goneBeforeMs: null,
+    unlinkedBeforeMs: null,
+  }));
   if (read === undefined && blocks.length + segments.length + series.length === 0) {
     // Before anything else: a crash in the middle of a first start then leaves no files without it.
     const first = {
@@ -218,7 +262,9 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
     generation,
     isUnproven: false,
     blocks,
-    nextBlock: (blocks.at(-1) ?? 0) + 1,
+    // What has raw samples is rolled up again, in place of what is found.
+    rollups: { rolledToMs: null, outdated: [], tiers },
+    nextBlock: Math.max(0, ...blocks, ...tiers.flatMap((tier) => tier.blocks)) + 1,
     walFrom: segments[0] ?? 1,
     seriesLog: series.at(-1) ?? 1,
   };
@@ -237,12 +283,17 @@ function findStoreId(dir: string, seriesLog: number): string {
  * manifest may be an older copy, such a block may be the only one that holds its samples: it is set aside.
  */
 function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void {
-  const { blocks, removed = [], isUnproven } = manifest;
-  const wanted = new Set([...blocks, ...removed].map((id) => path.basename(blockFile(dir, id))));
-  for (const name of readdirSync(blocksFolder(dir))) {
-    const file = path.join(blocksFolder(dir), name);
+  const { blocks, removed = [], rollups, isUnproven } = manifest;
+  const wanted = new Set([...blocks, ...removed].map((id) => blockFile(dir, id)));
+  for (const tier of rollups?.tiers ?? [])
+    for (const id of [...tier.blocks, ...tier.removed])
+      wanted.add(rollupFile(dir, id, tier.resolutionMs));
+  for (const file of [blocksFolder(dir), rollupsFolder(dir)].flatMap((folder) =>
+    readdirSync(folder).map((name) => path.join(folder, name)),
+  )) {
+    const name = path.basename(file);
     if (name.endsWith(".tmp")) removeLeftover(file);
-    if (!name.endsWith(".block") || wanted.has(name)) continue;
+    if (!name.endsWith(".block") || wanted.has(file)) continue;
     if (!isUnproven) {
       removeLeftover(file);
       continue;
@@ -267,9 +318,11 @@ interface OpenBlockOptions extends Pick<
 function openBlock(
   id: number,
   { dir, context, quarantine, storedChecks, lost }: OpenBlockOptions,
+  resolutionMs?: number,
 ): Block[] {
-  const file = blockFile(dir, id);
-  const part = { block: undefined, id, file, page: undefined, what: "all" };
+  const file = resolutionMs === undefined ? blockFile(dir, id) : rollupFile(dir, id, resolutionMs);
+  const [kind, content] = resolutionMs === undefined ? ["block", "samples"] : ["rollup", "entries"];
+  const part = { block: undefined, id, file, page: undefined, what: "all", resolutionMs };
   try {
     const block = new Block(file, context);
     const expected = storedChecks[String(id)];
@@ -282,12 +335,12 @@ function openBlock(
   } catch (thrown) {
     const why = formatError(thrown);
     if (systemCode(thrown) === "ENOENT") {
-      lost.push(`the block ${file} is missing: its samples are lost`);
+      lost.push(`the ${kind} ${file} is missing: its ${content} are lost`);
       quarantine.remove({ ...part, why });
     } else if (thrown instanceof BlockDamagedError) {
       renameSync(file, `${file}.damaged`);
       lost.push(
-        `the block ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
+        `the ${kind} ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
       );
       quarantine.remove({ ...part, why });
     } else quarantine.add({ ...part, why });
@@ -295,14 +348,67 @@ function openBlock(
   }
 }
 
+/** Opens the rollups of a manifest. One that is lost is made again from raw samples where they are there. */
+function openRollups(
+  { rollups: stored }: Manifest,
+  unlinkAtMs: number,
+  toOpen: OpenBlockOptions,
+  raw: readonly Block[],
+): RollupState {
+  let isAnyLost = false;
+  const opened = loadRollups(stored, ({ resolutionMs, blocks, removed }) => {
+    const open = (id: number): Block[] => openBlock(id, toOpen, resolutionMs);
+    const found = blocks.flatMap(open);
+    const unopened = toOpen.quarantine.unopenedOf(resolutionMs).length;
+    if (found.length + unopened < blocks.length) isAnyLost = true;
+    return {
+      blocks: found,
+      removed: removed.flatMap(open).map((block) => ({ block, unlinkAtMs })),
+    };
+  });
+  if (opened.rolledToMs === undefined && rollupBlocks(opened).length > 0) {
+    // The manifest was lost: rollups count up to where raw samples begin, and from there on they are made again.
+    const ends = raw.map(({ footer }) => bucketStart(footer.minTimeMs, rollAlignMs));
+    const newest = rollupBlocks(opened).map(({ footer }) => footer.maxTimeMs);
+    const rolledToMs = Math.min(...ends, bucketEnd(Math.max(...newest), rollAlignMs));
+    return { ...opened, rolledToMs };
+  }
+  if (!isAnyLost || opened.rolledToMs === undefined) return opened;
+  const range = { fromMs: -Infinity, toMs: opened.rolledToMs, refs: undefined };
+  return { ...opened, outdated: [...opened.outdated, range] };
+}
+
 /** Tries again to open a block that could not be opened at the start; its samples count from then on. */
-export function reopenBlock(state: StoreState, id: number): Block[] {
-  const { options, head, index, lost } = state;
+export function reopenBlock(state: StoreState, { id, resolutionMs }: UnreadablePart): boolean {
+  const { options, head, index, lost, rollups } = state;
   const before = lost.length;
-  const opened = openBlock(id, { ...state, dir: options.dir });
-  for (const block of opened) state.lostSamples += seenIn(block, head, index, lost);
+  const opened = openBlock(id, { ...state, dir: options.dir }, resolutionMs);
+  if (resolutionMs === undefined) {
+    for (const block of opened) state.lostSamples += seenIn(block, head, index, lost);
+    if (opened.length > 0)
+      changeState(state, {
+        blocks: [...state.blocks, ...opened],
+        rollups: withOutdated(rollups, opened),
+      });
+  } else if (opened.length > 0) {
+    const tier = rollups.tiers.find((one) => one.resolutionMs === resolutionMs);
+    const blocks = [...(tier?.blocks ?? []), ...opened];
+    changeState(state, { rollups: replaceTier(rollups, resolutionMs, { blocks }) });
+  }
   for (const sentence of lost.slice(before)) options.log.error(sentence);
-  return opened;
+  return opened.length > 0;
+}
+
+/** The numbers of its series are not given to others. */
+function seenInRollup(block: Block, index: LabelIndex, lost: string[]): void {
+  const unlabelled = new Set<number>();
+  for (const column of block.directory.refs) {
+    const ref = seriesRef(column);
+    index.table.reserve(ref + 1);
+    if (!index.table.isAlive(ref)) unlabelled.add(ref);
+  }
+  if (unlabelled.size > 0)
+    lost.push(`${unlabelled.size} series of the rollup ${block.file} have lost their labels`);
 }
 
 /** Returns how many samples have lost their labels. */

@@ -10,6 +10,7 @@ import {
   formatVersion,
   type Manifest,
   readManifest,
+  storeBound,
   storeTombstone,
   writeManifest,
 } from "./files/manifest.ts";
@@ -17,6 +18,8 @@ import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { storeRollups } from "./rollups/manifest.ts";
+import { rollupBlocks, type RollupState } from "./rollups/state.ts";
 import type { StoreOptions } from "./options.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 import type { TrustedClock } from "../../base/state/trusted-clock.ts";
@@ -61,6 +64,10 @@ export interface StoreState {
   /** The trusted time in the manifest on the disk. */
   storedTrustedMs: number;
   tombstones: readonly Tombstone[];
+  /** Raw samples before this may be gone, and those before `unlinkedBeforeMs` cannot be restored any more. */
+  goneBeforeMs: number;
+  unlinkedBeforeMs: number;
+  rollups: RollupState;
   nextBlock: number;
   walFrom: number;
   /** What the disk refuses now. */
@@ -83,7 +90,15 @@ export interface StoreState {
 type Files = Partial<
   Pick<
     StoreState,
-    "blocks" | "removed" | "walFrom" | "tombstones" | "seriesLog" | "seriesLogNumber"
+    | "blocks"
+    | "removed"
+    | "goneBeforeMs"
+    | "unlinkedBeforeMs"
+    | "rollups"
+    | "walFrom"
+    | "tombstones"
+    | "seriesLog"
+    | "seriesLogNumber"
   >
 >;
 
@@ -100,13 +115,15 @@ export const newestSampleMs = (blocks: readonly Block[], head: Head): number =>
 export function changeState(state: StoreState, change: Files): void {
   state.requireLock();
   const { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
+  const { goneBeforeMs, unlinkedBeforeMs, rollups } = state;
+  const before = { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber };
   Object.assign(state, change);
   try {
     assignTombstones(state);
     writeState(state);
   } catch (thrown) {
     if (thrown instanceof ReplacedUnsyncedError) throw thrown;
-    Object.assign(state, { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber });
+    Object.assign(state, before, { goneBeforeMs, unlinkedBeforeMs, rollups });
     assignTombstones(state);
     throw thrown;
   }
@@ -146,9 +163,10 @@ export const blockChecks = (blocks: readonly Block[]): Record<string, number> =>
   Object.fromEntries(blocks.map((block) => [String(block.id), blockCheck(block)]));
 
 /** Those of blocks that cannot be opened now are carried over. */
-function checksOf({ blocks, removed, quarantine, storedChecks }: StoreState) {
-  const checks = blockChecks([...blocks, ...removed.map(({ block }) => block)]);
-  for (const id of quarantine.unopened) {
+function checksOf({ blocks, removed, quarantine, storedChecks, rollups }: StoreState) {
+  const removedBlocks = removed.map(({ block }) => block);
+  const checks = blockChecks([...blocks, ...removedBlocks, ...rollupBlocks(rollups)]);
+  for (const id of quarantine.unopenedAll) {
     const check = storedChecks[String(id)];
     if (check !== undefined) checks[String(id)] = check;
   }
@@ -162,6 +180,9 @@ const manifestOf = (state: StoreState): Manifest => ({
   blocks: [...state.blocks.map((block) => block.id), ...state.quarantine.unopened],
   blockChecks: checksOf(state),
   removed: state.removed.map(({ block }) => block.id),
+  goneBeforeMs: storeBound(state.goneBeforeMs),
+  unlinkedBeforeMs: storeBound(state.unlinkedBeforeMs),
+  rollups: storeRollups(state.rollups, state.quarantine),
   walFrom: state.walFrom,
   walStart: state.wal.startOf(state.walFrom),
   seriesLog: state.seriesLogNumber,
@@ -171,12 +192,24 @@ const manifestOf = (state: StoreState): Manifest => ({
 
 /** Assigns each block the deletions that apply to it, and drops deletions that apply to none. */
 export function assignTombstones(state: StoreState): void {
+  state.tombstones = assign(state);
+  const { rollups } = state;
+  const tiers = rollups.tiers.map((tier) => ({ ...tier, tombstones: assign(tier) }));
+  state.rollups = { ...rollups, tiers };
+}
+
+/** Returns the deletions that apply to a block. */
+function assign({
+  blocks,
+  removed,
+  tombstones,
+}: Pick<StoreState, "blocks" | "removed" | "tombstones">): readonly Tombstone[] {
   const needed = new Set<Tombstone>();
-  for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)]) {
-    block.tombstones = state.tombstones.filter((tombstone) => touches(block, tombstone));
+  for (const block of [...blocks, ...removed.map((one) => one.block)]) {
+    block.tombstones = tombstones.filter((tombstone) => touches(block, tombstone));
     for (const tombstone of block.tombstones) needed.add(tombstone);
   }
-  state.tombstones = state.tombstones.filter((tombstone) => needed.has(tombstone));
+  return tombstones.filter((tombstone) => needed.has(tombstone));
 }
 
 function touches(block: Block, { beforeBlock, fromMs, toMs, refs }: Tombstone): boolean {

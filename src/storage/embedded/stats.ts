@@ -4,6 +4,8 @@ import type { Maintenance } from "./maintenance.ts";
 import type { QueryPool } from "./offload/pool.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { defaultLimits, type StartReport, type StoreStats } from "./options.ts";
+import { settledToMs } from "./rollups/maintenance.ts";
+import { hasRollups } from "./rollups/retention.ts";
 import type { StoreState } from "./state.ts";
 import { isNearlyFull } from "./files/reserve.ts";
 import { describeJump } from "./retention.ts";
@@ -13,11 +15,12 @@ const finite = (value: number): number | undefined => (Number.isFinite(value) ? 
 export function statsOf(
   state: StoreState,
   start: StartReport,
-  { seals, compactions }: Maintenance,
+  { seals, compactions, rollups: { rolled } }: Maintenance,
   appended: StoreStats["appended"],
   pool: QueryPool | undefined,
 ): StoreStats {
   const { head, index, blocks, context, wal } = state;
+  const removed = [...state.removed, ...state.rollups.tiers.flatMap((tier) => tier.removed)];
   const epochs = head.epochs.map(({ epoch }) => epoch);
   const headMin = Math.min(...epochs.map((epoch) => epoch.minTimeMs));
   const headMax = Math.max(...epochs.map((epoch) => epoch.maxTimeMs));
@@ -40,8 +43,9 @@ export function statsOf(
     blockBytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
     minTimeMs: finite(Math.min(headMin, ...blocks.map((block) => block.footer.minTimeMs))),
     maxTimeMs: finite(Math.max(headMax, ...blocks.map((block) => block.footer.maxTimeMs))),
-    removedBlocks: state.removed.length,
-    removedBytes: state.removed.reduce((sum, { block }) => sum + block.bytes, 0),
+    rollups: { ...rollupStats(state), rolled },
+    removedBlocks: removed.length,
+    removedBytes: removed.reduce((sum, { block }) => sum + block.bytes, 0),
     logBytes: wal.bytesSinceCut,
     appended: { ...appended },
     lost: [...state.lost, ...state.quarantine.parts.map(describeUnreadable)],
@@ -51,6 +55,20 @@ export function statsOf(
     compactions,
     queryWorkers: pool?.stats ?? { running: 0, queries: 0, lost: 0 },
     cardinality: (limit = 10) => cardinality(index, limit),
+  };
+}
+
+function rollupStats(state: StoreState): Omit<StoreStats["rollups"], "rolled"> {
+  const { rolledToMs, tiers } = state.rollups;
+  const blocks = tiers.flatMap((tier) => tier.blocks);
+  const settledMs = settledToMs(state);
+  const fromMs = rolledToMs ?? Math.min(...state.blocks.map(({ footer }) => footer.minTimeMs));
+  return {
+    blocks: blocks.length,
+    bytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
+    minTimeMs: finite(Math.min(...blocks.map(({ footer }) => footer.minTimeMs))),
+    rolledToMs,
+    behindMs: hasRollups(state.options) ? Math.max(0, finite(settledMs - fromMs) ?? 0) : 0,
   };
 }
 

@@ -14,7 +14,7 @@ import { StoreError } from "./error.ts";
 import { type FolderLock, FolderLockedError, lockFolder } from "../../base/state/lock.ts";
 import { isDiskFull } from "./failures.ts";
 import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
-import { formatVersion, storeTombstone, writeManifest } from "./files/manifest.ts";
+import { formatVersion, storeBound, storeTombstone, writeManifest } from "./files/manifest.ts";
 import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import { FrameAppender, type FrameOrigin } from "./frames.ts";
@@ -26,6 +26,9 @@ import { createOffload } from "./offload/offload.ts";
 import { openQueryPool, type QueryPool } from "./offload/pool.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
 import { StoreReader } from "./reader.ts";
+import { storeRollups } from "./rollups/manifest.ts";
+import { deleteFromRollups } from "./rollups/outdated.ts";
+import { rollupBlocks, rollupFile, withoutRemoved } from "./rollups/state.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Matcher } from "../../model/select.ts";
 import {
@@ -219,7 +222,10 @@ export class Store extends StoreReader implements History {
       await this.#maintenance.seal();
       if (refs.length === 0) return;
       const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };
-      changeState(state, { tombstones: [...state.tombstones, tombstone] });
+      changeState(state, {
+        tombstones: [...state.tombstones, tombstone],
+        rollups: deleteFromRollups(state.rollups, tombstone),
+      });
     });
   }
 
@@ -243,6 +249,11 @@ export class Store extends StoreReader implements History {
         linkOrCopy(block.file, blockFile(dir, block.id));
         onFile(block.file);
       }
+      for (const { resolutionMs, blocks } of state.rollups.tiers)
+        for (const block of blocks) {
+          linkOrCopy(block.file, rollupFile(dir, block.id, resolutionMs));
+          onFile(block.file);
+        }
       const series = seriesFile(state.options.dir, state.seriesLogNumber);
       for (const file of [series, checkFile(series)])
         copyFileSync(file, path.join(dir, path.basename(file)));
@@ -251,7 +262,10 @@ export class Store extends StoreReader implements History {
         storeId: state.storeId,
         nextBlock: state.nextBlock,
         blocks: state.blocks.map((block) => block.id),
-        blockChecks: blockChecks(state.blocks),
+        blockChecks: blockChecks([...state.blocks, ...rollupBlocks(state.rollups)]),
+        goneBeforeMs: storeBound(state.goneBeforeMs),
+        unlinkedBeforeMs: storeBound(state.goneBeforeMs),
+        rollups: storeRollups(withoutRemoved(state.rollups), state.quarantine),
         walFrom: 1,
         walStart: { sequence: 0, samples: 0 },
         seriesLog: state.seriesLogNumber,
@@ -299,7 +313,8 @@ export class Store extends StoreReader implements History {
     await this.#queryPool?.close();
     this.#state.seriesLog.close();
     const removed = this.#state.removed.map(({ block }) => block);
-    for (const block of [...this.#state.blocks, ...removed]) block.release();
+    for (const block of [...this.#state.blocks, ...removed, ...rollupBlocks(this.#state.rollups)])
+      block.release();
     this.#lock.release();
   }
 

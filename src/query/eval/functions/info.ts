@@ -78,7 +78,7 @@ async function fetchInfos(
   const fromMs = (shift.atMs ?? grid.startMs) - shift.offsetMs - run.options.lookbackMs + 1;
   const toMs = (shift.atMs ?? grid.endMs) - shift.offsetMs;
   const selected = await run.queryable.select(matchers, fromMs, toMs, run.options.signal);
-  run.annotations.addFromStore(selected.warnings);
+  run.annotations.addFromStore(selected);
   const ours = selected.filter(({ labels }) => groups.some((group) => group(labels)));
   return newestOf(ours, scope, refTimes(shift, scope), (column, index) => column.times[index] ?? 0);
 }

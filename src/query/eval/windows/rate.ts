@@ -47,6 +47,7 @@ const noResets: readonly number[] = [];
  * @param first the first value
  * @param change what it changed by until the last
  * @param perMs 0 for the change itself, not per second
+ * @param intervals between samples, where there are more of them than times
  */
 export function extrapolationFactor(
   times: Float64Array,
@@ -58,11 +59,12 @@ export function extrapolationFactor(
   first: number,
   change: number,
   perMs: number,
+  intervals = last - from,
 ): number {
   const firstMs = times[from] ?? 0;
   const lastMs = times[last] ?? 0;
   const sampled = (lastMs - firstMs) / 1000;
-  const distance = sampled / (last - from);
+  const distance = sampled / intervals;
   let toStart = (firstMs - rangeStart) / 1000;
   let toEnd = (rangeEnd - lastMs) / 1000;
   if (toStart >= distance * reach) toStart = distance / 2;

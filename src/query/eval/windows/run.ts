@@ -21,6 +21,7 @@ import { pairs } from "./extended.ts";
 import { applyToMixed } from "./histograms.ts";
 import { overTime } from "./over-time.ts";
 import { rates } from "./rate.ts";
+import { overRollups } from "./rollup.ts";
 import { trends } from "./trend.ts";
 import type { WindowCall, WindowFunction } from "./window.ts";
 import { timeAt } from "../grid.ts";
@@ -109,7 +110,13 @@ async function visit(
     const labels = dropName ? dropMetricName(scope, series.labels) : series.labels;
     const result = steps.series(labels, dropName);
     if (samples.histograms === undefined)
-      await applyInParts(apply, samples, windows, context, result);
+      await applyInParts(
+        functionOver(samples, call.name, apply),
+        samples,
+        windows,
+        context,
+        result,
+      );
     else
       applyToMixed(call.name, apply, samples, metricName(series.labels), windows, context, result);
     countSamples(windows, scope);
@@ -119,6 +126,17 @@ async function visit(
     if ((call.name === "rate" || call.name === "increase") && result.present.includes(isFloat))
       doubtCounter(series.labels, context);
   }
+}
+
+/** Entries of a rollup stand for several samples each. */
+function functionOver(
+  { rollup }: RangeSamples,
+  name: string,
+  overSamples: WindowFunction,
+): WindowFunction {
+  if (rollup === undefined) return overSamples;
+  const overEntries: Readonly<Record<string, WindowFunction>> = overRollups;
+  return overEntries[name] ?? overSamples;
 }
 
 /** Where annotations point: the first argument, or, as in Prometheus, the query's start when that is a subquery. */

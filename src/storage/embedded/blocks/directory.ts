@@ -3,6 +3,9 @@ import { readVarint, unzigzag } from "../codec/varint.ts";
 import { largestRef } from "../index/series.ts";
 import { BlockDamagedError, type Footer } from "./format.ts";
 
+/** A rollup has up to eight columns a series. */
+const largestColumn = largestRef * 8 + 7;
+
 /** Parallel arrays in ascending order of `refs`. */
 export interface Directory {
   readonly refs: Uint32Array;
@@ -45,7 +48,7 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
       ascending &&= i === 0 || next > lastRef;
       lastRef = next;
       lastTimebase += unzigzag(readVarint(bytes, cursor));
-      if (!(lastRef >= 0 && lastRef <= largestRef))
+      if (!(lastRef >= 0 && lastRef <= largestColumn))
         throw new BlockDamagedError("its directory names a series that cannot be");
       if (i >= series) throw new BlockDamagedError("its directory has more series than its footer");
       ref[i] = lastRef;

@@ -6,6 +6,7 @@ import type { Tombstone } from "../column-source.ts";
 import type { EpochView } from "../head/epoch.ts";
 import { EpochSource } from "../head/epoch-source.ts";
 import { Block, type BlockContext, type BlockParts } from "./block.ts";
+import { buildRollups, type RollupOrder } from "../rollups/build.ts";
 import { buildBlock, type BuildOrder } from "./build.ts";
 import { PageCache } from "./page-cache.ts";
 
@@ -15,16 +16,25 @@ const cacheBytes = 32 * 2 ** 20;
 const sliceMs = 5;
 const idleMs = 2_000;
 
-export interface BlockJob {
-  readonly order: BuildOrder;
-  readonly epoch?: EpochView;
+interface JobSources {
   readonly blocks?: readonly { readonly file: string; readonly tombstones: readonly Tombstone[] }[];
 }
 
+/** One block, of samples or of a rollup's columns. */
+export interface BlockJob extends JobSources {
+  readonly order: BuildOrder;
+  readonly epoch?: EpochView;
+}
+
+/** Rollups of raw blocks. */
+export interface RollupJob extends JobSources {
+  readonly rollups: RollupOrder;
+}
+
 export interface BlockJobResult {
-  /** Undefined when nothing was left to write, or nothing could be: there is then no file. */
-  readonly parts: BlockParts | undefined;
-  /** What could not be read of the blocks. Nothing was written then. */
+  /** For each file in order. Undefined when nothing was left to write, or nothing could be: there is then no file. */
+  readonly parts: readonly (BlockParts | undefined)[];
+  /** What could not be read of the blocks. Nothing was written then, except for rollups of the rest. */
   readonly unreadable?: UnreadableSource;
 }
 
@@ -36,7 +46,7 @@ export interface UnreadableSource {
 }
 
 export interface BlockWorker {
-  run(job: BlockJob): Promise<BlockJobResult>;
+  run(job: BlockJob | RollupJob): Promise<BlockJobResult>;
   close(): Promise<void>;
 }
 
@@ -45,7 +55,12 @@ export function openBlockWorker(workerFile: string | false | undefined): BlockWo
   const file = workerFile === false ? undefined : (workerFile ?? findWorkerFile("store-worker.js"));
   if (file !== undefined) return new WorkerThread({ file, name: "store", idleMs });
   return {
-    run: (job) => runBlockJob({ ...job, order: { ...job.order, sliceMs } }),
+    run: (job) =>
+      runBlockJob(
+        "order" in job
+          ? { ...job, order: { ...job.order, sliceMs } }
+          : { ...job, rollups: { ...job.rollups, sliceMs } },
+      ),
     close: async () => {},
   };
 }
@@ -59,39 +74,56 @@ class SourceUnreadable extends Error {
   }
 }
 
-/** Writes the block and reads it back. A source that cannot be read in full ends the job: its file is the only copy. */
-export async function runBlockJob(job: BlockJob): Promise<BlockJobResult> {
+/** Writes the blocks and reads them back. A source that cannot be read in full ends the job: its file is the only copy. */
+export async function runBlockJob(job: BlockJob | RollupJob): Promise<BlockJobResult> {
+  let unreadable: UnreadableSource | undefined;
+  const fail = (source: UnreadableSource): void => {
+    // A rollup is made of what can be read, and made again when the rest can be.
+    if ("rollups" in job) unreadable ??= source;
+    else throw new SourceUnreadable(source);
+  };
   const context: BlockContext = {
     cache: new PageCache(cacheBytes),
-    onUnreadable: ({ file }, page, _columns, why) => {
-      throw new SourceUnreadable({ file, page, why });
-    },
+    onUnreadable: ({ file }, page, _columns, why) => fail({ file, page, why }),
   };
   const blocks: Block[] = [];
   try {
     for (const { file, tombstones } of job.blocks ?? []) {
-      const block = openSource(file, context);
+      const block = openSource(file, context, fail);
+      if (block === undefined) continue;
       blocks.push(block);
       block.tombstones = tombstones;
+    }
+    const nowMs = (): number => performance.now();
+    if ("rollups" in job) {
+      const { files } = job.rollups;
+      const values = await buildRollups(blocks, job.rollups, nowMs);
+      const parts = files.map(({ file }, i) => readBack(file, values[i] ?? 0, context));
+      return unreadable === undefined ? { parts } : { parts, unreadable };
     }
     const { epoch, order } = job;
     const sources =
       epoch === undefined ? blocks : [...blocks, new EpochSource({ view: () => epoch })];
-    const { samples } = await buildBlock(sources, order, () => performance.now());
-    return { parts: readBack(order.file, samples, context) };
+    const { samples } = await buildBlock(sources, order, nowMs);
+    return { parts: [readBack(order.file, samples, context)] };
   } catch (thrown) {
     if (!(thrown instanceof SourceUnreadable)) throw thrown;
-    return { parts: undefined, unreadable: thrown.source };
+    return { parts: [], unreadable: thrown.source };
   } finally {
     for (const block of blocks) block.release();
   }
 }
 
-function openSource(file: string, context: BlockContext): Block {
+function openSource(
+  file: string,
+  context: BlockContext,
+  fail: (source: UnreadableSource) => void,
+): Block | undefined {
   try {
     return new Block(file, context);
   } catch (thrown) {
-    throw new SourceUnreadable({ file, page: undefined, why: formatError(thrown) });
+    fail({ file, page: undefined, why: formatError(thrown) });
+    return undefined;
   }
 }
 

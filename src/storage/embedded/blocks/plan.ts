@@ -23,18 +23,21 @@ export const isOverdue = (
   retentionMs: number,
 ): boolean => minTimeMs < cutoffMs - retentionMs * overdueShare;
 
+/** Retention removes whole blocks, so none may span much of it unless it is small. */
+export const longestBlockMs = (retentionMs: number): number =>
+  Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
+
 /** The next blocks to be written as one, or none. A single block is one to be rid of what it should no longer hold. */
 export function planMerge<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,
   retentionMs: number,
+  longestMs = longestBlockMs(retentionMs),
 ): readonly B[] {
   const stained = blocks.find((block) => block.hasDeleted);
   if (stained !== undefined) return [stained];
   const overdue = blocks.find((block) => isOverdue(block, cutoffMs, retentionMs));
   if (overdue !== undefined) return [overdue];
-  // Retention removes whole blocks, so none may span much of it unless it is small.
-  const longestMs = Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
   const tiers = new Map<number, B[]>();
   for (const block of [...blocks].sort((a, b) => a.minTimeMs - b.minTimeMs)) {
     const tier = Math.max(0, Math.floor(Math.log2(block.samples / 65_536) / 2));

@@ -28,6 +28,9 @@ export interface WrittenBlock {
   readonly maxTimeMs: number;
 }
 
+/** Native histograms may be among the values of raw samples only. */
+type WrittenColumn = Pick<ColumnBuffer, "values" | "words" | "n" | "histograms">;
+
 export class BlockWriter {
   readonly #file: string;
   #fd: number;
@@ -77,7 +80,7 @@ export class BlockWriter {
     return index;
   }
 
-  column(ref: number, timebase: number, { values, words, n, histograms }: ColumnBuffer): void {
+  column(ref: number, timebase: number, { values, words, n, histograms }: WrittenColumn): void {
     const from = this.#page.length;
     if (hasHistogram(words, n, histograms))
       encodeHistograms(words, 0, n, histograms, this.#page, true);

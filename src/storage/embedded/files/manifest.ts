@@ -38,12 +38,35 @@ export interface Manifest {
   /** Records that it holds at least. */
   readonly seriesRecords?: number;
   readonly tombstones: readonly StoredTombstone[];
+  /** Raw samples before these instants may be gone, or cannot be restored; null: nothing has left the store. */
+  readonly goneBeforeMs?: number | null;
+  readonly unlinkedBeforeMs?: number | null;
+  /** Absent before version 4: then they are made in the background. */
+  readonly rollups?: StoredRollups;
+}
+
+export interface StoredRollups {
+  /** Null before the first. */
+  readonly rolledToMs: number | null;
+  /** Null for all series. */
+  readonly outdated: readonly (StoredRange & { readonly runs: readonly number[] | null })[];
+  readonly tiers: readonly {
+    readonly resolutionMs: number;
+    readonly blocks: readonly number[];
+    readonly removed: readonly number[];
+    readonly tombstones: readonly StoredTombstone[];
+    readonly goneBeforeMs: number | null;
+    readonly unlinkedBeforeMs: number | null;
+  }[];
+}
+
+interface StoredRange {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
 }
 
 /** Series as runs: first, how many, first, how many, … An open bound is null: JSON has no infinity. */
-export interface StoredTombstone {
-  readonly fromMs: number | null;
-  readonly toMs: number | null;
+export interface StoredTombstone extends StoredRange {
   readonly beforeBlock: number;
   readonly runs: readonly number[];
 }
@@ -51,6 +74,8 @@ export interface StoredTombstone {
 const versionSchema = v.object({ version: v.number() });
 const numbers = v.array(v.number());
 const bound = v.nullable(v.number());
+const range = { fromMs: bound, toMs: bound };
+const tombstones = v.array(v.object({ ...range, beforeBlock: v.number(), runs: numbers }));
 const manifestSchema = v.object({
   version: v.pipe(v.number(), v.minValue(1)),
   storeId: v.nullish(v.string()),
@@ -64,8 +89,24 @@ const manifestSchema = v.object({
   walStart: v.nullish(v.object({ sequence: v.number(), samples: v.number() })),
   seriesLog: v.number(),
   seriesRecords: v.nullish(v.number()),
-  tombstones: v.array(
-    v.object({ fromMs: bound, toMs: bound, beforeBlock: v.number(), runs: numbers }),
+  tombstones,
+  goneBeforeMs: v.nullish(v.number()),
+  unlinkedBeforeMs: v.nullish(v.number()),
+  rollups: v.nullish(
+    v.object({
+      rolledToMs: bound,
+      outdated: v.array(v.object({ ...range, runs: v.nullable(numbers) })),
+      tiers: v.array(
+        v.object({
+          resolutionMs: v.number(),
+          blocks: numbers,
+          removed: numbers,
+          tombstones,
+          goneBeforeMs: bound,
+          unlinkedBeforeMs: bound,
+        }),
+      ),
+    }),
   ),
 });
 
@@ -111,7 +152,23 @@ function parse(line: string): unknown {
   }
 }
 
-export function storeTombstone({ refs, ...rest }: Tombstone): StoredTombstone {
+/** JSON has no infinity: an open bound is null. */
+export const storeBound = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
+
+export const storeTombstone = ({
+  refs,
+  beforeBlock,
+  fromMs,
+  toMs,
+}: Tombstone): StoredTombstone => ({
+  fromMs: storeBound(fromMs),
+  toMs: storeBound(toMs),
+  beforeBlock,
+  runs: toRuns(refs),
+});
+
+/** Ascending numbers as first, how many, first, how many, … */
+export function toRuns(refs: Uint32Array): readonly number[] {
   const runs: number[] = [];
   let [first, length] = [0, 0];
   for (const ref of refs) {
@@ -123,14 +180,19 @@ export function storeTombstone({ refs, ...rest }: Tombstone): StoredTombstone {
     [first, length] = [ref, 1];
   }
   if (length > 0) runs.push(first, length);
-  return { ...rest, runs };
+  return runs;
 }
 
-export function loadTombstone({ runs, ...rest }: StoredTombstone): Tombstone {
+export function fromRuns(runs: readonly number[]): Uint32Array {
   const refs: number[] = [];
   for (let i = 0; i < runs.length; i += 2)
     for (let k = 0; k < (runs[i + 1] as number); k++) refs.push((runs[i] as number) + k);
-  const fromMs = rest.fromMs ?? -Infinity;
-  const toMs = rest.toMs ?? Infinity;
-  return { ...rest, fromMs, toMs, refs: Uint32Array.from(refs) };
+  return Uint32Array.from(refs);
 }
+
+export const loadTombstone = ({ runs, fromMs, toMs, beforeBlock }: StoredTombstone): Tombstone => ({
+  fromMs: fromMs ?? -Infinity,
+  toMs: toMs ?? Infinity,
+  beforeBlock,
+  refs: fromRuns(runs),
+});

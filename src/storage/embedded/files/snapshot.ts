@@ -5,6 +5,8 @@ import { makeFolderSync } from "../../../base/make-folder.ts";
 import { StoreError } from "../error.ts";
 import { syncFolder } from "../../../base/state/atomic.ts";
 
+const blockFolders = ["blocks", "rollups"] as const;
+
 /** The folder is made; one that holds anything is refused. */
 export function newFolder(dir: string): void {
   if (existsSync(dir) && readdirSync(dir).length > 0)
@@ -12,7 +14,7 @@ export function newFolder(dir: string): void {
       "unusable",
       `${dir} is not empty: choose a folder that does not exist yet.`,
     );
-  makeFolderSync(path.join(dir, "blocks"));
+  for (const folder of blockFolders) makeFolderSync(path.join(dir, folder));
 }
 
 export function linkOrCopy(from: string, to: string): void {
@@ -35,9 +37,13 @@ export function restoreSnapshot(
       `${snapshotDir} holds no snapshot: there is no manifest.json.`,
     );
   newFolder(dir);
-  for (const file of readdirSync(path.join(snapshotDir, "blocks"))) {
-    linkOrCopy(path.join(snapshotDir, "blocks", file), path.join(dir, "blocks", file));
-    onFile(path.join(snapshotDir, "blocks", file));
+  for (const folder of blockFolders) {
+    // A snapshot of an older gpulse has no rollups.
+    if (!existsSync(path.join(snapshotDir, folder))) continue;
+    for (const file of readdirSync(path.join(snapshotDir, folder))) {
+      linkOrCopy(path.join(snapshotDir, folder, file), path.join(dir, folder, file));
+      onFile(path.join(snapshotDir, folder, file));
+    }
   }
   for (const file of readdirSync(snapshotDir))
     if (/^series-\d+\.(log|check)$/.test(file))

@@ -7,6 +7,7 @@ import { selectKey, type SelectRequest, selectRequests } from "../../../query/ev
 import { SharedCounter } from "../../../query/memory.ts";
 import type { Block } from "../blocks/block.ts";
 import type { ReadSources } from "../reader.ts";
+import { planSelection } from "../rollups/choose.ts";
 import { planSelect, type PlannedSelect } from "./plan.ts";
 import type { PoolResponse, QueryPool } from "./pool.ts";
 
@@ -44,20 +45,41 @@ export function createOffload(
 
 /** The series that match, and the samples of one in the range if they are spread evenly. */
 function selectionSize(
-  { index, head, blocks }: ReadSources,
-  { matchers, fromMs, toMs }: SelectRequest,
+  sources: ReadSources,
+  { matchers, fromMs, toMs, hint }: SelectRequest,
 ): SelectionSize {
-  const within = (count: number, series: number, minMs: number, maxMs: number): number => {
-    if (series === 0 || maxMs < fromMs || minMs > toMs) return 0;
-    const share = (Math.min(toMs, maxMs) - Math.max(fromMs, minMs)) / Math.max(1, maxMs - minMs);
-    return (count / series) * Math.min(1, share);
-  };
+  const { index, head, blocks, rollups } = sources;
+  const read = planSelection(sources, hint, fromMs, toMs).rollups;
+  const rawFromMs = Math.max(fromMs, read?.rawFromMs ?? fromMs);
   let samples = 0;
-  for (const { epoch } of head.epochs)
-    samples += within(epoch.samples, epoch.series, epoch.minTimeMs, epoch.maxTimeMs);
-  for (const { footer } of blocks)
-    samples += within(footer.samples, footer.series, footer.minTimeMs, footer.maxTimeMs);
+  for (const { epoch } of head.epochs) samples += within(epoch, rawFromMs, toMs);
+  for (const { footer } of blocks) samples += within(footer, rawFromMs, toMs);
+  for (const { resolutionMs, afterMs, toMs: untilMs } of read?.segments ?? [])
+    for (const { footer } of rollups.tiers.find((tier) => tier.resolutionMs === resolutionMs)
+      ?.blocks ?? [])
+      samples += within(footer, afterMs, untilMs);
   return { series: index.select(matchers).length, samples };
+}
+
+function within(
+  {
+    samples,
+    series,
+    minTimeMs,
+    maxTimeMs,
+  }: {
+    readonly samples: number;
+    readonly series: number;
+    readonly minTimeMs: number;
+    readonly maxTimeMs: number;
+  },
+  fromMs: number,
+  toMs: number,
+): number {
+  if (series === 0 || maxTimeMs < fromMs || minTimeMs > toMs) return 0;
+  const spanMs = Math.max(1, maxTimeMs - minTimeMs);
+  const share = (Math.min(toMs, maxTimeMs) - Math.max(fromMs, minTimeMs)) / spanMs;
+  return (samples / series) * Math.min(1, share);
 }
 
 /** One after another: they share one budget and one thread. */
@@ -70,11 +92,12 @@ async function planAll(
   const plans = new Map<string, PlannedSelect>();
   const release = (): void => plans.forEach(({ blocks }) => releaseAll(blocks));
   try {
-    for (const { matchers, fromMs, toMs } of requests) {
-      const key = selectKey(matchers, fromMs, toMs);
+    for (const { matchers, fromMs, toMs, hint } of requests) {
+      const key = selectKey(matchers, fromMs, toMs, hint);
       if (plans.has(key)) continue;
       const range = [fromMs, toMs] as const;
-      const planned = await planSelect(from, key, matchers, range, { signal, budget, client });
+      const options = { signal, budget, client, hint };
+      const planned = await planSelect(from, key, matchers, range, options);
       if (planned === undefined) {
         release();
         return undefined;

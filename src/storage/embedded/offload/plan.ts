@@ -6,7 +6,7 @@
 import { loopTurns } from "../../../base/fair/loop-turns.ts";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { histogramHigh } from "../../../model/histogram/word.ts";
-import type { Matcher, SelectBudget } from "../../../model/select.ts";
+import type { Matcher, SelectBudget, SelectHint } from "../../../model/select.ts";
 import type { Block } from "../blocks/block.ts";
 import type { Tombstone } from "../column-source.ts";
 import { type ChunkChainsView, openPerSlab } from "../head/chunk-chains.ts";
@@ -15,6 +15,9 @@ import { openHistogram, OpenHistograms, type OpenHistogramsView } from "../head/
 import { chunkSamples } from "../head/timebases.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { type ReadSources, warnUnopened } from "../reader.ts";
+import { hasUnrolled, planSelection, type SelectionPlan } from "../rollups/choose.ts";
+import type { TierBlocks } from "../rollups/read.ts";
+import type { RollupState } from "../rollups/state.ts";
 
 /** Label sets with each text once. */
 export interface PackedLabels {
@@ -43,6 +46,14 @@ export interface SelectPlan {
   readonly epochs: readonly EpochView[];
   readonly blocks: readonly PlannedBlock[];
   readonly warnings: readonly string[];
+  /** Which parts are read from rollups. */
+  readonly selection: SelectionPlan;
+  readonly tiers: readonly {
+    readonly resolutionMs: number;
+    readonly blocks: readonly PlannedBlock[];
+  }[];
+  /** 1 for series whose rollups are outdated; numbered from 0. */
+  readonly rawOnly: Uint8Array | undefined;
 }
 
 export interface PlannedSelect {
@@ -61,6 +72,7 @@ export interface PlanOptions {
   readonly signal: AbortSignal | undefined;
   readonly budget: SelectBudget;
   readonly client: ClientKey | undefined;
+  readonly hint: SelectHint | undefined;
 }
 
 /** Undefined where only the main thread can answer: a page is in quarantine, or head and blocks change too often. */
@@ -73,16 +85,20 @@ export async function planSelect(
 ): Promise<PlannedSelect | undefined> {
   await options.budget.series(from().index.select(matchers).length);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const { index, head, blocks, quarantine } = from();
+    const sources = from();
+    const { index, head, blocks, quarantine, rollups } = sources;
     if (quarantine.parts.some(({ page }) => page !== undefined)) return undefined;
     const { epochs } = head;
     const refs = index.select(matchers);
     const labels = new LabelPacker(index);
     const copies = epochs.map(({ epoch }) => new EpochCopy(() => epoch.view(), refs.length));
+    const selection = planSelection(sources, options.hint, fromMs, toMs);
+    const rawOnly = selection.rollups && new Uint8Array(refs.length);
     let untilMs = performance.now() + sliceMs;
     let count = 0;
     for (const ref of refs) {
       if (!index.table.isAlive(ref)) continue;
+      if (rawOnly !== undefined && hasUnrolled(from(), selection.rollups, ref)) rawOnly[count] = 1;
       for (const copy of copies) copy.add(ref, count);
       labels.add(ref);
       refs[count++] = ref;
@@ -92,12 +108,18 @@ export async function planSelect(
       untilMs = performance.now() + sliceMs;
     }
     const now = from();
-    if (now.blocks !== blocks || now.head.epochs.length !== epochs.length) continue;
+    if (
+      now.blocks !== blocks ||
+      now.rollups !== rollups ||
+      now.head.epochs.length !== epochs.length
+    )
+      continue;
     const overlapping = blocks.filter(
       ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs >= fromMs,
     );
+    const tiers = tiersOf(rollups, selection);
     return {
-      blocks: overlapping,
+      blocks: [...overlapping, ...tiers.flatMap((tier) => tier.blocks)],
       plan: {
         key,
         fromMs,
@@ -105,12 +127,36 @@ export async function planSelect(
         refs: refs.slice(0, count),
         labels: labels.take(),
         epochs: copies.map((copy) => copy.view()),
-        blocks: overlapping.map(({ id, file, tombstones }) => ({ id, file, tombstones })),
+        blocks: overlapping.map(toPlanned),
         warnings: quarantine.unopened.map(warnUnopened),
+        selection,
+        tiers: tiers.map(({ resolutionMs, blocks: own }) => ({
+          resolutionMs,
+          blocks: own.map(toPlanned),
+        })),
+        rawOnly,
       },
     };
   }
   return undefined;
+}
+
+const toPlanned = ({ id, file, tombstones }: Block): PlannedBlock => ({ id, file, tombstones });
+
+/** The rollup blocks that a selection may read. */
+function tiersOf({ tiers }: RollupState, { rollups, gone }: SelectionPlan): TierBlocks {
+  const segments = [rollups, gone].flatMap((read) => read?.segments ?? []);
+  return tiers.map(({ resolutionMs, blocks }) => ({
+    resolutionMs,
+    blocks: blocks.filter(({ footer }) =>
+      segments.some(
+        (segment) =>
+          segment.resolutionMs === resolutionMs &&
+          footer.minTimeMs <= segment.toMs &&
+          footer.maxTimeMs > segment.afterMs,
+      ),
+    ),
+  }));
 }
 
 /** One epoch of the head as it is now, with the series of a selection numbered from 0. */

@@ -5,6 +5,7 @@ import type {
   Queryable,
   SelectBudget,
   SelectedSeries,
+  SelectHint,
   Selection,
 } from "../../../model/select.ts";
 import { formatError } from "../../../base/error.ts";
@@ -14,7 +15,7 @@ import { selectKey } from "../../../query/eval/select.ts";
 import { Block, type BlockContext } from "../blocks/block.ts";
 import { PageCache } from "../blocks/page-cache.ts";
 import { EpochSource } from "../head/epoch-source.ts";
-import { SelectionWalk } from "../reader.ts";
+import { annotate, SelectionWalk } from "../reader.ts";
 import type { PackedLabels, PlannedBlock, SelectPlan } from "./plan.ts";
 
 /** A block that no query has read for this long is closed. */
@@ -77,6 +78,13 @@ export class PlannedStore implements Queryable {
     this.#blocks = blocks;
   }
 
+  /** As the main thread decided when it planned. */
+  heeds(hint: SelectHint, fromMs: number, toMs: number): boolean {
+    for (const plan of this.#plans.values())
+      if (plan.key.endsWith(selectKey([], fromMs, toMs, hint).slice("[[]".length))) return true;
+    return false;
+  }
+
   /** The series were counted against the budget when they were planned. */
   async select(
     matchers: readonly Matcher[],
@@ -84,29 +92,39 @@ export class PlannedStore implements Queryable {
     toMs: number,
     signal?: AbortSignal,
     budget?: SelectBudget,
+    hint?: SelectHint,
   ): Promise<Selection> {
-    const plan = this.#plans.get(selectKey(matchers, fromMs, toMs));
+    const plan = this.#plans.get(selectKey(matchers, fromMs, toMs, hint));
     if (plan === undefined) throw new Error("BUG: a selection that was not planned");
     const labels = unpackLabels(plan.labels);
     const epochs = plan.epochs.map((epoch) => ({ source: new EpochSource({ view: () => epoch }) }));
-    const walk = new SelectionWalk((at) => labels[at] as LabelSet, fromMs, toMs, budget);
+    const { selection, rawOnly } = plan;
+    const walk = new SelectionWalk((at) => labels[at] as LabelSet, fromMs, toMs, budget, selection);
     const selected: SelectedSeries[] = [];
     let untilMs = performance.now() + sliceMs;
-    let blocks = plan.blocks.map((block) => this.#blocks.open(block));
+    const openAll = () => ({
+      epochs,
+      blocks: plan.blocks.map((block) => this.#blocks.open(block)),
+      tiers: plan.tiers.map(({ resolutionMs, blocks }) => ({
+        resolutionMs,
+        blocks: blocks.map((block) => this.#blocks.open(block)),
+      })),
+    });
+    let sources = openAll();
     for (let at = 0; at < plan.refs.length; at++) {
-      const found = walk.find(plan.refs[at] as number, blocks, epochs, at);
+      const isRawOnly = rawOnly?.[at] === 1;
+      const found = walk.find(plan.refs[at] as number, { ...sources, isRawOnly }, at);
       if (found !== undefined) selected.push(found);
       if ((at & 15) !== 15 || performance.now() < untilMs) continue;
       await loopTurns.turn("query", this.#client);
       signal?.throwIfAborted();
       untilMs = performance.now() + sliceMs;
       // Another query may have set other deletions, or have let a block close.
-      blocks = plan.blocks.map((block) => this.#blocks.open(block));
+      sources = openAll();
     }
     const [unreadable] = walk.warnings();
     if (unreadable !== undefined) throw new UnreadableBlockError(unreadable);
-    const { warnings } = plan;
-    return warnings.length === 0 ? selected : Object.assign(selected, { warnings });
+    return annotate(selected, plan.warnings, walk.infos());
   }
 
   labelNames(): Promise<never> {

@@ -1,0 +1,123 @@
+/** Writes the rollups of a range of time, a block for each resolution, from the raw blocks that overlap it. Runs in the store's worker. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { BlockWriter } from "../blocks/writer.ts";
+import type { PieceSource } from "../blocks/build.ts";
+import { SeriesPieces } from "../column-source.ts";
+import { lowerBound } from "../index/postings.ts";
+import { ColumnBuffer, mergePieces } from "../merge.ts";
+import { columnRef, componentNames, resolutionsMs } from "./columns.ts";
+import { RollupEntries, summarizeEntries, summarizeSamples } from "./summarize.ts";
+
+export interface RollupFile {
+  readonly resolutionMs: number;
+  readonly file: string;
+  readonly id: number;
+}
+
+export interface RollupOrder {
+  /** The range is (afterMs, toMs], its ends on edges of buckets. */
+  readonly afterMs: number;
+  readonly toMs: number;
+  /** In the order their columns shall stand. */
+  readonly refs: Uint32Array;
+  readonly files: readonly RollupFile[];
+  /** The longest stretch of work without giving way, for where others share the thread. */
+  readonly sliceMs: number;
+}
+
+/** Returns the number of values written to each file. */
+export async function buildRollups(
+  sources: readonly PieceSource[],
+  { afterMs, toMs, refs, files, sliceMs }: RollupOrder,
+  nowMs: () => number,
+): Promise<readonly number[]> {
+  const writers: RollupWriter[] = [];
+  try {
+    for (const file of files) writers.push(new RollupWriter(file));
+    const builder = new EntryBuilder(sources, afterMs, toMs);
+    let until = nowMs() + sliceMs;
+    for (const ref of refs) {
+      if (builder.build(ref)) for (const writer of writers) writer.add(ref, builder);
+      if (nowMs() < until) continue;
+      await nextTurn();
+      until = nowMs() + sliceMs;
+    }
+    return writers.map((writer) => writer.finish());
+  } catch (thrown) {
+    for (const writer of writers) writer.abandon();
+    throw thrown;
+  }
+}
+
+/** The entries of one series after another. */
+class EntryBuilder {
+  readonly #sources: readonly PieceSource[];
+  readonly #afterMs: number;
+  readonly #toMs: number;
+  readonly #pieces = new SeriesPieces();
+  readonly #column = new ColumnBuffer();
+  readonly #entries = resolutionsMs.map(() => new RollupEntries());
+
+  constructor(sources: readonly PieceSource[], afterMs: number, toMs: number) {
+    this.#sources = sources;
+    this.#afterMs = afterMs;
+    this.#toMs = toMs;
+  }
+
+  /** False where the series has nothing in the range. */
+  build(ref: number): boolean {
+    const pieces = this.#pieces;
+    pieces.clear();
+    for (const source of this.#sources) source.collect(ref, this.#afterMs + 1, this.#toMs, pieces);
+    if (pieces.length === 0) return false;
+    pieces.sort();
+    const column = this.#column;
+    mergePieces(pieces, column);
+    const from = lowerBound(column.times, 0, column.n, this.#afterMs + 1);
+    const to = lowerBound(column.times, from, column.n, this.#toMs + 1);
+    if (from === to) return false;
+    resolutionsMs.forEach((resolutionMs, i) => {
+      const out = this.#entries[i] as RollupEntries;
+      const finer = this.#entries[i - 1];
+      if (finer === undefined) summarizeSamples(column, from, to, resolutionMs, out);
+      else summarizeEntries(finer, resolutionMs, out);
+    });
+    return true;
+  }
+
+  entries(resolutionMs: number): RollupEntries | undefined {
+    return this.#entries[resolutionsMs.findIndex((one) => one === resolutionMs)];
+  }
+}
+
+class RollupWriter {
+  readonly #file: RollupFile;
+  readonly #writer: BlockWriter;
+
+  constructor(file: RollupFile) {
+    this.#file = file;
+    this.#writer = new BlockWriter(file.file);
+  }
+
+  add(ref: number, builder: EntryBuilder): void {
+    const entries = builder.entries(this.#file.resolutionMs);
+    if (entries === undefined || entries.n === 0) return;
+    const { n, firstTimes, lastTimes } = entries;
+    const last = this.#writer.timebase(lastTimes.values, n);
+    const first = this.#writer.timebase(firstTimes.values, n);
+    for (const name of componentNames) {
+      const { values, words } = entries[name];
+      const timebase = name === "first" ? first : last;
+      const column = { values, words, n, histograms: [] };
+      this.#writer.column(columnRef(ref, name), timebase, column);
+    }
+  }
+
+  finish(): number {
+    return this.#writer.finish(this.#file.id, 0).samples;
+  }
+
+  abandon(): void {
+    this.#writer.abandon();
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Background work on rollups: what late samples, deletions or damage made outdated is rolled up again, then the next
+ * stretch of sealed samples. A rollup counts from the instant the manifest names it, and in the same instant
+ * `rolledToMs` passes it: a crash before that leaves the work to do, a crash after it leaves it done.
+ */
+import { Block } from "../blocks/block.ts";
+import type { BlockWorker, UnreadableSource } from "../blocks/job.ts";
+import { byMetric } from "../order.ts";
+import { ReplacedUnsyncedError } from "../../../base/state/atomic.ts";
+import { changeState, type StoreState } from "../state.ts";
+import { bucketEnd, bucketStart, rollAlignMs, seriesRef } from "./columns.ts";
+import { columnsOf, hideBuckets } from "./outdated.ts";
+import { hasRollups } from "./retention.ts";
+import {
+  emptyRollups,
+  rollupBlocks,
+  rollupFile,
+  type RollupState,
+  type RollupTier,
+} from "./state.ts";
+
+/** Samples may come this much after those of other series without making a rollup outdated. */
+const settleMs = 300_000;
+/** Few, larger rollups: each is merged with others later, and until then raw samples answer. */
+const defaultRollEveryMs = 6 * 3_600_000;
+/** A folder without rollups, or behind with them, is caught up with in slices of this. */
+const sliceMs = 86_400_000;
+
+export class RollupMaintenance {
+  readonly #state: StoreState;
+  readonly #workers: BlockWorker;
+  readonly #isolate: (source: UnreadableSource) => void;
+  rolled = 0;
+
+  constructor(
+    state: StoreState,
+    workers: BlockWorker,
+    isolate: (source: UnreadableSource) => void,
+  ) {
+    this.#state = state;
+    this.#workers = workers;
+    this.#isolate = isolate;
+  }
+
+  /** Only from within the queue. */
+  async round(): Promise<void> {
+    const state = this.#state;
+    if (!hasRollups(state.options)) return this.#forget();
+    this.#replaceUnreadable();
+    for (const range of state.rollups.outdated) {
+      const { rolledToMs = -Infinity } = state.rollups;
+      const rawFromMs = Math.max(state.goneBeforeMs, oldestMs(state.blocks));
+      const afterMs = Math.max(
+        bucketStart(range.fromMs, rollAlignMs),
+        // Of a bucket that retention has cut, the rollup is all there is.
+        state.goneBeforeMs === -Infinity
+          ? bucketStart(rawFromMs, rollAlignMs)
+          : bucketEnd(state.goneBeforeMs, rollAlignMs),
+      );
+      const toMs = Math.min(bucketEnd(range.toMs, rollAlignMs), rolledToMs);
+      const outdated = (rollups: RollupState): Partial<RollupState> => ({
+        outdated: rollups.outdated.filter((one) => one !== range),
+      });
+      if (afterMs < toMs) await this.#roll(afterMs, toMs, range.refs, outdated);
+      else changeState(state, { rollups: { ...state.rollups, ...outdated(state.rollups) } });
+    }
+    const next = nextSlice(state);
+    if (next === undefined) return;
+    await this.#roll(next.afterMs, next.toMs, undefined, () => ({ rolledToMs: next.toMs }));
+  }
+
+  /** Rollups were turned off and their files are deleted: should they be turned on again, they begin from the start. */
+  #forget(): void {
+    const { rollups } = this.#state;
+    if (rollups.rolledToMs === undefined || rollupBlocks(rollups).length > 0) return;
+    changeState(this.#state, { rollups: emptyRollups });
+  }
+
+  /** A rollup with a damaged page is made again where the raw samples are there; otherwise it stays as it is. */
+  #replaceUnreadable(): void {
+    const state = this.#state;
+    for (const { resolutionMs, blocks } of state.rollups.tiers)
+      for (const block of blocks) {
+        const { minTimeMs, maxTimeMs } = block.footer;
+        if (!state.quarantine.has(block)) continue;
+        if (bucketStart(minTimeMs, rollAlignMs) < state.goneBeforeMs) continue;
+        const { rollups } = state;
+        changeState(state, {
+          rollups: {
+            ...rollups,
+            outdated: [
+              ...rollups.outdated,
+              { fromMs: minTimeMs, toMs: maxTimeMs, refs: undefined },
+            ],
+            tiers: rollups.tiers.map((tier) =>
+              tier.resolutionMs === resolutionMs
+                ? { ...tier, blocks: tier.blocks.filter((one) => one !== block) }
+                : tier,
+            ),
+          },
+        });
+        state.options.log.warn("a damaged rollup is made again from raw samples", {
+          file: block.file,
+        });
+        block.remove();
+      }
+    state.quarantine.retain([...state.blocks, ...rollupBlocks(state.rollups)]);
+  }
+
+  /** Rolls the range (afterMs, toMs] up and makes it count together with the change. */
+  async #roll(
+    afterMs: number,
+    toMs: number,
+    refs: Uint32Array | undefined,
+    change: (rollups: RollupState) => Partial<RollupState>,
+  ): Promise<void> {
+    const state = this.#state;
+    const raw = state.blocks.filter(
+      ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs > afterMs,
+    );
+    const files = state.rollups.tiers.map(({ resolutionMs }) => {
+      const id = state.nextBlock++;
+      return { resolutionMs, id, file: rollupFile(state.options.dir, id, resolutionMs) };
+    });
+    const { parts, unreadable } = await this.#workers.run({
+      blocks: raw.map(({ file, tombstones }) => ({ file, tombstones })),
+      rollups: { afterMs, toMs, refs: await this.#ordered(raw, refs), files, sliceMs: 1_000 },
+    });
+    if (unreadable !== undefined) this.#isolate(unreadable);
+    const made = files.map(({ file }, i) => {
+      const part = parts[i];
+      return part === undefined ? undefined : new Block(file, state.context, part);
+    });
+    const tiers = state.rollups.tiers.map((tier, i): RollupTier => {
+      const block = made[i];
+      const blocks = block === undefined ? tier.blocks : [...tier.blocks, block];
+      return { ...tier, blocks, tombstones: [...tier.tombstones, ...hidden(tier, i)] };
+    });
+    function hidden(tier: RollupTier, i: number) {
+      const before = tier.blocks.filter(
+        ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs > afterMs,
+      );
+      if (before.length === 0) return [];
+      const columns = columnsOf(refs ?? seriesOf(before));
+      const { resolutionMs, id } = files[i] as (typeof files)[number];
+      return [hideBuckets(afterMs + 1, toMs, columns, resolutionMs, id)];
+    }
+    try {
+      changeState(state, {
+        rollups: { ...state.rollups, tiers, ...change(state.rollups) },
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof ReplacedUnsyncedError)) for (const block of made) block?.remove();
+      throw thrown;
+    }
+    this.rolled++;
+  }
+
+  /** The series of these raw blocks, or those of them that are wanted, those of one metric together. */
+  #ordered(raw: readonly Block[], wanted: Uint32Array | undefined): Promise<Uint32Array> {
+    const { index } = this.#state;
+    const has = new Uint8Array(index.table.end);
+    for (const block of raw) for (const ref of block.directory.refs) has[ref] = 1;
+    if (wanted === undefined) return byMetric(index, (ref) => has[ref] === 1);
+    for (const ref of wanted) if (has[ref] === 1) has[ref] = 2;
+    return byMetric(index, (ref) => has[ref] === 2);
+  }
+}
+
+/** The next range (afterMs, toMs] to roll up; undefined where none is due. */
+function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undefined {
+  const { blocks, options, rollups } = state;
+  const { rollEveryMs = defaultRollEveryMs } = options;
+  const rolledToMs = rollups.rolledToMs ?? -Infinity;
+  const ahead = blocks.filter(({ footer }) => footer.maxTimeMs > rolledToMs);
+  if (ahead.length === 0) return undefined;
+  const afterMs = Math.max(rolledToMs, bucketStart(oldestMs(ahead), rollAlignMs));
+  const settledMs = settledToMs(state);
+  if (settledMs - afterMs < rollEveryMs) return undefined;
+  return { afterMs, toMs: Math.min(settledMs, afterMs + sliceMs) };
+}
+
+/** Sealed samples up to here are not expected to be joined by others. */
+export function settledToMs({ blocks, retentionNowMs }: StoreState): number {
+  const newestMs = Math.max(...blocks.map(({ footer }) => footer.maxTimeMs));
+  return bucketStart(Math.min(newestMs, retentionNowMs()) - settleMs + 1, rollAlignMs);
+}
+
+const oldestMs = (blocks: readonly Block[]): number =>
+  Math.min(...blocks.map(({ footer }) => footer.minTimeMs));
+
+/** Ascending, each once. */
+function seriesOf(blocks: readonly Block[]): Uint32Array {
+  const refs = new Set<number>();
+  for (const { directory } of blocks)
+    for (const column of directory.refs) refs.add(seriesRef(column));
+  return Uint32Array.from(refs).sort();
+}

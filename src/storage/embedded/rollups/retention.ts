@@ -1,0 +1,23 @@
+/** How long the rollups of each resolution are retained. */
+import type { StoreOptions } from "../options.ts";
+import { resolutionsMs } from "./columns.ts";
+
+const coarsestMs = resolutionsMs.at(-1);
+/** Finer rollups take most of the room and are of use for less long. */
+export const finerShare = 0.2;
+
+export const hasRollups = ({ rollupRetentionMs = 0 }: StoreOptions): boolean =>
+  rollupRetentionMs > 0;
+
+/** The coarsest ones for all of it, finer ones for a fifth, and never for less than the raw samples. */
+export function tierRetentionMs(options: StoreOptions, resolutionMs: number): number {
+  const { retentionMs, rollupRetentionMs = 0 } = options;
+  if (rollupRetentionMs === 0) return 0;
+  const share = resolutionMs === coarsestMs ? 1 : finerShare;
+  return Math.max(retentionMs, rollupRetentionMs * share);
+}
+
+/** About as many entries a column as a page of a block has room for. */
+const longestEntries = 9_000;
+
+export const longestRollupMs = (resolutionMs: number): number => resolutionMs * longestEntries;

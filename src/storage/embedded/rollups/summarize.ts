@@ -1,0 +1,179 @@
+/** Makes the entries of a rollup: from samples, or from the entries of a finer rollup. Pure. */
+import { histogramHigh } from "../../../model/histogram/word.ts";
+import { isStale, putStale } from "../../../model/stale.ts";
+import type { ColumnBuffer } from "../merge.ts";
+import { bucketEnd, isRawOnly, putRawOnly } from "./columns.ts";
+
+const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6] as const;
+/** How far a sum of decimals may be from the decimal it stands for: what adding some hundred rounded numbers loses. */
+const roundingSlack = 4 * Number.EPSILON;
+
+class ValueColumn {
+  values = new Float64Array(64);
+  words = new Uint32Array(this.values.buffer);
+
+  reserve(n: number): void {
+    if (this.values.length >= n) return;
+    const larger = new Uint32Array(2 ** Math.ceil(Math.log2(n)) * 2);
+    larger.set(this.words);
+    this.words = larger;
+    this.values = new Float64Array(larger.buffer);
+  }
+}
+
+/** The entries of one series in one resolution; used again for the next series. */
+export class RollupEntries {
+  readonly firstTimes = new ValueColumn();
+  readonly lastTimes = new ValueColumn();
+  readonly last = new ValueColumn();
+  readonly first = new ValueColumn();
+  readonly count = new ValueColumn();
+  readonly sum = new ValueColumn();
+  readonly min = new ValueColumn();
+  readonly max = new ValueColumn();
+  readonly resets = new ValueColumn();
+  n = 0;
+
+  get #all(): readonly ValueColumn[] {
+    return [this.last, this.first, this.count, this.sum, this.min, this.max, this.resets];
+  }
+
+  clear(atMost: number): void {
+    this.n = 0;
+    for (const column of [this.firstTimes, this.lastTimes, ...this.#all]) column.reserve(atMost);
+  }
+
+  /** A staleness marker, or a bucket that only raw samples answer. */
+  mark(timeMs: number, put: (words: Uint32Array, i: number) => void): void {
+    this.firstTimes.values[this.n] = timeMs;
+    this.lastTimes.values[this.n] = timeMs;
+    for (const { words } of this.#all) put(words, this.n);
+    this.n++;
+  }
+}
+
+/** Entries of the samples `from` to `to` (not included) of a column without overlaps. */
+export function summarizeSamples(
+  { times, values, words }: Pick<ColumnBuffer, "times" | "values" | "words">,
+  from: number,
+  to: number,
+  resolutionMs: number,
+  out: RollupEntries,
+): void {
+  // A bucket may have an entry and a marker.
+  const [firstMs, lastMs] = [times[from] ?? 0, times[to - 1] ?? 0];
+  out.clear(2 * Math.min(to - from, 2 + Math.floor((lastMs - firstMs) / resolutionMs)));
+  for (let i = from; i < to;) {
+    const endMs = bucketEnd(times[i] as number, resolutionMs);
+    let [count, sum, lost, resets, previous] = [0, 0, 0, 0, Number.NaN];
+    let [min, max] = [Number.NaN, Number.NaN];
+    let [first, last, staleAt, isMixed] = [-1, -1, -1, false];
+    for (; i < to && (times[i] as number) <= endMs; i++) {
+      const value = values[i] as number;
+      if (value !== value) {
+        if (isStale(words, i)) {
+          staleAt = i;
+          continue;
+        }
+        if (words[i * 2 + 1] === histogramHigh) isMixed = true;
+      }
+      if (first < 0) first = i;
+      last = i;
+      count++;
+      const next = sum + value;
+      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+      sum = next;
+      if (!(value >= min)) min = min !== min || value < min ? value : min;
+      if (!(value <= max)) max = max !== max || value > max ? value : max;
+      if (value < previous) resets += previous;
+      previous = value;
+    }
+    if (isMixed) out.mark(times[last] as number, putRawOnly);
+    else if (count > 0) {
+      const at = out.n++;
+      out.firstTimes.values[at] = times[first] as number;
+      out.lastTimes.values[at] = times[last] as number;
+      copyWord(words, first, out.first.words, at);
+      copyWord(words, last, out.last.words, at);
+      out.count.values[at] = count;
+      out.sum.values[at] = Number.isFinite(lost) ? toDecimal(sum + lost) : sum;
+      out.min.values[at] = min;
+      out.max.values[at] = max;
+      out.resets.values[at] = resets;
+    }
+    if (staleAt > last) out.mark(times[staleAt] as number, putStale);
+  }
+}
+
+/** Entries of a coarser resolution from those of a finer one that divides it. */
+export function summarizeEntries(
+  from: RollupEntries,
+  resolutionMs: number,
+  out: RollupEntries,
+): void {
+  out.clear(from.n);
+  for (let i = 0; i < from.n;) {
+    const endMs = bucketEnd(from.lastTimes.values[i] as number, resolutionMs);
+    let [count, sum, lost, resets, previous] = [0, 0, 0, 0, Number.NaN];
+    let [min, max] = [Number.NaN, Number.NaN];
+    let [first, last, staleAt, mixedAt] = [-1, -1, -1, -1];
+    for (; i < from.n && (from.lastTimes.values[i] as number) <= endMs; i++) {
+      const counted = from.count.values[i] as number;
+      if (counted !== counted) {
+        if (isRawOnly(from.count.words, i)) mixedAt = i;
+        else staleAt = i;
+        continue;
+      }
+      if (first < 0) first = i;
+      last = i;
+      count += counted;
+      const value = from.sum.values[i] as number;
+      const next = sum + value;
+      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+      sum = next;
+      const [low, high] = [from.min.values[i] as number, from.max.values[i] as number];
+      if (!(low >= min)) min = min !== min || low < min ? low : min;
+      if (!(high <= max)) max = max !== max || high > max ? high : max;
+      if ((from.first.values[i] as number) < previous) resets += previous;
+      resets += from.resets.values[i] as number;
+      previous = from.last.values[i] as number;
+    }
+    if (mixedAt >= 0)
+      out.mark(from.lastTimes.values[Math.max(mixedAt, last)] as number, putRawOnly);
+    else if (count > 0) {
+      const at = out.n++;
+      out.firstTimes.values[at] = from.firstTimes.values[first] as number;
+      out.lastTimes.values[at] = from.lastTimes.values[last] as number;
+      copyWord(from.first.words, first, out.first.words, at);
+      copyWord(from.last.words, last, out.last.words, at);
+      out.count.values[at] = count;
+      out.sum.values[at] = Number.isFinite(lost) ? toDecimal(sum + lost) : sum;
+      out.min.values[at] = min;
+      out.max.values[at] = max;
+      out.resets.values[at] = resets;
+    }
+    if (staleAt > Math.max(last, mixedAt))
+      out.mark(from.lastTimes.values[staleAt] as number, putStale);
+  }
+}
+
+/** By words: a NaN must not pass through a number. */
+function copyWord(from: Uint32Array, i: number, to: Uint32Array, at: number): void {
+  to[at * 2] = from[i * 2] as number;
+  to[at * 2 + 1] = from[i * 2 + 1] as number;
+}
+
+/**
+ * The decimal with few digits that a sum stands for, where there is one within the rounding of adding: 0.1 + 0.2 is 0.3. It
+ * takes 1 to 2 bytes in a block where the sum as it comes out takes 5.
+ */
+function toDecimal(sum: number): number {
+  const slack = Math.abs(sum) * roundingSlack;
+  for (const power of powersOfTen) {
+    const whole = Math.round(sum * power);
+    if (Math.abs(whole) > 2 ** 49) return sum;
+    const decimal = whole / power;
+    if (Math.abs(decimal - sum) <= slack) return decimal;
+  }
+  return sum;
+}
