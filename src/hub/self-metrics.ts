@@ -1,6 +1,7 @@
 /** Self-metrics of the hub's store, queries and receivers. */
 import { self } from "../model/catalogue/index.ts";
 import type { PutMetric } from "../model/self-frames.ts";
+import { exemplarOutcomes } from "../storage/exemplars/exemplar-store.ts";
 import type { Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
 import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
@@ -9,8 +10,11 @@ import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
 export function collectHub(
   put: PutMetric,
   store: Store | undefined,
-  { received, queryMemory }: Pick<ApiContext, "received" | "queryMemory">,
+  { received, exemplars, queryMemory }: Pick<ApiContext, "received" | "exemplars" | "queryMemory">,
 ): void {
+  put(self.exemplars, exemplars?.size);
+  for (const outcome of exemplarOutcomes)
+    put(self.exemplarsReceived, exemplars?.count(outcome), { outcome });
   for (const way of receiverNames)
     for (const outcome of receiverOutcomes[way])
       put(self.received, received.count(way, outcome), { way, outcome });

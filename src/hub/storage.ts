@@ -19,6 +19,8 @@ import { StoredClock } from "../base/state/stored-clock.ts";
 import { collectGarbage } from "../base/heap.ts";
 import { defaultLimits, type StoreLimits } from "../storage/embedded/options.ts";
 import { openStore, type Store } from "../storage/embedded/store.ts";
+import { ExemplarStore } from "../storage/exemplars/exemplar-store.ts";
+import { ExemplarSegments } from "../storage/exemplars/segments.ts";
 import type { ApiContext } from "./api/context.ts";
 import { MetadataRegistry } from "./api/metadata.ts";
 import type { MemoryBudgets } from "./limits/memory.ts";
@@ -35,6 +37,8 @@ export interface StorageOptions {
   readonly budgets?: MemoryBudgets;
   /** Threads for large queries; none where absent. */
   readonly queryWorkers?: number;
+  /** Exemplars held; none where absent. */
+  readonly maxExemplars?: number;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
@@ -97,6 +101,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     log,
     nowMs,
   }).catch(explain);
+  const exemplars = openExemplars(dir, options.maxExemplars ?? 0, log);
   const watch = budgets && setInterval(watchMemory(budgets), memoryWatchMs).unref();
   const api: ApiContext = {
     history: store,
@@ -105,6 +110,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     ...(memory !== undefined && { queryMemory: memory }),
     ...(budgets !== undefined && { budgets }),
     metadata: new MetadataRegistry(),
+    exemplars,
     received: new ReceiverCounts(),
     log,
     nowMs,
@@ -125,6 +131,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     oldestSampleMs: () => store.oldestSampleMs,
     close: () => {
       clearInterval(watch);
+      exemplars.close();
       return store.close();
     },
   };
@@ -170,17 +177,25 @@ function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
   );
 }
 
+/** In memory, and in the data folder for the next start. */
+function openExemplars(dir: string, max: number, log: Log): ExemplarStore {
+  if (max === 0) return new ExemplarStore(0);
+  return new ExemplarStore(max, new ExemplarSegments(path.join(dir, "exemplars"), max, log));
+}
+
 /** The history in an engine elsewhere; the data folder holds only small state then. */
 export async function openRemoteStorage(
   address: StoreAddress,
-  { dir, log, nowMs, version }: Omit<StorageOptions, "retentionMs">,
+  { dir, log, nowMs, version, maxExemplars = 0 }: Omit<StorageOptions, "retentionMs">,
 ): Promise<Storage> {
   const { openRemoteHistory } = await import("../storage/remote/remote.ts");
   const history = await openRemoteHistory(address, log);
+  const exemplars = openExemplars(dir, maxExemplars, log);
   const api: ApiContext = {
     history,
     writer: history,
     metadata: new MetadataRegistry(),
+    exemplars,
     received: new ReceiverCounts(),
     log,
     nowMs,
@@ -202,6 +217,7 @@ export async function openRemoteStorage(
     oldestSampleMs: () => 0,
     close: async () => {
       clock.close();
+      exemplars.close();
       await history.close();
     },
   };

@@ -185,3 +185,30 @@ export function withoutParens(expr: Expr): Expr {
   while (inner.kind === "paren") inner = inner.expr;
   return inner;
 }
+
+/** The expressions that an expression is made of, in the order of the text. */
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "call":
+      return expr.args;
+    case "binary":
+      return [expr.lhs, expr.rhs];
+    case "aggregate":
+      return expr.param === undefined ? [expr.expr] : [expr.param, expr.expr];
+    case "unary":
+    case "paren":
+    case "subquery":
+      return [expr.expr];
+    case "matrix":
+      return [expr.selector];
+    case "vector":
+    case "number":
+    case "string":
+      return [];
+  }
+}
+
+/** Every selector of an expression. */
+export function selectorsIn(expr: Expr): readonly VectorSelector[] {
+  return expr.kind === "vector" ? [expr] : childrenOf(expr).flatMap(selectorsIn);
+}

@@ -44,6 +44,10 @@ export interface Settings {
   readonly durability: "process" | "power";
   /** Bytes of memory the hub may use; undefined: as the cgroup or the machine allows. */
   readonly memoryBytes: number | undefined;
+  /** Exemplars held for all series together. */
+  readonly maxExemplars: number;
+  /** The page of a trace, with labels of an exemplar in braces. */
+  readonly traceUrl: string | undefined;
   /** Threads for large queries; undefined: by the number of cores. */
   readonly queryWorkers: number | undefined;
   /** Threads that decode received requests; undefined: as many as the machine suggests. */
@@ -149,6 +153,8 @@ export async function resolveSettings(
     retentionBytes: readSetting(hubSettings, "retention_size", flags, env, hub),
     durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),
+    maxExemplars: readSetting(hubSettings, "max_exemplars", flags, env, hub),
+    traceUrl: readSetting(hubSettings, "trace_url", flags, env, hub),
     queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
     ingestWorkers: readSetting(hubSettings, "ingest_workers", flags, env, hub),
     lake: lakeSettings(flags, hub),

@@ -29,6 +29,18 @@ export function metricsPath() {
   );
 }
 
+/** A label of an exemplar in braces. */
+const traceLabel = /\{[A-Za-z_][A-Za-z0-9_]*\}/;
+
+function traceUrl() {
+  const takes = "a URL with a label in braces, such as https://tempo.example/trace/{trace_id}";
+  return v.pipe(
+    v.string(takes),
+    v.check((given) => /^https?:\/\//.test(given) && URL.canParse(given), takes),
+    v.regex(traceLabel, takes),
+  );
+}
+
 const durabilities = ["process", "power"] as const;
 
 const hostFlag = ["--host <address>", "listen on this address"] as const;
@@ -163,6 +175,20 @@ export const hubSettings = {
     variable: "GPULSE_MEMORY",
     description:
       "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",
+  },
+  max_exemplars: {
+    schema: wholeNumber(0, 10_000_000),
+    flag: ["--max-exemplars <number>", "exemplars to hold for all series together, 0 for none"],
+    fallback: "100000",
+    description:
+      "Exemplars held for all series together; each new one takes the place of the oldest. `0` stores none. They are in memory, some 500 bytes each, and survive a restart.",
+  },
+  trace_url: {
+    schema: traceUrl(),
+    flag: ["--trace-url <url>", "page of a trace, such as https://tempo.example/trace/{trace_id}"],
+    fallbackText: "no link",
+    description:
+      "Where an exemplar's dot on a chart leads: a URL with labels of the exemplar in braces, such as `https://tempo.example/trace/{trace_id}`.",
   },
   query_workers: {
     schema: wholeNumber(0, 64),

@@ -26,6 +26,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "retention",
     "rollupRetention",
     "retentionSize",
+    "maxExemplars",
+    "traceUrl",
     "durability",
     "memory",
     "queryWorkers",

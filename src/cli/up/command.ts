@@ -27,6 +27,8 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "retention",
     "rollupRetention",
     "retentionSize",
+    "maxExemplars",
+    "traceUrl",
     "durability",
     "memory",
     "queryWorkers",

@@ -9,6 +9,7 @@ import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
 import { PrometheusApiError } from "./failure.ts";
 import { acceptForms } from "./params.ts";
+import { addExemplars } from "./exemplars.ts";
 import { addFederate } from "./federate.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
@@ -48,6 +49,7 @@ export async function addApi(
     });
     addQueries(api, context);
     addSeries(api, context);
+    addExemplars(api, context.exemplars);
     addStatus(api, context);
     addTargets(api, context.scraping, context.hostName ?? "localhost");
     addRules(api, context.alerting);

@@ -2,6 +2,7 @@
 import type { Log } from "../../base/log.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { QueryMemory } from "../../query/memory.ts";
+import type { ExemplarStore } from "../../storage/exemplars/exemplar-store.ts";
 import type { Store } from "../../storage/embedded/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AlertingEngine } from "../alerts/alerting.ts";
@@ -33,6 +34,10 @@ export interface ApiContext {
   /** Threads that decode received requests; a default for this machine where absent. */
   readonly ingestWorkers?: number | undefined;
   readonly metadata: MetadataRegistry;
+  /** Absent where exemplars are not stored. */
+  readonly exemplars?: ExemplarStore;
+  /** The page of a trace, with `{trace_id}` or another label of an exemplar in braces. */
+  readonly traceUrl?: string | undefined;
   readonly received: ReceiverCounts;
   /** Hears of every query that is rejected; absent where nobody counts them. */
   readonly shedding?: OverloadMonitor;

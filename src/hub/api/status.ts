@@ -31,6 +31,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
   addDataRoute(app, "/api/v1/status/flags", () => ({
     "storage.tsdb.retention.time": context.retention,
     "storage.tsdb.path": context.dataDir,
+    ...(context.traceUrl === undefined ? {} : { "gpulse.trace-url": context.traceUrl }),
   }));
   addDataRoute(app, "/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
   addDataRoute(app, "/api/v1/status/walreplay", () => ({
@@ -59,7 +60,6 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
     };
   });
-  addDataRoute(app, "/api/v1/query_exemplars", () => []);
 }
 
 const memoryJson = ({ limit, ...budgets }: MemoryBudgets): unknown => ({

@@ -120,6 +120,7 @@ export async function openParts(
   parts.push(agents);
   const api = {
     ...storage.api,
+    traceUrl: settings.traceUrl,
     ingestWorkers: settings.ingestWorkers,
     shedding,
     writer,

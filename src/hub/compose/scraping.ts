@@ -34,6 +34,7 @@ export function startScraping(
   const intake = new Intake({
     writer: api.writer,
     metadata: api.metadata,
+    exemplars: api.exemplars,
     received: api.received,
     log,
     nowMs,

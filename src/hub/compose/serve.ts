@@ -98,7 +98,13 @@ function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Pro
   const { store, dataDir: dir } = settings;
   makePrivateFolder(dir);
   if (store === undefined) return openHistory(settings, io, log);
-  return openRemoteStorage(store, { dir, log, nowMs: Date.now, version: io.version });
+  return openRemoteStorage(store, {
+    dir,
+    log,
+    nowMs: Date.now,
+    version: io.version,
+    maxExemplars: settings.maxExemplars,
+  });
 }
 
 /** The history in the settings' data folder. */
@@ -118,6 +124,7 @@ export async function openHistory(
     durability,
     budgets,
     queryWorkers: settings.queryWorkers ?? defaultQueryWorkers(),
+    maxExemplars: settings.maxExemplars,
     log,
     nowMs: Date.now,
     version: io.version,

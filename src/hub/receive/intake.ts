@@ -14,6 +14,7 @@ import {
   BatchTooLargeError,
   maxBatchSeries,
 } from "../../formats/samples/labels.ts";
+import type { ExemplarStore } from "../../storage/exemplars/exemplar-store.ts";
 import type { SampleWriter } from "../../storage/history.ts";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
@@ -36,6 +37,8 @@ const maxFamilyText = 1_024;
 export interface IntakeOptions {
   readonly writer: SampleWriter;
   readonly metadata: { learn(entries: readonly Metadata[]): void };
+  /** Absent where exemplars are not stored. */
+  readonly exemplars?: ExemplarStore | undefined;
   readonly received: ReceiverCounts;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -50,6 +53,7 @@ export interface IngestResult {
   /** Stored now or before, native histograms among them. */
   readonly samples: number;
   readonly histograms: number;
+  readonly exemplars: number;
   readonly refused: RejectedSamples;
 }
 
@@ -98,7 +102,8 @@ export class Intake {
       throw this.#failure(thrown);
     }
     if (batch.metadata.length > 0) metadata.learn(batch.metadata.flatMap(bounded));
-    const stored = this.#count(receiver, batch, written ?? nothing);
+    const exemplars = this.#options.exemplars?.add(batch, maxTimeMs) ?? 0;
+    const stored = { ...this.#count(receiver, batch, written ?? nothing), exemplars };
     // A scrape has a line of its own.
     if (this.#log.isDebug === true && receiver !== "scrape")
       this.#log.debug("write received", {
@@ -130,7 +135,7 @@ export class Intake {
     receiver: ReceiverName,
     batch: SampleBatch,
     { result, bad, later, badProblem }: WriteTally,
-  ): IngestResult {
+  ): Omit<IngestResult, "exemplars"> {
     const { received } = this.#options;
     countAppended(received, receiver, result);
     received.add(receiver, "exemplar", batch.droppedExemplars);

@@ -14,6 +14,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
   const intake = new Intake({
     writer,
     metadata,
+    exemplars: context.exemplars,
     received,
     log,
     nowMs,

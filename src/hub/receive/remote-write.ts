@@ -30,7 +30,7 @@ export async function addRemoteWrite(
     log,
     sendError: ({ message }, request, reply) => {
       // Nothing of a refused request is stored; a 2.0 client expects the counts.
-      if (versionOf(request) === "2.0") writtenHeaders(reply, 0, 0);
+      if (versionOf(request) === "2.0") writtenHeaders(reply, nothingWritten);
       return sentence(reply, message);
     },
     routes: (scope, bodies) => {
@@ -49,8 +49,7 @@ export async function addRemoteWrite(
           bodies.packed(request),
           bodies.holdOf(request),
         );
-        if (version === "2.0")
-          writtenHeaders(reply, stored.samples - stored.histograms, stored.histograms);
+        if (version === "2.0") writtenHeaders(reply, stored);
         const message = formatRejected(stored.samples, {
           ...stored.refused,
           badProblem: problem ?? stored.refused.badProblem,
@@ -109,11 +108,16 @@ function versionOf(request: FastifyRequest): Version | undefined {
   return "1.0";
 }
 
-function writtenHeaders(reply: FastifyReply, samples: number, histograms: number): void {
+const nothingWritten = { samples: 0, histograms: 0, exemplars: 0 };
+
+function writtenHeaders(
+  reply: FastifyReply,
+  { samples, histograms, exemplars }: Omit<IngestResult, "refused">,
+): void {
   reply
-    .header("x-prometheus-remote-write-samples-written", samples)
+    .header("x-prometheus-remote-write-samples-written", samples - histograms)
     .header("x-prometheus-remote-write-histograms-written", histograms)
-    .header("x-prometheus-remote-write-exemplars-written", 0);
+    .header("x-prometheus-remote-write-exemplars-written", exemplars);
 }
 
 const sentence = (reply: FastifyReply, text: string): FastifyReply =>

@@ -225,6 +225,18 @@ export const self = {
       },
     ],
   }),
+  exemplars: own("gpulse_exemplars", { help: "Exemplars that the hub holds.", resolution: 1 }),
+  exemplarsReceived: own("gpulse_exemplars_received_total", {
+    help: "Exemplars received by the hub.",
+    labels: [
+      {
+        name: "outcome",
+        help: "Stored, already there, or refused and why.",
+        values: ["stored", "duplicate", "out_of_order", "too_new", "bad_labels"],
+      },
+    ],
+    resolution: 1,
+  }),
   hubShed: own("gpulse_hub_shed_total", {
     help: "What was more than the hub could do and was asked to retry later.",
     labels: [

@@ -1,6 +1,6 @@
 /** info(): adds the labels of info metrics (target_info by default) that describe the same target. */
 import { labelKey, labelValue, type Label, type LabelSet } from "../../../model/labels.ts";
-import type { Call, Expr, VectorSelector } from "../../ast.ts";
+import { type Call, childrenOf, type Expr, type VectorSelector } from "../../ast.ts";
 import { typeOf } from "../../check.ts";
 import { duplicateLabels, executionError } from "../../errors.ts";
 import { metricName, printLabels, withLabel } from "../../labels.ts";
@@ -127,9 +127,11 @@ function selectorShifts(expr: Expr, around: readonly Shift[]): readonly (Shift |
   const type = typeOf(expr);
   if (type !== "vector" && type !== "matrix") return [];
   if (expr.kind === "vector") return [shiftOf(expr, around)];
-  if (expr.kind === "matrix") return [shiftOf(expr.selector, around)];
   const inner = expr.kind === "subquery" ? [...around, expr] : around;
-  const found = childrenOf(expr).flatMap((child) => selectorShifts(child, inner));
+  // The second argument of info() is written as a selector and selects nothing by itself.
+  const isInfo = expr.kind === "call" && expr.name === "info";
+  const children = isInfo ? expr.args.slice(0, 1) : childrenOf(expr);
+  const found = children.flatMap((child) => selectorShifts(child, inner));
   return found.some((one) => one !== "none") ? found : [...found, "none"];
 }
 
@@ -142,27 +144,6 @@ function shiftOf(selector: VectorSelector, around: readonly Shift[]): Shift {
     atMs = outer.atMs;
   }
   return { atMs, offsetMs };
-}
-
-function childrenOf(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case "call":
-      // The second argument of info() is written as a selector and selects nothing by itself.
-      return expr.name === "info" ? expr.args.slice(0, 1) : expr.args;
-    case "binary":
-      return [expr.lhs, expr.rhs];
-    case "aggregate":
-      return expr.param === undefined ? [expr.expr] : [expr.param, expr.expr];
-    case "unary":
-    case "paren":
-    case "subquery":
-      return [expr.expr];
-    case "vector":
-    case "matrix":
-    case "number":
-    case "string":
-      return [];
-  }
 }
 
 function targetKey(name: string, labels: LabelSet): string {
