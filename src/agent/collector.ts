@@ -12,6 +12,7 @@ import { Pipeline } from "../pipeline/pipeline.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { type CollectMetrics, SelfFrames } from "../model/self-frames.ts";
 import { collectSelf } from "../pipeline/self.ts";
+import { type ActivityOptions, createActivity } from "../pipeline/transforms/activity.ts";
 import { createDerive } from "../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { viewDevices } from "../sinks/latest/devices.ts";
@@ -30,6 +31,7 @@ export interface CollectorOptions {
   readonly sources: readonly OpenSource[];
   /** Other exporters whose names the page carries as well. */
   readonly compat?: readonly CompatName[];
+  readonly activity?: ActivityOptions;
   readonly intervalMs: number;
   readonly hostName: string;
   readonly procfs: string;
@@ -104,7 +106,7 @@ export class Collector {
         health === undefined
           ? options.sources
           : [...options.sources, { name: "health", source: health }],
-      transforms: [createDerive()],
+      transforms: [createDerive(), createActivity(options.activity)],
       sinks: [this.latest, this.#power, ...(options.sinks ?? [])],
       intervalMs: options.intervalMs,
       host: options.hostName,

@@ -170,6 +170,7 @@ export function createCollector(
     sources,
     ...more,
     compat: settings.compat,
+    activity: settings.activity,
     intervalMs: settings.intervalMs,
     hostName: settings.hostName,
     procfs: settings.procfs,

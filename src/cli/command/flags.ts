@@ -22,6 +22,8 @@ const shared = {
   interval: () => settingOption(generalSettings.interval),
   port: () => settingOption(hubSettings.port),
   host: () => settingOption(hubSettings.host),
+  boundWindow: () => settingOption(generalSettings.bound_window),
+  tensorPrecision: () => settingOption(generalSettings.tensor_precision),
   hostName: () => settingOption(generalSettings.host_name),
   data: () => settingOption(hubSettings.data),
   store: () =>
@@ -66,6 +68,8 @@ export function addFlags(
 export const readingFlags: readonly SharedFlag[] = [
   "source",
   "interval",
+  "boundWindow",
+  "tensorPrecision",
   "hostName",
   "config",
   "sysfs",

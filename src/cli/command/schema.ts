@@ -59,6 +59,8 @@ export const configSchema = v.strictObject({
   to: toKey,
   ...ownKeys,
   rule_files: ruleFilesKey,
+  bound_window: general.bound_window,
+  tensor_precision: general.tensor_precision,
   host_name: general.host_name,
   log_level: general.log_level,
   sysfs: general.sysfs,

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { loadFile } from "../../config/file.ts";
 import type { CompatName } from "../../formats/compat/tables.ts";
+import type { ActivityOptions } from "../../pipeline/transforms/activity.ts";
 import type { StoreAddress } from "../../storage/remote/address.ts";
 import { addressOf } from "../../storage/remote/schema.ts";
 import type { WebListenOptions } from "../../net/http/web-listener.ts";
@@ -27,6 +28,8 @@ export interface Settings {
   readonly intervalMs: number;
   readonly sources: readonly SourceSpec[];
   readonly compat: readonly CompatName[];
+  /** How FLOP/s and the bound are derived. */
+  readonly activity: Required<ActivityOptions>;
   readonly hostName: string;
   readonly logLevel: LogLevel;
   readonly sysfs: string;
@@ -126,6 +129,10 @@ export async function resolveSettings(
           [],
       ),
     ],
+    activity: {
+      windowMs: readSetting(generalSettings, "bound_window", flags, env, file),
+      precision: readSetting(generalSettings, "tensor_precision", flags, env, file),
+    },
     hostName: readSetting(generalSettings, "host_name", flags, env, file) ?? hostname(),
     logLevel: readSetting(generalSettings, "log_level", flags, env, file),
     sysfs: readSetting(generalSettings, "sysfs", flags, env, file),

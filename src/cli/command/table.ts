@@ -1,6 +1,7 @@
 /** The settings that are one value each, by section of gpulse.yaml. Alerting, the lake and pushing declare theirs beside their code. */
 import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";
+import { assumablePrecisions } from "../../model/gpu-rates.ts";
 import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../config/fields.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,6 +56,24 @@ export const generalSettings = {
     variable: "COLLECTION_INTERVAL",
     description:
       "How often to read the GPUs. Slow readings are read every 5 s at most, static ones every minute.",
+  },
+  bound_window: {
+    schema: durationMs(1_000, 3_600_000),
+    flag: ["--bound-window <duration>", "how long a stretch gpu_bound is judged by"],
+    fallback: "1m",
+    description:
+      "How long a stretch `gpu_bound` is judged by: see [what bounds a GPU](../guides/gpu-bound.md).",
+  },
+  tensor_precision: {
+    schema: v.picklist(assumablePrecisions, `one of ${assumablePrecisions.join(", ")}`),
+    flag: [
+      "--tensor-precision <name>",
+      "what tensor cores are assumed to compute in for FLOP/s estimates",
+    ],
+    words: assumablePrecisions,
+    fallback: "bf16",
+    description:
+      "What `gpu_tensor_flops_estimate` assumes the tensor cores compute in: their counter does not separate FP16, BF16, TF32 and FP8.",
   },
   host_name: {
     schema: text("a host name"),

@@ -13,6 +13,7 @@ import type { Sink } from "../../pipeline/sink.ts";
 import { DeadLetters } from "../../pipeline/stream/dead-letters.ts";
 import { Pipe } from "../../pipeline/stream/pipe.ts";
 import { createProcessing, type StreamRules } from "../../pipeline/tags/options.ts";
+import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { openSink } from "../../sinks/open.ts";
 import { detectSources, openSources, type SourceSpec } from "../../sources/open.ts";
@@ -55,7 +56,7 @@ export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise
     });
     const pipe = new Pipe({
       sources,
-      transforms: [createDerive(), ...transforms],
+      transforms: [createDerive(), createActivity(settings.activity), ...transforms],
       companions,
       sinks,
       letters,

@@ -56,7 +56,7 @@ export function declareRun(program: Command, io: CommandIo, finish: Finish): voi
     .option("--json", "print the run as JSON; the command's own output goes to standard error");
   addFlags(
     addClientFlags(command),
-    ["source", "hostName", "config", "sysfs", "procfs", "logLevel"],
+    ["source", "tensorPrecision", "hostName", "config", "sysfs", "procfs", "logLevel"],
     {
       logLevel: "warn",
     },

@@ -104,6 +104,7 @@ export class RunSession {
       uuids,
       host: settings.hostName,
       samplingMs: options.samplingMs,
+      precision: settings.activity.precision,
       clock: systemClock,
       log,
     };

@@ -1,5 +1,6 @@
 /** One stress run on simulated GPUs, in virtual time: idle, warm-up, the measured span, idle. Every number comes from the model. */
 import type { Device } from "../../model/device.ts";
+import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { energyOf, points, powerKindOf } from "../../runs/energy.ts";
 import { TraceLayoutPlans, TraceBuilder, valueIn } from "../../runs/record/trace-builder.ts";
@@ -63,15 +64,16 @@ export async function simulateStress(plan: StressPlan): Promise<RunFile> {
   const { devices } = fleet;
   const builder = new TraceBuilder();
   const plans = new TraceLayoutPlans(devices.map(({ uuid }) => uuid));
-  const derive = createDerive();
+  const [derive, activity] = [createDerive(), createActivity()];
   await stream.run(async (given) => {
-    const { frame } = derive({
+    const derived = derive({
       frame: given,
       source: "sim",
       tier: "stream",
       freshForMs: 5_000,
       devices,
     });
+    const { frame } = activity(derived);
     for (const { uuid, slots, columns } of plans.of(frame.layout))
       builder.add(uuid, frame.timeMs, columns, (at) => valueIn(frame, slots[at] ?? -1));
   }, new AbortController().signal);

@@ -1,5 +1,7 @@
 /** What parts of a GPU were at work, beyond its overall utilization. */
-import { device } from "./device.ts";
+import { boundWords } from "../bound.ts";
+import { assumablePrecisions } from "../gpu-rates.ts";
+import { device, yesNo } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 
 /** NVML's GPM: no profiling permission, and profilers such as ncu work beside it. */
@@ -113,5 +115,51 @@ export const activity = {
     tier: "slow",
     labels: [engineNumber],
     given: { nvidia: `${gpm}, ids 50 and 51` },
+  }),
+  tensorFlopsEstimate: device("gpu_tensor_flops_estimate", {
+    help: "FLOP/s of the matrix units, estimated from their activity, the clock and the dense rate of the model. FP16, BF16, TF32 and FP8 share one counter: the label has the one assumed; with the same activity TF32 is half and FP8 twice of BF16. Absent on models without a calibrated rate.",
+    tier: "slow",
+    resolution: 1e9,
+    plausible: [0, 1e17],
+    labels: [
+      {
+        name: "precision",
+        help: "Kind of numbers; bf16, fp16, tf32 and fp8 are assumptions (--tensor-precision).",
+        values: ["fp64", ...assumablePrecisions],
+      },
+    ],
+    given: { nvidia: "derived, Hopper", sim: "derived" },
+  }),
+  fp32FlopsEstimate: device("gpu_fp32_flops_estimate", {
+    help: "FLOP/s of the FP32 units, estimated from their activity, the clock and the rate of the model.",
+    tier: "slow",
+    resolution: 1e9,
+    plausible: [0, 1e17],
+    given: { nvidia: "derived, Hopper", sim: "derived" },
+  }),
+  fp64FlopsEstimate: device("gpu_fp64_flops_estimate", {
+    help: "FLOP/s of the FP64 units without the matrix units, estimated from their activity, the clock and the rate of the model.",
+    tier: "slow",
+    resolution: 1e9,
+    plausible: [0, 1e17],
+    given: { nvidia: "derived, Hopper", sim: "derived" },
+  }),
+  dramBytesEstimate: device("gpu_dram_bytes_per_second_estimate", {
+    help: "Bytes per second to and from device memory, estimated from its activity and the bandwidth of the model.",
+    tier: "slow",
+    resolution: 1e6,
+    plausible: [0, 1e14],
+    given: { nvidia: "derived, Hopper", sim: "derived" },
+  }),
+  bound: yesNo("gpu_bound", {
+    help: "What held the GPU's work back over the last minute: 1 for the word that fits, 0 for the others seen so far. Exactly one is 1, so sum by (by) counts GPUs. Absent where the device does not report enough to decide.",
+    tier: "slow",
+    labels: [{ name: "by", help: "What it was.", values: boundWords }],
+    given: {
+      nvidia: "derived from GPM, or from utilisation and throttling",
+      amd: "derived from activity and throttling; compute units are not told apart",
+      intel: "derived from engine busyness and throttling; units are not told apart",
+      sim: "derived",
+    },
   }),
 } as const;

@@ -3,9 +3,12 @@ import { within } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
+import type { AssumedPrecision } from "../../model/gpu-rates.ts";
 import type { Clock } from "../../base/clock.ts";
 import { freshForMs, Poller, refreshAll } from "../../pipeline/poller.ts";
 import { newSourceState, type SourceState } from "../../pipeline/source-state.ts";
+import type { Transform } from "../../pipeline/sink.ts";
+import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { OpenSource } from "../../sources/open.ts";
@@ -25,7 +28,12 @@ export interface RecorderOptions {
   readonly partial?: PartialRun;
   readonly processes?: ProcessWatch;
   readonly work?: WorkCounter;
+  /** What FLOP/s estimates assume. */
+  readonly precision?: AssumedPrecision;
 }
+
+/** Shorter than an agent's: a run of a few seconds has a bound of its own, without the idle time around it. */
+const boundWindowMs = 5_000;
 
 const flushEveryMs = 1_000;
 /** Energy counters and processes: often enough to find a guest that stays two seconds. */
@@ -38,6 +46,7 @@ export class Recorder {
   readonly #builder = new TraceBuilder();
   readonly #plans: TraceLayoutPlans;
   readonly #derive = createDerive();
+  readonly #activity: Transform;
   readonly #pollers: Poller[] = [];
   readonly #states: SourceState[] = [];
   #fastFrames: number[] = [];
@@ -47,6 +56,10 @@ export class Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.#plans = new TraceLayoutPlans(options.uuids);
+    this.#activity = createActivity({
+      windowMs: boundWindowMs,
+      ...(options.precision === undefined ? {} : { precision: options.precision }),
+    });
   }
 
   /** Resolves when every tier has been read once, or at the deadline: a source that hangs must not hold up the command. */
@@ -67,13 +80,14 @@ export class Recorder {
         clock,
         log,
         deliver: (frame, tier, durationMs) => {
-          const delivery = this.#derive({
+          const derived = this.#derive({
             frame,
             source: name,
             tier,
             freshForMs: freshForMs(Math.max(intervalsMs[tier], durationMs)),
             devices: source.devices(),
           });
+          const delivery = this.#activity(derived);
           this.latest.write(delivery);
           this.#take(delivery.frame, tier);
         },
