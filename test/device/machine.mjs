@@ -123,9 +123,9 @@ export function layOut(dist) {
 
 /**
  * Starts our agent as built and waits until it delivers.
- * @param {string} main @param {string} source @param {string} interval
+ * @param {string} main @param {string} source @param {string} interval @param {readonly string[]} more further arguments
  */
-export async function startAgent(main, source, interval) {
+export async function startAgent(main, source, interval, more = []) {
   const port = await freePort();
   const args = [
     main,
@@ -138,6 +138,7 @@ export async function startAgent(main, source, interval) {
     String(port),
     "--host",
     "127.0.0.1",
+    ...more,
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
   const killNow = () => void child.kill("SIGKILL");
