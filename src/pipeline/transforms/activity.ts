@@ -2,7 +2,7 @@
  * Adds what follows from the activity of a GPU's units: FLOP/s and bytes/s estimates of models whose rates are known, and what
  * bounds its work. Both come with the slow readings. A message of a log stays as it was put there.
  */
-import { type BoundWord } from "../../model/bound.ts";
+import type { BoundWord } from "../../model/bound.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
 import { type Frame, isPlausible, roundTo } from "../../model/frame.ts";
