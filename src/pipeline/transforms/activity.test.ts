@@ -179,8 +179,12 @@ test.each<readonly [string, number, number, number, unknown]>([
     ]),
     amd,
   );
-  const out = added(activity, frame(1_000, [[gpu.powerLimit, 750]]), amd);
+  const out = added(activity, frame(1_000, [[gpu.pcieLinkGeneration, 5]]), amd);
   expect(out["gpu_bound memory"] ?? out["gpu_bound idle"]).toBe(wanted);
+});
+
+test("a slow frame without any activity, as of a GPU's health, is left as it is", () => {
+  expect(added(createActivity(), frame(0, [[gpu.powerLimit, 700]]))).toEqual({});
 });
 
 test("a frame that already has a bound, as of an agent that is passed on, stays as it is", () => {

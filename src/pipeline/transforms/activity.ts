@@ -160,8 +160,9 @@ function planLayout(
   });
   const series: Series[] = [...layout.series];
   const devices = [...found].flatMap(([key, device]): DevicePlan[] => {
-    if (device.hasBound) return [];
-    const { identity, inputs, isSlow } = device;
+    const { identity, inputs, isSlow, hasBound } = device;
+    // Frames about a GPU from another source, such as its health, say nothing about its activity.
+    if (hasBound || inputs.size === 0) return [];
     const add = (metric: MetricEntry, labels: Readonly<Record<string, string>> = {}): number =>
       series.push({
         metric,
