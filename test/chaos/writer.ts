@@ -80,7 +80,7 @@ export function startWriter(
     },
     judge: async (hubUrl) => {
       let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];
-      for (const { metric, values } of await select(hubUrl, `${name}[100y]`)) {
+      for (const { metric, values = [] } of await select(hubUrl, `${name}[100y]`)) {
         const seen = new Set<number>();
         for (const [seconds, value] of values) {
           const batch = Math.round((seconds * 1_000 - batchMs(0)) / 1_000);

@@ -1,12 +1,16 @@
-// Senders that know what the hub acknowledged: remote write with new and late series, and InfluxDB's line protocol. A batch is sent
-// until it is acknowledged, then the next; every value can be computed again from its place.
+// Senders that know what the hub acknowledged: remote write with new and late series, floats and native histograms, and InfluxDB's
+// line protocol. A batch is sent until it is acknowledged, then the next; every value can be computed again from its place.
 
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { WriteRequests } from "../../bench/remote-write.ts";
+import { compress } from "snappyjs";
+
+import { encodeWriteRequest } from "../../src/formats/remote-write/encode.ts";
+import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import type { SampleVerdict } from "../chaos/counts.ts";
+import { histogramFor, histogramText, sampleText, type ShownHistogram } from "./histogram.ts";
 
 const series = 20;
 /** A part of the series gets a new name every so many batches. */
@@ -23,47 +27,47 @@ const churnOf = (batch: number, one: number): string =>
 /** Every tenth batch also brings a sample from before its own time. */
 const isLate = (batch: number): boolean => batch % 10 === 9;
 
+/** Some series of remote write are native histograms. */
+const isHistogram = (one: number): boolean => one % 4 === 1;
+const numberOf = (batch: number, one: number): number => batch * series + one + 1;
+
 interface Protocol {
+  readonly hasHistograms: boolean;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   encode(name: string, batch: number, timeMs: number): Buffer;
 }
 
-const remoteWrite = (): Protocol => {
-  let requests: { epoch: number; requests: WriteRequests } | undefined;
-  return {
-    path: "/api/v1/write",
-    headers: {
-      "content-type": "application/x-protobuf",
-      "content-encoding": "snappy",
-      "x-prometheus-remote-write-version": "0.1.0",
-    },
-    encode: (name, batch, timeMs) => {
-      const epoch = Math.floor(batch / churnBatches);
-      if (requests?.epoch !== epoch)
-        requests = {
-          epoch,
-          requests: new WriteRequests(
-            Array.from({ length: series }, (_, one) =>
-              labelSet({
-                __name__: name,
-                series: String(one),
-                churn: churnOf(batch, one) || undefined,
-              }),
-            ),
-          ),
-        };
-      return requests.requests.encode(
-        0,
-        series,
-        isLate(batch) ? [timeMs, timeMs - lateMs] : [timeMs],
-        (one, step) => (step === 0 ? valueOf(batch, one) : lateValueOf(batch, one)),
-      );
-    },
-  };
-};
+const remoteWrite = (): Protocol => ({
+  hasHistograms: true,
+  path: "/api/v1/write",
+  headers: {
+    "content-type": "application/x-protobuf",
+    "content-encoding": "snappy",
+    "x-prometheus-remote-write-version": "0.1.0",
+  },
+  encode: (name, batch, timeMs) => {
+    const builder = new BatchBuilder();
+    for (let one = 0; one < series; one++) {
+      const labels = labelSet({
+        __name__: name,
+        series: String(one),
+        churn: churnOf(batch, one) || undefined,
+      });
+      const place = builder.series(labels);
+      const put = (atMs: number, value: number): void => {
+        if (!isHistogram(one)) builder.add(place, atMs, value);
+        else builder.addHistogram(place, atMs, histogramFor(value, numberOf(batch, one)));
+      };
+      put(timeMs, valueOf(batch, one));
+      if (isLate(batch)) put(timeMs - lateMs, lateValueOf(batch, one));
+    }
+    return Buffer.from(compress(encodeWriteRequest(builder.finish())));
+  },
+});
 
 const lineProtocol = (): Protocol => ({
+  hasHistograms: false,
   path: "/api/v2/write?precision=ms",
   headers: { "content-type": "text/plain" },
   encode: (name, batch, timeMs) => {
@@ -82,7 +86,8 @@ const protocols = { remote: remoteWrite, line: lineProtocol };
 
 export interface FoundSeries {
   readonly metric: Readonly<Record<string, string>>;
-  readonly values: readonly (readonly [number, string])[];
+  readonly values?: readonly (readonly [number, string])[];
+  readonly histograms?: readonly (readonly [number, ShownHistogram])[];
 }
 
 export interface Expectation {
@@ -92,21 +97,21 @@ export interface Expectation {
 }
 
 function compare(
-  expected: ReadonlyMap<string, number>,
+  expected: ReadonlyMap<string, string>,
   found: readonly FoundSeries[],
   untilMs: number,
 ): SampleVerdict {
   let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];
   const seen = new Set<string>();
-  for (const { metric, values } of found)
-    for (const [seconds, value] of values) {
+  for (const { metric, values = [], histograms = [] } of found)
+    for (const [seconds, value] of [...values, ...histograms]) {
       const timeMs = Math.round(seconds * 1_000);
       if (timeMs > untilMs) continue;
       const key = `${metric["series"]}/${metric["churn"] ?? ""}@${timeMs}`;
       const want = expected.get(key);
       if (seen.has(key)) duplicated++;
       else if (want === undefined) unexplained++;
-      else if (Number(value) === want) right++;
+      else if (sampleText(value) === want) right++;
       else wrong++;
       seen.add(key);
     }
@@ -152,12 +157,17 @@ export class Sender {
 
   /** What is acknowledged now, to be compared with what the hub returns later. Samples after `untilMs` are not looked at. */
   expectation(): Expectation {
-    const expected = new Map<string, number>();
+    const expected = new Map<string, string>();
+    const textOf = (batch: number, one: number, value: number): string =>
+      this.#protocol.hasHistograms && isHistogram(one)
+        ? histogramText(value, numberOf(batch, one))
+        : String(value);
     for (const [batch, timeMs] of this.#timesMs.entries())
       for (let one = 0; one < series; one++) {
         const key = `${one}/${churnOf(batch, one)}`;
-        expected.set(`${key}@${timeMs}`, valueOf(batch, one));
-        if (isLate(batch)) expected.set(`${key}@${timeMs - lateMs}`, lateValueOf(batch, one));
+        expected.set(`${key}@${timeMs}`, textOf(batch, one, valueOf(batch, one)));
+        if (isLate(batch))
+          expected.set(`${key}@${timeMs - lateMs}`, textOf(batch, one, lateValueOf(batch, one)));
       }
     const [fromMs, untilMs] = [(this.#timesMs[0] ?? 0) - lateMs, this.#timesMs.at(-1) ?? 0];
     return { fromMs, untilMs, judge: (found) => compare(expected, found, untilMs) };

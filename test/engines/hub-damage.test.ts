@@ -12,9 +12,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
+import { compress } from "snappyjs";
+
+import { WriteClient } from "../../bench/remote-write.ts";
 import { type RunningHub, startHub } from "../../engines/hub.ts";
+import { encodeWriteRequest } from "../../src/formats/remote-write/encode.ts";
+import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { labelSet } from "../../src/model/labels.ts";
+import { histogramFor, histogramText, sampleText } from "../crash/histogram.ts";
 import { batchMs, batchValue } from "../store/batches.ts";
 import { select } from "./select-all.ts";
 
@@ -27,22 +32,26 @@ afterEach(async () => {
   for (const undo of cleanUp.splice(0).reverse()) await undo();
 });
 
-const requests = new WriteRequests(
-  Array.from({ length: SERIES }, (_, series) =>
-    labelSet({ __name__: "kept", series: String(series) }),
-  ),
-);
 const sample = (part: number, batch: number): number => part * BATCHES + batch;
+
+/** Every fourth series is a native histogram. */
+const isHistogram = (series: number): boolean => series % 4 === 3;
+
+function requestOf(number: number): Buffer {
+  const builder = new BatchBuilder();
+  for (let series = 0; series < SERIES; series++) {
+    const place = builder.series(labelSet({ __name__: "kept", series: String(series) }));
+    const value = batchValue(number, series);
+    if (!isHistogram(series)) builder.add(place, batchMs(number), value);
+    else builder.addHistogram(place, batchMs(number), histogramFor(value, number + 1));
+  }
+  return Buffer.from(compress(encodeWriteRequest(builder.finish())));
+}
 
 async function writePart(hub: RunningHub, part: number): Promise<void> {
   const client = new WriteClient(hub.url);
-  for (let batch = 0; batch < BATCHES; batch++) {
-    const number = sample(part, batch);
-    const body = requests.encode(0, SERIES, [batchMs(number)], (series) =>
-      batchValue(number, series),
-    );
-    expect((await client.send(body)).status).toBe(204);
-  }
+  for (let batch = 0; batch < BATCHES; batch++)
+    expect((await client.send(requestOf(sample(part, batch)))).status).toBe(204);
   client.close();
 }
 
@@ -67,10 +76,14 @@ async function fill(where: "wal" | "blocks"): Promise<string> {
 /** How many samples each part still has; every one that is there must be right. */
 async function countParts(hub: RunningHub): Promise<number[]> {
   const counts = Array.from({ length: PARTS }, () => 0);
-  for (const { metric, values } of await select(hub.url, "kept[100y]")) {
-    for (const [timeS, value] of values) {
+  for (const { metric, values = [], histograms = [] } of await select(hub.url, "kept[100y]")) {
+    for (const [timeS, value] of [...values, ...histograms]) {
       const number = Math.round((timeS * 1000 - batchMs(0)) / 1000);
-      expect(Number(value)).toBe(batchValue(number, Number(metric["series"])));
+      const series = Number(metric["series"]);
+      const want = batchValue(number, series);
+      expect(sampleText(value)).toBe(
+        isHistogram(series) ? histogramText(want, number + 1) : String(want),
+      );
       const part = Math.floor(number / BATCHES);
       counts[part] = (counts[part] ?? 0) + 1;
     }

@@ -100,7 +100,7 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
 /** Counts what is there; what was refused may not be, and everything has its exact value. */
 async function verifyBatches(url: string, batches: number): Promise<number> {
   let [count, wrong] = [0, 0];
-  for (const { metric, values } of await select(url, "kept[100y]")) {
+  for (const { metric, values = [] } of await select(url, "kept[100y]")) {
     for (const [timeS, value] of values) {
       const batch = Math.round((timeS * 1000 - batchMs(0)) / 1000);
       if (batch >= batches || Number(value) !== valueOf(batch, Number(metric["series"]))) wrong++;

@@ -1,10 +1,12 @@
 // Everything that a hub has of a selector, however old.
 
+import type { ShownHistogram } from "../crash/histogram.ts";
 import { batchMs } from "../store/batches.ts";
 
 interface Series {
   readonly metric: Readonly<Record<string, string>>;
-  readonly values: readonly (readonly [number, string])[];
+  readonly values?: readonly (readonly [number, string])[];
+  readonly histograms?: readonly (readonly [number, ShownHistogram])[];
 }
 
 export async function select(url: string, query: string): Promise<readonly Series[]> {

@@ -6,9 +6,17 @@ import path from "node:path";
 import { build } from "esbuild";
 import { expect } from "vitest";
 import { silentLog } from "../../src/base/log.ts";
+import { equalHistograms, type Histogram } from "../../src/model/histogram/histogram.ts";
 import { labelKey } from "../../src/model/labels.ts";
 import { openStore } from "../../src/storage/embedded/store.ts";
-import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
+import {
+  batchHistogram,
+  batchLabels,
+  batchMs,
+  batchSeries,
+  batchValue,
+  firstHistogramSeries,
+} from "./batches.ts";
 import { buildStoreWorker } from "./worker-file.ts";
 
 export async function killInALoop(kills: number, seed: number): Promise<void> {
@@ -89,27 +97,33 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
   const { lost } = store.stats();
   expect(lost).toEqual([]);
   const selected = await store.select([{ name: "__name__", op: "=", value: "kept" }], 0, Infinity);
-  const got = new Map<string, Map<number, number>>();
+  const got = new Map<string, Map<number, number | Histogram>>();
   for (const { labels, column } of selected) {
-    const samples = new Map<number, number>();
-    column.times.forEach((time, i) => samples.set(time, column.values[i] as number));
+    const samples = new Map<number, number | Histogram>();
+    column.times.forEach((time, i) =>
+      samples.set(time, column.histograms?.[i] ?? (column.values[i] as number)),
+    );
     expect(samples.size).toBe(column.times.length);
     got.set(labelKey(labels), samples);
   }
   let [missing, wrong, seen] = [0, 0, 0];
-  const check = (key: string, time: number, want: number, must: boolean): void => {
+  const check = (key: string, time: number, want: number | Histogram, must: boolean): void => {
     const value = got.get(key)?.get(time);
     if (value === undefined) missing += must ? 1 : 0;
-    else if (value !== want) wrong++;
+    else if (!isSame(value, want)) wrong++;
     else seen++;
   };
   // A batch or two after the last acknowledged one may be there as well.
   for (let batch = 0; batch <= acknowledged + 10; batch++)
     for (let series = 0; series < batchSeries; series++) {
       const key = labelKey(batchLabels(batch, series));
-      const value = batchValue(batch, series);
-      check(key, batchMs(batch), value, batch <= acknowledged);
-      if (batch % 10 === 9) check(key, batchMs(batch) - 500, value + 0.5, batch <= acknowledged);
+      const isHistogram = series >= firstHistogramSeries;
+      const want = (isLate: boolean): number | Histogram =>
+        isHistogram
+          ? batchHistogram(batch, series, isLate)
+          : batchValue(batch, series) + (isLate ? 0.5 : 0);
+      check(key, batchMs(batch), want(false), batch <= acknowledged);
+      if (batch % 10 === 9) check(key, batchMs(batch) - 500, want(true), batch <= acknowledged);
     }
   const total = [...got.values()].reduce((sum, samples) => sum + samples.size, 0);
   await store.close();
@@ -120,3 +134,6 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
   });
   expect(seen).toBeGreaterThan(1000);
 }
+
+const isSame = (got: number | Histogram, want: number | Histogram): boolean =>
+  typeof got === "number" || typeof want === "number" ? got === want : equalHistograms(got, want);

@@ -6,7 +6,14 @@ import { writeSync } from "node:fs";
 import { systemCode } from "../../src/base/error.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { openStore } from "../../src/storage/embedded/store.ts";
-import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
+import {
+  batchHistogram,
+  batchLabels,
+  batchMs,
+  batchSeries,
+  batchValue,
+  firstHistogramSeries,
+} from "./batches.ts";
 
 /** A pipe that is full because its reader is slow is tried again. */
 function say(line: string): void {
@@ -41,9 +48,16 @@ let upkeep = Promise.resolve();
 for (let batch = Number(first); ; batch++) {
   for (let series = 0; series < batchSeries; series++) {
     const ref = appender.ref(batchLabels(batch, series));
-    appender.add(ref, batchMs(batch), batchValue(batch, series));
     // Every tenth batch also brings something late.
-    if (batch % 10 === 9) appender.add(ref, batchMs(batch) - 500, batchValue(batch, series) + 0.5);
+    const lateMs = batch % 10 === 9 ? batchMs(batch) - 500 : undefined;
+    if (series >= firstHistogramSeries) {
+      appender.addHistogram(ref, batchMs(batch), batchHistogram(batch, series));
+      if (lateMs !== undefined)
+        appender.addHistogram(ref, lateMs, batchHistogram(batch, series, true));
+    } else {
+      appender.add(ref, batchMs(batch), batchValue(batch, series));
+      if (lateMs !== undefined) appender.add(ref, lateMs, batchValue(batch, series) + 0.5);
+    }
   }
   const { stored, duplicates } = appender.commit();
   const expected = batchSeries * (batch % 10 === 9 ? 2 : 1);
