@@ -57,12 +57,12 @@ async function answering(url: string, began: number): Promise<number> {
   return performance.now() - began;
 }
 
-export async function startPrometheusEngine(): Promise<Engine> {
+export async function startPrometheusEngine(flags: readonly string[] = []): Promise<Engine> {
   const prometheus = await startPrometheus({
     path: toolPath("prometheus"),
     config: {},
     logLevel: "warn",
-    args: ["--storage.tsdb.retention.time=1y", "--query.max-samples=500000000"],
+    args: ["--storage.tsdb.retention.time=1y", "--query.max-samples=500000000", ...flags],
   });
   return {
     name: "Prometheus",
