@@ -68,6 +68,12 @@ export function combinedHint(a: ResetHint, b: ResetHint): { hint: ResetHint; col
 
 function mergeBuckets(a: Buckets, b: Buckets, sign: 1 | -1): Buckets {
   if (sign === 1 && b.indexes.length === 0) return a;
+  if (a.indexes === b.indexes || equalNumbers(a.indexes, b.indexes)) {
+    const counts = a.counts.slice();
+    for (let at = 0; at < counts.length; at++)
+      counts[at] = (counts[at] as number) + sign * (b.counts[at] as number);
+    return { indexes: a.indexes, counts };
+  }
   const indexes = new Int32Array(a.indexes.length + b.indexes.length);
   const counts = new Float64Array(indexes.length);
   let [i, j, length] = [0, 0, 0];
@@ -156,10 +162,12 @@ function eachCount(
   isNegative: boolean,
   change: (count: number) => number,
 ): Histogram {
-  const changed = ({ indexes, counts }: Buckets): Buckets => ({
-    indexes,
-    counts: counts.map(change),
-  });
+  // A loop: `map` of a typed array takes several times as long.
+  const changed = ({ indexes, counts: before }: Buckets): Buckets => {
+    const counts = new Float64Array(before.length);
+    for (let at = 0; at < counts.length; at++) counts[at] = change(before[at] as number);
+    return { indexes, counts };
+  };
   return {
     ...histogram,
     resetHint: isNegative ? "gauge" : histogram.resetHint,

@@ -143,11 +143,18 @@ export function compact(histogram: Histogram): Histogram {
 }
 
 function withoutEmpty(buckets: Buckets): Buckets {
-  if (!buckets.counts.includes(0)) return buckets;
-  return {
-    indexes: buckets.indexes.filter((_, at) => buckets.counts[at] !== 0),
-    counts: buckets.counts.filter((count) => count !== 0),
-  };
+  const { indexes, counts } = buckets;
+  let used = 0;
+  for (let at = 0; at < counts.length; at++) if (counts[at] !== 0) used++;
+  if (used === counts.length) return buckets;
+  const left = { indexes: new Int32Array(used), counts: new Float64Array(used) };
+  for (let at = 0, to = 0; to < used; at++) {
+    const count = counts[at] as number;
+    if (count === 0) continue;
+    left.indexes[to] = indexes[at] as number;
+    left.counts[to++] = count;
+  }
+  return left;
 }
 
 /** In the buckets of a lower schema: neighbours are merged, two for each step down. */

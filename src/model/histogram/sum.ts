@@ -122,9 +122,8 @@ type Three = readonly [Histogram, Histogram, Histogram];
 /** With a bucket for every index that one of them has. */
 function withSameBuckets(...all: Three): Three {
   const union = (side: "positive" | "negative"): Int32Array => {
-    const first = all[0][side].indexes;
-    if (all.every((one) => equalNumbers(one[side].indexes, first))) return first;
-    return Int32Array.from(new Set(all.flatMap((one) => [...one[side].indexes]))).sort();
+    const [a, b, c] = all.map((one) => one[side].indexes) as [Int32Array, Int32Array, Int32Array];
+    return unionOf(unionOf(a, b), c);
   };
   const positive = union("positive");
   const negative = union("negative");
@@ -134,6 +133,21 @@ function withSameBuckets(...all: Three): Three {
     negative: inBuckets(one.negative, negative),
   });
   return [fit(all[0]), fit(all[1]), fit(all[2])];
+}
+
+/** Both ascending, and so is the result. */
+function unionOf(a: Int32Array, b: Int32Array): Int32Array {
+  if (a === b || equalNumbers(a, b)) return a;
+  const union = new Int32Array(a.length + b.length);
+  let [i, j, length] = [0, 0, 0];
+  while (i < a.length || j < b.length) {
+    const left = i < a.length ? (a[i] as number) : Infinity;
+    const right = j < b.length ? (b[j] as number) : Infinity;
+    if (left <= right) i++;
+    if (right <= left) j++;
+    union[length++] = left < right ? left : right;
+  }
+  return length === a.length ? a : union.slice(0, length);
 }
 
 function inBuckets(buckets: Buckets, indexes: Int32Array): Buckets {
@@ -152,10 +166,12 @@ function eachNumber(
   b: Histogram,
   combine: (a: number, b: number) => number,
 ): Histogram {
-  const buckets = (left: Buckets, right: Buckets): Buckets => ({
-    indexes: left.indexes,
-    counts: left.counts.map((count, at) => combine(count, right.counts[at] ?? 0)),
-  });
+  const buckets = ({ indexes, counts: left }: Buckets, { counts: right }: Buckets): Buckets => {
+    const counts = new Float64Array(left.length);
+    for (let at = 0; at < counts.length; at++)
+      counts[at] = combine(left[at] as number, right[at] as number);
+    return { indexes, counts };
+  };
   return {
     ...a,
     count: combine(a.count, b.count),

@@ -188,8 +188,14 @@ function summed(
   return isMean ? sum.mean() : sum.total();
 }
 
-const histogramsIn = ({ histograms }: MixedSeries, from: number, to: number): Histogram[] =>
-  histograms.slice(from, to).flatMap((one) => one ?? []);
+function histogramsIn({ histograms }: MixedSeries, from: number, to: number): Histogram[] {
+  const found: Histogram[] = [];
+  for (let at = from; at < to; at++) {
+    const one = histograms[at];
+    if (one !== undefined) found.push(one);
+  }
+  return found;
+}
 
 function changeOf(
   series: MixedSeries,
