@@ -1,37 +1,62 @@
-/** Samples in plain arrays behind the same seam as the real store. For tests and small tools; it never forgets. */
+/** Samples in plain arrays behind the same seam as the real store. For rules that are tested, small tools and tests; it never forgets. */
 import type { Histogram } from "../model/histogram/histogram.ts";
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
 import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
 import { compareLabels } from "./labels.ts";
 import { matchAll } from "./matcher.ts";
 
-interface StoredSample {
-  readonly value: number;
-  readonly stale: boolean;
-  readonly histogram?: Histogram | undefined;
-}
-
 interface StoredSeries {
   readonly labels: LabelSet;
-  readonly samples: Map<number, StoredSample>;
+  /** Ascending. */
+  readonly times: number[];
+  readonly values: number[];
+  readonly stale: number[];
+  readonly histograms: (Histogram | undefined)[];
 }
 
-export class MemoryStore implements Queryable {
-  private readonly all = new Map<string, StoredSeries>();
+type MatcherSets = readonly (readonly Matcher[])[];
 
-  append(labels: LabelSet, timeMs: number, value: number, stale = false): void {
-    this.put(labels, timeMs, { value, stale });
+export class MemoryStore implements Queryable {
+  readonly #series = new Map<string, StoredSeries>();
+
+  /** A sample at the same instant is replaced. */
+  append(
+    labels: LabelSet,
+    timeMs: number,
+    value: number,
+    stale = false,
+    histogram?: Histogram,
+  ): void {
+    const key = labelKey(labels);
+    let series = this.#series.get(key);
+    if (series === undefined)
+      this.#series.set(
+        key,
+        (series = { labels, times: [], values: [], stale: [], histograms: [] }),
+      );
+    const at = firstAtOrAfter(series.times, timeMs);
+    const replaced = series.times[at] === timeMs ? 1 : 0;
+    series.times.splice(at, replaced, timeMs);
+    series.values.splice(at, replaced, value);
+    series.stale.splice(at, replaced, Number(stale));
+    series.histograms.splice(at, replaced, histogram);
   }
 
   appendHistogram(labels: LabelSet, timeMs: number, histogram: Histogram): void {
-    this.put(labels, timeMs, { value: Number.NaN, stale: false, histogram });
+    this.append(labels, timeMs, Number.NaN, false, histogram);
   }
 
-  private put(labels: LabelSet, timeMs: number, sample: StoredSample): void {
-    const key = labelKey(labels);
-    let series = this.all.get(key);
-    if (series === undefined) this.all.set(key, (series = { labels, samples: new Map() }));
-    series.samples.set(timeMs, sample);
+  /** The newest sample of a series. */
+  protected newest(labels: LabelSet) {
+    const series = this.#series.get(labelKey(labels));
+    const at = (series?.times.length ?? 0) - 1;
+    if (series === undefined || at < 0) return undefined;
+    return {
+      timeMs: series.times[at] ?? 0,
+      value: series.values[at] ?? 0,
+      isStale: series.stale[at] === 1,
+      histogram: series.histograms[at],
+    };
   }
 
   async select(
@@ -39,28 +64,20 @@ export class MemoryStore implements Queryable {
     fromMs: number,
     toMs: number,
   ): Promise<readonly SelectedSeries[]> {
-    const out: SelectedSeries[] = [];
-    for (const series of this.matching([matchers])) {
+    return this.#matching([matchers]).flatMap((series) => {
       const column = columnOf(series, fromMs, toMs);
-      if (column.times.length > 0) out.push({ labels: series.labels, column });
-    }
-    return out;
+      return column === undefined ? [] : [{ labels: series.labels, column }];
+    });
   }
 
-  async labelNames(
-    sets: readonly (readonly Matcher[])[],
-    fromMs: number,
-    toMs: number,
-  ): Promise<readonly string[]> {
-    const names = new Set<string>();
-    for (const labels of await this.series(sets, fromMs, toMs))
-      for (const [name] of labels) names.add(name);
-    return [...names].sort();
+  async labelNames(sets: MatcherSets, fromMs: number, toMs: number): Promise<readonly string[]> {
+    const found = await this.series(sets, fromMs, toMs);
+    return [...new Set(found.flatMap((labels) => labels.map(([name]) => name)))].sort();
   }
 
   async labelValues(
     name: string,
-    sets: readonly (readonly Matcher[])[],
+    sets: MatcherSets,
     fromMs: number,
     toMs: number,
   ): Promise<readonly string[]> {
@@ -68,36 +85,46 @@ export class MemoryStore implements Queryable {
     return [...new Set(found.flatMap((labels) => labelValue(labels, name) ?? []))].sort();
   }
 
-  async series(
-    sets: readonly (readonly Matcher[])[],
-    fromMs: number,
-    toMs: number,
-  ): Promise<readonly LabelSet[]> {
-    return this.matching(sets.length === 0 ? [[]] : sets)
-      .filter((series) => columnOf(series, fromMs, toMs).times.length > 0)
+  async series(sets: MatcherSets, fromMs: number, toMs: number): Promise<readonly LabelSet[]> {
+    return this.#matching(sets.length === 0 ? [[]] : sets)
+      .filter((series) => columnOf(series, fromMs, toMs) !== undefined)
       .map(({ labels }) => labels);
   }
 
-  private matching(sets: readonly (readonly Matcher[])[]): StoredSeries[] {
+  #matching(sets: MatcherSets): StoredSeries[] {
     const tests = sets.map((matchers) => matchAll(matchers));
-    return [...this.all.values()]
+    return [...this.#series.values()]
       .filter(({ labels }) => tests.some((test) => test(labels)))
       .sort((a, b) => compareLabels(a.labels, b.labels));
   }
 }
 
-function columnOf({ samples }: StoredSeries, fromMs: number, toMs: number): SampleColumn {
-  const inside = [...samples]
-    .filter(([timeMs]) => timeMs >= fromMs && timeMs <= toMs)
-    .sort(([a], [b]) => a - b);
-  const times = Float64Array.from(inside, ([timeMs]) => timeMs);
-  const values = Float64Array.from(inside, ([, sample]) => sample.value);
-  const isAnyStale = inside.some(([, sample]) => sample.stale);
-  const hasHistograms = inside.some(([, sample]) => sample.histogram !== undefined);
+function columnOf(
+  { times, values, stale, histograms }: StoredSeries,
+  fromMs: number,
+  toMs: number,
+): SampleColumn | undefined {
+  const start = firstAtOrAfter(times, fromMs);
+  let end = firstAtOrAfter(times, toMs);
+  if (times[end] === toMs) end++;
+  if (start >= end) return undefined;
+  const [staleIn, histogramsIn] = [stale.slice(start, end), histograms.slice(start, end)];
   return {
-    times,
-    values,
-    ...(isAnyStale && { stale: Uint8Array.from(inside, ([, { stale }]) => (stale ? 1 : 0)) }),
-    ...(hasHistograms && { histograms: inside.map(([, { histogram }]) => histogram) }),
+    times: Float64Array.from(times.slice(start, end)),
+    values: Float64Array.from(values.slice(start, end)),
+    ...(staleIn.includes(1) && { stale: Uint8Array.from(staleIn) }),
+    ...(histogramsIn.some((one) => one !== undefined) && { histograms: histogramsIn }),
   };
+}
+
+function firstAtOrAfter(times: readonly number[], timeMs: number): number {
+  let [low, high] = [0, times.length];
+  // Mostly it is the end: samples come in order of time.
+  if (timeMs > (times[high - 1] ?? -Infinity)) return high;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? 0) < timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

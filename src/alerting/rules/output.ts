@@ -1,6 +1,7 @@
 /** The series a rule writes: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and staleness markers of those that end. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
 import type { AlertingState } from "./alerting.ts";
@@ -14,9 +15,11 @@ export interface OutSeries {
 
 export interface OutSample extends OutSeries {
   readonly value: number;
+  /** A native histogram: it is the sample, and the value means nothing. */
+  readonly histogram?: Histogram | undefined;
 }
 
-/** @throws where two series come to the same labels, there are more than the limit, or one is a native histogram. */
+/** @throws where two series come to the same labels, or there are more than the limit. */
 export function recordedSamples(
   rule: RecordingRule,
   samples: readonly VectorSample[],
@@ -25,15 +28,11 @@ export function recordedSamples(
   const seen = new Set<string>();
   const own = Object.entries(rule.labels);
   const out = samples.map(({ labels, value, histogram }): OutSample => {
-    if (histogram !== undefined)
-      throw new Error(
-        "the result holds native histograms, which are not stored yet: record histogram_quantile() or histogram_count() of them",
-      );
     const made = seriesOf([...labels, ["__name__", rule.name], ...own]);
     if (seen.has(made.key))
       throw new Error("vector contains metrics with the same labelset after applying rule labels");
     seen.add(made.key);
-    return { ...made, value };
+    return { ...made, value, histogram };
   });
   if (limit > 0 && out.length > limit)
     throw new Error(`exceeded limit of ${limit} with ${out.length} series`);
@@ -114,9 +113,11 @@ export class RuleOutput {
   batches(samples: readonly OutSample[], timeMs: number): OutBatches {
     const builder = new BatchBuilder();
     const now = new Map<string, LabelSet>();
-    for (const { labels, key, value } of samples) {
+    for (const { labels, key, value, histogram } of samples) {
       now.set(key, labels);
-      builder.add(builder.series(labels), timeMs, value);
+      const series = builder.series(labels);
+      if (histogram === undefined) builder.add(series, timeMs, value);
+      else builder.addHistogram(series, timeMs, histogram);
     }
     const ends = new BatchBuilder();
     for (const [key, labels] of this.#before)
