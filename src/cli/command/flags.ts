@@ -40,6 +40,11 @@ const shared = {
   traceUrl: () => settingOption(hubSettings.trace_url),
   queryWorkers: () => settingOption(hubSettings.query_workers),
   ingestWorkers: () => settingOption(hubSettings.ingest_workers),
+  prometheus: () =>
+    new Option(
+      "--prometheus <url>",
+      "show the GPUs whose exporters this Prometheus, Thanos, Mimir or VictoriaMetrics scrapes; read-only",
+    ),
   prometheusConfig: () =>
     new Option(
       "--prometheus-config <file>",

@@ -81,6 +81,10 @@ export const configSchema = v.strictObject({
         storeSchema,
         "A remote engine that stores the history instead: see [store elsewhere](store-elsewhere.md).",
       ),
+      prometheus: optionalKey(
+        storeSchema,
+        "A Prometheus-compatible engine whose GPU exporters are shown: see [keep your exporter](../guides/moving-over.md#keep-your-exporter). Nothing is written to it.",
+      ),
       prometheus_config: optionalKey(
         text("a file"),
         "A prometheus.yml with `scrape_configs` and `remote_write`.",

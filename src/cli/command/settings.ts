@@ -6,7 +6,7 @@ import { loadFile } from "../../config/file.ts";
 import type { CompatName } from "../../formats/compat/tables.ts";
 import type { ActivityOptions } from "../../pipeline/transforms/activity.ts";
 import type { StoreAddress } from "../../storage/remote/address.ts";
-import { addressOf } from "../../storage/remote/schema.ts";
+import { addressOf, type StoreConfig } from "../../storage/remote/schema.ts";
 import type { WebListenOptions } from "../../net/http/web-listener.ts";
 import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
 import type { LogLevel } from "../../base/log.ts";
@@ -57,6 +57,8 @@ export interface Settings {
   readonly ingestWorkers: number | undefined;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
+  /** The engine whose GPU exporters are shown; nothing is written to it. */
+  readonly prometheus: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
   readonly lake: LakeSettings;
   readonly open: boolean;
@@ -100,6 +102,7 @@ export interface FlagValues
   readonly source?: readonly string[];
   readonly compat?: readonly string[];
   readonly store?: string;
+  readonly prometheus?: string;
   readonly prometheusConfig?: string;
   readonly open?: boolean;
   readonly insecure?: boolean;
@@ -165,7 +168,8 @@ export async function resolveSettings(
     queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
     ingestWorkers: readSetting(hubSettings, "ingest_workers", flags, env, hub),
     lake: lakeSettings(flags, hub),
-    store: storeOf(flags.store ?? env["GPULSE_STORE"], file),
+    store: engineOf(flags.store ?? env["GPULSE_STORE"], file.hub?.store),
+    prometheus: engineOf(flags.prometheus ?? env["GPULSE_PROMETHEUS"], file.hub?.prometheus),
     open: flags.open === false ? false : (hub?.open ?? true),
     insecure: flags.insecure ?? hub?.insecure ?? false,
     web: webSettings(flags, file[role]),
@@ -185,9 +189,12 @@ export async function resolveSettings(
   };
 }
 
-function storeOf(given: string | undefined, { hub }: ConfigFile): StoreAddress | undefined {
-  const store = given === undefined || given === "" ? hub?.store : given;
-  return store === undefined ? undefined : addressOf(store);
+function engineOf(
+  given: string | undefined,
+  configured: StoreConfig | undefined,
+): StoreAddress | undefined {
+  const engine = given === undefined || given === "" ? configured : given;
+  return engine === undefined ? undefined : addressOf(engine);
 }
 
 /** A file that is named must be there; the usual one is read where it is. */

@@ -33,6 +33,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "queryWorkers",
     "ingestWorkers",
     "store",
+    "prometheus",
     "prometheusConfig",
     "hostName",
     "config",

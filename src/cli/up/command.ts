@@ -34,6 +34,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "queryWorkers",
     "ingestWorkers",
     "store",
+    "prometheus",
     "prometheusConfig",
   ])
     .option("--no-open", "do not open the browser")
@@ -44,7 +45,8 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
 Examples:
   gpulse                                      live page of this machine
   gpulse up --source sim:64 --no-open         a simulated fleet of 64 GPUs, no browser
-  gpulse up --source 'sim:2?scenario=stress'  a simulated RX 7800 XT and RX 7700 XT under load`,
+  gpulse up --source 'sim:2?scenario=stress'  a simulated RX 7800 XT and RX 7700 XT under load
+  gpulse up --prometheus http://prom:9090     the GPUs of your Prometheus, no agent needed`,
     )
     .action((flags: UpFlags) => finish(async () => (await import("./run.ts")).runUp(flags, io)));
   addLakeFlags(command, true);

@@ -18,12 +18,13 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   await requireNetworkAuth(settings, io);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const found = await openConfiguredSources(settings, log);
-  if (found.length === 0)
+  const showsOthers = settings.prometheus !== undefined;
+  if (found.length === 0 && !showsOthers)
     log.warn(
       `no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; run gpulse doctor to see why`,
     );
   const sources =
-    found.length === 0
+    found.length === 0 && !showsOthers
       ? await openConfiguredSources({ ...settings, sources: [simulatedFleet] }, log)
       : found;
   const stopping = io.stopped();

@@ -2,7 +2,7 @@
  * Another exporter's series as one of ours: the metric, its labels, the GPU and the conversion, worked out once per series.
  * A series that no table knows is none of a GPU; one of our own names passes as it is.
  */
-import { findMetric, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { catalogue, findMetric, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import {
   type Device,
   deviceFromLabels,
@@ -40,6 +40,11 @@ export interface TranslatedSeries {
 }
 
 export const ownExporter = "gpulse";
+
+/** Our own names about GPUs, for selecting the series of a gpulse agent. */
+export const ownGpuNames: readonly string[] = catalogue
+  .filter(({ subject, kind }) => subject === "device" && kind !== "histogram")
+  .map(({ name }) => name);
 
 export function translateSeries(
   name: string,

@@ -13,6 +13,7 @@ import { UuidConflicts } from "../agents/uuid-conflicts.ts";
 import { openAnomalies } from "../anomalies/open.ts";
 import type { ApiContext } from "../api/context.ts";
 import { Timeline } from "../events/timeline.ts";
+import type { PrometheusGpus } from "../exporters/prometheus.ts";
 import { fanOut } from "../fan-out.ts";
 import { HubHealth } from "../health/health.ts";
 import { createHub } from "../hub.ts";
@@ -24,6 +25,8 @@ import { SnapshotStore } from "../snapshots/store.ts";
 import { HistorySink, type Storage } from "../storage.ts";
 import type { Log } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { History, SampleWriter } from "../../storage/history.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { openAlerting } from "./alerting.ts";
 import { openHubAccessControl } from "./access-control.ts";
@@ -130,6 +133,8 @@ export async function openParts(
   };
   const scraping = await openScraping(files, api, collector, options);
   if (scraping !== undefined) parts.push(scraping);
+  const prometheus = await openPrometheusGpus(settings, { writer, history, collector, log });
+  if (prometheus !== undefined) parts.push(prometheus);
   const { trustedNowMs } = storage;
   const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, trustedNowMs, log });
   parts.push(timeline);
@@ -221,6 +226,7 @@ export async function openParts(
           ...storage.problems(),
           ...agents.problems(),
           ...conflicts.problems(),
+          ...(prometheus?.problems() ?? []),
           ...shedding.problems(),
           ...alerting.sink.problems(),
         ]),
@@ -251,6 +257,28 @@ async function openScraping(
   // It has logged the error.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;
+}
+
+/** GPUs that an engine elsewhere knows of, where one is configured. */
+async function openPrometheusGpus(
+  { prometheus: address }: Settings,
+  { writer, history, collector, log }: PrometheusContext,
+): Promise<PrometheusGpus | undefined> {
+  if (address === undefined) return undefined;
+  const [{ ExporterGpus }, { PrometheusGpus: Opened }] = await Promise.all([
+    import("../exporters/exporters.ts"),
+    import("../exporters/prometheus.ts"),
+  ]);
+  const show = (delivery: Delivery): void => collector.show(delivery);
+  const exporters = new ExporterGpus({ writer, show, nowMs: Date.now, storesOwn: true });
+  return new Opened({ address, exporters, history, log, nowMs: Date.now });
+}
+
+interface PrometheusContext {
+  readonly writer: SampleWriter;
+  readonly history: History;
+  readonly collector: Collector;
+  readonly log: Log;
 }
 
 /** Each is done, whatever becomes of the others; then what went wrong first is thrown. */

@@ -18,6 +18,15 @@ export interface ExporterGpusOptions {
   /** Where the newest frames are shown. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
+  /** The samples are stored elsewhere, so that those with our own names are stored here too. */
+  readonly storesOwn?: boolean;
+}
+
+export interface ObserveOptions {
+  /** False for what is stored later. */
+  readonly isStored?: boolean;
+  /** False for what is history. */
+  readonly isShown?: boolean;
 }
 
 /** A frame is the present for three times the interval of its target, within these bounds. */
@@ -43,8 +52,8 @@ export class ExporterGpus {
   }
 
   /** Called with the samples of one scrape, after they were stored. Rejects as the writer does. */
-  async observe(batch: SampleBatch): Promise<void> {
-    for (const found of this.#frames.frames(batch)) await this.#observe(found);
+  async observe(batch: SampleBatch, options: ObserveOptions = {}): Promise<void> {
+    for (const found of this.#frames.frames(batch)) await this.#observe(found, options);
   }
 
   selfMetrics(put: PutMetric): void {
@@ -60,22 +69,28 @@ export class ExporterGpus {
     put(self.exporterIgnoredGpus, this.#frames.ignoredGpus);
   }
 
-  async #observe(found: ExporterFrame): Promise<void> {
+  async #observe(
+    found: ExporterFrame,
+    { isStored = true, isShown = true }: ObserveOptions,
+  ): Promise<void> {
     const { exporter, origin, host, frame, devices, isOwn } = found;
     const { writer, show, nowMs } = this.#options;
     const source = `exporter:${exporter}/${origin.job ?? ""}/${origin.instance ?? ""}/${host}`;
-    const target = this.#target(source, found);
+    const target = isShown ? this.#target(source, found) : undefined;
+    const freshForMs = target?.freshForMs ?? mostFreshMs;
     const delivery: Delivery = {
       frame,
       source,
-      tier: "fast",
-      freshForMs: target.freshForMs,
+      // Frames of history hold one metric each: they must not end the series of the others.
+      tier: isShown ? "fast" : "stream",
+      freshForMs,
       devices,
       host,
     };
-    const derived = isOwn ? delivery : this.#derive(delivery);
-    if (!isOwn) await writer.writeFrame(derived, labelSet({ ...origin }));
-    if (nowMs() - frame.timeMs <= target.freshForMs) show(derived);
+    const derived = isOwn || !isShown ? delivery : this.#derive(delivery);
+    if (isStored && (!isOwn || this.#options.storesOwn === true))
+      await writer.writeFrame(derived, labelSet({ ...origin }));
+    if (isShown && nowMs() - frame.timeMs <= freshForMs) show(derived);
   }
 
   #target(source: string, { exporter, host, frame, devices }: ExporterFrame): SeenTarget {
