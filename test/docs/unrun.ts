@@ -19,6 +19,7 @@ export const UNRUN: readonly UnrunCommand[] = [
   engine(/s3:\/\//, "S3", "test/engines/lake.test.ts"),
   engine(/influxdb(?:\+http)?:\/\//, "InfluxDB", "test/engines/influxdb.test.ts"),
   engine(/mqtt:\/\//, "an MQTT broker", "test/engines/mqtt.test.ts"),
+  engine(/--prometheus http:/, "a Prometheus", "test/engines/exporters.test.ts"),
   engine(/prometheus\+http:\/\//, "a Prometheus", "test/engines/import.test.ts"),
   engine(/^promtool /, "promtool", "test/engines/promql-remote.test.ts"),
   engine(/^spark-submit /, "Spark", "test/engines/spark-stream.test.ts"),
