@@ -8,9 +8,11 @@ import type { Finish } from "../program.ts";
 export function declareDoctor(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("doctor")
+    .argument("[url]", "a metrics page or a Prometheus to check instead of this machine")
     .summary("show which GPUs can be read, and how to fix what cannot")
     .description(
-      "Checks every source without waking a GPU or changing anything, and the ports that gpulse uses.",
+      "Checks every source without waking a GPU or changing anything, and the ports that gpulse uses. " +
+        "With a URL it checks that metrics page or Prometheus: which GPU exporter is there, which features work and what is missing.",
     );
   addFlags(command, ["source", "hostName", "config", "sysfs", "procfs"])
     .option("--all", "also show sources that need an address, such as s3 and kafka")
@@ -19,15 +21,17 @@ export function declareDoctor(program: Command, io: CommandIo, finish: Finish): 
     .addHelpText(
       "after",
       `
-Exit code: 0 if a GPU can be read (or every --source works), 1 if not.
+Exit code: 0 if a GPU can be read (or every --source works, or the URL has GPUs), 1 if not.
 
 Examples:
   gpulse doctor                    GPUs, problems and metrics of this machine
   gpulse doctor --all              also the sources that need an address
   gpulse doctor --source sim:8     only this source
+  gpulse doctor http://node-1:9400/metrics    what this exporter gives gpulse
+  gpulse doctor http://prometheus:9090        the same for all exporters of a Prometheus
   gpulse doctor --capture me.json  a masked capture of this machine for a bug report`,
     )
-    .action((flags: DoctorFlags) =>
-      finish(async () => (await import("./run.ts")).runDoctor(flags, io)),
+    .action((url: string | undefined, flags: DoctorFlags) =>
+      finish(async () => (await import("./run.ts")).runDoctor(flags, io, url)),
     );
 }

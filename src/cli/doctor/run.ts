@@ -46,7 +46,19 @@ export interface DoctorReport {
   }[];
 }
 
-export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<number> {
+export async function runDoctor(
+  flags: DoctorFlags,
+  io: CommandIo,
+  url: string | undefined,
+): Promise<number> {
+  if (url !== undefined) {
+    const { formatEndpoint, inspectEndpoint } = await import("./endpoint.ts");
+    const found = await inspectEndpoint(url, Date.now());
+    io.stdout.write(
+      flags.json === true ? `${JSON.stringify(found, null, 2)}\n` : formatEndpoint(found),
+    );
+    return Number(found.exporters.length === 0);
+  }
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const context = sourceContext(settings, commandLog(io, settings.logLevel, false));
   const asked = settings.sources.filter((spec) => spec !== "auto");
