@@ -88,6 +88,8 @@ test("a good GPU has every measurement, and everything is given back", async () 
   );
   expect(bandwidths).toEqual([4_000, 50, 50]);
   expect(fp32).toMatchObject({ instruction: "fma", wrong: { count: 0, sms: [] } });
+  if (fp32?.test !== "fp32") throw new Error("no FP32 rate");
+  expect(fp32.flopsPerCycleAndSm / 256).toBeCloseTo(0.95);
   expect(tensor).toMatchObject({ instruction: "wgmma", wrong: { count: 0, sms: [] } });
   if (tensor?.test !== "tensor") throw new Error("no tensor rate");
   expect(tensor.heldHertz / 1e9).toBeCloseTo(1.5);
@@ -178,6 +180,7 @@ test.for([
     "could not compile the load (cuModuleLoadDataEx failed: CUDA_ERROR_INVALID_PTX (218)): ptxas line 7; error: unknown instruction",
   ],
   [["LaunchKernel.rc 719"], "failed", "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_FAILED (719)"],
+  [["LaunchKernel.rc 1"], "unavailable", "refused a call: cuLaunchKernel failed"],
   [["EventSynchronize.rc 700 9"], "failed", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"],
   [["EventSynchronize.rc 214 9"], "failed", "uncorrectable memory error"],
   [["LaunchKernel.crash 2"], "failed", "ended the process that loads the GPU by SIGSEGV"],

@@ -276,7 +276,11 @@ static void rate(uint64_t *p, unsigned blocks, unsigned threads, const char *wha
   unsigned sms = (unsigned)setting("sms", 4);
   double cycles = p[2] * cycles_per_loop * slow();
   for (unsigned at = 0; at < blocks * threads; at++) digests[at] = digest_of((uint32_t)p[2], at % threads);
-  for (unsigned block = 0; block < blocks; block++) { records[2 * block] = (uint64_t)cycles; records[2 * block + 1] = block % sms; }
+  /* The blocks of an SM end one after another, as they do on a GPU. */
+  for (unsigned block = 0; block < blocks; block++) {
+    records[2 * block] = (uint64_t)(cycles * (block / sms + 1) / (blocks / sms));
+    records[2 * block + 1] = block % sms;
+  }
   unsigned long fault;
   int bit;
   if (flip_of(what, &fault, &bit) && fault < blocks) digests[fault * threads + 3] ^= 1u << bit;
@@ -286,6 +290,8 @@ static void rate(uint64_t *p, unsigned blocks, unsigned threads, const char *wha
 int cuLaunchKernel(uint64_t function, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, uint64_t stream, void **params, void **extra) {
   (void)by; (void)bz; (void)ty; (void)tz; (void)shared; (void)stream; (void)params;
   ENTER("LaunchKernel");
+  uint64_t bytes = *(uint64_t *)extra[3];
+  if ((uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4] || bytes % 8 || bytes > 128) return 1;
   uint64_t *p = extra[1];
   unsigned long fault;
   int bit;

@@ -49,10 +49,18 @@ function formatGpu({
         )
           .map(([name, { injected, found }]) => `${name} ${found} of ${injected}`)
           .join(", ")}), ${selfTest.falseAlarms} false alarms\n`;
+  const flop = results.reduce((sum, { measurement }) => sum + flopOf(measurement), 0);
+  const work = flop === 0 ? "" : `did ${(flop / 1e12).toFixed(1)} TFLOP\n`;
   const load = formatConditions(conditions);
   const lines = [...reasons, ...(fix === undefined ? [] : [fix])].map((line) => `  ${line}\n`);
-  return `${head}${table}${flips}${load}verdict: ${verdict}\n${lines.join("")}`;
+  return `${head}${table}${flips}${work}${load}verdict: ${verdict}\n${lines.join("")}`;
 }
+
+/** What the rate loads computed in all; `gpulse stress` reads the line it makes. */
+const flopOf = (measurement: CheckResult["measurement"]): number =>
+  measurement?.test === "tensor" || measurement?.test === "fp32"
+    ? measurement.flopsPerSecond * measurement.seconds
+    : 0;
 
 function formatConditions(conditions: GpuCheck["conditions"]): string {
   const { temperatureMaxCelsius, powerMaxWatts, throttle = [] } = conditions ?? {};

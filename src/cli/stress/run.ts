@@ -1,4 +1,4 @@
-/** Runs `gpulse stress`: the same load on models of GPUs, recorded as runs. It loads no real GPU. */
+/** Runs `gpulse stress`: the same load on models of GPUs, or the load of `gpulse check` on NVIDIA GPUs, recorded as runs. */
 import { hostname } from "node:os";
 import type { CommandIo } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";
@@ -26,9 +26,14 @@ export interface StressFlags {
   readonly ambient?: string;
   readonly folder?: string;
   readonly hostName?: string;
+  /** The GPU, and the stand-ins of a test, as `gpulse check` takes them. */
+  readonly gpu?: string;
+  readonly cudaLibrary?: string;
 }
 
 export async function runStress(flags: StressFlags, io: CommandIo): Promise<number> {
+  if (flags.source !== undefined && parseSource(flags.source).definition.name === "nvidia")
+    return (await import("./real.ts")).runRealStress(flags, flags.source, io);
   const { model, seed, gpus } = simulated(flags.source);
   const rate = flags.rate === undefined ? undefined : number("--rate", flags.rate, 0.001, 1e6);
   const repeats = number("--repeats", flags.repeats ?? "3", 1, 1_000);
@@ -85,13 +90,13 @@ function simulated(url: string | undefined): {
   if (url === undefined)
     throw new GpulseError(
       "USAGE",
-      "gpulse stress needs a simulated GPU. Pass one, such as --source 'sim:?model=RX7800XT'. To load a real GPU, wrap your own program: gpulse run -- ./benchmark.",
+      "gpulse stress needs GPUs to load. Pass --source nvidia: for a real NVIDIA GPU, or a simulated one, such as --source 'sim:?model=RX7800XT'. To load another GPU, wrap your own program: gpulse run -- ./benchmark.",
     );
   const { definition, options } = parseSource(url);
   if (definition.name !== "sim")
     throw new GpulseError(
       "USAGE",
-      `gpulse stress cannot load ${definition.name}: it has no GPU program. Wrap your own: gpulse run -- ./benchmark.`,
+      `gpulse stress cannot load ${definition.name}: it has a load for NVIDIA GPUs and simulated ones only. Wrap your own: gpulse run -- ./benchmark.`,
     );
   const { model, seed, gpus } = options as { model?: string; seed: number; gpus?: number };
   const found = findModel(model ?? "H200");
@@ -103,7 +108,7 @@ function simulated(url: string | undefined): {
   return { model: found, seed, gpus: gpus ?? 1 };
 }
 
-function number(flag: string, text: string, min: number, max: number): number {
+export function number(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (text.trim() !== "" && value >= min && value <= max) return value;
   throw new GpulseError("USAGE", `${flag} must be a number from ${min} to ${max}, not "${text}".`);

@@ -111,3 +111,13 @@ test.for([
   );
   expect(active.sort()).toEqual([...reasons].sort());
 });
+
+test("a library that does not load is reported with the loader's reason, also without a driver", () => {
+  const detail =
+    "/opt/libnvidia-ml.so.1: cannot open shared object file: No such file or directory";
+  const nothing = { module: false, control: "missing", container: false } as const;
+  expect(explain({ stage: "library", detail }, nothing).says).toContain(`(${detail})`);
+  expect(explain({ stage: "library", detail: "" }, nothing).says).toBe(
+    "No NVIDIA driver here: no library, no device, no kernel module.",
+  );
+});

@@ -79,7 +79,10 @@ function withoutLibrary(
   if (!module && control === "missing")
     return {
       state: "not-found",
-      says: "No NVIDIA driver here: no library, no device, no kernel module.",
+      says:
+        detail === ""
+          ? "No NVIDIA driver here: no library, no device, no kernel module."
+          : `No NVIDIA driver here: no device, no kernel module, and the library does not load (${detail}).`,
     };
   if (container)
     return {

@@ -41,10 +41,12 @@ export class CudaDevice {
   readonly #modules = new Map<string, (kernel: string) => number>();
   readonly #events: readonly [number, number];
   readonly #out = Buffer.alloc(8);
+  readonly #launchMemory: LaunchMemory;
 
   private constructor({ cuda, addressOf }: CudaLibrary, ordinal: number, onCall: OnCall) {
     [this.#cuda, this.#addressOf] = [cuda, addressOf];
     [this.#ordinal, this.#onCall] = [ordinal, onCall];
+    this.#launchMemory = createLaunchMemory(addressOf);
     cuda.cuDevicePrimaryCtxSetFlags_v2(ordinal, blockingSync);
     const context = this.#made("cuDevicePrimaryCtxRetain", true, ordinal);
     this.#release.push(() => void cuda.cuDevicePrimaryCtxRelease_v2(ordinal));
@@ -187,15 +189,10 @@ export class CudaDevice {
   }
 
   launch({ kernel, blocks, threads, params }: KernelLaunch): void {
-    const packed = Buffer.alloc(params.length * 8);
+    const { packed, size, extra } = this.#launchMemory;
+    if (params.length * 8 > packed.length) throw new Error("BUG: too many kernel parameters");
     params.forEach((value, at) => packed.writeBigUInt64LE(BigInt(value), at * 8));
-    const size = Buffer.alloc(8);
-    size.writeBigUInt64LE(BigInt(packed.length), 0);
-    // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END.
-    const extra = Buffer.alloc(40);
-    [1n, this.#addressOf(packed), 2n, this.#addressOf(size), 0n].forEach((word, at) =>
-      extra.writeBigUInt64LE(word, at * 8),
-    );
+    size.writeBigUInt64LE(BigInt(params.length * 8), 0);
     this.call("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, 0, null, extra);
   }
 
@@ -218,6 +215,22 @@ export class CudaDevice {
       release();
     }
   }
+}
+
+/** Parameters of a launch. Held as long as the device: `extra` has their addresses, which the garbage collector does not see. */
+interface LaunchMemory {
+  readonly packed: Buffer;
+  readonly size: Buffer;
+  readonly extra: Buffer;
+}
+
+function createLaunchMemory(addressOf: CudaLibrary["addressOf"]): LaunchMemory {
+  const [packed, size, extra] = [Buffer.alloc(128), Buffer.alloc(8), Buffer.alloc(40)];
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END.
+  [1n, addressOf(packed), 2n, addressOf(size), 0n].forEach((word, at) =>
+    extra.writeBigUInt64LE(word, at * 8),
+  );
+  return { packed, size, extra };
 }
 
 /** As NVML writes it: GPU-8-4-4-4-12. */

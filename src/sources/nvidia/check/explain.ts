@@ -21,6 +21,12 @@ export function explainCudaError(error: CudaError, isOpen: boolean): CheckEnd {
       says: `The GPU is taken (${error.message}): it is in exclusive or prohibited compute mode.`,
       fix: "Wait for the other program, or look at the compute mode: nvidia-smi -q -d COMPUTE",
     };
+  if (callerCodes.has(code))
+    return {
+      state: "unavailable",
+      says: `The driver refused a call: ${error.message}.`,
+      fix: "This is a bug in gpulse: report it with this message.",
+    };
   if (isOpen)
     return {
       state: "failed",
@@ -37,6 +43,9 @@ export function explainCudaError(error: CudaError, isOpen: boolean): CheckEnd {
     ...(fix === undefined ? {} : { fix }),
   };
 }
+
+/** INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, LAUNCH_OUT_OF_RESOURCES: wrong calls, not a wrong GPU. */
+const callerCodes: ReadonlySet<number> = new Set([1, 3, 201, 400, 500, 701]);
 
 const openingFix: Readonly<Record<number, string>> = {
   [cudaCode.noDevice]:

@@ -73,8 +73,8 @@ export interface CycleRates {
 }
 
 /**
- * Below these shares of the reference a result is slow. Seen on an H200: bf16 by wgmma and FP32 by FMA above 0.95 of the rate at the
- * clock held, copies 0.86 of the memory's and 0.87 of the link's raw rate.
+ * Below these shares of the reference a result is slow. Seen on an H200: bf16 by wgmma 1.00 and FP32 0.99 of the rate at the clock
+ * held, copies 0.88 of the memory's and 0.88 of the link's raw rate.
  */
 const slowBelow = { rate: 0.85, device_copy: 0.7, link: 0.7 } as const;
 
