@@ -17,6 +17,7 @@ import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
+import { type FalseVerdict, type FaultVerdict, VerdictLog } from "./detect-verdict.ts";
 
 export interface DetectionRun {
   readonly alarms: readonly Alarm[];
@@ -24,6 +25,9 @@ export interface DetectionRun {
   readonly uuids: readonly (readonly string[])[];
   readonly hostNames: readonly string[];
   readonly failedRules: ReadonlySet<string>;
+  readonly verdicts: readonly FaultVerdict[];
+  /** `failing` and `lost` of GPUs without a fault. */
+  readonly falseVerdicts: readonly FalseVerdict[];
 }
 
 export interface DetectionRunOptions {
@@ -31,12 +35,15 @@ export interface DetectionRunOptions {
   readonly hosts: readonly (readonly string[])[];
   readonly faults: readonly PlannedFault[];
   readonly untilMs: number;
+  /** Verdicts count from here. */
+  readonly fromMs?: number;
   /** Without the default rules: anomalies alone, reported as they begin. */
   readonly noRules?: boolean;
   readonly progress: (doneMs: number) => void;
 }
 
 const seriesEveryMs = 15_000;
+const verdictEveryMs = 5_000;
 const maintainEveryMs = 30 * 60_000;
 
 export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
@@ -81,6 +88,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   const series = new AnomalySeries();
   const book = new AlarmLog();
   const exposures = new Exposures(options.faults);
+  const verdicts = new VerdictLog(hosts, options.faults);
   if (options.noRules === true)
     watch.subscribe(({ change, anomaly: { kind, severity, device, toldMs: reportedMs, says } }) => {
       if (change === "began")
@@ -94,6 +102,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       for (const host of hosts) {
         for (const [tier, frame] of host.at(elapsedMs)) {
           watch.take({ frame });
+          verdicts.take(frame);
           if (options.noRules !== true)
             await store.writeFrame({ frame, source: host.name, tier }, identityOf(host.name));
         }
@@ -103,7 +112,11 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         hosts.map(({ fleet }) => fleet),
       );
       if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
+      if (elapsedMs % verdictEveryMs === 0)
+        verdicts.look(elapsedMs, watch.active(), options.fromMs ?? 0);
       if (options.noRules === true || elapsedMs % 5_000 !== 0) continue;
+      for (const { host, frame } of verdicts.frames(nowMs))
+        await store.writeFrame({ frame, source: `health/${host}`, tier: "slow" }, identityOf(host));
       if (elapsedMs % seriesEveryMs === 0 || reported.length > 0) {
         for (const { host, frame } of series.byHost(nowMs, watch))
           await store.writeFrame(
@@ -135,6 +148,8 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
     uuids: hosts.map(({ fleet }) => fleet.devices.map(({ uuid }) => uuid)),
     hostNames: hosts.map(({ name }) => name),
     failedRules: book.failed,
+    verdicts: verdicts.verdicts(),
+    falseVerdicts: verdicts.false,
   };
 }
 

@@ -84,7 +84,7 @@ export function score(run: DetectionRun, faults: readonly PlannedFault[], fromMs
   };
 }
 
-function isHidden({ exposure }: DetectionRun, fault: PlannedFault): boolean {
+export function isHidden({ exposure }: DetectionRun, fault: PlannedFault): boolean {
   const seen = exposure.get(fault);
   if (seen === undefined) return false;
   if (fault.fault === "memory-leak") return seen.longestJobSeconds < leastJobSeconds;

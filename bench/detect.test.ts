@@ -67,6 +67,8 @@ const judge = (alarms: readonly Alarm[], busySeconds = 900) => {
     uuids: [["a", "b"]],
     hostNames: ["host-1"],
     failedRules: new Set(),
+    verdicts: [],
+    falseVerdicts: [],
   };
   return score(run, [fault], 0);
 };

@@ -1,15 +1,18 @@
 /**
- * How well the default rules and the anomaly watch find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
+ * How well the default rules, the anomaly watch and the verdict find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
  * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
- * false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
+ * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
  */
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { planFaults } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { type DetectionRun, type DetectionRunOptions, run } from "./detect-run.ts";
-import { type Score, score, type ScoredFault } from "./detect-score.ts";
+import { isHidden, type Score, score, type ScoredFault } from "./detect-score.ts";
+import { judgeRecording } from "./detect-recorded.ts";
+import type { FaultVerdict } from "./detect-verdict.ts";
 import { quantile, say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({
@@ -90,19 +93,30 @@ const untilMs = warmUpMs + hours * hourMs;
 say(
   `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`,
 );
-const soundRun = await simulate("without faults", { faults: [], untilMs }, seed + 1_000_003);
+const soundRun = await simulate(
+  "without faults",
+  { faults: [], untilMs, fromMs: warmUpMs },
+  seed + 1_000_003,
+);
 const sound = score(soundRun, [], warmUpMs);
-const scores: { readonly severity: number; readonly score: Score }[] = [];
+const scores: {
+  readonly severity: number;
+  readonly score: Score;
+  readonly run: DetectionRun;
+}[] = [];
 for (const severity of severities) {
   const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
   const faulty = await simulate(
     `severity ${severity}, ${faults.length} faults`,
-    { faults, untilMs },
+    { faults, untilMs, fromMs: warmUpMs },
     seed,
   );
-  scores.push({ severity, score: score(faulty, faults, warmUpMs) });
+  scores.push({ severity, score: score(faulty, faults, warmUpMs), run: faulty });
 }
-for (const { severity, score: one } of scores) table(severity, one);
+for (const { severity, score: one, run: faulty } of scores) {
+  table(severity, one);
+  verdictTable(severity, faulty);
+}
 closing();
 
 function table(severity: number, { judged, false: wrong, others }: Score): void {
@@ -152,12 +166,64 @@ function row(name: string, judged: readonly ScoredFault[]): void {
   );
 }
 
+function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+/** Every fault, and every Xid by its number, with the states and actions it ended in. */
+function verdictTable(severity: number, faulty: DetectionRun): void {
+  const counted = faulty.verdicts.filter(({ fault }) => fault.matters && !isHidden(faulty, fault));
+  const isRight = (one: FaultVerdict): boolean =>
+    one.worst !== undefined && one.expected.includes(one.worst);
+  const kinds = groupBy(counted, ({ fault }) =>
+    fault.fault === "xid" ? `xid ${fault.amount ?? ""}` : fault.fault,
+  );
+  say(`\n### Verdicts at severity ${severity}\n`);
+  say("| fault | judged | right | state and action expected | seen | median |");
+  say("|---|---|---|---|---|---|");
+  for (const [kind, own] of [...kinds].sort(([left], [right]) => left.localeCompare(right))) {
+    const seen = groupBy(own, ({ worst }) => worst ?? "none");
+    const seenText = [...seen].map(([pair, list]) => `${pair} ${list.length}`).join(", ");
+    const minutes = own.flatMap(({ afterMs }) => (afterMs === undefined ? [] : [afterMs / 60_000]));
+    const wanted = [...new Set(own.flatMap(({ expected }) => expected))].join(" or ");
+    const median = minutes.length === 0 ? "" : `${quantile(minutes, 0.5).toFixed(1)} min`;
+    say(
+      `| ${[kind, own.length, own.filter(isRight).length, wanted, seenText, median].join(" | ")} |`,
+    );
+  }
+  const right = counted.filter(isRight).length;
+  say(`| **all** | ${counted.length} | ${right} | | | |`);
+  say(
+    `\nfailing or lost on GPUs that nothing ailed, in the hours with faults: ${faulty.falseVerdicts.length}.`,
+  );
+  if (!given.list) return;
+  for (const one of counted.filter((verdict) => !isRight(verdict)))
+    say(
+      `verdict: ${one.worst ?? "none"} (${one.reasons.join(", ")}) for ${JSON.stringify(one.fault)}`,
+    );
+  for (const one of faulty.falseVerdicts) say(`false verdict: ${JSON.stringify(one)}`);
+}
+
 function closing(): void {
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(`\n### ${hours} hours without faults\n`);
   say(
     `False alarms: ${sound.false.length} in ${gpuWeeks.toFixed(2)} GPU-weeks, ${(sound.false.length / gpuWeeks).toFixed(2)} a GPU-week.`,
   );
+  say(
+    `False failing or lost: ${soundRun.falseVerdicts.length} in ${gpuWeeks.toFixed(2)} GPU-weeks.`,
+  );
+  for (const { reasons, uuid } of soundRun.falseVerdicts.slice(0, 10))
+    say(`- ${uuid}: ${reasons.join(", ")}`);
+  say("\n### Recorded traces of a real H200\n");
+  for (const folder of ["h200-first", "h200-mixed", "h200-unseen", "h200-bursts", "h200-ramps"]) {
+    const captures = new URL("../src/sources/sim/captures/", import.meta.url);
+    const { seconds, states } = judgeRecording(fileURLToPath(new URL(folder, captures)));
+    const byState = Object.entries(states).map(([state, count]) => `${state} ${count} s`);
+    say(`- ${folder}, ${seconds} s: ${byState.join(", ")}`);
+  }
   for (const alarm of sound.false.slice(0, given.list ? 1_000 : 10)) say(`- ${describe(alarm)}`);
 }
 

@@ -10,7 +10,6 @@ export type ConditionName =
   | "hotspot_delta"
   | "clock_stuck"
   | "pcie_degraded"
-  | "power_brake"
   | "links_down"
   | "fabric_incomplete";
 
@@ -140,19 +139,6 @@ export const conditions: readonly Condition[] = [
         isBelow(record, "pcieGeneration", "pcieGenerationMax")),
     text: ({ readings }) =>
       `Under load the link has ${round(readings.get("pcieWidth"))} of ${round(readings.get("pcieWidthMax"))} lanes at generation ${round(readings.get("pcieGeneration"))} of ${round(readings.get("pcieGenerationMax"))}. A reboot trains it again; if it stays, reseat the card or riser.`,
-  },
-  {
-    name: "power_brake",
-    check: "power",
-    title: "slowed down by the power supply",
-    state: "degraded",
-    action: "inspect",
-    needMs: 30 * second,
-    keepMs: 10 * minute,
-    isQuick: false,
-    holds: ({ readings }) => readings.get("powerBrake") === 1,
-    text: () =>
-      "The machine's power supply signals the GPU to slow down. Check supplies and cables.",
   },
   {
     name: "links_down",

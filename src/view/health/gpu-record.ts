@@ -45,6 +45,7 @@ export class GpuRecord {
   readonly clockRatio = new Smoothed();
   readonly clockHeld = new Smoothed();
   readonly heatSeconds = new Growth();
+  readonly brakeSeconds = new Growth();
   /** Minutes in which the driver logged a hang or reset; one fault writes several lines. */
   readonly driverResets = new Growth();
   readonly #growth = new Map<CounterInput, Growth>();
@@ -89,6 +90,7 @@ export class GpuRecord {
     for (const growth of this.#growth.values()) growth.clear();
     this.xids.forgetBefore(timeMs);
     this.heatSeconds.clear();
+    this.brakeSeconds.clear();
     this.driverResets.clear();
     this.loggedRecovery = undefined;
     this.#held.clear();
@@ -116,8 +118,10 @@ export class GpuRecord {
       timeMs,
     );
     this.mostLinksUp = Math.max(this.mostLinksUp, readings.get("linksUp") ?? 0);
-    if (readings.get("heatThrottled") === 1 && gapMs > 0 && gapMs <= longestGapMs)
-      this.heatSeconds.add(gapMs / 1_000, timeMs);
+    if (gapMs > 0 && gapMs <= longestGapMs) {
+      if (readings.get("heatThrottled") === 1) this.heatSeconds.add(gapMs / 1_000, timeMs);
+      if (readings.get("powerBrake") === 1) this.brakeSeconds.add(gapMs / 1_000, timeMs);
+    }
     for (const condition of conditions) {
       const holds = condition.holds(this);
       let held = this.#held.get(condition.name);

@@ -25,6 +25,8 @@ const replaysInTenMinutes = 80;
 const linkErrorsAnHour = 100;
 /** Clocks held down by heat for this share of ten minutes are no passing peak. */
 const heatSecondsInTenMinutes = 60;
+/** A sound power supply never brakes. */
+const brakeSecondsInTenMinutes = 10;
 
 /** Whether the driver's errors of this GPU can be seen; undefined where only the GPU's own readings say so. */
 export type DriverLogAccess = { readonly ok: true } | { readonly ok: false; readonly why: string };
@@ -79,11 +81,17 @@ export function judgeGpu(record: GpuRecord, { nowMs, driverLog, more }: JudgeCon
 
 const asleepWords = "the GPU is asleep, and reading it would wake it";
 
-/** What is true of a GPU that does not respond: that, and what the driver said before. */
+/** Slow clocks and little work follow from these. */
+const slowdowns = new Set(["power_brake", "too_hot", "thermal_throttling", "fan_stopped"]);
+const slowdownEchoes = new Set(["clock_stuck", "anomaly_clock_low", "anomaly_straggler"]);
+
+/** Leaves out what follows from another reason: it would ask for an action that does not help. */
 function withoutEchoes(reasons: readonly HealthReason[]): readonly HealthReason[] {
-  const isLost = reasons.some(({ state }) => state === "lost");
-  return isLost
-    ? reasons.filter(({ state, check }) => state === "lost" || check === "driver_errors")
+  // Of a GPU that does not respond only that is true, and what its driver said before.
+  if (reasons.some(({ state }) => state === "lost"))
+    return reasons.filter(({ state, check }) => state === "lost" || check === "driver_errors");
+  return reasons.some(({ reason }) => slowdowns.has(reason))
+    ? reasons.filter(({ reason }) => !slowdownEchoes.has(reason))
     : reasons;
 }
 
@@ -235,6 +243,17 @@ function countedReasons(record: GpuRecord, nowMs: number): HealthReason[] {
       action: "inspect",
       text: `Clocks were held down by heat for ${Math.round(heat)} s of the last ten minutes. Check fans, airflow and paste.`,
       sinceMs: record.heatSeconds.firstMs ?? nowMs,
+    });
+  const brake = record.brakeSeconds.within(10 * minuteMs, nowMs);
+  if (brake >= brakeSecondsInTenMinutes)
+    reasons.push({
+      check: "power",
+      reason: "power_brake",
+      title: "slowed down by the power supply",
+      state: "degraded",
+      action: "inspect",
+      text: `The machine's power supply slowed the GPU down for ${Math.round(brake)} s of the last ten minutes. Check supplies and cables.`,
+      sinceMs: record.brakeSeconds.firstMs ?? nowMs,
     });
   return reasons;
 }
