@@ -204,6 +204,6 @@ export class VerdictLog {
 }
 
 function pairRank(pair: VerdictPair): number {
-  const [state = "healthy", action = "none"] = pair.split(" ") as [JudgedState, HealthAction];
+  const [state, action] = pair.split(" ") as [JudgedState, HealthAction];
   return stateRank(state) * 10 + healthActions.indexOf(action);
 }
