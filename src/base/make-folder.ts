@@ -29,7 +29,7 @@ export function makeFolderSync(folder: string, options: FolderOptions = {}): voi
         if (!isFolderSync(one)) throw thrown;
       }
   } catch (thrown) {
-    throw explain(folder, thrown);
+    throw folderError(folder, thrown);
   }
 }
 
@@ -47,7 +47,7 @@ export async function makeFolder(folder: string, options: FolderOptions = {}): P
         if (!(await isFolder(one))) throw thrown;
       });
   } catch (thrown) {
-    throw explain(folder, thrown);
+    throw folderError(folder, thrown);
   }
 }
 
@@ -74,7 +74,8 @@ async function isFolder(file: string): Promise<boolean> {
   );
 }
 
-function explain(folder: string, thrown: unknown): GpulseError {
+/** The error of a folder that could not be created, with the reason and what to do. */
+export function folderError(folder: string, thrown: unknown): GpulseError {
   const failed =
     thrown instanceof Error && "path" in thrown && typeof thrown.path === "string"
       ? thrown.path

@@ -18,6 +18,7 @@ test.runIf(process.platform === "linux").for([
   [["token", "add", "name", "--data", "/proc/gpulse"], 2],
   [["pipe", "--from", "sim:1", "--to", "parquet:/proc/gpulse", "--for", "1s"], 1],
   [["run", "--source", "sim:1", "--out", "/proc/gpulse/a.gpulserun", "--", "true"], 2],
+  [["run", "--source", "sim:1", "--out", "/proc/gpulse.gpulserun", "--", "true"], 2],
 ] as const)("gpulse %j ends and names the folder", async ([args, exit]) => {
   const { code, stderr } = await runGpulse(args, { timeoutMs: 20_000 });
   expect(stderr).toContain("/proc does not accept new folders. Choose another folder.");

@@ -280,6 +280,7 @@ export const accepted: readonly (readonly [entries: string, global?: string, war
   ["slack_configs: [{ app_token: t }]", "{}", /needs a channel/],
   ["slack_configs: [{ api_url: 'http://a/b' }]", "{ slack_app_token: t }"],
   ["pagerduty_configs: [{ routing_key: k, service_key: k }]", "{}", /service_key is used/],
+  ["pagerduty_configs: [{ routing_key: k, service_key: '', service_key_file: '' }]"],
   [
     "email_configs: [{ to: a@b.c, from: a@b.c, smarthost: 'h:25', auth_username: u }]",
     "{}",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { startProcess, type RunningProcess } from "../../engines/process.ts";
+import { runProcess, startProcess, type RunningProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
@@ -213,4 +213,14 @@ test("a GPU that asked before the restart gets the next job without a new messag
   await lab.start();
   await lab.waitFor("running", "1.sh");
   expect(lab.list("waiting")).toEqual(["2.sh"]);
+});
+
+test.runIf(process.platform === "linux")("a queue in /proc is refused, and ends", async () => {
+  const { code, stderr } = await runProcess(
+    process.execPath,
+    [script, "--queue", "/proc/gpulse/queue", "--port", "0"],
+    { timeoutMs: 20_000 },
+  );
+  expect(stderr).toContain("idle-queue: cannot create /proc/gpulse");
+  expect(code).toBe(2);
 });

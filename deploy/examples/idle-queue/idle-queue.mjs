@@ -48,9 +48,20 @@ if (flags.queue === undefined) {
   process.exit(2);
 }
 const queue = path.resolve(flags.queue);
-for (const name of ["waiting", "running", "done", "failed"])
-  mkdirSync(path.join(queue, name), { recursive: true });
+for (const name of ["waiting", "running", "done", "failed"]) makeFolder(path.join(queue, name));
 const inRunning = (/** @type {string} */ name) => path.join(queue, "running", name);
+
+/** With its parents; Node's own recursive option never returns for a folder in /proc or /sys. @param {string} folder */
+function makeFolder(folder) {
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (thrown) {
+    process.stderr.write(`idle-queue: cannot create ${folder}: ${String(thrown)}\n`);
+    process.exit(2);
+  }
+}
 
 /** @typedef {{ index: string, model: string, vendor: string, free: string }} Gpu */
 /** @typedef {{ status: string, labels: Record<string, string>, annotations: Record<string, string> }} Alert */

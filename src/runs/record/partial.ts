@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";
-import { makeFolderSync } from "../../base/make-folder.ts";
+import { folderError, makeFolderSync } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import { checkRun } from "../file/schema.ts";
 import type { Run, RunFile } from "../run.ts";
@@ -29,7 +29,7 @@ export class PartialRun {
   #waiting = "";
   #closed = false;
 
-  /** @throws GpulseError RUN_FAILED where nothing can be written there: better known before the command starts. */
+  /** @throws GpulseError where nothing can be written there: better known before the command starts. */
   constructor(folder: string) {
     this.folder = folder;
     try {
@@ -38,11 +38,12 @@ export class PartialRun {
       this.#trace = openSync(path.join(folder, "trace.jsonl"), "a");
     } catch (thrown) {
       if (thrown instanceof GpulseError) throw thrown;
-      const why =
-        systemCode(thrown) === "EEXIST"
-          ? "is there already: another run is writing it, or one was broken off (gpulse runs recover)"
-          : `cannot be made (${formatError(thrown)})`;
-      throw new GpulseError("RUN_FAILED", `The folder ${folder} ${why}.`, { cause: thrown });
+      if (systemCode(thrown) !== "EEXIST") throw folderError(folder, thrown);
+      throw new GpulseError(
+        "RUN_FAILED",
+        `The folder ${folder} is there already: another run is writing it, or one was broken off (gpulse runs recover).`,
+        { cause: thrown },
+      );
     }
   }
 

@@ -1,6 +1,7 @@
 /** `pagerduty_configs`: an event to PagerDuty, by Events API v2 (`routing_key`) or v1 (`service_key`). */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
+import { isWritten } from "../entry-context.ts";
 import {
   advanced,
   httpConfig,
@@ -78,32 +79,21 @@ export const pagerduty = defineChannel({
   }),
   prepare: (given, setting) => {
     const { global, wrong } = setting;
-    const second = given.routing_key ?? given.routing_key_file;
-    const first = given.service_key ?? given.service_key_file;
-    if (second === undefined && first === undefined)
+    const isSecond = [given.routing_key, given.routing_key_file].some(isWritten);
+    const isFirst = [given.service_key, given.service_key_file].some(isWritten);
+    if (!isSecond && !isFirst)
       wrong("routing_key", "give routing_key (Events API v2) or service_key.");
-    if (second !== undefined && first !== undefined)
+    if (isSecond && isFirst)
       setting.warn("routing_key", "both keys are given: service_key is used, by Events API v1.");
-    const key =
-      first !== undefined
-        ? setting.secret(
-            "service_key",
-            "PagerDuty's key",
-            given.service_key,
-            given.service_key_file,
-          )
-        : setting.secret(
-            "routing_key",
-            "PagerDuty's key",
-            given.routing_key,
-            given.routing_key_file,
-          );
+    const key = isFirst
+      ? setting.secret("service_key", "PagerDuty's key", given.service_key, given.service_key_file)
+      : setting.secret("routing_key", "PagerDuty's key", given.routing_key, given.routing_key_file);
     const url = setting.url("url", given.url ?? global.pagerduty_url);
     if (key === undefined) return undefined;
     return {
       key,
-      version: first === undefined ? (2 as const) : (1 as const),
-      url: first !== undefined && url === secondVersionUrl ? firstVersionUrl : url,
+      version: isFirst ? (1 as const) : (2 as const),
+      url: isFirst && url === secondVersionUrl ? firstVersionUrl : url,
       timeoutMs: given.timeout === 0 ? undefined : given.timeout,
       http: setting.http(given.http_config),
       client: given.client,

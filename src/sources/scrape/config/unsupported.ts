@@ -8,6 +8,8 @@ interface Lack {
   readonly isRefused?: true;
   /** What may be given without a word, since it asks for what is done anyway. */
   readonly fine?: readonly string[];
+  /** The only values that Prometheus loads. */
+  readonly only?: readonly string[];
 }
 
 type UnsupportedKeys = Readonly<Record<string, Lack>>;
@@ -30,8 +32,13 @@ const nameLacks: UnsupportedKeys = {
   metric_name_validation_scheme: {
     why: "it is applied to this file; names that are scraped are always UTF-8.",
     fine: ["utf8", ""],
+    only: ["utf8", "legacy", ""],
   },
-  metric_name_escaping_scheme: { why: "names are always UTF-8.", fine: ["allow-utf-8"] },
+  metric_name_escaping_scheme: {
+    why: "names are always UTF-8.",
+    fine: ["allow-utf-8"],
+    only: ["allow-utf-8", "underscores", "dots", "values", ""],
+  },
 };
 
 const failureLog: UnsupportedKeys = {
@@ -133,9 +140,13 @@ export function reportUnsupported(
   reading: ConfigDiagnostics,
   path: ConfigPath,
 ): void {
-  for (const [key, { why, isRefused, fine }] of Object.entries(table)) {
+  for (const [key, { why, isRefused, fine, only }] of Object.entries(table)) {
     const value = (raw as Readonly<Record<string, unknown>>)[key];
     if (value === undefined || value === null) continue;
+    if (only?.every((word) => word !== value) === true) {
+      reading.wrong([...path, key], `give one of ${only.filter(Boolean).join(", ")}.`);
+      continue;
+    }
     if (
       fine?.some((text) => JSON.stringify(value).toLowerCase() === text || value === text) === true
     )
