@@ -87,6 +87,13 @@ export const refused: readonly Row[] = [
     new RegExp(`global\\.${key}: give ${key} or ${key}_file, not both`),
     `{ ${key}: 'http://a/hunter2', ${key}_file: f }`,
   ]),
+  // Addresses of the global section, whether or not a receiver uses them.
+  ...["slack_api_url", "pagerduty_url", "opsgenie_api_url", "telegram_api_url"].map((key): Row => [
+    "webhook_configs: []",
+    new RegExp(`global\\.${key}: give a URL`),
+    `{ ${key}: 'hooks.example.com/hunter2' }`,
+  ]),
+  ["webhook_configs: []", /global\.smtp_smarthost: .*host:port/, "{ smtp_smarthost: mail }"],
   // A webhook and a token exclude each other in Slack.
   ["slack_configs: [{ api_url: 'http://a/b', app_token: t }]", /api_url or app_token/],
   ["slack_configs: [{ api_url_file: f, app_token_file: f }]", /api_url or app_token/],

@@ -8,6 +8,7 @@ import type { RoutingConfig } from "../route/config.ts";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
 import { readDocument } from "../../config/yaml/document.ts";
+import { Secret } from "../../net/http/secret.ts";
 import {
   ConfigDiagnostics,
   type ConfigPath,
@@ -140,9 +141,17 @@ function refuse(sentences: readonly string[]): never {
 
 const withoutValue = (sentence: string): string => sentence.replace(/, not .*\.$/s, ".");
 
-/** Mistakes of the global section count even where no receiver uses what they are about. */
+/** Mistakes of the global section count even where no receiver uses what they are about. Variables are expanded later. */
 function checkGlobal(global: Global, reading: ConfigDiagnostics): void {
   refusePairs(global, reading, ["global"]);
+  for (const [key, given] of Object.entries(global)) {
+    const text = given instanceof Secret ? given.reveal() : given;
+    if (typeof text !== "string" || text.includes("$")) continue;
+    if (key.endsWith("_url") && !/^https?:\/\/[^/]/i.test(text))
+      reading.wrong(["global", key], "give a URL that begins with http:// or https://.");
+    if (key === "smtp_smarthost" && text !== "" && !/:[^:\]]+$/.test(text))
+      reading.wrong(["global", key], "write the mail server as host:port.");
+  }
   const { slack_api_url: url, slack_app_url: appUrl } = global;
   const hasUrl = isWritten(url) || isWritten(global.slack_api_url_file);
   const hasToken = isWritten(global.slack_app_token) || isWritten(global.slack_app_token_file);

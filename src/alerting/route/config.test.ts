@@ -24,7 +24,8 @@ const said: Readonly<Record<string, RegExp>> = {
   "unknown-interval": /the undefined time interval "t"/,
   "unknown-key": /unknown key "route\.grup_by"\. Did you mean "group_by"\?/,
   "group-by-all-and-more": /group_by takes "\.\.\."/,
-  "group-by-name": /"a-b" in group_by is not a valid label name/,
+  "group-by-name": /"" in group_by is not a valid label name/,
+  "root-continue": /root route must not have continue/,
   "group-interval-zero": /group_interval above zero/,
   "duration-bare": /must be a duration such as 15s or 1m30s, not "30"/,
   "matcher-broken": /bad matcher format: x/,
@@ -68,6 +69,15 @@ test("routes are named by their matchers in Alertmanager's words, and distinguis
     '{}/{a=~"z",b="x\\"y"}',
   ]);
   expect(new Set(everyRoute(route).map(({ id }) => id)).size).toBe(3);
+});
+
+test("alerts are grouped and inhibited by UTF-8 label names too", async () => {
+  const { route, inhibitRules } = await parseRouting(
+    "{route: {receiver: a, group_by: [service.name, a-b]}, receivers: [{name: a}], inhibit_rules: [{source_matchers: [a=b], equal: [service.name]}]}",
+    "f",
+  );
+  expect(route.groupBy).toEqual(new Set(["service.name", "a-b"]));
+  expect(inhibitRules[0]?.equal).toEqual(["service.name"]);
 });
 
 test("what a route does not say it takes from the one above, an empty group_by and receiver too", async () => {

@@ -96,7 +96,7 @@ function build(raw: RawRouting): Omit<RoutingConfig, "resolveTimeoutMs" | "sourc
     inhibitRules: raw.inhibit_rules.map((rule) => ({
       source: matchersOf(rule.source_matchers, rule.source_match, rule.source_match_re),
       target: matchersOf(rule.target_matchers, rule.target_match, rule.target_match_re),
-      equal: (rule.equal ?? []).map((name) => labelName(name, "equal")),
+      equal: (rule.equal ?? []).map((name) => anyLabelName(name, "equal")),
     })),
     timeIntervals,
     global: raw.global,
@@ -113,6 +113,7 @@ function checkRoot(root: RawRoute): void {
     fail("the root route must not have matchers: it matches every alert.");
   if ([...(root.mute_time_intervals ?? []), ...(root.active_time_intervals ?? [])].length > 0)
     fail("the root route must not have time intervals: put them on a route below it.");
+  if (root.continue === true) fail("the root route must not have continue: no route follows it.");
 }
 
 function check(
@@ -180,10 +181,14 @@ function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["gr
   if (names.length === 0) return undefined;
   if (names.length < given.length)
     fail('group_by takes "..." (by all labels) or names of labels, not both.');
-  const by = new Set(names.map((name) => labelName(name, "group_by")));
+  const by = new Set(names.map((name) => anyLabelName(name, "group_by")));
   if (by.size < names.length) fail("group_by names a label twice.");
   return by;
 }
+
+/** UTF-8, as Alertmanager takes names since 0.27; `match` and `match_re` stay with the classic ones there too. */
+const anyLabelName = (name: string, where: string): string =>
+  name === "" ? fail(`"" in ${where} is not a valid label name.`) : name;
 
 const labelName = (name: string, where: string): string =>
   classicName.test(name) ? name : fail(`"${name}" in ${where} is not a valid label name.`);
