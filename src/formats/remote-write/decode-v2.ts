@@ -91,11 +91,15 @@ interface DecodedV2 {
   readonly problem: string | undefined;
 }
 
-/**
- * @param bucketLimit of native histograms, 0 for none
- * @throws ProtoError where the bytes are no Request.
- */
-export function decodeWriteRequestV2(bytes: Uint8Array, bucketLimit = 0): DecodedV2 {
+export interface DecodeV2Options {
+  /** Of native histograms; 0 for none. */
+  readonly bucketLimit?: number | undefined;
+  /** Start times are collected. */
+  readonly usesStarts?: boolean | undefined;
+}
+
+/** @throws ProtoError where the bytes are no Request. */
+export function decodeWriteRequestV2(bytes: Uint8Array, options: DecodeV2Options = {}): DecodedV2 {
   const symbols = new SymbolTable(bytes);
   const reader = new ProtoReader(bytes, 0, bytes.length);
   while (reader.next()) {
@@ -106,7 +110,7 @@ export function decodeWriteRequestV2(bytes: Uint8Array, bucketLimit = 0): Decode
       reader.passTo(end);
     }
   }
-  const decoder = new SeriesDecoder(bytes, symbols, bucketLimit);
+  const decoder = new SeriesDecoder(bytes, symbols, options);
   const again = new ProtoReader(bytes, 0, bytes.length);
   while (again.next()) {
     if (again.field !== 5 || again.wireType !== 2) again.skip();
@@ -127,7 +131,7 @@ class SeriesDecoder {
   readonly #block = new LabelBlockWriter();
   readonly #families: FamilyMetadataTable;
   readonly #refs = new Uint32Array(maxRefs);
-  readonly #bucketLimit: number;
+  readonly #options: DecodeV2Options;
   #refCount = 0;
   /** The last sample of this series, which a start of the whole series is that of. */
   #lastMs = 0;
@@ -135,8 +139,8 @@ class SeriesDecoder {
   #createdMs = 0;
   #problem: string | undefined;
 
-  constructor(bytes: Uint8Array, symbols: SymbolTable, bucketLimit: number) {
-    this.#bucketLimit = bucketLimit;
+  constructor(bytes: Uint8Array, symbols: SymbolTable, options: DecodeV2Options) {
+    this.#options = options;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#symbols = symbols;
@@ -199,7 +203,7 @@ class SeriesDecoder {
     const read = new RemoteWriteHistogram().read(reader, this.#view);
     this.#lastMs = read.timeMs;
     if (read.isStale) return this.#builder.addStale(series, read.timeMs);
-    const checked = checkHistogram(read, this.#bucketLimit);
+    const checked = checkHistogram(read, this.#options.bucketLimit);
     this.#builder.addChecked(series, read.timeMs, checked);
     if (isFault(checked)) return;
     this.#lastHistogram = checked;
@@ -233,7 +237,7 @@ class SeriesDecoder {
     sampleMs: number,
     histogram: Histogram | undefined,
   ): void {
-    if (startMs > 0 && sampleMs > 0)
+    if (startMs > 0 && sampleMs > 0 && this.#options.usesStarts === true)
       this.#builder.addStart({ series, startMs, sampleMs, histogram });
   }
 

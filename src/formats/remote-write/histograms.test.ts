@@ -23,6 +23,7 @@ const v1 = (series: object): SampleBatch =>
 const v2 = (series: object): SampleBatch =>
   decodeWriteRequestV2(
     requestV2Bytes({ symbols, timeseries: [{ labels_refs: [1, 2], ...series }] }),
+    { usesStarts: true },
   ).batch;
 const versions = { "1.0": v1, "2.0": v2 };
 

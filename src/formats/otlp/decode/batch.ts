@@ -1,11 +1,16 @@
 /**
- * OTLP metrics as samples, in the way of Prometheus's own receiver: classic histograms, `job` and `instance` from the
- * resource, its other attributes in `target_info`. What cannot be kept is counted, by point.
+ * OTLP metrics as samples, in the way of Prometheus's own receiver: exponential histograms are native ones, explicit ones
+ * classic or with custom buckets, `job` and `instance` come from the resource, its other attributes are in `target_info`.
+ * What cannot be kept is counted, by point.
  */
+import { type HistogramFault, isFault } from "../../../model/histogram/check.ts";
+import type { Histogram } from "../../../model/histogram/histogram.ts";
 import type { Label } from "../../../model/labels.ts";
+import { customHistogram, exponentialHistogram } from "./histogram.ts";
 import {
   type Attributes,
   OtlpError,
+  type OtlpKind,
   type OtlpMetric,
   type OtlpPoint,
   type OtlpResource,
@@ -83,15 +88,31 @@ export interface OtlpBatch {
   readonly problem: string | undefined;
 }
 
+export interface OtlpBatchOptions {
+  /** Histograms with explicit bounds become native ones with custom buckets. */
+  readonly toCustomBuckets?: boolean | undefined;
+  /** Of native histograms; 0 for none. */
+  readonly bucketLimit?: number | undefined;
+  /** Start times are collected. */
+  readonly usesStarts?: boolean | undefined;
+}
+
 /** What was made of attributes and names goes to the cache, where there is one for all requests. */
-export function otlpBatch(resources: readonly OtlpResource[], cache = new OtlpCache()): OtlpBatch {
-  const writer = new OtlpWriter(cache);
+export function otlpBatch(
+  resources: readonly OtlpResource[],
+  cache = new OtlpCache(),
+  options: OtlpBatchOptions = {},
+): OtlpBatch {
+  const writer = new OtlpWriter(cache, options);
   for (const resource of resources) writer.resource(resource);
   return writer.finish();
 }
 
 const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
   kind === "sum" ? (monotonic ? "counter" : "gauge") : kind === "exponential" ? "histogram" : kind;
+
+/** Kinds that count, from one export to the next or since a start. */
+const temporal: readonly OtlpKind[] = ["sum", "histogram", "exponential"];
 
 class OtlpWriter {
   readonly #builder = new BatchBuilder(maxBatchLabelBytes);
@@ -104,8 +125,11 @@ class OtlpWriter {
   #malformed = 0;
   #problem: string | undefined;
 
-  constructor(cache: OtlpCache) {
+  readonly #options: OtlpBatchOptions;
+
+  constructor(cache: OtlpCache, options: OtlpBatchOptions) {
     this.#cache = cache;
+    this.#options = options;
   }
 
   finish(): OtlpBatch {
@@ -142,12 +166,7 @@ class OtlpWriter {
   #metric(metric: OtlpMetric): void {
     const { kind, points } = metric;
     if (kind === "none") return;
-    if (kind === "exponential") {
-      this.#malformed += points.length;
-      this.#problem ??= "exponential histograms are not supported: use explicit buckets";
-      return;
-    }
-    if ((kind === "sum" || kind === "histogram") && metric.temporality !== 2) {
+    if (temporal.includes(kind) && metric.temporality !== 2) {
       this.#delta += points.length;
       this.#problem ??= `"${metric.name.slice(0, 100)}" is not cumulative: set its temporality to cumulative`;
       return;
@@ -165,16 +184,61 @@ class OtlpWriter {
     }
   }
 
-  #point(name: string, { kind }: OtlpMetric, point: OtlpPoint): void {
+  #point(name: string, metric: OtlpMetric, point: OtlpPoint): void {
+    const { kind } = metric;
     const labels = this.#labels(point.attributes);
     if (kind === "gauge" || kind === "sum") {
       if (point.value === undefined && !point.noRecordedValue)
         throw new OtlpError(`a point of "${name}" has no value`);
-      return this.#put(name, labels, undefined, point, point.value);
+      const startMs = kind === "sum" && metric.monotonic ? point.startMs : 0;
+      const series = this.#put(name, labels, undefined, point, point.value, startMs);
+      for (const exemplar of point.exemplars) this.#builder.addExemplar(series, exemplar);
+      return;
     }
-    const put = (suffix: string, value: number | undefined, extra?: Label): void => {
-      if (value !== undefined || point.noRecordedValue)
-        this.#put(name + suffix, labels, extra, point, value);
+    const { exponential } = point;
+    const { bucketLimit = 0, toCustomBuckets } = this.#options;
+    if (exponential !== undefined)
+      return this.#native(
+        name,
+        labels,
+        point,
+        exponentialHistogram(point, exponential, bucketLimit),
+      );
+    if (kind === "histogram" && toCustomBuckets === true)
+      return this.#native(name, labels, point, customHistogram(point, bucketLimit));
+    this.#classic(name, kind, labels, point);
+  }
+
+  #native(
+    name: string,
+    labels: EncodedLabels,
+    point: OtlpPoint,
+    checked: Histogram | HistogramFault,
+  ): void {
+    const { timeMs, startMs, noRecordedValue, exemplars } = point;
+    const series = this.#series(name, labels, undefined);
+    if (noRecordedValue) return this.#builder.addStale(series, timeMs);
+    this.#builder.addChecked(series, timeMs, checked);
+    if (isFault(checked)) return;
+    if (startMs > 0 && this.#options.usesStarts === true)
+      this.#builder.addStart({ series, startMs, sampleMs: timeMs, histogram: checked });
+    for (const exemplar of exemplars) this.#builder.addExemplar(series, exemplar);
+  }
+
+  #classic(name: string, kind: OtlpKind, labels: EncodedLabels, point: OtlpPoint): void {
+    const put = (suffix: string, value: number | undefined, extra?: Label): number | undefined =>
+      value !== undefined || point.noRecordedValue
+        ? this.#put(name + suffix, labels, extra, point, value, point.startMs)
+        : undefined;
+    let exemplars = [...point.exemplars].sort((a, b) => a.value - b.value);
+    /** Those of a bucket: what its bound is not below, and no bucket before it has. */
+    const bucket = (bound: number, value: number): void => {
+      const le = bound === Infinity ? "+Inf" : plainDecimal(bound);
+      const series = put("_bucket", value, ["le", le]);
+      if (exemplars.length === 0 || series === undefined) return;
+      for (const exemplar of exemplars)
+        if (exemplar.value <= bound) this.#builder.addExemplar(series, exemplar);
+      exemplars = exemplars.filter((exemplar) => !(exemplar.value <= bound));
     };
     // A sum that was left out stays left out, also where the series ends.
     if (point.sum !== undefined || kind === "summary") put("_sum", point.sum ?? 0);
@@ -188,9 +252,9 @@ class OtlpWriter {
     const buckets = Math.min(point.bounds.length, point.bucketCounts.length);
     for (let i = 0; i < buckets; i++) {
       below += point.bucketCounts[i] as number;
-      put("_bucket", below, ["le", plainDecimal(point.bounds[i] as number)]);
+      bucket(point.bounds[i] as number, below);
     }
-    put("_bucket", point.count, ["le", "+Inf"]);
+    bucket(Infinity, point.count);
   }
 
   #put(
@@ -199,10 +263,16 @@ class OtlpWriter {
     extra: Label | undefined,
     { timeMs, noRecordedValue }: OtlpPoint,
     value: number | undefined,
-  ): void {
+    startMs: number,
+  ): number {
     const series = this.#series(name, labels, extra);
     if (noRecordedValue) this.#builder.addStale(series, timeMs);
-    else this.#builder.add(series, timeMs, value ?? Number.NaN);
+    else {
+      this.#builder.add(series, timeMs, value ?? Number.NaN);
+      if (startMs > 0 && this.#options.usesStarts === true)
+        this.#builder.addStart({ series, startMs, sampleMs: timeMs });
+    }
+    return series;
   }
 
   #series(name: string, labels: EncodedLabels, extra: Label | undefined): number {

@@ -3,9 +3,13 @@
  * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
  */
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
+import type { Exemplar } from "../../../model/exemplar.ts";
 import { textOf } from "./attributes.ts";
+import { exemplarLabels } from "./exemplar.ts";
 import {
   type Attributes,
+  type ExponentialBuckets,
+  type ExponentialPoint,
   maxDepth,
   OtlpError,
   type OtlpKind,
@@ -52,17 +56,18 @@ function readMetric(metric: Json): OtlpMetric {
     kind,
     temporality: temporalities.get(data["aggregationTemporality"]) ?? 0,
     monotonic: data["isMonotonic"] === true,
-    points: objects(data, "dataPoints").map(readPoint),
+    points: objects(data, "dataPoints").map((point) => readPoint(point, kind)),
   };
 }
 
-function readPoint(point: Json): OtlpPoint {
+function readPoint(point: Json, kind: OtlpKind): OtlpPoint {
   const value = point["asDouble"] ?? point["asInt"];
   return {
     attributes: attributesOf(point),
     timeMs: timeOf(point["timeUnixNano"]),
     noRecordedValue: numberOf(point["flags"] ?? 0, "flags") % 2 === 1,
-    exemplars: objects(point, "exemplars").length,
+    startMs: timeOf(point["startTimeUnixNano"]),
+    exemplars: objects(point, "exemplars").map(readExemplar),
     value: isGiven(value) ? numberOf(value, "a value") : undefined,
     count: numberOf(point["count"] ?? 0, "count"),
     sum: isGiven(point["sum"]) ? numberOf(point["sum"], "sum") : undefined,
@@ -72,12 +77,47 @@ function readPoint(point: Json): OtlpPoint {
       ({ quantile, value: at }) =>
         [numberOf(quantile ?? 0, "quantile"), numberOf(at ?? 0, "value")] as const,
     ),
+    exponential: kind === "exponential" ? readExponential(point) : undefined,
   };
 }
 
-function attributesOf(owner: Json): Attributes {
+function readExponential(point: Json): ExponentialPoint {
+  return {
+    scale: numberOf(point["scale"] ?? 0, "scale"),
+    zeroCount: numberOf(point["zeroCount"] ?? 0, "zeroCount"),
+    zeroThreshold: numberOf(point["zeroThreshold"] ?? 0, "zeroThreshold"),
+    positive: bucketsOf(point["positive"] ?? {}, "positive"),
+    negative: bucketsOf(point["negative"] ?? {}, "negative"),
+  };
+}
+
+function bucketsOf(value: unknown, name: string): ExponentialBuckets {
+  const buckets = object(value, name);
+  return {
+    offset: numberOf(buckets["offset"] ?? 0, "offset"),
+    counts: list(buckets, "bucketCounts").map((each) => numberOf(each, "bucketCounts")),
+  };
+}
+
+function readExemplar(exemplar: Json): Exemplar {
+  const value = exemplar["asDouble"] ?? exemplar["asInt"] ?? 0;
+  return {
+    labels: exemplarLabels(
+      idOf(exemplar, "traceId"),
+      idOf(exemplar, "spanId"),
+      attributesOf(exemplar, "filteredAttributes"),
+    ),
+    value: numberOf(value, "an exemplar's value"),
+    timeMs: timeOf(exemplar["timeUnixNano"]),
+  };
+}
+
+/** Hexadecimal, unlike other bytes in JSON. */
+const idOf = (owner: Json, key: string): string => text(owner, key).toLowerCase();
+
+function attributesOf(owner: Json, key = "attributes"): Attributes {
   return sortAttributes(
-    objects(owner, "attributes").map(
+    objects(owner, key).map(
       (attribute) => [text(attribute, "key"), textOf(plain(attribute["value"], 0))] as const,
     ),
   );

@@ -1,4 +1,5 @@
 /** OTLP metrics as both of their encodings are read into: no more of them than becomes samples. */
+import type { Exemplar } from "../../../model/exemplar.ts";
 
 export interface OtlpResource {
   readonly attributes: Attributes;
@@ -26,7 +27,9 @@ export interface OtlpPoint {
   readonly timeMs: number;
   /** Flag 1: the series ends here. */
   readonly noRecordedValue: boolean;
-  readonly exemplars: number;
+  /** When counting began; 0 where the sender does not report it. */
+  readonly startMs: number;
+  readonly exemplars: readonly Exemplar[];
   /** Of gauges and sums; absent where the sender left it out. */
   readonly value: number | undefined;
   readonly count: number;
@@ -35,19 +38,37 @@ export interface OtlpPoint {
   readonly bucketCounts: readonly number[];
   readonly bounds: readonly number[];
   readonly quantiles: readonly (readonly [quantile: number, value: number])[];
+  /** Of exponential histograms. */
+  readonly exponential: ExponentialPoint | undefined;
+}
+
+export interface ExponentialPoint {
+  readonly scale: number;
+  readonly zeroCount: number;
+  readonly zeroThreshold: number;
+  readonly positive: ExponentialBuckets;
+  readonly negative: ExponentialBuckets;
+}
+
+/** Bucket `offset + i` has the observations above base^(offset + i) up to base^(offset + i + 1). */
+export interface ExponentialBuckets {
+  readonly offset: number;
+  readonly counts: readonly number[];
 }
 
 export const emptyPoint: OtlpPoint = {
   attributes: [],
   timeMs: 0,
   noRecordedValue: false,
-  exemplars: 0,
+  startMs: 0,
+  exemplars: [],
   value: undefined,
   count: 0,
   sum: undefined,
   bucketCounts: [],
   bounds: [],
   quantiles: [],
+  exponential: undefined,
 };
 
 export const sortAttributes = (attributes: (readonly [string, string])[]): Attributes =>

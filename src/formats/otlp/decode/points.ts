@@ -4,15 +4,25 @@
  *   Number    { attributes = 7; time_unix_nano = 3; double = 4; sfixed64 = 6; exemplars = 5; flags = 8 }
  *   Histogram { attributes = 9; time_unix_nano = 3; fixed64 count = 4; double sum = 5; fixed64 bucket_counts = 6;
  *               double explicit_bounds = 7; exemplars = 8; flags = 10 }
+ *   Exponential { attributes = 1; time_unix_nano = 3; fixed64 count = 4; double sum = 5; sint32 scale = 6; fixed64 zero_count = 7;
+ *               Buckets positive = 8; Buckets negative = 9; flags = 10; exemplars = 11; double zero_threshold = 14 }
+ *   Buckets   { sint32 offset = 1; uint64 bucket_counts = 2 }
+ *   Exemplar  { time_unix_nano = 2; double = 3; bytes span_id = 4; bytes trace_id = 5; sfixed64 = 6; attributes = 7 }
+ *   every point: fixed64 start_time_unix_nano = 2
  *   Summary   { attributes = 7; time_unix_nano = 3; fixed64 count = 4; double sum = 5; quantile_values = 6; flags = 8 }
  *   ValueAtQuantile { double quantile = 1; double value = 2 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
+import type { Exemplar } from "../../../model/exemplar.ts";
+import { maxHistogramBuckets } from "../../../model/histogram/check.ts";
 import { readAttribute } from "./attributes.ts";
+import { exemplarLabels } from "./exemplar.ts";
 import {
   type Attributes,
   emptyPoint,
+  type ExponentialBuckets,
+  type ExponentialPoint,
   maxAttributes,
   OtlpError,
   type OtlpKind,
@@ -21,14 +31,19 @@ import {
 } from "./model.ts";
 import type { OtlpCache } from "./cache.ts";
 
-type MutablePoint = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
+type Mutable<Part> = { -readonly [Key in keyof Part]: Part[Key] };
+type MutablePoint = Mutable<Omit<OtlpPoint, "exponential">> & {
   bucketCounts: number[];
   bounds: number[];
   quantiles: (readonly [number, number])[];
+  exemplars: Exemplar[];
+  exponential: Mutable<ExponentialPoint> | undefined;
 };
 
 const emptyList: number[] = [];
 const emptyQuantiles: (readonly [number, number])[] = [];
+const noExemplars: Exemplar[] = [];
+const noBuckets: ExponentialBuckets = { offset: 0, counts: [] };
 
 export class PointReader {
   readonly #bytes: Buffer;
@@ -37,6 +52,7 @@ export class PointReader {
   /** Where each attribute of the point being read begins and ends. */
   readonly #ranges: number[] = [];
   #count = 0;
+  #exemplarCount = 0;
 
   constructor(bytes: Uint8Array, cache: OtlpCache) {
     this.#cache = cache;
@@ -49,7 +65,8 @@ export class PointReader {
       attributes: emptyPoint.attributes,
       timeMs: 0,
       noRecordedValue: false,
-      exemplars: 0,
+      startMs: 0,
+      exemplars: noExemplars,
       value: undefined,
       count: 0,
       sum: undefined,
@@ -57,17 +74,23 @@ export class PointReader {
       bucketCounts: kind === "histogram" ? [] : emptyList,
       bounds: kind === "histogram" ? [] : emptyList,
       quantiles: kind === "summary" ? [] : emptyQuantiles,
+      exponential:
+        kind === "exponential"
+          ? { scale: 0, zeroCount: 0, zeroThreshold: 0, positive: noBuckets, negative: noBuckets }
+          : undefined,
     };
     this.#ranges.length = 0;
     if (++this.#count > maxBatchSeries) throw new BatchTooLargeError(`${maxBatchSeries} points`);
     while (reader.next()) {
       const taken =
-        (reader.field === 3 && reader.wireType === 1 && this.#time(reader, point)) ||
+        (reader.field <= 3 && reader.wireType === 1 && this.#time(reader, point)) ||
         (kind === "gauge" || kind === "sum"
           ? this.#number(reader, point)
           : kind === "histogram"
             ? this.#histogram(reader, point)
-            : kind === "summary" && this.#summary(reader, point));
+            : kind === "summary"
+              ? this.#summary(reader, point)
+              : this.#exponential(reader, point));
       if (!taken) reader.skip();
     }
     if (this.#ranges.length > 0) point.attributes = this.#readAttributes();
@@ -103,12 +126,15 @@ export class PointReader {
   }
 
   #time(reader: ProtoReader, point: MutablePoint): boolean {
-    const at = reader.fixed64();
-    point.timeMs = nanosecondsToMs(
-      this.#view.getUint32(at, true),
-      this.#view.getUint32(at + 4, true),
-    );
+    if (reader.field === 3) point.timeMs = this.#milliseconds(reader);
+    else if (reader.field === 2) point.startMs = this.#milliseconds(reader);
+    else return false;
     return true;
+  }
+
+  #milliseconds(reader: ProtoReader): number {
+    const at = reader.fixed64();
+    return nanosecondsToMs(this.#view.getUint32(at, true), this.#view.getUint32(at + 4, true));
   }
 
   #number(reader: ProtoReader, point: MutablePoint): boolean {
@@ -130,6 +156,22 @@ export class PointReader {
       this.#packed(reader, (each) => point.bounds.push(each.double()));
     else if (field === 8 && wireType === 2) return this.#exemplar(reader, point);
     else return this.#common(reader, point, 9, 10);
+    return true;
+  }
+
+  #exponential(reader: ProtoReader, point: MutablePoint): boolean {
+    const { field, wireType } = reader;
+    const { exponential } = point;
+    if (exponential === undefined) return false;
+    if (field === 4 && wireType === 1) point.count = this.#unsigned(reader);
+    else if (field === 5 && wireType === 1) point.sum = reader.double();
+    else if (field === 6 && wireType === 0) exponential.scale = reader.sint64();
+    else if (field === 7 && wireType === 1) exponential.zeroCount = this.#unsigned(reader);
+    else if (field === 8 && wireType === 2) exponential.positive = readBuckets(reader.message());
+    else if (field === 9 && wireType === 2) exponential.negative = readBuckets(reader.message());
+    else if (field === 11 && wireType === 2) return this.#exemplar(reader, point);
+    else if (field === 14 && wireType === 1) exponential.zeroThreshold = reader.double();
+    else return this.#common(reader, point, 1, 10);
     return true;
   }
 
@@ -157,9 +199,36 @@ export class PointReader {
   }
 
   #exemplar(reader: ProtoReader, point: MutablePoint): boolean {
-    reader.skip();
-    point.exemplars++;
+    if (++this.#exemplarCount > maxBatchSeries)
+      throw new BatchTooLargeError(`${maxBatchSeries} exemplars`);
+    const exemplar = this.#readExemplar(reader.message());
+    if (point.exemplars === noExemplars) point.exemplars = [exemplar];
+    else point.exemplars.push(exemplar);
     return true;
+  }
+
+  #readExemplar(reader: ProtoReader): Exemplar {
+    let [value, timeMs, spanId, traceId] = [0, 0, "", ""];
+    const attributes: (readonly [string, string])[] = [];
+    while (reader.next()) {
+      const { field, wireType } = reader;
+      if (field === 2 && wireType === 1) timeMs = this.#milliseconds(reader);
+      else if (field === 3 && wireType === 1) value = reader.double();
+      else if (field === 6 && wireType === 1) value = this.#signed(reader);
+      else if (field === 4 && wireType === 2) spanId = this.#hex(reader);
+      else if (field === 5 && wireType === 2) traceId = this.#hex(reader);
+      else if (field === 7 && wireType === 2 && attributes.length < maxAttributes)
+        attributes.push(readAttribute(reader.message()));
+      else reader.skip();
+    }
+    return { labels: exemplarLabels(traceId, spanId, attributes), value, timeMs };
+  }
+
+  #hex(reader: ProtoReader): string {
+    const end = reader.payloadEnd();
+    const text = this.#bytes.toString("hex", reader.position, end);
+    reader.passTo(end);
+    return text;
   }
 
   /** Eight bytes each, in one field or in many. */
@@ -178,6 +247,24 @@ export class PointReader {
     const at = reader.fixed64();
     return this.#view.getInt32(at + 4, true) * 2 ** 32 + this.#view.getUint32(at, true);
   }
+}
+
+/** One more bucket than allowed is kept, for the check to refuse. */
+function readBuckets(reader: ProtoReader): ExponentialBuckets {
+  let offset = 0;
+  const counts: number[] = [];
+  const take = (count: number): void => {
+    if (counts.length <= maxHistogramBuckets) counts.push(count);
+  };
+  while (reader.next()) {
+    if (reader.field === 1 && reader.wireType === 0) offset = reader.sint64();
+    else if (reader.field === 2 && reader.wireType === 0) take(reader.uint64());
+    else if (reader.field === 2 && reader.wireType === 2) {
+      const packed = reader.message();
+      while (packed.hasMore) take(packed.uint64());
+    } else reader.skip();
+  }
+  return { offset, counts };
 }
 
 function readQuantile(reader: ProtoReader): readonly [number, number] {
