@@ -39,6 +39,8 @@ const shared = {
   maxExemplars: () => settingOption(hubSettings.max_exemplars),
   traceUrl: () => settingOption(hubSettings.trace_url),
   queryWorkers: () => settingOption(hubSettings.query_workers),
+  enableFeature: () => settingOption(hubSettings.enable_feature),
+  nativeHistogramBucketLimit: () => settingOption(hubSettings.native_histogram_bucket_limit),
   ingestWorkers: () => settingOption(hubSettings.ingest_workers),
   prometheus: () =>
     new Option(

@@ -1,5 +1,6 @@
 /** The settings a run ends up with: flags win over variables, variables over the file, the file over defaults. */
 import type { Env } from "../../config/secrets.ts";
+import type { Feature } from "./features.ts";
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { loadFile } from "../../config/file.ts";
@@ -55,6 +56,10 @@ export interface Settings {
   readonly queryWorkers: number | undefined;
   /** Threads that decode received requests; undefined: as many as the machine suggests. */
   readonly ingestWorkers: number | undefined;
+  /** Prometheus's feature flags. */
+  readonly features: readonly Feature[];
+  /** Of received native histograms; 0 for none. */
+  readonly bucketLimit: number;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
   /** The engine whose GPU exporters are shown; nothing is written to it. */
@@ -167,6 +172,8 @@ export async function resolveSettings(
     traceUrl: readSetting(hubSettings, "trace_url", flags, env, hub),
     queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
     ingestWorkers: readSetting(hubSettings, "ingest_workers", flags, env, hub),
+    features: readSetting(hubSettings, "enable_feature", flags, env, hub) ?? [],
+    bucketLimit: readSetting(hubSettings, "native_histogram_bucket_limit", flags, env, hub),
     lake: lakeSettings(flags, hub),
     store: engineOf(flags.store ?? env["GPULSE_STORE"], file.hub?.store),
     prometheus: engineOf(flags.prometheus ?? env["GPULSE_PROMETHEUS"], file.hub?.prometheus),

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";
 import { assumablePrecisions } from "../../model/gpu-rates.ts";
+import { featureList, features } from "./features.ts";
 import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../config/fields.ts";
 
 const DAY_MS = 86_400_000;
@@ -215,6 +216,23 @@ export const hubSettings = {
     fallbackText: "one less than the processor's cores, at most 4",
     description:
       "Threads that evaluate large queries, so that these delay neither ingest nor small queries; `0` evaluates all in the main thread. They start with the first large query and end after 30 s without one. Default: one less than the cores this process may use, at most 4; none on one core.",
+  },
+  enable_feature: {
+    schema: featureList(),
+    flag: ["--enable-feature <names>", `Prometheus's feature flags: ${features.join(", ")}`],
+    fallbackText: "none",
+    description:
+      "Feature flags of Prometheus in its spelling, a list or names with commas. `native-histograms`: jobs without `scrape_native_histograms` scrape native histograms. `created-timestamp-zero-ingestion`: a zero sample is stored at the start time of a counter or histogram, where the protocol reports one and it is newer than the last sample, so that `increase` sees the first increment. `exemplar-storage`: accepted; exemplars are always received.",
+  },
+  native_histogram_bucket_limit: {
+    schema: wholeNumber(0, 65_536),
+    flag: [
+      "--native-histogram-bucket-limit <number>",
+      "merge buckets of received native histograms down to this many, 0 for no limit",
+    ],
+    fallback: "0",
+    description:
+      "Buckets of one native histogram that remote-write and OTLP may send. A finer one loses resolution, down to schema -4; one that still has more, or custom buckets, is refused. `0` is no limit but 65,536, which no setting raises. Scrape jobs have a setting of the same name.",
   },
   ingest_workers: {
     schema: wholeNumber(0, 64),

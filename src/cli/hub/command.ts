@@ -32,6 +32,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "memory",
     "queryWorkers",
     "ingestWorkers",
+    "enableFeature",
+    "nativeHistogramBucketLimit",
     "store",
     "prometheus",
     "prometheusConfig",

@@ -33,6 +33,8 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "memory",
     "queryWorkers",
     "ingestWorkers",
+    "enableFeature",
+    "nativeHistogramBucketLimit",
     "store",
     "prometheus",
     "prometheusConfig",

@@ -68,6 +68,8 @@ export interface SampleBatch {
   readonly exemplars?: readonly BatchExemplar[] | undefined;
   /** The same for start times. */
   readonly starts?: readonly BatchStart[] | undefined;
+  /** Samples that are not newer than all of their series are left out in silence: zeros at start times. */
+  readonly isOnlyNewer?: boolean | undefined;
   readonly metadata: readonly Metadata[];
   /** Histograms and exemplars that are malformed, counted by the receiver. */
   readonly refusedHistograms: readonly RefusedHistograms[];

@@ -6,6 +6,7 @@ import type { ExemplarStore } from "../../storage/exemplars/exemplar-store.ts";
 import type { Store } from "../../storage/embedded/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AlertingEngine } from "../alerts/alerting.ts";
+import type { IngestOptions } from "../receive/intake.ts";
 import type { ReceiverCounts } from "../receive/receiver-counts.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
 import type { OverloadMonitor } from "../limits/overload.ts";
@@ -33,6 +34,8 @@ export interface ApiContext {
   readonly budgets?: MemoryBudgets;
   /** Threads that decode received requests; a default for this machine where absent. */
   readonly ingestWorkers?: number | undefined;
+  /** How native histograms and start times are received; Prometheus's defaults where absent. */
+  readonly ingest?: IngestOptions | undefined;
   readonly metadata: MetadataRegistry;
   /** Absent where exemplars are not stored. */
   readonly exemplars?: ExemplarStore;

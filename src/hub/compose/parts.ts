@@ -125,6 +125,11 @@ export async function openParts(
     ...storage.api,
     traceUrl: settings.traceUrl,
     ingestWorkers: settings.ingestWorkers,
+    ingest: {
+      bucketLimit: settings.bucketLimit,
+      usesStarts: settings.features.includes("created-timestamp-zero-ingestion"),
+      toCustomBuckets: files?.config.otlp.toCustomBuckets ?? false,
+    },
     shedding,
     writer,
     agents,

@@ -12,13 +12,14 @@ export interface ScrapeFiles {
   readonly yaml: string;
 }
 
-type Places = Pick<Settings, "prometheusConfig" | "configFile">;
+type Places = Pick<Settings, "prometheusConfig" | "configFile" | "features">;
 
 /** Undefined where neither file says anything of it. @throws GpulseError with what is wrong. */
 export async function loadScrapeFiles(places: Places, env: Env): Promise<ScrapeFiles | undefined> {
+  const scrapesNative = places.features.includes("native-histograms");
   const [prometheus, own] = [
-    await fromPrometheusFile(places.prometheusConfig, env),
-    await fromOwnFile(places.configFile, env),
+    await fromPrometheusFile(places.prometheusConfig, env, scrapesNative),
+    await fromOwnFile(places.configFile, env, scrapesNative),
   ];
   if (prometheus === undefined || own === undefined) return prometheus ?? own;
   const jobs = [...prometheus.config.scrapeConfigs, ...own.config.scrapeConfigs];
@@ -44,16 +45,21 @@ export async function loadScrapeFiles(places: Places, env: Env): Promise<ScrapeF
 async function fromPrometheusFile(
   file: string | undefined,
   env: Env,
+  scrapesNative: boolean,
 ): Promise<ScrapeFiles | undefined> {
   if (file === undefined) return undefined;
   const { loadPrometheusFile } = await import("../../sources/scrape/config/file.ts");
-  const config = await loadPrometheusFile(file, env);
+  const config = await loadPrometheusFile(file, env, scrapesNative);
   return { config, yaml: await redactYaml(await readFile(file, "utf8")) };
 }
 
 const ownNames = ["global", "scrape_configs", "remote_write"] as const;
 
-async function fromOwnFile(file: string | undefined, env: Env): Promise<ScrapeFiles | undefined> {
+async function fromOwnFile(
+  file: string | undefined,
+  env: Env,
+  scrapesNative: boolean,
+): Promise<ScrapeFiles | undefined> {
   if (file === undefined) return undefined;
   const [{ loadFile }, { configSchema }] = [
     await import("../../config/file.ts"),
@@ -67,7 +73,7 @@ async function fromOwnFile(file: string | undefined, env: Env): Promise<ScrapeFi
   ];
   const text = await readFile(file, "utf8");
   const { at } = await readDocument(text, file);
-  const config = readOwnSections(raw, path.dirname(path.resolve(file)), at);
+  const config = readOwnSections(raw, path.dirname(path.resolve(file)), at, scrapesNative);
   return { config, yaml: await redactYaml(text, ownNames) };
 }
 

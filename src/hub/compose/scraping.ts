@@ -38,6 +38,7 @@ export function startScraping(
     received: api.received,
     log,
     nowMs,
+    ingest: api.ingest,
     historyChecksLabels: api.store !== undefined,
   });
   const exporters = new ExporterGpus({ writer: api.writer, show, nowMs });
@@ -58,6 +59,7 @@ export function startScraping(
     nowMs,
     version: io.version,
     seed: settings.hostName,
+    usesStarts: api.ingest?.usesStarts,
     env: io.env,
     random: Math.random,
   });

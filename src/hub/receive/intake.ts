@@ -27,6 +27,7 @@ import { ReceiveError } from "./failure.ts";
 import { countAppended, type ReceiverCounts, type ReceiverName } from "./receiver-counts.ts";
 import { type BadSeries, filterBatch, findBadSeries, hasSamplesAfter } from "./filter-batch.ts";
 import { sliceLimits, slices } from "./slices.ts";
+import { StartSamples } from "./start-samples.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 
 /** As Prometheus's receiver: clocks may be a little ahead; a sample further ahead would make the next ones out of order. */
@@ -47,7 +48,20 @@ export interface IntakeOptions {
   readonly admission?: Partial<AdmissionLimits> | undefined;
   /** Threads that decode request bodies; a default for this machine where absent. */
   readonly workers?: number | undefined;
+  readonly ingest?: IngestOptions | undefined;
 }
+
+/** How native histograms and start times are received. */
+export interface IngestOptions {
+  /** Of native histograms; 0 for none. */
+  readonly bucketLimit: number;
+  /** A zero is stored at the start of a counter or histogram. */
+  readonly usesStarts: boolean;
+  /** OTLP histograms with explicit bounds become native ones with custom buckets. */
+  readonly toCustomBuckets: boolean;
+}
+
+const defaultIngest: IngestOptions = { bucketLimit: 0, usesStarts: false, toCustomBuckets: false };
 
 export interface IngestResult {
   /** Stored now or before, native histograms among them. */
@@ -62,7 +76,9 @@ export class Intake {
   readonly decoder: BodyDecoder;
   readonly received: ReceiverCounts;
   readonly nowMs: () => number;
+  readonly ingest: IngestOptions;
   readonly #options: IntakeOptions;
+  readonly #starts: StartSamples | undefined;
   readonly #log: Log;
 
   constructor(options: IntakeOptions) {
@@ -70,7 +86,9 @@ export class Intake {
     this.#log = limitDebug(options.log, () => performance.now());
     this.received = options.received;
     this.nowMs = options.nowMs;
-    const { workers = defaultIngestWorkers() } = options;
+    const { workers = defaultIngestWorkers(), ingest = defaultIngest } = options;
+    this.ingest = ingest;
+    this.#starts = ingest.usesStarts ? new StartSamples() : undefined;
     this.admission = new IngestAdmission({ ...options.admission, workers });
     this.decoder = new BodyDecoder({ bodiesBytes: options.admission?.bytes, workers });
   }
@@ -93,6 +111,7 @@ export class Intake {
     const startMs = performance.now();
     let written: WriteTally | undefined;
     try {
+      await this.#writeStarts(batch, client.principal);
       // An external engine works in its own process and gets as few requests as possible.
       for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
         if (written !== undefined) await loopTurns.turn("ingest", client);
@@ -114,6 +133,19 @@ export class Intake {
         tookMs: Math.round((performance.now() - startMs) * 100) / 100,
       });
     return stored;
+  }
+
+  /** Zeros are ours, not the client's: what becomes of them is not counted. */
+  async #writeStarts(batch: SampleBatch, client: string): Promise<void> {
+    const zeros = this.#starts?.zerosOf(batch);
+    if (zeros === undefined) return;
+    try {
+      await this.#options.writer.write(zeros, client);
+    } catch (thrown) {
+      this.#starts?.forget();
+      // A series with bad labels is refused with the batch itself.
+      if (!(thrown instanceof ProtoError)) throw thrown;
+    }
   }
 
   async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {

@@ -33,7 +33,7 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
         const { decoded, stored } = await intake.decoder.decode(
           "otlp",
           body,
-          { json },
+          { ...intake.ingest, json },
           hold,
           async (result) => ({
             decoded: result,

@@ -18,6 +18,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     received,
     log,
     nowMs,
+    ingest: context.ingest,
     historyChecksLabels: context.store !== undefined,
     workers: context.ingestWorkers ?? defaultIngestWorkers(undefined, context.budgets?.limit.bytes),
     admission: context.budgets && { bytes: context.budgets.bodiesBytes },

@@ -76,7 +76,7 @@ async function take(
   return intake.decoder.decode(
     "remote_write",
     packed,
-    { version },
+    { ...intake.ingest, version },
     hold,
     async ({ batch, problem }) => ({
       stored: await intake.store("remote_write", batch, hold.client),

@@ -60,6 +60,8 @@ export class Appender {
   /** Native histograms of the gathered samples. */
   #histograms: Histogram[] = [];
   #columns = this.#asColumns();
+  /** Of the batch that is gathered: samples that are not newer than all of their series are left out. */
+  #isOnlyNewer = false;
   #n = 0;
   readonly #hasher = new LabelHasher();
   /** Of the batch that is looked up: hashes where it carries none, and the series. */
@@ -111,6 +113,7 @@ export class Appender {
     this.#times.set(times, start);
     this.#words.set(wordsOf(batch), start * 2);
     this.#n = start + sampleCount;
+    this.#isOnlyNewer = batch.isOnlyNewer === true;
     if (batch.histograms !== undefined) this.#addHistograms(batch.histograms, start);
     // A NaN with the bits of a histogram must not stand for one of another batch.
     else if (this.#histograms.length > 0) clearHistogramWords(this.#words, start, this.#n);
@@ -209,6 +212,7 @@ export class Appender {
     const { reason } = this.#target.budget;
     if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason ??= reason;
     columns.histograms = [];
+    this.#isOnlyNewer = false;
     this.#target.count(tally);
     return tally;
   }
@@ -224,6 +228,7 @@ export class Appender {
     for (let i = 0; i < gathered; i++) {
       const ref = refs[i] as number;
       const timeMs = times[i] as number;
+      if (this.#isOnlyNewer && !this.#isNewer(i)) continue;
       if (ref === refusedByLimit) refuse(tally, "limit", ref, timeMs);
       else if (!(timeMs >= minTimeMs) || !Number.isSafeInteger(timeMs))
         refuse(tally, "too old", ref, timeMs);
@@ -258,6 +263,13 @@ export class Appender {
     }
     columns.histograms = histograms;
     return n;
+  }
+
+  /** Whether a sample may be stored behind the others of its series. */
+  #isNewer(i: number): boolean {
+    const { refs, times } = this.#columns;
+    const isKnown = refs[i] !== refusedByLimit && (times[i] as number) >= this.#target.minTimeMs;
+    return isKnown && this.#target.isNewer(this.#columns, i);
   }
 
   /** Checks a native histogram. A NaN that only looks like one becomes an ordinary one. */

@@ -5,14 +5,21 @@ import {
   type LineOptions,
   TooManyBadLinesError,
 } from "../../../formats/influx/decode.ts";
-import { type OtlpBatch, otlpBatch } from "../../../formats/otlp/decode/batch.ts";
+import {
+  type OtlpBatch,
+  otlpBatch,
+  type OtlpBatchOptions,
+} from "../../../formats/otlp/decode/batch.ts";
 import { OtlpCache } from "../../../formats/otlp/decode/cache.ts";
 import { decodeOtlpJson } from "../../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../../formats/protobuf/reader.ts";
 import { type DecodedPush, decodePush } from "../../../formats/push/decode.ts";
-import { decodeWriteRequestV2 } from "../../../formats/remote-write/decode-v2.ts";
+import {
+  type DecodeV2Options,
+  decodeWriteRequestV2,
+} from "../../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../../formats/remote-write/decode.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchTooLargeError, maxBatchSeries } from "../../../formats/samples/labels.ts";
@@ -24,10 +31,13 @@ import { countOpenings } from "../../limits/json-size.ts";
 export interface DecodeKinds {
   readonly json: { readonly options: { readonly nowMs: number }; readonly result: DecodedPush };
   readonly influx: { readonly options: LineOptions; readonly result: DecodedLines };
-  readonly otlp: { readonly options: { readonly json: boolean }; readonly result: OtlpBatch };
+  readonly otlp: {
+    readonly options: OtlpBatchOptions & { readonly json: boolean };
+    readonly result: OtlpBatch;
+  };
   /** The body is still packed. */
   readonly remote_write: {
-    readonly options: { readonly version: "1.0" | "2.0" };
+    readonly options: DecodeV2Options & { readonly version: "1.0" | "2.0" };
     readonly result: { readonly batch: SampleBatch; readonly problem: string | undefined };
   };
 }
@@ -53,14 +63,14 @@ export class Decoders {
         decodePush(jsonText(body, maxPushOpenings), nowMs),
       ),
     influx: (body, options) => explained("", () => this.#lines.decode(body, options)),
-    otlp: (body, { json }) =>
-      explained("not a valid metrics request", () => this.#otlp(body, json)),
-    remote_write: (body, { version }, room) =>
+    otlp: (body, options) =>
+      explained("not a valid metrics request", () => this.#otlp(body, options)),
+    remote_write: (body, options, room) =>
       explained("not a valid write request", () => {
         const bytes = decompressSnappy(body, maxBodyBytes, room);
-        return version === "2.0"
-          ? decodeWriteRequestV2(bytes)
-          : { batch: decodeWriteRequest(bytes), problem: undefined };
+        return options.version === "2.0"
+          ? decodeWriteRequestV2(bytes, options)
+          : { batch: decodeWriteRequest(bytes, options.bucketLimit), problem: undefined };
       }),
   };
 
@@ -77,13 +87,13 @@ export class Decoders {
     return this.#byKind[kind](body, options, room);
   }
 
-  #otlp(body: Buffer, json: boolean): OtlpBatch {
+  #otlp(body: Buffer, options: DecodeKinds["otlp"]["options"]): OtlpBatch {
     const cache = this.#otlpCache;
     cache.makeRoom();
     // Attributes read from JSON are new objects every time: the cache would never find them again.
-    return json
-      ? otlpBatch(decodeOtlpJson(jsonText(body, maxOtlpOpenings)))
-      : otlpBatch(decodeOtlp(body, cache), cache);
+    return options.json
+      ? otlpBatch(decodeOtlpJson(jsonText(body, maxOtlpOpenings)), new OtlpCache(), options)
+      : otlpBatch(decodeOtlp(body, cache), cache, options);
   }
 }
 

@@ -273,7 +273,7 @@ test("what does nothing here is named with its path and a reason, and what asks 
     "storage",
     "tracing",
     "remote_read",
-    "otlp",
+    "otlp.promote_resource_attributes",
     "global.metric_name_validation_scheme",
     "global.scrape_failure_log_file",
     "global.query_log_file",

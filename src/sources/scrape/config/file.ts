@@ -41,11 +41,12 @@ const maxBytes = 16 * 1024 * 1024;
 export async function checkPrometheusFile(
   path: string,
   env: Variables,
+  scrapesNative = false,
 ): Promise<PrometheusCheckResult> {
   const file = await openFile(path, prometheusSchema);
   if (!file.ok) return file;
   const { document, reading } = file;
-  const sections = readSections(file.raw, env, reading);
+  const sections = readSections(file.raw, env, reading, scrapesNative);
   const names = new Set<string>();
   checkJobNames(sections.config.scrapeConfigs, names, reading);
   const problems = located(reading.mistakes, document);
@@ -70,8 +71,12 @@ export async function checkPrometheusFile(
 }
 
 /** The checked configuration, or an error with the first problem and how many more there are. */
-export async function loadPrometheusFile(path: string, env: Variables): Promise<PrometheusConfig> {
-  const checked = await checkPrometheusFile(path, env);
+export async function loadPrometheusFile(
+  path: string,
+  env: Variables,
+  scrapesNative = false,
+): Promise<PrometheusConfig> {
+  const checked = await checkPrometheusFile(path, env, scrapesNative);
   if (checked.ok) {
     const warnings = checked.checkFailures.map(({ sentence }) => sentence);
     return { ...checked.value, unsupported: [...checked.value.unsupported, ...warnings] };

@@ -87,6 +87,7 @@ export function readGlobal(
   raw: v.InferOutput<typeof globalSchema>,
   env: Variables | undefined,
   reading: ConfigDiagnostics,
+  scrapesNative: boolean,
 ): JobDefaults {
   reportUnsupported(unsupportedGlobalKeys, raw, reading, ["global"]);
   reading.legacyNames = isLegacy(raw) ?? false;
@@ -110,6 +111,10 @@ export function readGlobal(
     limits: readLimits(raw),
     formats: readFormats(raw.scrape_protocols, reading, ["global", "scrape_protocols"]),
     extraMetrics: raw.extra_scrape_metrics,
-    histograms: readHistogramSwitches(raw),
+    histograms: readHistogramSwitches(raw, {
+      isNative: scrapesNative,
+      isAlwaysClassic: false,
+      isConverted: false,
+    }),
   };
 }

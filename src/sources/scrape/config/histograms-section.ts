@@ -30,7 +30,7 @@ export type HistogramSwitches = Pick<
 
 export function readHistogramSwitches(
   raw: v.InferOutput<typeof switchesSchema>,
-  defaults: HistogramSwitches = { isNative: false, isAlwaysClassic: false, isConverted: false },
+  defaults: HistogramSwitches,
 ): HistogramSwitches {
   return {
     isNative: raw.scrape_native_histograms ?? defaults.isNative,

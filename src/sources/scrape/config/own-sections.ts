@@ -23,7 +23,11 @@ export type OwnSectionsCheckResult =
   | { readonly ok: false; readonly problems: readonly ConfigIssue[] };
 
 /** `folder` is the file's: relative paths start there. Secrets are in already. */
-export function checkOwnSections(raw: OwnRaw, folder: string): OwnSectionsCheckResult {
+export function checkOwnSections(
+  raw: OwnRaw,
+  folder: string,
+  scrapesNative = false,
+): OwnSectionsCheckResult {
   const given = {
     global: raw.global,
     scrape_configs: raw.scrape_configs,
@@ -40,7 +44,12 @@ export function checkOwnSections(raw: OwnRaw, folder: string): OwnSectionsCheckR
     };
   const reading = new ConfigDiagnostics(folder);
   const whole = v.parse(prometheusSchema, {});
-  const { config } = readSections({ ...whole, ...checked.value }, undefined, reading);
+  const { config } = readSections(
+    { ...whole, ...checked.value },
+    undefined,
+    reading,
+    scrapesNative,
+  );
   checkJobNames(config.scrapeConfigs, new Set(), reading);
   if (reading.mistakes.length > 0) return { ok: false, problems: reading.mistakes };
   const warnings = [...reading.unsupported, ...reading.checkFailures];
@@ -52,8 +61,9 @@ export function readOwnSections(
   raw: OwnRaw,
   folder: string,
   at: (path: ConfigPath) => string,
+  scrapesNative = false,
 ): PrometheusConfig {
-  const checked = checkOwnSections(raw, folder);
+  const checked = checkOwnSections(raw, folder, scrapesNative);
   if (checked.ok) return checked.value;
   const [first, ...more] = checked.problems;
   throw new GpulseError(

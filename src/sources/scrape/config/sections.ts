@@ -1,13 +1,18 @@
 /** The schema of a whole prometheus.yml, and what it comes to. */
 import * as v from "valibot";
 import { alertingSchema, readAlerting } from "./alerting-section.ts";
-import { nonEmptyScalar, list } from "../../../config/yaml/fields.ts";
+import { nonEmptyScalar, list, yamlBoolean } from "../../../config/yaml/fields.ts";
 import { globalSchema, type JobDefaults, readGlobal, type Variables } from "./global-section.ts";
 import { jobSchema, readJob } from "./job-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 import { readRemoteWrite, remoteWriteSchema } from "./remote-write-section.ts";
 import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
-import { unsupportedEntries, reportUnsupported, unsupportedTopKeys } from "./unsupported.ts";
+import {
+  reportUnsupported,
+  unsupportedEntries,
+  unsupportedOtlpKeys,
+  unsupportedTopKeys,
+} from "./unsupported.ts";
 
 export const jobsSchema = list(jobSchema);
 
@@ -18,6 +23,13 @@ export const prometheusSchema = v.strictObject({
   remote_write: list(remoteWriteSchema),
   rule_files: list(nonEmptyScalar("a path")),
   alerting: v.optional(alertingSchema, {}),
+  otlp: v.optional(
+    v.strictObject({
+      convert_histograms_to_nhcb: v.optional(yamlBoolean(), false),
+      ...unsupportedEntries(unsupportedOtlpKeys),
+    }),
+    {},
+  ),
   ...unsupportedEntries(unsupportedTopKeys),
 });
 
@@ -33,14 +45,19 @@ export interface Sections {
   readonly scrapeFiles: readonly string[];
 }
 
-/** What is wrong is in `reading` then, and the result is not to be used. */
+/**
+ * What is wrong is in `reading` then, and the result is not to be used.
+ * @param scrapesNative the default of `scrape_native_histograms`
+ */
 export function readSections(
   raw: PrometheusRaw,
   env: Variables | undefined,
   reading: ConfigDiagnostics,
+  scrapesNative = false,
 ): Sections {
   reportUnsupported(unsupportedTopKeys, raw, reading, []);
-  const defaults = readGlobal(raw.global, env, reading);
+  reportUnsupported(unsupportedOtlpKeys, raw.otlp, reading, ["otlp"]);
+  const defaults = readGlobal(raw.global, env, reading, scrapesNative);
   const {
     formats: _formats,
     extraMetrics: _extraMetrics,
@@ -54,6 +71,7 @@ export function readSections(
       remoteWrite: readRemoteWrite(raw.remote_write, reading),
       ruleFiles: readPatterns(raw.rule_files, reading, ["rule_files"]),
       alerting: readAlerting(raw.alerting, reading),
+      otlp: { toCustomBuckets: raw.otlp.convert_histograms_to_nhcb },
     },
     defaults,
     scrapeFiles: readPatterns(raw.scrape_config_files, reading, ["scrape_config_files"]),

@@ -180,6 +180,10 @@ export interface PrometheusConfig {
     readonly alertRelabelRules: readonly RelabelRule[];
     readonly alertmanagers: readonly AlertmanagerConfig[];
   };
+  readonly otlp: {
+    /** Histograms with explicit bounds become native ones with custom buckets. */
+    readonly toCustomBuckets: boolean;
+  };
   /** One sentence for each part that is understood and does nothing here, with its path. */
   readonly unsupported: readonly string[];
 }

@@ -25,7 +25,18 @@ export const unsupportedTopKeys: UnsupportedKeys = {
   storage: { why: "retention is set by --retention." },
   tracing: { why: "no traces are sent." },
   remote_read: { why: "nothing is read from elsewhere; --store puts the whole history elsewhere." },
-  otlp: { why: "OTLP is received with Prometheus's default settings." },
+};
+
+const otlpDefault: Lack = { why: "OTLP is received with Prometheus's default settings." };
+export const unsupportedOtlpKeys: UnsupportedKeys = {
+  promote_resource_attributes: otlpDefault,
+  promote_all_resource_attributes: { ...otlpDefault, fine: off },
+  ignore_resource_attributes: otlpDefault,
+  keep_identifying_resource_attributes: { ...otlpDefault, fine: off },
+  promote_scope_metadata: { ...otlpDefault, fine: off },
+  translation_strategy: { ...otlpDefault, fine: ["UnderscoreEscapingWithSuffixes"] },
+  label_name_underscore_sanitization: otlpDefault,
+  label_name_preserve_multiple_underscores: otlpDefault,
 };
 
 const nameLacks: UnsupportedKeys = {
