@@ -2,11 +2,12 @@
  * Frames and samples to rows. What the catalogue has a column for becomes part of the row of its GPU and instant, everything
  * else a row of the long table. How a layout or a series is split is worked out once.
  */
-import { type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
+import { histogramAt, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels, deviceKey } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
+import type { Histogram } from "../model/histogram/histogram.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
 import type { Layout, Series } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
@@ -97,6 +98,11 @@ export class Gatherer {
       const series = batch.sampleSeries[at] as number;
       const plan = (plans[series] ??= this.#planOf(batch, series, text));
       const timeMs = batch.times[at] as number;
+      const histogram = histogramAt(batch, words, at);
+      if (histogram !== undefined) {
+        addHistogram(rowsAt("series", timeMs), timeMs, plan, histogram);
+        continue;
+      }
       const value = batch.values[at] as number;
       const rows = rowsAt(plan.kind === "cell" ? "gpu" : "series", timeMs);
       if (rows === undefined) continue;
@@ -145,6 +151,24 @@ export class Gatherer {
     if (device === undefined) return;
     this.#devices.set(deviceKey(labelValue(labels, "host") ?? "", device.uuid), device);
   }
+}
+
+/** Of a native histogram the table has count and sum, under the names they have beside classic buckets. */
+function addHistogram(
+  rows: GrowingRows | undefined,
+  timeMs: number,
+  plan: SamplePlan,
+  { count, sum }: Histogram,
+): void {
+  if (rows === undefined || plan.kind === "cell") return;
+  const { cell } = plan;
+  const of = (suffix: string): LongCell => ({
+    ...cell,
+    who: `${cell.who}${suffix}`,
+    name: `${cell.name}${suffix}`,
+  });
+  addLong(rows, timeMs, of("_count"), count, undefined);
+  addLong(rows, timeMs, of("_sum"), sum, undefined);
 }
 
 interface DescribedDevice {

@@ -3,7 +3,7 @@
  * encodes the request; frames become samples, with staleness markers where series end.
  */
 import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";
-import type { SampleBatch } from "../formats/samples/batch.ts";
+import { type SampleBatch, withoutHistograms } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { BatchSender, type SendResult } from "../base/send/batch-sender.ts";
 import type { Delivery, ShippingStats, Sink, SinkContext } from "../pipeline/sink.ts";
@@ -28,6 +28,9 @@ export interface SamplesSinkOptions {
   readonly shards: number;
   readonly externalLabels: LabelSet;
   readonly rules: readonly RelabelRule[];
+  /** False leaves out what the receiver is configured not to get; both are sent where absent. */
+  readonly sendsHistograms?: boolean | undefined;
+  readonly sendsExemplars?: boolean | undefined;
   /** Back-off; the default where absent. */
   readonly firstPauseMs?: number | undefined;
   readonly longestPauseMs?: number | undefined;
@@ -99,7 +102,10 @@ export class SamplesSink implements Sink {
   }
 
   samples(batch: SampleBatch): void {
-    this.#append(batch);
+    const { sendsHistograms = true, sendsExemplars = true } = this.#options;
+    const wanted = sendsHistograms ? batch : withoutHistograms(batch);
+    const hasUnwanted = !sendsExemplars && batch.exemplars !== undefined;
+    this.#append(hasUnwanted ? { ...wanted, exemplars: undefined } : wanted);
   }
 
   shipping(): ShippingStats {

@@ -1,7 +1,7 @@
 /** Spool records as batches to send: decoded, relabelled, and distributed over shards by series. */
 import { decodeWriteRequest } from "../formats/remote-write/decode.ts";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
-import { type Metadata, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
+import { copySample, type Metadata, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { BatchBuilder } from "../formats/samples/builder.ts";
 import { compressSnappy } from "../formats/snappy/compress.ts";
 import { decompressSnappy } from "../formats/snappy/decompress.ts";
@@ -68,9 +68,11 @@ function distribute(batch: SampleBatch, labels: OutgoingLabels, shards: SampleBa
     const series = batch.sampleSeries[at] as number;
     const shard = shardOf[series] as number;
     if (shard === -1) continue;
-    const [low, high] = [words[at * 2] as number, words[at * 2 + 1] as number];
-    builders[shard]?.addBits(placeOf[series] as number, batch.times[at] as number, low, high);
+    const builder = builders[shard];
+    if (builder !== undefined) copySample(batch, words, at, builder, placeOf[series] as number);
   }
+  for (const { series, ...exemplar } of batch.exemplars ?? [])
+    builders[shardOf[series] ?? -1]?.addExemplar(placeOf[series] as number, exemplar);
   builders.forEach((builder, shard) => {
     if (builder.sampleCount > 0) shards[shard]?.push(builder.finish());
   });

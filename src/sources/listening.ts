@@ -174,9 +174,16 @@ export class ListeningSource implements StreamingSource {
       this.#check(request);
       const body = await this.#body(request);
       const { batch, answer } = this.#options.understand(body, request.headers);
-      const { frames, badSeries } = this.#samples.frames(batch);
+      const { frames, histograms, badSeries } = this.#samples.frames(batch);
       if (badSeries > 0)
         this.#options.log.warn("series without a name dropped", { series: badSeries });
+      if (histograms > 0)
+        this.#options.log.warn(
+          "native histograms dropped: a pipe carries numbers; send classic ones",
+          {
+            histograms,
+          },
+        );
       if (frames.length === 0) return respond(answer);
       this.#hold(
         frames,

@@ -3,7 +3,7 @@
  * whichever program collected it; any other is a plain number with its own labels. A stale marker ends a series; it is no value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
-import { type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
+import { histogramAt, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels } from "../model/device.ts";
@@ -15,6 +15,8 @@ import { isStale } from "../model/stale.ts";
 
 export interface ReceivedFrames {
   readonly frames: readonly Frame[];
+  /** Native histograms: a frame holds numbers alone. */
+  readonly histograms: number;
   /** Series without a name, or with labels that are none. */
   readonly badSeries: number;
 }
@@ -45,10 +47,15 @@ export class SampleFrames {
     const known = Array.from({ length: batch.seriesCount }, (_, series) =>
       this.#seriesAt(batch, series, text),
     );
+    let histograms = 0;
     const instants = new Map<number, Map<string, SeriesValue>>();
     for (let at = 0; at < batch.sampleCount; at++) {
       const found = known[batch.sampleSeries[at] as number];
       if (found === undefined || found === null) continue;
+      if (histogramAt(batch, words, at) !== undefined) {
+        histograms++;
+        continue;
+      }
       const timeMs = batch.times[at] as number;
       let readings = instants.get(timeMs);
       if (readings === undefined) instants.set(timeMs, (readings = new Map<string, SeriesValue>()));
@@ -63,7 +70,7 @@ export class SampleFrames {
     const frames = [...instants]
       .sort(([left], [right]) => left - right)
       .map(([timeMs, readings]) => this.#frame(timeMs, [...readings.values()]));
-    return { frames, badSeries: known.filter((one) => one === null).length };
+    return { frames, histograms, badSeries: known.filter((one) => one === null).length };
   }
 
   #frame(timeMs: number, readings: readonly SeriesValue[]): Frame {

@@ -70,12 +70,14 @@ function* inBatches(
 ): Generator<ReturnType<BatchBuilder["finish"]>> {
   let builder = new BatchBuilder();
   for (const { labels, column } of series) {
-    const { times, values, stale } = column;
+    const { times, values, stale, histograms } = column;
     const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
     const index = builder.series(overrideLabels(labels, set));
     for (let at = 0; at < times.length; at++) {
       const timeMs = times[at] ?? 0;
+      const histogram = histograms?.[at];
       if (stale?.[at] === 1) builder.addStale(index, timeMs);
+      else if (histogram !== undefined) builder.addHistogram(index, timeMs, histogram);
       else builder.addBits(index, timeMs, words[at * 2] ?? 0, words[at * 2 + 1] ?? 0);
     }
     if (builder.sampleCount < samplesPerImportBatch) continue;

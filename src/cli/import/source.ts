@@ -1,5 +1,5 @@
 /** What every kind of file to import comes to: batches with the place they end at, and a tally of what was left out. */
-import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
+import { copySample, type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
@@ -46,7 +46,7 @@ export class SkippedSamples {
 /** The same batch with labels set on every series. */
 export function setLabels(batch: SampleBatch, set: Readonly<Record<string, string>>): SampleBatch {
   if (Object.keys(set).length === 0) return batch;
-  const { bytes, labelStarts, labelEnds, sampleSeries, times } = batch;
+  const { bytes, labelStarts, labelEnds, sampleSeries } = batch;
   const words = wordsOf(batch);
   const builder = new BatchBuilder();
   for (let series = 0; series < batch.seriesCount; series++) {
@@ -54,9 +54,10 @@ export function setLabels(batch: SampleBatch, set: Readonly<Record<string, strin
     builder.series(overrideLabels(labels, set));
   }
   for (let at = 0; at < batch.sampleCount; at++) {
-    const [low, high] = [words[at * 2] ?? 0, words[at * 2 + 1] ?? 0];
-    builder.addBits(sampleSeries[at] ?? 0, times[at] ?? 0, low, high);
+    copySample(batch, words, at, builder, sampleSeries[at] ?? 0);
   }
+  for (const { series, ...exemplar } of batch.exemplars ?? [])
+    builder.addExemplar(series, exemplar);
   return builder.finish();
 }
 

@@ -73,4 +73,4 @@ export function putDoubles(writer: ProtoWriter, field: number, values: Float64Ar
 }
 
 /** Of a number below 2^52: 0, -1, 1, -2 are 0, 1, 2, 3. */
-const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
+export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);

@@ -114,8 +114,43 @@ export function partOf(batch: SampleBatch, from: number, to: number): SampleBatc
     }
     copySample(batch, words, at, builder, index);
   }
+  // An exemplar goes with the part that its series begins in.
+  if (from === 0) for (const one of batch.exemplars ?? []) copyExemplar(one, known, builder);
   return builder.finish();
 }
+
+function copyExemplar(
+  { series, ...exemplar }: BatchExemplar,
+  places: ReadonlyMap<number, number>,
+  builder: BatchBuilder,
+): void {
+  const place = places.get(series);
+  if (place !== undefined) builder.addExemplar(place, exemplar);
+}
+
+/** The floats alone, for receivers that take no native histograms. */
+export function withoutHistograms(batch: SampleBatch): SampleBatch {
+  if (batch.histograms === undefined) return batch;
+  const words = wordsOf(batch);
+  const builder = new BatchBuilder();
+  for (let series = 0; series < batch.seriesCount; series++)
+    builder.rawSeries(batch.bytes, batch.labelStarts[series] ?? 0, batch.labelEnds[series] ?? 0);
+  for (let at = 0; at < batch.sampleCount; at++)
+    if (histogramAt(batch, words, at) === undefined)
+      copySample(batch, words, at, builder, batch.sampleSeries[at] as number);
+  for (const { series, ...exemplar } of batch.exemplars ?? [])
+    builder.addExemplar(series, exemplar);
+  for (const one of batch.metadata) builder.learn(one);
+  return builder.finish();
+}
+
+/** The native histogram that sample `at` is; undefined for a float. */
+export const histogramAt = (
+  batch: SampleBatch,
+  words: Uint32Array,
+  at: number,
+): Histogram | undefined =>
+  histogramOf(batch, words[at * 2] as number, words[at * 2 + 1] as number);
 
 /* A batch's samples series by series, in the order they came: how every format writes them, whatever order they were read in. */
 
@@ -154,7 +189,7 @@ export function histogramOf(batch: SampleBatch, low: number, high: number): Hist
 }
 
 /** Appends sample `at` of a batch to a series of the builder; `words` are the batch's values. */
-function copySample(
+export function copySample(
   batch: SampleBatch,
   words: Uint32Array,
   at: number,
@@ -199,6 +234,8 @@ export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
       }
       copySample(batch, words, at, builder, places[series] as number);
     }
+    for (const { series, ...exemplar } of batch.exemplars ?? [])
+      if ((places[series] ?? -1) >= 0) builder.addExemplar(places[series] as number, exemplar);
     for (const one of batch.metadata) families.set(one.family, one);
   }
   for (const one of families.values()) builder.learn(one);

@@ -86,6 +86,8 @@ export function openConfiguredRemoteWrite(
       shards: queue.minShards,
       externalLabels,
       rules: config.writeRelabelRules,
+      sendsHistograms: config.sendsHistograms,
+      sendsExemplars: config.sendsExemplars,
       firstPauseMs: queue.minBackoffMs,
       longestPauseMs: queue.maxBackoffMs,
     },

@@ -80,10 +80,13 @@ export class RemoteWriteSender implements Sender {
   }
 }
 
+/** NaN where the receiver does not report it. */
+const countIn = ({ headers }: HttpResponse, kind: "samples" | "histograms"): number =>
+  Number(headers[`x-prometheus-remote-write-${kind}-written`] ?? "NaN");
+
 /** A 2.0 receiver reports how many samples it wrote: where it wrote some of a request, the rest is refused and not retried. */
 function counted(result: SendResult, answer: HttpResponse, samples: number): SendResult {
-  const header = answer.headers["x-prometheus-remote-write-samples-written"];
-  const written = header === undefined ? NaN : Number(header);
+  const written = countIn(answer, "samples") + (countIn(answer, "histograms") || 0);
   if (
     !Number.isInteger(written) ||
     written <= 0 ||

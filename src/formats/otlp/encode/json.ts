@@ -1,6 +1,12 @@
 /** An export as OTLP's JSON: 64-bit numbers as text, and the numbers JSON has not as their names. */
 import type { LabelSet } from "../../../model/labels.ts";
-import type { ExportMetric, ExportPoint, ExportResource } from "./model.ts";
+import type {
+  ExportBuckets,
+  ExportExponential,
+  ExportMetric,
+  ExportPoint,
+  ExportResource,
+} from "./model.ts";
 import { noRecordedValue } from "./protobuf.ts";
 import { ProtoError, ProtoReader } from "../../protobuf/reader.ts";
 
@@ -15,7 +21,13 @@ export function encodeOtlpJson(resources: readonly ExportResource[], version: st
 
 function metricOf({ name, help, unit, kind, falls, points }: ExportMetric): object {
   const aggregationTemporality = 2;
-  const dataPoints = points.map(kind === "histogram" ? histogramPoint : numberPoint);
+  const dataPoints = points.map((point) =>
+    point.exponential !== undefined
+      ? exponentialPoint(point, point.exponential)
+      : kind === "histogram"
+        ? histogramPoint(point)
+        : numberPoint(point),
+  );
   return {
     name,
     ...(help !== "" && { description: help }),
@@ -25,6 +37,9 @@ function metricOf({ name, help, unit, kind, falls, points }: ExportMetric): obje
       sum: { dataPoints, aggregationTemporality, isMonotonic: falls !== true },
     }),
     ...(kind === "histogram" && { histogram: { dataPoints, aggregationTemporality } }),
+    ...(kind === "exponential" && {
+      exponentialHistogram: { dataPoints, aggregationTemporality },
+    }),
   };
 }
 
@@ -48,6 +63,22 @@ const histogramPoint = (point: ExportPoint): object => ({
         bucketCounts: point.histogram.counts.map(String),
         explicitBounds: point.histogram.bounds,
       }),
+});
+
+const exponentialPoint = (point: ExportPoint, native: ExportExponential): object => ({
+  ...common(point),
+  count: String(native.count),
+  sum: number(native.sum),
+  scale: native.scale,
+  zeroCount: String(native.zeroCount),
+  zeroThreshold: native.zeroThreshold,
+  positive: bucketsOf(native.positive),
+  negative: bucketsOf(native.negative),
+});
+
+const bucketsOf = ({ offset, counts }: ExportBuckets): object => ({
+  offset,
+  bucketCounts: counts.map(String),
 });
 
 const number = (value: number): number | string => (Number.isFinite(value) ? value : String(value));

@@ -2,10 +2,17 @@
  * A batch as OpenTelemetry sees it: resources by job, instance and host, metrics of a kind, points with attributes. Nothing is
  * lost on the way: what is no whole histogram goes as the series it came as.
  */
+import type { Histogram } from "../../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import { isStale } from "../../../model/stale.ts";
-import { type MetadataLookup, type SampleBatch, wordsOf } from "../../samples/batch.ts";
+import {
+  histogramAt,
+  type MetadataLookup,
+  type SampleBatch,
+  wordsOf,
+} from "../../samples/batch.ts";
 import { readLabelBlock } from "../../samples/labels.ts";
+import { exportedNative } from "./exponential.ts";
 import { gatherHistograms } from "./histograms.ts";
 
 export interface ExportResource {
@@ -18,7 +25,7 @@ export interface ExportMetric {
   readonly help: string;
   /** In UCUM; empty where it has none. */
   readonly unit: string;
-  readonly kind: "gauge" | "sum" | "histogram";
+  readonly kind: "gauge" | "sum" | "histogram" | "exponential";
   /** Of a sum that may fall as well: an up-down counter. */
   readonly falls?: true;
   readonly points: readonly ExportPoint[];
@@ -30,6 +37,22 @@ export interface ExportPoint {
   readonly timeMs: number;
   readonly value?: number;
   readonly histogram?: ExportHistogram;
+  readonly exponential?: ExportExponential;
+}
+
+export interface ExportExponential {
+  readonly count: number;
+  readonly sum: number;
+  readonly scale: number;
+  readonly zeroCount: number;
+  readonly zeroThreshold: number;
+  readonly positive: ExportBuckets;
+  readonly negative: ExportBuckets;
+}
+
+export interface ExportBuckets {
+  readonly offset: number;
+  readonly counts: readonly number[];
 }
 
 export interface ExportHistogram {
@@ -46,6 +69,8 @@ export interface NamedSample {
   readonly attributes: LabelSet;
   readonly timeMs: number;
   readonly value: number | undefined;
+  /** In place of a value. */
+  readonly native?: Histogram | undefined;
 }
 
 /** What stands for a receiver's unit suffixes, so that it finds our names to have them already. */
@@ -88,11 +113,13 @@ export function exportOf(batch: SampleBatch, about: MetadataLookup): readonly Ex
       };
       places[series] = place;
     }
+    const native = histogramAt(batch, words, at);
     place.into.push({
       name: place.name,
       attributes: place.attributes,
       timeMs: batch.times[at] as number,
-      value: isStale(words, at) ? undefined : batch.values[at],
+      value: native !== undefined || isStale(words, at) ? undefined : batch.values[at],
+      native,
     });
   }
   return [...groups.values()].map(({ attributes, samples }) => ({
@@ -118,7 +145,10 @@ function metricsOf(
   samples: readonly NamedSample[],
   about: MetadataLookup,
 ): readonly ExportMetric[] {
-  const { histograms, others } = gatherHistograms(samples, about);
+  const natives = samples.filter(({ native }) => native !== undefined);
+  const floats =
+    natives.length === 0 ? samples : samples.filter(({ native }) => native === undefined);
+  const { histograms, others } = gatherHistograms(floats, about);
   const metrics = new Map<string, { metric: ExportMetric; points: ExportPoint[] }>();
   const put = (name: string, kind: ExportMetric["kind"], point: ExportPoint): void => {
     let found = metrics.get(name);
@@ -132,6 +162,20 @@ function metricsOf(
     found.points.push(point);
   };
   for (const { name, ...point } of histograms) put(name, "histogram", point);
+  for (const { name, attributes, timeMs, native } of natives) {
+    if (native === undefined) continue;
+    const made = exportedNative(native);
+    if (made === undefined) {
+      // What is left of a histogram with fractions of observations.
+      put(`${name}_count`, "gauge", { attributes, timeMs, value: native.count });
+      put(`${name}_sum`, "gauge", { attributes, timeMs, value: native.sum });
+    } else
+      put(name, "exponential" in made ? "exponential" : "histogram", {
+        attributes,
+        timeMs,
+        ...made,
+      });
+  }
   for (const { name, attributes, timeMs, value } of others) {
     const kind = about(name)?.type === "counter" ? "sum" : "gauge";
     put(name, kind, { attributes, timeMs, ...(value !== undefined && { value }) });

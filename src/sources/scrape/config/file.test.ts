@@ -282,7 +282,6 @@ test("what does nothing here is named with its path and a reason, and what asks 
     "scrape_configs[0].ec2_sd_configs",
     "scrape_configs[0]:",
     "scrape_configs[1].tls_config.next_protos",
-    "remote_write[0].send_exemplars",
   ]);
 });
 

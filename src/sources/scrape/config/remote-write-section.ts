@@ -58,6 +58,8 @@ export const remoteWriteSchema = v.strictObject({
     }),
     {},
   ),
+  send_exemplars: v.optional(yamlBoolean(), false),
+  send_native_histograms: v.optional(yamlBoolean(), false),
   ...httpEntries,
   ...unsupportedEntries(unsupportedRemoteWriteKeys),
 });
@@ -122,6 +124,9 @@ function readOne(
       "write_relabel_configs",
     ]),
     version: messages[raw.protobuf_message],
+    sendsExemplars: raw.send_exemplars,
+    // As in Prometheus, 2.0 always sends them.
+    sendsHistograms: raw.send_native_histograms || messages[raw.protobuf_message] === "2.0",
     queue: {
       capacity: queue.capacity,
       minShards: Math.min(queue.min_shards, queue.max_shards),

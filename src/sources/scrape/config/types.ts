@@ -140,6 +140,8 @@ export interface RemoteWriteConfig {
   readonly headers: Readonly<Record<string, string>>;
   readonly writeRelabelRules: readonly RelabelRule[];
   readonly version: "1.0" | "2.0";
+  readonly sendsExemplars: boolean;
+  readonly sendsHistograms: boolean;
   readonly queue: QueueConfig;
   readonly metadata: {
     readonly send: boolean;

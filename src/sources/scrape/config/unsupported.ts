@@ -14,7 +14,6 @@ interface Lack {
 
 type UnsupportedKeys = Readonly<Record<string, Lack>>;
 
-const histograms = "native histograms are not stored; classic ones are.";
 const off = ["false", "no", "off"];
 const noDiscovery: Lack = {
   why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
@@ -130,8 +129,6 @@ export const unsupportedRemoteWriteKeys: UnsupportedKeys = {
   sigv4: noCloud,
   azuread: noCloud,
   google_iam: noCloud,
-  send_exemplars: { why: "exemplars are not stored.", fine: off },
-  send_native_histograms: { why: histograms, fine: off },
   round_robin_dns: { why: "connections use the system's resolver.", fine: off },
 };
 
