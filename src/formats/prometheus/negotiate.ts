@@ -1,16 +1,34 @@
 /** Chooses the page's format by the Accept header, as RFC 9110 weighs it. Text is what everyone can read, so it is the fallback. */
 import type { PageFormat } from "./page.ts";
 
+type Weights = Record<PageFormat | "protobuf", number>;
+
 export function negotiateFormat(accept: string | undefined): PageFormat {
-  if (accept === undefined) return "text";
-  const weights: Record<PageFormat, number> = { text: 0, openmetrics: 0 };
+  const { text, openmetrics } = weightsOf(accept);
+  return openmetrics > 0 && openmetrics >= text ? "openmetrics" : "text";
+}
+
+/** Whether the client would rather have delimited protobuf than any text. */
+export function prefersProtobuf(accept: string | undefined): boolean {
+  const { text, openmetrics, protobuf } = weightsOf(accept);
+  return protobuf > 0 && protobuf >= openmetrics && protobuf >= text;
+}
+
+function weightsOf(accept: string | undefined): Weights {
+  const weights: Weights = { text: 0, openmetrics: 0, protobuf: 0 };
+  if (accept === undefined) return weights;
   for (const part of accept.slice(0, 2_000).split(",")) {
     const [type = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
     const weight = quality(parameters);
     const version = parameters
       .find((piece) => piece.startsWith("version="))
       ?.slice("version=".length);
-    if (type === "application/openmetrics-text") {
+    if (type === "application/vnd.google.protobuf") {
+      const isDelimited =
+        parameters.includes("encoding=delimited") &&
+        parameters.includes("proto=io.prometheus.client.metricfamily");
+      if (isDelimited) weights.protobuf = Math.max(weights.protobuf, weight);
+    } else if (type === "application/openmetrics-text") {
       if (version === undefined || version === "1.0.0" || version === "0.0.1") {
         weights.openmetrics = Math.max(weights.openmetrics, weight);
       }
@@ -19,7 +37,7 @@ export function negotiateFormat(accept: string | undefined): PageFormat {
         weights.text = Math.max(weights.text, weight);
     }
   }
-  return weights.openmetrics > 0 && weights.openmetrics >= weights.text ? "openmetrics" : "text";
+  return weights;
 }
 
 /** Whether the client takes gzip: named, or covered by `*`, and not with weight 0. */

@@ -1,9 +1,17 @@
 /**
  * `/federate`: the newest sample of every series that is asked for, as a page another Prometheus scrapes. A series that
- * ended, or has nothing within the look-back, is left out.
+ * ended, or has nothing within the look-back, is left out. Native histograms are on protobuf pages only, as in Prometheus.
  */
 import type { FastifyInstance } from "fastify";
+import {
+  protobufContentType,
+  type WrittenMetric,
+  type WrittenType,
+  writeFamily,
+} from "../../formats/exposition/write-protobuf.ts";
+import { prefersProtobuf } from "../../formats/prometheus/negotiate.ts";
 import { formatValue, contentTypes } from "../../formats/prometheus/page.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { Label, LabelSet } from "../../model/labels.ts";
 import type { SampleColumn, Matcher } from "../../model/select.ts";
 import { streamParts } from "../stream-parts.ts";
@@ -38,11 +46,13 @@ export function addFederate(
     const toMs = nowMs();
     const select = (matchers: readonly Matcher[]): ReturnType<typeof history.select> =>
       history.select(matchers, toMs - lookbackMs + 1, toMs, abort.signal, reservation);
+    const isProtobuf = prefersProtobuf(request.headers.accept);
     const lines = new Map<string, FederateLine>();
     for (const matchers of sets) {
       for (const { labels, column } of await select(matchers)) {
         const newest = newestOf(column);
         if (newest === undefined) continue;
+        if (newest.histogram !== undefined && !isProtobuf) continue;
         const line = lineOf(withExternal(labels, externalLabels), newest);
         reservation?.hold(4 * line.text.length);
         // A series that two selectors ask for stands once.
@@ -51,10 +61,15 @@ export function addFederate(
     }
     const types = metadata.list(undefined, 0);
     // A histogram's series have names of their own here, and none of them is one.
-    const typeOf = (name: string): string => {
+    const typeOf = (name: string): WrittenType => {
       const type = types[name]?.[0]?.type;
       return type === "counter" || type === "gauge" ? type : "untyped";
     };
+    if (isProtobuf)
+      return reply
+        .header("content-type", protobufContentType)
+        .header("cache-control", "no-store")
+        .send(streamParts(protobufPage([...lines.values()], typeOf)));
     return reply
       .header("content-type", contentTypes.text)
       .header("cache-control", "no-store")
@@ -62,20 +77,27 @@ export function addFederate(
   });
 }
 
-interface FederateLine {
+interface FederateLine extends WrittenMetric {
   readonly name: string;
   readonly head: string;
   readonly text: string;
 }
 
-function newestOf({
-  times,
-  values,
-  stale,
-}: SampleColumn): { timeMs: number; value: number } | undefined {
+interface NewestSample {
+  readonly timeMs: number;
+  readonly value: number;
+  /** In place of the value. */
+  readonly histogram: Histogram | undefined;
+}
+
+function newestOf({ times, values, stale, histograms }: SampleColumn): NewestSample | undefined {
   const last = times.length - 1;
   if (last < 0 || stale?.[last] === 1) return undefined;
-  return { timeMs: times[last] as number, value: values[last] as number };
+  return {
+    timeMs: times[last] as number,
+    value: values[last] as number,
+    histogram: histograms?.[last],
+  };
 }
 
 function withExternal(labels: LabelSet, external: LabelSet): LabelSet {
@@ -85,10 +107,7 @@ function withExternal(labels: LabelSet, external: LabelSet): LabelSet {
   return [...labels, ...added].sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
-function lineOf(
-  labels: LabelSet,
-  { timeMs, value }: { timeMs: number; value: number },
-): FederateLine {
+function lineOf(labels: LabelSet, { timeMs, value, histogram }: NewestSample): FederateLine {
   const name = labels.find(([label]) => label === "__name__")?.[1] ?? "";
   const rest = labels.filter(([label]) => label !== "__name__");
   const shown: readonly Label[] = rest.some(([label]) => label === "instance")
@@ -100,7 +119,8 @@ function lineOf(
   const head = plainName
     ? `${name}{${inside.join(",")}}`
     : `{${[`"${escapeText(name)}"`, ...inside].join(",")}}`;
-  return { name, head, text: `${head} ${formatValue(value)} ${timeMs}\n` };
+  const text = `${head} ${formatValue(value)} ${timeMs}\n`;
+  return { name, head, text, labels: shown, timeMs, value: histogram ?? value };
 }
 
 const labelText = (name: string): string =>
@@ -126,6 +146,33 @@ function* page(lines: FederateLine[], typeOf: (name: string) => string): Generat
     text = "";
   }
   yield text;
+}
+
+/** Families in order of their names; numbers and histograms of one name are two families, as in Prometheus. */
+function* protobufPage(
+  lines: FederateLine[],
+  typeOf: (name: string) => WrittenType,
+): Generator<Buffer, void> {
+  const families = new Map<string, { name: string; type: WrittenType; lines: FederateLine[] }>();
+  for (const line of lines) {
+    const type = familyType(line, typeOf);
+    const key = `${line.name} ${type}`;
+    const family = families.get(key) ?? { name: line.name, type, lines: [] };
+    families.set(key, family);
+    family.lines.push(line);
+  }
+  for (const key of [...families.keys()].sort(compare)) {
+    const family = families.get(key);
+    if (family !== undefined) yield writeFamily(family.name, family.type, family.lines);
+  }
+}
+
+function familyType(
+  { name, value }: FederateLine,
+  typeOf: (name: string) => WrittenType,
+): WrittenType {
+  if (typeof value === "number") return typeOf(name);
+  return value.resetHint === "gauge" ? "gaugehistogram" : "histogram";
 }
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
