@@ -35,6 +35,11 @@ test("an XID is shown for an hour", () => {
   expect(seen(NOW - 3_600_001)).toEqual([]);
 });
 
+test("an XID of an application is a note, an unknown one a warning", () => {
+  const seen = (xid: string) => badges({ row: { xids: [{ xid, count: 1, lastMs: NOW }] } });
+  expect([...seen("31"), ...seen("999")]).toEqual(["XID 31:note", "XID 999:warn"]);
+});
+
 test.each([
   [20, undefined],
   [5, "warn"],

@@ -1,6 +1,8 @@
 /** The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Colour is for problems only, so these rules are in one place. */
 import { formatAge } from "./age.ts";
 import { type Gpu, read, temperatureMargin } from "./gpu.ts";
+import type { JudgedState } from "./health/verdict.ts";
+import { findXid, formatXid } from "./health/xids.ts";
 import type { WireXid } from "./live/protocol.ts";
 
 export type Level = "note" | "warn" | "bad";
@@ -52,11 +54,22 @@ export function statusBadges(gpu: Gpu): readonly StatusBadge[] {
   return badges.sort((left, right) => rank[right.level] - rank[left.level]);
 }
 
+/** An application's error is no fault of the GPU. */
+const xidLevels: Readonly<Record<JudgedState, Level>> = {
+  healthy: "note",
+  degraded: "warn",
+  failing: "bad",
+  lost: "bad",
+};
+
 function xidBadges({ xid, count, lastMs }: WireXid, nowMs: number): StatusBadge[] {
   if (lastMs !== undefined && nowMs - lastMs > XID_SHOWN_MS) return [];
   const when = lastMs === undefined ? "" : `, last ${formatAge(nowMs - lastMs)} ago`;
   const times = count === 1 ? "once" : `${count} times`;
-  return [badge(`XID ${xid}`, "bad", `NVIDIA error ${xid}, seen ${times}${when}.`)];
+  const entry = findXid(Number(xid));
+  const level = xidLevels[entry?.state ?? "degraded"];
+  const name = entry === undefined ? `NVIDIA error ${xid}` : formatXid(Number(xid));
+  return [badge(`XID ${xid}`, level, `${name}, seen ${times}${when}.`)];
 }
 
 /** Higher is worse. */

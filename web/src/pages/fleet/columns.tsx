@@ -17,6 +17,8 @@ import {
 import type { SortKey } from "./sort.ts";
 import { temperatureLevel, statusBadges } from "../../../../src/view/gpu-status.ts";
 import { formatAge } from "../../../../src/view/age.ts";
+import { verdictLevels, verdictTip } from "../../../../src/view/health/words.ts";
+import { verdicts } from "../../query/health.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { fleet, feedDelayMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";
@@ -147,8 +149,20 @@ export const columns: readonly FleetColumn[] = [
   },
 ];
 
+/** The verdict, where it is no good one, and all else in its tip; the badges where there is none. */
 function Words({ gpu }: { gpu: Gpu }) {
-  const words = statusBadges(gpu);
+  const badges = statusBadges(gpu);
+  const verdict = gpu.state === "lost" ? undefined : verdicts.value.get(gpu.id);
+  const words =
+    verdict === undefined || verdict.state === "unknown"
+      ? badges
+      : [
+          {
+            text: verdict.state,
+            level: verdictLevels[verdict.state],
+            tip: lines(verdictTip(verdict), badges.map(({ text }) => text).join(", ")),
+          },
+        ];
   if (words.length > 0) {
     return words.map(({ text, level, tip }) => (
       <span key={text} class={`word ${level}`} data-tip={tip}>

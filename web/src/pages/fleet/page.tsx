@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { liveness } from "../../live/feed.ts";
+import { useVerdicts } from "../../query/health.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { useAfterPaint } from "../../ui/use-after-paint.ts";
 import { AttentionBanner } from "./attention-banner.tsx";
@@ -20,6 +21,7 @@ export function Page() {
   useEffect(() => stopOrder, []);
   useShortcuts("Fleet", shortcuts);
   useKnownGpus();
+  useVerdicts();
   const isPainted = useAfterPaint();
   if (knownGpus.value.length === 0) return <Waiting />;
   return (

@@ -14,13 +14,24 @@ test("the worst comes first, whatever its origin, and an alert's text omits the 
   const found = findingsOf({
     gpu: sampleGpu({ row: { throttle: ["thermal"] } }),
     alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is thermally throttled")],
-    anomalies: ["fan_slow", "something_new"],
+    verdict: {
+      reasons: [
+        {
+          check: "memory",
+          reason: "ecc_corrected",
+          title: "many corrected memory errors",
+          state: "degraded",
+          action: "inspect",
+          text: "20 within an hour.",
+          since: "",
+        },
+      ],
+    },
   });
   expect(found.map(({ level, from, says }) => [level, from, says])).toEqual([
     ["bad", "alert", "Is thermally throttled"],
     ["warn", "now", "Clocks are lowered because it is too hot."],
-    ["warn", "anomaly", "Fan too slow for its temperature."],
-    ["warn", "anomaly", "Something new."],
+    ["warn", "verdict", "20 within an hour. Action: inspect at the next maintenance."],
   ]);
 });
 
@@ -29,11 +40,11 @@ test.each([
   [0, "bad", "where it slows down"],
 ])("%i °C below its limit is %s", (temperatureMargin, level, says) => {
   const gpu = sampleGpu({ readings: { temperatureMargin, temperatureEdge: 86 } });
-  const [found] = findingsOf({ gpu, alerts: [], anomalies: [] });
+  const [found] = findingsOf({ gpu, alerts: [], verdict: undefined });
   expect(found?.level).toBe(level);
   expect(found?.says).toContain(says);
 });
 
 test("a GPU that is well has no finding", () => {
-  expect(findingsOf({ gpu: sampleGpu(), alerts: [], anomalies: [] })).toEqual([]);
+  expect(findingsOf({ gpu: sampleGpu(), alerts: [], verdict: undefined })).toEqual([]);
 });

@@ -1,5 +1,4 @@
-/** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
-import { type AnomalyKind, kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
+/** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and the verdict. Pure. */
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { type Gpu, temperature, temperatureMargin } from "../../../../src/view/gpu.ts";
 import {
@@ -8,6 +7,9 @@ import {
   statusBadges,
   temperatureLevel,
 } from "../../../../src/view/gpu-status.ts";
+import type { GpuHealthReport } from "../../../../src/view/health/report.ts";
+import { actionWords } from "../../../../src/view/health/verdict.ts";
+import { verdictLevels } from "../../../../src/view/health/words.ts";
 import { type ActiveAlert, formatActiveAlert, levelOfAlert } from "../../query/alert.ts";
 
 export interface GpuFinding {
@@ -16,17 +18,17 @@ export interface GpuFinding {
   readonly title: string;
   readonly says: string;
   /** Where it comes from. */
-  readonly from: "now" | "alert" | "pending alert" | "anomaly";
+  readonly from: "now" | "alert" | "pending alert" | "verdict";
 }
 
 export interface GpuFindingInput {
   readonly gpu: Gpu;
   readonly alerts: readonly ActiveAlert[];
-  /** Kinds of anomalies that are on. */
-  readonly anomalies: readonly string[];
+  /** The hub's, with the anomalies; undefined until it is there. */
+  readonly verdict: Pick<GpuHealthReport, "reasons"> | undefined;
 }
 
-export function findingsOf({ gpu, alerts, anomalies }: GpuFindingInput): readonly GpuFinding[] {
+export function findingsOf({ gpu, alerts, verdict }: GpuFindingInput): readonly GpuFinding[] {
   const now = statusBadges(gpu).map(({ text, level, tip }): GpuFinding => ({
     level,
     title: text,
@@ -42,20 +44,15 @@ export function findingsOf({ gpu, alerts, anomalies }: GpuFindingInput): readonl
       says: withoutName(formatActiveAlert(alert)),
       from: alert.state === "pending" ? "pending alert" : "alert",
     })),
-    ...anomalies.map((kind): GpuFinding => {
-      const title = isKind(kind) ? kindFacts[kind].title : kind.replaceAll("_", " ");
-      return {
-        level: "warn",
-        title: kind.replaceAll("_", " "),
-        says: `${title.charAt(0).toUpperCase()}${title.slice(1)}.`,
-        from: "anomaly",
-      };
-    }),
+    ...(verdict?.reasons ?? []).map(({ state, title, text, action }): GpuFinding => ({
+      level: verdictLevels[state],
+      title,
+      says: action === "none" ? text : `${text} Action: ${actionWords[action]}.`,
+      from: "verdict",
+    })),
   ];
   return found.sort((one, other) => rank[other.level] - rank[one.level]);
 }
-
-const isKind = (kind: string): kind is AnomalyKind => Object.hasOwn(kindFacts, kind);
 
 function heat(gpu: Gpu): GpuFinding[] {
   const level = temperatureLevel(gpu);

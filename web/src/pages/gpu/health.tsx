@@ -2,40 +2,43 @@
 import { formatAge } from "../../../../src/view/age.ts";
 import { feedDelayMs } from "../../live/feed.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
+import type { GpuHealthReport } from "../../../../src/view/health/report.ts";
 import { useAlerts } from "../../query/alerts.ts";
-import { matchersOf } from "../../../../src/view/first-load.ts";
-import { useNow } from "../../query/use-fetch.ts";
+import { actionWords } from "../../../../src/view/health/verdict.ts";
+import { verdictLevels } from "../../../../src/view/health/words.ts";
+import { useVerdict } from "../../query/health.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { findingsOf, type GpuFinding } from "./findings.ts";
-
-const EVERY_MS = 10_000;
 
 export function Health({ gpu }: { gpu: Gpu }) {
   const { uuid, host } = gpu.device;
   const alerts = useAlerts().value?.filter(
     ({ labels }) => labels["uuid"] === uuid && (labels["host"] ?? host) === host,
   );
-  const anomalies = useNow(
-    `gpu_anomaly_active{${matchersOf(gpu.device)}} > 0`,
-    EVERY_MS,
-  ).value?.samples.map(({ labels }) => labels["kind"] ?? "");
-  const findings = findingsOf({
-    gpu,
-    alerts: alerts ?? [],
-    anomalies: anomalies ?? [],
-  });
+  const { value: verdict } = useVerdict(gpu);
+  const findings = findingsOf({ gpu, alerts: alerts ?? [], verdict });
   const problems = findings.filter(({ level }) => level !== "note");
   const notes = findings.filter(({ level }) => level === "note");
   const read = gpu.row.ageMs.fast;
   return (
     <section class="health" aria-label="Health">
+      {verdict !== undefined && verdictLevels[verdict.state] !== "note" && (
+        <Banner level={verdictLevels[verdict.state]} title={`Verdict: ${verdict.state}`}>
+          The smallest action: {actionWords[verdict.action]}.
+        </Banner>
+      )}
       {problems.map((finding) => (
         <One key={`${finding.from} ${finding.title}`} finding={finding} />
       ))}
       {problems.length === 0 && (
-        <Banner level="good" title="Nothing is wrong.">
-          {alerts === undefined ? "Alerts are being asked for" : "No warning and no anomaly"}
+        <Banner
+          level={verdict?.state === "unknown" ? "note" : "good"}
+          title={verdict?.state === "unknown" ? "It cannot be judged." : "Nothing is wrong."}
+        >
+          {alerts === undefined || verdict === undefined
+            ? "Alerts and verdict are being asked for"
+            : `No alert, and the verdict is ${verdict.state}`}
           {read === undefined ? "." : `; read ${formatAge(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (
             <span key={title}>
@@ -49,7 +52,23 @@ export function Health({ gpu }: { gpu: Gpu }) {
       )}
       {problems.length > 0 &&
         notes.map((finding) => <One key={`${finding.from} ${finding.title}`} finding={finding} />)}
+      <Unchecked verdict={verdict} />
     </section>
+  );
+}
+
+/** What the verdict does not cover: a check without input never counts as passed. */
+function Unchecked({ verdict }: { verdict: GpuHealthReport | undefined }) {
+  if (verdict === undefined || verdict.unchecked.length === 0) return null;
+  return (
+    <p class="unit unchecked">
+      Not checked:{" "}
+      {verdict.unchecked.map(({ check, why }) => (
+        <span key={check} class="word" data-tip={why}>
+          {check.replaceAll("_", " ")}
+        </span>
+      ))}
+    </p>
   );
 }
 
@@ -62,7 +81,7 @@ function One({ finding: { level, title, says, from } }: { finding: GpuFinding })
         from === "now" ? undefined : (
           <>
             <span class="unit">{from}</span>
-            {from !== "anomaly" && <a href={hrefOf("alerts")}>Alerts</a>}
+            {from !== "verdict" && <a href={hrefOf("alerts")}>Alerts</a>}
           </>
         )
       }

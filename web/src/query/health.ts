@@ -1,0 +1,35 @@
+/** The hub's verdicts: of the fleet those with a problem, of one GPU the whole. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Gpu } from "../../../src/view/gpu.ts";
+import { gpuId } from "../../../src/view/gpu.ts";
+import type { GpuHealthReport, HealthReport } from "../../../src/view/health/report.ts";
+import { type FetchState, useJson } from "./use-fetch.ts";
+
+const FLEET_EVERY_MS = 15_000;
+const GPU_EVERY_MS = 10_000;
+
+/** GPUs whose verdict is anything but healthy, by id. */
+export const verdicts = signal<ReadonlyMap<string, GpuHealthReport>>(new Map());
+
+/** Keeps `verdicts` current while the component is shown. */
+export function useVerdicts(): void {
+  const { value } = useJson<HealthReport>(
+    "api/health?state=degraded,failing,lost,unknown",
+    FLEET_EVERY_MS,
+  );
+  useEffect(() => {
+    if (value !== undefined)
+      verdicts.value = new Map(gpusOf(value).map((gpu) => [gpuId(gpu), gpu]));
+  }, [value]);
+}
+
+/** The whole verdict on one GPU; undefined until it is there, and on a hub that does not judge it. */
+export function useVerdict({ device }: Gpu): FetchState<GpuHealthReport | undefined> {
+  const query = new URLSearchParams({ host: device.host, uuid: device.uuid });
+  const state = useJson<HealthReport>(`api/health?${query}`, GPU_EVERY_MS);
+  return { ...state, value: state.value && gpusOf(state.value)[0] };
+}
+
+const gpusOf = ({ hosts }: HealthReport): readonly GpuHealthReport[] =>
+  hosts.flatMap(({ gpus }) => gpus);
