@@ -25,8 +25,8 @@ const replaysInTenMinutes = 80;
 const linkErrorsAnHour = 100;
 /** Clocks held down by heat for this share of ten minutes are no passing peak. */
 const heatSecondsInTenMinutes = 60;
-/** A sound power supply never brakes. */
-const brakeSecondsInTenMinutes = 10;
+/** A sound power supply never brakes. An hour, since it shows under load only. */
+const brakeSecondsAnHour = 10;
 
 /** Whether the driver's errors of this GPU can be seen; undefined where only the GPU's own readings say so. */
 export type DriverLogAccess = { readonly ok: true } | { readonly ok: false; readonly why: string };
@@ -82,7 +82,14 @@ export function judgeGpu(record: GpuRecord, { nowMs, driverLog, more }: JudgeCon
 const asleepWords = "the GPU is asleep, and reading it would wake it";
 
 /** Slow clocks and little work follow from these. */
-const slowdowns = new Set(["power_brake", "too_hot", "thermal_throttling", "fan_stopped"]);
+const slowdowns = new Set([
+  "power_brake",
+  "too_hot",
+  "thermal_throttling",
+  "fan_stopped",
+  "anomaly_fan_slow",
+  "anomaly_cooling_degraded",
+]);
 const slowdownEchoes = new Set(["clock_stuck", "anomaly_clock_low", "anomaly_straggler"]);
 
 /** Leaves out what follows from another reason: it would ask for an action that does not help. */
@@ -244,15 +251,15 @@ function countedReasons(record: GpuRecord, nowMs: number): HealthReason[] {
       text: `Clocks were held down by heat for ${Math.round(heat)} s of the last ten minutes. Check fans, airflow and paste.`,
       sinceMs: record.heatSeconds.firstMs ?? nowMs,
     });
-  const brake = record.brakeSeconds.within(10 * minuteMs, nowMs);
-  if (brake >= brakeSecondsInTenMinutes)
+  const brake = record.brakeSeconds.within(hourMs, nowMs);
+  if (brake >= brakeSecondsAnHour)
     reasons.push({
       check: "power",
       reason: "power_brake",
       title: "slowed down by the power supply",
       state: "degraded",
       action: "inspect",
-      text: `The machine's power supply slowed the GPU down for ${Math.round(brake)} s of the last ten minutes. Check supplies and cables.`,
+      text: `The machine's power supply slowed the GPU down for ${Math.round(brake)} s of the last hour. Check supplies and cables.`,
       sinceMs: record.brakeSeconds.firstMs ?? nowMs,
     });
   return reasons;
