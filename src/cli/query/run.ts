@@ -52,7 +52,6 @@ export const queryResponseSchema = v.variant("resultType", [
   v.object({ resultType: v.literal("string"), result: point }),
 ]);
 export type HubQueryResponse = v.InferOutput<typeof queryResponseSchema>;
-export type QueryHistogram = v.InferOutput<typeof histogram>;
 
 const defaultPoints = 100;
 

@@ -1,6 +1,7 @@
 /** A query's answer for people: a table with a sparkline where it is a range, or CSV. Pure. */
 import { alignColumns } from "../table.ts";
-import type { HubQueryResponse, QueryHistogram } from "./run.ts";
+import { histogramText } from "../../view/histogram-text.ts";
+import type { HubQueryResponse } from "./run.ts";
 
 const bars = "▁▂▃▄▅▆▇█";
 const sparkWidth = 40;
@@ -64,18 +65,6 @@ function pointsOf(
   const histograms = "histogram" in one ? [one.histogram] : (one.histograms ?? []);
   const texts = histograms.map(([time, histogram]) => [time, histogramText(histogram)] as const);
   return [...("values" in one ? one.values : []), ...texts].sort(([a], [b]) => a - b);
-}
-
-/** By the API's code: which bounds belong to a bucket. */
-const edges = ["(]", "[)", "()", "[]"] as const;
-
-/** `{count:3, sum:4.5, (1,2]:3}`, as PromQL writes a native histogram. */
-function histogramText({ count, sum, buckets }: QueryHistogram): string {
-  const parts = buckets.map(([bounds, lower, upper, inside]) => {
-    const [open, close] = edges[bounds] ?? "()";
-    return `, ${open}${lower},${upper}${close}:${inside}`;
-  });
-  return `{count:${count}, sum:${sum}${parts.join("")}}`;
 }
 
 /** Quoted where it must be; a cell a spreadsheet would run as a formula is quoted with a mark in front. */

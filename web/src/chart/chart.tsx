@@ -13,7 +13,8 @@ import { cursor } from "./cursor.ts";
 import { moveCursor } from "./keys.ts";
 import { Legend } from "./legend.tsx";
 import { Marks } from "./marks.tsx";
-import type { ChartData, ChartLimit, ChartStyle, ChartMark } from "./model.ts";
+import { ExemplarDots } from "./exemplar-dots.tsx";
+import type { ChartData, ChartExemplar, ChartLimit, ChartStyle, ChartMark } from "./model.ts";
 import { Plot } from "./plot.ts";
 import { describeChart } from "./summary.ts";
 import { Tooltip } from "./tooltip.tsx";
@@ -24,6 +25,7 @@ export interface ChartProps extends ChartStyle {
   readonly error: ApiError | undefined;
   readonly limits?: readonly ChartLimit[];
   readonly marks?: readonly ChartMark[];
+  readonly exemplars?: readonly ChartExemplar[];
   readonly heightPx?: number;
   /** What to say where there is no reading. */
   readonly empty?: string;
@@ -135,6 +137,13 @@ export function Chart(props: ChartProps) {
           />
         )}
         {data !== undefined && <Marks marks={marks} window={data.window} />}
+        {data !== undefined && (
+          <ExemplarDots
+            exemplars={props.exemplars ?? none}
+            window={data.window}
+            topOf={(value) => plot.current?.topOf(value)}
+          />
+        )}
         <PlotPlaceholder {...props} nothing={empty} />
       </div>
       {data !== undefined && !empty && props.legend !== false && (

@@ -41,6 +41,15 @@ export interface ChartMark {
   readonly level?: "note" | "warn" | "bad";
 }
 
+/** One observation behind the lines, as a dot. */
+export interface ChartExemplar {
+  readonly timeMs: number;
+  readonly value: number;
+  readonly text: string;
+  /** The page of its trace. */
+  readonly href?: string;
+}
+
 export const colourFamilies = [
   "utilization",
   "memory",

@@ -65,6 +65,12 @@ export class Plot {
     return this.#plot.valToPos(ms, "x");
   }
 
+  /** Pixels from the upper edge of the plot; a value outside is at the edge. */
+  topOf(value: number): number {
+    const { over } = this.#plot;
+    return Math.min(over.clientHeight, Math.max(0, this.#plot.valToPos(value, "y")));
+  }
+
   get canvas(): HTMLCanvasElement {
     return this.#plot.ctx.canvas;
   }

@@ -5,6 +5,7 @@ import { fleet } from "../live/feed.ts";
 import { gpuId } from "../../../src/view/gpu.ts";
 import { keyOf, type Labels } from "../query/columns.ts";
 import { useEvents } from "../query/events.ts";
+import { useExemplars } from "../query/exemplars.ts";
 import { type RangeResult, useRange } from "../query/use-range.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { Chart } from "./chart.tsx";
@@ -37,6 +38,8 @@ export interface QueryChartProps extends ChartStyle {
   readonly legend?: boolean;
   /** Which events are marked on it; all of them where not given. */
   readonly events?: (labels: Labels) => boolean;
+  /** Dots for the exemplars of the series that this query selects. */
+  readonly exemplarsOf?: string;
   readonly leastStepMs?: number;
   readonly window?: TimeWindow;
   readonly children?: ComponentChildren;
@@ -48,6 +51,7 @@ export function QueryChart({
   events,
   window,
   leastStepMs,
+  exemplarsOf,
   ...rest
 }: QueryChartProps) {
   const [widthPx, setWidth] = useState(0);
@@ -68,7 +72,8 @@ export function QueryChart({
     [answer, rest.family, colourBy, order],
   );
   const marks = useEvents(data?.window, events);
-  return <Chart {...rest} {...{ data, error, loading, marks }} onWidth={setWidth} />;
+  const exemplars = useExemplars(exemplarsOf, data?.window);
+  return <Chart {...rest} {...{ data, error, loading, marks, exemplars }} onWidth={setWidth} />;
 }
 
 /** A GPU's place in the fleet, by id and, for series without a host, by uuid. */

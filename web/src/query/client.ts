@@ -8,7 +8,11 @@ import {
   readNumber,
   type TimeGrid,
 } from "./columns.ts";
+import { type ApiHistogram, histogramText } from "../../../src/view/histogram-text.ts";
 import { ApiError, getJson } from "./http.ts";
+
+/** Seconds, and the histogram there. */
+export type HistogramPoint = readonly [seconds: number, histogram: ApiHistogram];
 
 /** Late samples still change the last instants: they are asked again with every refresh. */
 const OVERLAP_MS = 30_000;
@@ -16,20 +20,24 @@ const OVERLAP_MS = 30_000;
 interface Answer {
   readonly data: { readonly resultType: string; readonly result: unknown };
   readonly warnings?: readonly string[];
+  readonly infos?: readonly string[];
 }
 
 export interface InstantSample {
   readonly labels: Labels;
   readonly timeMs: number;
+  /** NaN for a native histogram. */
   readonly value: number;
   /** As the hub wrote it. */
   readonly text: string;
+  readonly isHistogram?: boolean;
 }
 
 export interface InstantResult {
   readonly type: string;
   readonly samples: readonly InstantSample[];
-  readonly warnings: readonly string[];
+  /** Warnings, then infos. */
+  readonly annotations: readonly string[];
 }
 
 export async function queryRange(
@@ -37,16 +45,7 @@ export async function queryRange(
   grid: TimeGrid,
   signal?: AbortSignal,
 ): Promise<Matrix> {
-  const answer = await api(
-    "query_range",
-    {
-      query: withStep(query, grid),
-      start: String(grid.startMs / 1_000),
-      end: String(grid.endMs / 1_000),
-      step: String(grid.stepMs / 1_000),
-    },
-    signal,
-  );
+  const answer = await api("query_range", rangeParams(query, grid), signal);
   const { resultType, result } = answer.data;
   if (resultType !== "matrix")
     throw new ApiError(`This query gives no curve but a ${resultType}.`, 200);
@@ -78,23 +77,36 @@ export async function queryInstant(
 ): Promise<InstantResult> {
   const params: Record<string, string> = { query };
   if (timeMs !== undefined) params["time"] = String(timeMs / 1_000);
-  const { data, warnings } = await api("query", params, signal);
-  return { type: data.resultType, samples: samplesIn(data), warnings: warnings ?? [] };
+  const { data, warnings = [], infos = [] } = await api("query", params, signal);
+  return {
+    type: data.resultType,
+    samples: samplesIn(data),
+    annotations: [...warnings, ...infos],
+  };
 }
 
 function samplesIn({ resultType, result }: Answer["data"]): InstantSample[] {
   if (resultType === "vector") {
-    const rows = result as readonly { metric: Labels; value: readonly [number, string] }[];
-    return rows.map(({ metric, value: [seconds, text] }) => sample(metric, seconds, text));
+    const rows = result as readonly {
+      metric: Labels;
+      value?: readonly [number, string];
+      histogram?: HistogramPoint;
+    }[];
+    return rows.flatMap(({ metric, value, histogram }) => [
+      ...(value === undefined ? [] : [sample(metric, ...value)]),
+      ...(histogram === undefined ? [] : [histogramSample(metric, histogram)]),
+    ]);
   }
   if (resultType === "matrix") {
     const rows = result as readonly {
       metric: Labels;
-      values: readonly (readonly [number, string])[];
+      values?: readonly (readonly [number, string])[];
+      histograms?: readonly HistogramPoint[];
     }[];
-    return rows.flatMap(({ metric, values }) =>
-      values.map(([seconds, text]) => sample(metric, seconds, text)),
-    );
+    return rows.flatMap(({ metric, values = [], histograms = [] }) => [
+      ...values.map(([seconds, text]) => sample(metric, seconds, text)),
+      ...histograms.map((point) => histogramSample(metric, point)),
+    ]);
   }
   const [seconds, text] = result as readonly [number, string];
   return [sample({}, seconds, text)];
@@ -105,6 +117,32 @@ const sample = (labels: Labels, seconds: number, text: string): InstantSample =>
   timeMs: seconds * 1_000,
   value: readNumber(text),
   text,
+});
+
+const histogramSample = (labels: Labels, [seconds, histogram]: HistogramPoint): InstantSample => ({
+  labels,
+  timeMs: seconds * 1_000,
+  value: Number.NaN,
+  text: histogramText(histogram),
+  isHistogram: true,
+});
+
+/** The histograms of a range query, series by series. */
+export async function queryHistograms(
+  query: string,
+  grid: TimeGrid,
+  signal?: AbortSignal,
+): Promise<readonly (readonly HistogramPoint[])[]> {
+  const { data } = await api("query_range", rangeParams(query, grid), signal);
+  const rows = data.result as readonly { histograms?: readonly HistogramPoint[] }[];
+  return data.resultType === "matrix" ? rows.map(({ histograms = [] }) => histograms) : [];
+}
+
+const rangeParams = (query: string, grid: TimeGrid): Record<string, string> => ({
+  query: withStep(query, grid),
+  start: String(grid.startMs / 1_000),
+  end: String(grid.endMs / 1_000),
+  step: String(grid.stepMs / 1_000),
 });
 
 /** `$step` in a query is the distance of its points, at least what a rate needs: `avg_over_time(x[$step])`. */

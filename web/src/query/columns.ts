@@ -41,7 +41,8 @@ export function readNumber(text: string): number {
 
 interface ApiSeries {
   readonly metric: Labels;
-  readonly values: readonly (readonly [number, string])[];
+  /** Absent where all samples are native histograms. */
+  readonly values?: readonly (readonly [number, string])[];
 }
 
 export function matrixOf(
@@ -50,13 +51,14 @@ export function matrixOf(
   warnings: readonly string[],
 ): Matrix {
   const length = lengthOf(grid);
-  const series = result.map(({ metric, values }) => {
+  const series = result.flatMap(({ metric, values }) => {
+    if (values === undefined) return [];
     const column = new Float64Array(length).fill(Number.NaN);
     for (const [seconds, text] of values) {
       const at = Math.round((seconds * 1_000 - grid.startMs) / grid.stepMs);
       if (at >= 0 && at < length) column[at] = readNumber(text);
     }
-    return { labels: metric, values: column };
+    return [{ labels: metric, values: column }];
   });
   return { ...grid, series, warnings };
 }

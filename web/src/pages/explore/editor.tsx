@@ -24,21 +24,26 @@ export interface EditorProps {
   readonly turn: number;
   /** The hub's words about the query that was run, shown where they point. */
   readonly error: string | undefined;
+  /** Warnings and infos of its answer, underlined where they point. */
+  readonly annotations: readonly string[];
 }
 
 /** The hub has returned a new message about the query. */
 const queryErrorChanged = StateEffect.define();
 
-type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "ran">;
+type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "annotations" | "ran">;
 
 /** Where a parse error stands: `1:5: parse error: …`, counted from 1. */
 const PLACE = /^(?:.*\b)?(\d+):(\d+): parse error: ([\s\S]*)$/;
 
-export function Editor({ ran, turn, onChange, onRun, error }: EditorProps) {
+/** Where an annotation points: `PromQL warning: … (1:5)`. */
+const ANNOTATION = /^PromQL (warning|info): ([\s\S]*) \((\d+):(\d+)\)$/;
+
+export function Editor({ ran, turn, onChange, onRun, error, annotations }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
-  const latest = useRef<Latest>({ onChange, onRun, error, ran });
-  latest.current = { onChange, onRun, error, ran };
+  const latest = useRef<Latest>({ onChange, onRun, error, annotations, ran });
+  latest.current = { onChange, onRun, error, annotations, ran };
   useEffect(() => {
     if (host.current === null) return undefined;
     // In a shadow root CodeMirror adopts its style sheets; in the page it would write <style>, which the policy forbids.
@@ -71,7 +76,7 @@ export function Editor({ ran, turn, onChange, onRun, error }: EditorProps) {
   }, [ran, turn]);
   useEffect(() => {
     view.current?.dispatch({ effects: queryErrorChanged.of(null) });
-  }, [error]);
+  }, [error, annotations.join("\n")]);
   return <div class="promql" ref={host} />;
 }
 
@@ -132,11 +137,26 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** The hub's message about this very text, at the position it named. */
-function pointed(doc: Text, { error, ran }: Latest): Diagnostic[] {
-  const [, line, column, says] = PLACE.exec(error ?? "") ?? [];
-  if (line === undefined || doc.toString().trim() !== ran || Number(line) > doc.lines) return [];
+/** The hub's messages about this very text, at the positions they name. */
+function pointed(doc: Text, { error, annotations, ran }: Latest): Diagnostic[] {
+  if (doc.toString().trim() !== ran) return [];
+  const [, line, column, says = ""] = PLACE.exec(error ?? "") ?? [];
+  if (line !== undefined) return diagnostic(doc, line, column, "error", says);
+  return annotations.flatMap((text) => {
+    const [, kind, sentence = "", at, place] = ANNOTATION.exec(text) ?? [];
+    return diagnostic(doc, at, place, kind === "info" ? "info" : "warning", sentence);
+  });
+}
+
+function diagnostic(
+  doc: Text,
+  line: string | undefined,
+  column: string | undefined,
+  severity: Diagnostic["severity"],
+  message: string,
+): Diagnostic[] {
+  if (line === undefined || Number(line) > doc.lines) return [];
   const at = Math.min(doc.length, doc.line(Number(line)).from + Math.max(0, Number(column) - 1));
   const from = Math.max(0, Math.min(at, doc.length - 1));
-  return [{ from, to: Math.min(doc.length, from + 1), severity: "error", message: says ?? "" }];
+  return [{ from, to: Math.min(doc.length, from + 1), severity, message }];
 }

@@ -1,6 +1,7 @@
 /** Explore: any question in PromQL, answered as a graph or a table, with every metric explained beside it. */
 import { useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
+import { HistogramCharts } from "../../chart/histogram-charts.tsx";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import type { Labels } from "../../query/columns.ts";
 import { labelText, differingLabelNames } from "../../query/label-text.ts";
@@ -41,16 +42,32 @@ function focusEditor(): void {
 }
 
 function QueryLine({ query }: { query: string }) {
-  const error = useError(query);
+  const { error, annotations } = useOutcome(query);
   const counter = bareCounter(query);
   return (
     <>
       <div class="query-line">
-        <Editor onChange={setDraft} onRun={run} ran={query} turn={turn.value} error={error} />
+        <Editor
+          onChange={setDraft}
+          onRun={run}
+          ran={query}
+          turn={turn.value}
+          error={error}
+          annotations={annotations}
+        />
         <button type="button" class="primary" onClick={() => run()}>
           Run
         </button>
       </div>
+      {annotations.length > 0 && (
+        <ul class="annotations" aria-label="Warnings and infos">
+          {annotations.map((text) => (
+            <li key={text} class={text.startsWith("PromQL info") ? "unit" : "warn"}>
+              {text}
+            </li>
+          ))}
+        </ul>
+      )}
       {counter !== undefined && (
         <p class="hint">
           <code>{counter}</code> counts up for ever.{" "}
@@ -63,17 +80,32 @@ function QueryLine({ query }: { query: string }) {
   );
 }
 
+interface Outcome {
+  readonly error: string | undefined;
+  readonly annotations: readonly string[];
+  /** Which kinds of samples there are at the end of the range. */
+  readonly hasHistograms: boolean;
+  readonly hasFloats: boolean;
+}
+
 /** What the hub says about the query itself, whichever view is open. */
-function useError(query: string): string | undefined {
-  const { error } = useInstant(
+function useOutcome(query: string): Outcome {
+  const { value, error } = useInstant(
     query === "" ? "0" : query,
-    Math.floor(timeWindow.value.toMs / 60_000) * 60_000,
+    Math.floor(timeWindow.value.toMs / 10_000) * 10_000,
   );
-  return error === undefined || error.status === 0 ? undefined : error.message;
+  const samples = value?.samples ?? [];
+  return {
+    error: error === undefined || error.status === 0 ? undefined : error.message,
+    annotations: error === undefined ? (value?.annotations ?? []) : [],
+    hasHistograms: samples.some(({ isHistogram }) => isHistogram === true),
+    hasFloats: samples.some(({ isHistogram }) => isHistogram !== true),
+  };
 }
 
 function Answer({ query }: { query: string }) {
   const unit = unitOf(query);
+  const { hasHistograms, hasFloats } = useOutcome(query);
   return (
     <>
       <div class="row">
@@ -97,7 +129,24 @@ function Answer({ query }: { query: string }) {
           Copy link
         </button>
       </div>
-      {tab.value === "graph" ? (
+      {tab.value === "graph" && hasHistograms && (
+        <HistogramCharts
+          key={query}
+          title={query}
+          query={query}
+          unit={unit}
+          family={familyOf(query)}
+        />
+      )}
+      {tab.value === "graph" && hasHistograms && isBareSelector(query) && (
+        <p class="hint">
+          These histograms may count up for ever.{" "}
+          <button type="button" class="link" onClick={() => run(`rate(${query}[5m])`)}>
+            Show how fast instead
+          </button>
+        </p>
+      )}
+      {tab.value === "graph" && (hasFloats || !hasHistograms) && (
         <QueryChart
           key={query}
           title={query}
@@ -107,13 +156,17 @@ function Answer({ query }: { query: string }) {
           heightPx={320}
           queries={[{ query, label: lineLabel }]}
           empty="No series has a value in this range: try a longer one, or look the metric up on the side."
+          exemplarsOf={query}
         />
-      ) : (
-        <ResultsTable query={query} unit={unit} />
       )}
+      {tab.value === "table" && <ResultsTable query={query} unit={unit} />}
     </>
   );
 }
+
+/** A selector alone, such as `request_latency_seconds{model="a"}`. */
+const isBareSelector = (query: string): boolean =>
+  /^\s*[a-zA-Z_:][\w:]*\s*(?:\{[^}]*\})?\s*$/.test(query);
 
 const lineLabel = (labels: Labels, all: readonly Labels[]): string =>
   labelText(labels, differingLabelNames(all));

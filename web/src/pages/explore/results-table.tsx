@@ -21,7 +21,7 @@ export function ResultsTable({ query, unit }: { query: string; unit: Unit }) {
       </p>
     );
   if (value === undefined) return late ? <p class="unit">Loading…</p> : null;
-  const { samples, warnings } = value;
+  const { samples } = value;
   const [first] = samples;
   return (
     <>
@@ -29,11 +29,6 @@ export function ResultsTable({ query, unit }: { query: string; unit: Unit }) {
         {samples.length} {samples.length === 1 ? "value" : "values"}
         {first === undefined ? "" : ` at ${formatInstant(first.timeMs)}`}
       </p>
-      {warnings.map((text) => (
-        <p key={text} class="warn">
-          {text}
-        </p>
-      ))}
       <Table
         caption={`Values of ${query}`}
         columns={columnsOf(samples, unit, value.type === "matrix")}

@@ -14,6 +14,7 @@ import { formatRange } from "../../view-state/range.ts";
 import { ChartGrid } from "./chart-grid.tsx";
 import { Head, compareHref, neighbour } from "./head.tsx";
 import { Health } from "./health.tsx";
+import { Histograms } from "./histograms.tsx";
 import { Identity } from "./identity.tsx";
 import { ReadingsTable } from "./readings-table.tsx";
 import { Timelines } from "./timelines.tsx";
@@ -88,6 +89,7 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
           <ReadingsTable gpu={gpu} reported={reported} />
           <Timelines who={who} />
           <ChartGrid device={gpu.device} reported={reported} />
+          {isPainted && <Histograms who={who} />}
           {isPainted && <Work who={who} reported={reported} />}
         </>
       )}

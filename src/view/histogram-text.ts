@@ -1,0 +1,24 @@
+/** A native histogram of the query API as PromQL writes it, for page and terminal. */
+
+/** The bounds that belong to the bucket, as a code; its bounds; its count. */
+export type ApiBucket = readonly [bounds: number, lower: string, upper: string, count: string];
+
+export interface ApiHistogram {
+  readonly count: string;
+  readonly sum: string;
+  readonly buckets?: readonly ApiBucket[];
+}
+
+/** By the API's code: which bounds belong to a bucket. */
+const edges = ["(]", "[)", "()", "[]"] as const;
+
+export function bucketText([bounds, lower, upper]: ApiBucket): string {
+  const [open, close] = edges[bounds] ?? "()";
+  return `${open}${lower},${upper}${close}`;
+}
+
+/** `{count:3, sum:4.5, (1,2]:3}`. */
+export function histogramText({ count, sum, buckets = [] }: ApiHistogram): string {
+  const parts = buckets.map((bucket) => `, ${bucketText(bucket)}:${bucket[3]}`);
+  return `{count:${count}, sum:${sum}${parts.join("")}}`;
+}

@@ -1,0 +1,43 @@
+/** Native histograms over time as the rows of a heatmap: one row between each two neighbouring bounds. Pure. */
+import { lengthOf, readNumber, type TimeGrid } from "../query/columns.ts";
+import type { HistogramPoint } from "../query/client.ts";
+
+export interface HeatRows {
+  /** Ascending; row n lies between bounds n and n + 1. */
+  readonly bounds: readonly number[];
+  /** For each instant the count of each row; undefined where there is no histogram. */
+  readonly columns: readonly (Float64Array | undefined)[];
+  readonly highest: number;
+}
+
+/** Rows are of the same height: exponential buckets are then on a logarithmic scale, and any others fit as well. */
+export function heatRows(points: readonly HistogramPoint[], grid: TimeGrid): HeatRows {
+  const bounds = [
+    ...new Set(
+      points.flatMap(([, { buckets = [] }]) =>
+        buckets.flatMap(([, lower, upper]) => [lower, upper]),
+      ),
+    ),
+  ]
+    .map(readNumber)
+    .sort((a, b) => a - b);
+  const places = new Map(bounds.map((bound, at) => [bound, at]));
+  const columns = Array<Float64Array | undefined>(lengthOf(grid)).fill(undefined);
+  let highest = 0;
+  for (const [seconds, { buckets = [] }] of points) {
+    const at = Math.round((seconds * 1_000 - grid.startMs) / grid.stepMs);
+    if (at < 0 || at >= columns.length) continue;
+    const rows = new Float64Array(Math.max(0, bounds.length - 1));
+    for (const [, lower, upper, count] of buckets) {
+      const [from, to] = [places.get(readNumber(lower)) ?? 0, places.get(readNumber(upper)) ?? 0];
+      // A bucket of a coarser histogram covers several rows of the finer ones.
+      for (let row = from; row < to; row += 1) {
+        const value = (rows[row] ?? 0) + readNumber(count) / (to - from);
+        rows[row] = value;
+        highest = Math.max(highest, value);
+      }
+    }
+    columns[at] = rows;
+  }
+  return { bounds, columns, highest };
+}

@@ -1,0 +1,54 @@
+/** Exemplars of a query in the window in view, each with the page of its trace where the hub knows where traces are. */
+import type { ChartExemplar } from "../chart/model.ts";
+import type { TimeWindow } from "../view-state/range.ts";
+import { readNumber, type Labels } from "./columns.ts";
+import { getJson } from "./http.ts";
+import { traceOf } from "./trace-url.ts";
+import { useFetch, useJson } from "./use-fetch.ts";
+
+/** More dots than this hide the lines; the newest are shown. */
+const MOST_DOTS = 200;
+const EVERY_MS = 10_000;
+
+interface ExemplarAnswer {
+  readonly data: readonly {
+    readonly exemplars: readonly {
+      readonly labels: Labels;
+      readonly value: string;
+      readonly timestamp: number;
+    }[];
+  }[];
+}
+
+interface FlagsAnswer {
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export function useExemplars(
+  query: string | undefined,
+  window: TimeWindow | undefined,
+): readonly ChartExemplar[] {
+  const flags = useJson<FlagsAnswer>("api/v1/status/flags");
+  const template = flags.value?.data["gpulse.trace-url"];
+  const fromMs = Math.floor((window?.fromMs ?? 0) / EVERY_MS) * EVERY_MS;
+  const toMs = Math.ceil((window?.toMs ?? 0) / EVERY_MS) * EVERY_MS;
+  const isAsked = query !== undefined && window !== undefined;
+  const key = isAsked ? `${query} ${fromMs} ${toMs}` : "";
+  const { value } = useFetch<ExemplarAnswer | undefined>(key, async (signal) => {
+    if (!isAsked) return undefined;
+    const params = { query, start: String(fromMs / 1_000), end: String(toMs / 1_000) };
+    const form = new URLSearchParams(params).toString();
+    return (await getJson(`api/v1/query_exemplars?${form}`, signal)) as ExemplarAnswer;
+  });
+  return (value?.data ?? [])
+    .flatMap(({ exemplars }) => exemplars)
+    .map(({ labels, value: text, timestamp }) => ({
+      timeMs: timestamp * 1_000,
+      value: readNumber(text),
+      text: [text, ...Object.entries(labels).map(([name, of]) => `${name} ${of}`)].join("\n"),
+      ...traceOf(template, labels),
+    }))
+    .filter(({ value: number }) => Number.isFinite(number))
+    .sort((a, b) => a.timeMs - b.timeMs)
+    .slice(-MOST_DOTS);
+}
