@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatError } from "../../base/error.ts";
 import { Block, type BlockContext } from "./blocks/block.ts";
 import type { BlockWorker, UnreadableSource } from "./blocks/job.ts";
-import { planMerge } from "./blocks/plan.ts";
+import { type MergeLimits, planMerge } from "./blocks/plan.ts";
 import { makeReserve } from "./files/reserve.ts";
 import { collectGarbage, growYoungGenerationWithHeap } from "../../base/heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
@@ -24,7 +24,7 @@ import {
 } from "./retention.ts";
 import { seriesRef } from "./rollups/columns.ts";
 import { columnsOf, withOutdated } from "./rollups/outdated.ts";
-import { longestRollupMs } from "./rollups/retention.ts";
+import { rollupMergeLimits } from "./rollups/retention.ts";
 import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
@@ -130,7 +130,7 @@ export class Maintenance {
         retained: () => tierBlocks(state, resolutionMs),
         file: (id) => rollupFile(state.options.dir, id, resolutionMs),
         refs: async (blocks) => columnsOf(await this.#refsOf(blocks, seriesRef)),
-        longestMs: longestRollupMs(resolutionMs),
+        limits: rollupMergeLimits(resolutionMs),
       });
   }
 
@@ -140,7 +140,7 @@ export class Maintenance {
       const { blocks, cutoffMs, retentionMs } = kind.retained();
       const readable = blocks.filter((block) => !quarantine.has(block));
       const planned = toPlannedBlocks(readable);
-      const merge = planMerge(planned, cutoffMs, retentionMs, kind.longestMs);
+      const merge = planMerge(planned, cutoffMs, retentionMs, kind.limits);
       if (merge.length === 0) return;
       await this.#merge(
         kind,
@@ -357,8 +357,7 @@ interface MergedKind {
   readonly file: (id: number) => string;
   /** The columns of the merged block in the order they shall stand. */
   refs(blocks: readonly Block[]): Promise<Uint32Array>;
-  /** The longest time a block may span; derived from the retention where absent. */
-  readonly longestMs?: number;
+  readonly limits?: MergeLimits;
 }
 
 /** Removes blocks that no manifest names because it could not be written. */

@@ -130,6 +130,8 @@ export interface StoreStats {
   readonly rollups: {
     readonly blocks: number;
     readonly bytes: number;
+    /** Finest first. */
+    readonly tiers: readonly { readonly resolutionMs: number; readonly bytes: number }[];
     /** The oldest entry. */
     readonly minTimeMs: number | undefined;
     /** Samples up to here are in rollups. */

@@ -8,7 +8,7 @@ import { settledToMs } from "./rollups/maintenance.ts";
 import { hasRollups } from "./rollups/retention.ts";
 import type { StoreState } from "./state.ts";
 import { isNearlyFull } from "./files/reserve.ts";
-import { describeJump } from "./retention.ts";
+import { bytesOf, describeJump } from "./retention.ts";
 
 const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
 
@@ -65,7 +65,11 @@ function rollupStats(state: StoreState): Omit<StoreStats["rollups"], "rolled"> {
   const fromMs = rolledToMs ?? Math.min(...state.blocks.map(({ footer }) => footer.minTimeMs));
   return {
     blocks: blocks.length,
-    bytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
+    bytes: bytesOf(blocks),
+    tiers: tiers.map((tier) => ({
+      resolutionMs: tier.resolutionMs,
+      bytes: bytesOf(tier.blocks),
+    })),
     minTimeMs: finite(Math.min(...blocks.map(({ footer }) => footer.minTimeMs))),
     rolledToMs,
     behindMs: hasRollups(state.options) ? Math.max(0, finite(settledMs - fromMs) ?? 0) : 0,

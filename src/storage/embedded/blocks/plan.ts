@@ -11,7 +11,7 @@ export interface PlannedBlock {
 }
 
 /** This many blocks of about one size become one. */
-const together = 4;
+const defaultTogether = 4;
 /** Below this a block is small whatever it spans. */
 const smallSamples = 2_000_000;
 /** A block with more than this much beyond retention is rewritten without it. */
@@ -23,6 +23,13 @@ export const isOverdue = (
   retentionMs: number,
 ): boolean => minTimeMs < cutoffMs - retentionMs * overdueShare;
 
+export interface MergeLimits {
+  /** The longest time a block may span, unless it is small. */
+  readonly longestMs?: number;
+  /** Blocks that become one. */
+  readonly together?: number;
+}
+
 /** Retention removes whole blocks, so none may span much of it unless it is small. */
 export const longestBlockMs = (retentionMs: number): number =>
   Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
@@ -32,7 +39,7 @@ export function planMerge<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,
   retentionMs: number,
-  longestMs = longestBlockMs(retentionMs),
+  { longestMs = longestBlockMs(retentionMs), together = defaultTogether }: MergeLimits = {},
 ): readonly B[] {
   const stained = blocks.find((block) => block.hasDeleted);
   if (stained !== undefined) return [stained];

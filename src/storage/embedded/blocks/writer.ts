@@ -10,7 +10,7 @@ import { zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
 import type { ColumnBuffer } from "../merge.ts";
 import { Bytes } from "../slab/bytes.ts";
-import { compress } from "./compression.ts";
+import { compress, fastQuality } from "./compression.ts";
 import {
   footerBytes,
   headerBytes,
@@ -33,6 +33,7 @@ type WrittenColumn = Pick<ColumnBuffer, "values" | "words" | "n" | "histograms">
 
 export class BlockWriter {
   readonly #file: string;
+  readonly #isBrief: boolean;
   #fd: number;
   readonly #page = new Bytes();
   readonly #timebases = new Bytes();
@@ -51,8 +52,10 @@ export class BlockWriter {
   #minTimeMs = Infinity;
   #maxTimeMs = -Infinity;
 
-  constructor(file: string) {
+  /** `isBrief`: the block is merged with others soon, and written fast rather than small. */
+  constructor(file: string, isBrief = false) {
     this.#file = file;
+    this.#isBrief = isBrief;
     this.#fd = openSync(`${file}.tmp`, "w", 0o600);
     try {
       writeAll(this.#fd, writeHeader(), 0);
@@ -86,7 +89,7 @@ export class BlockWriter {
       encodeHistograms(words, 0, n, histograms, this.#page, true);
     else {
       this.#page.reserve(encodedBound(n));
-      this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, true);
+      this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, !this.#isBrief);
     }
     this.#columns.varint(zigzag(ref - this.#lastRef));
     this.#columns.varint(zigzag(timebase - this.#lastTimebase));
@@ -159,7 +162,7 @@ export class BlockWriter {
   }
 
   #flushPage(): void {
-    const { method, bytes } = compress(this.#page.used);
+    const { method, bytes } = compress(this.#page.used, this.#isBrief ? fastQuality : undefined);
     writeAll(this.#fd, bytes, this.#offset);
     this.#offset += bytes.length;
     this.#table.varint(method);

@@ -4,9 +4,9 @@ import { BlockWriter } from "../blocks/writer.ts";
 import type { PieceSource } from "../blocks/build.ts";
 import { SeriesPieces } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
-import { ColumnBuffer, mergePieces } from "../merge.ts";
+import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
 import { columnRef, componentNames, resolutionsMs } from "./columns.ts";
-import { RollupEntries, summarizeEntries, summarizeSamples } from "./summarize.ts";
+import { bucketBounds, RollupEntries, summarizeEntries, summarizeSamples } from "./summarize.ts";
 
 export interface RollupFile {
   readonly resolutionMs: number;
@@ -49,6 +49,16 @@ export async function buildRollups(
   }
 }
 
+/** Timebases whose buckets are cached. */
+const mostKnown = 256;
+
+/** The instants of a series, and where its buckets of the finest resolution end. */
+interface SampleBuckets {
+  readonly times: Float64Array;
+  readonly from: number;
+  readonly bounds: Uint32Array;
+}
+
 /** The entries of one series after another. */
 class EntryBuilder {
   readonly #sources: readonly PieceSource[];
@@ -56,6 +66,7 @@ class EntryBuilder {
   readonly #toMs: number;
   readonly #pieces = new SeriesPieces();
   readonly #column = new ColumnBuffer();
+  readonly #known = new Map<string, SampleBuckets>();
   readonly #entries = resolutionsMs.map(() => new RollupEntries());
 
   constructor(sources: readonly PieceSource[], afterMs: number, toMs: number) {
@@ -72,17 +83,50 @@ class EntryBuilder {
     if (pieces.length === 0) return false;
     pieces.sort();
     const column = this.#column;
-    mergePieces(pieces, column);
-    const from = lowerBound(column.times, 0, column.n, this.#afterMs + 1);
-    const to = lowerBound(column.times, from, column.n, this.#toMs + 1);
-    if (from === to) return false;
+    let buckets: SampleBuckets;
+    if (pieces.needsMerge) {
+      mergePieces(pieces, column);
+      buckets = this.#bucketsOf(column.times, column.n);
+    } else {
+      concatValues(pieces, column);
+      buckets = this.#sharedBuckets();
+    }
+    if (buckets.bounds.length === 0) return false;
+    const { values, words } = column;
     resolutionsMs.forEach((resolutionMs, i) => {
       const out = this.#entries[i] as RollupEntries;
       const finer = this.#entries[i - 1];
-      if (finer === undefined) summarizeSamples(column, from, to, resolutionMs, out);
+      if (finer === undefined)
+        summarizeSamples(
+          { values, words, times: buckets.times },
+          buckets.from,
+          buckets.bounds,
+          out,
+        );
       else summarizeEntries(finer, resolutionMs, out);
     });
     return true;
+  }
+
+  /** Series that were scraped together have the same pieces, of the same timebases. */
+  #sharedBuckets(): SampleBuckets {
+    const pieces = this.#pieces;
+    let key = "";
+    for (let i = 0; i < pieces.length; i++)
+      key += `${this.#sources.indexOf(pieces.sources[i] as PieceSource)}:${pieces.timebases[i]} `;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const times = new Float64Array(pieces.samples);
+    const found = this.#bucketsOf(times, concatTimes(pieces, times));
+    if (this.#known.size >= mostKnown) this.#known.clear();
+    this.#known.set(key, found);
+    return found;
+  }
+
+  #bucketsOf(times: Float64Array, n: number): SampleBuckets {
+    const from = lowerBound(times, 0, n, this.#afterMs + 1);
+    const to = lowerBound(times, from, n, this.#toMs + 1);
+    return { times, from, bounds: bucketBounds(times, from, to, resolutionsMs[0]) };
   }
 
   entries(resolutionMs: number): RollupEntries | undefined {
@@ -96,7 +140,7 @@ class RollupWriter {
 
   constructor(file: RollupFile) {
     this.#file = file;
-    this.#writer = new BlockWriter(file.file);
+    this.#writer = new BlockWriter(file.file, true);
   }
 
   add(ref: number, builder: EntryBuilder): void {

@@ -22,7 +22,7 @@ import {
 /** Samples may come this much after those of other series without making a rollup outdated. */
 const settleMs = 300_000;
 /** Few, larger rollups: each is merged with others later, and until then raw samples answer. */
-const defaultRollEveryMs = 6 * 3_600_000;
+const defaultRollEveryMs = 86_400_000;
 /** A folder without rollups, or behind with them, is caught up with in slices of this. */
 const sliceMs = 86_400_000;
 

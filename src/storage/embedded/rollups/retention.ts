@@ -1,4 +1,5 @@
 /** How long the rollups of each resolution are retained. */
+import type { MergeLimits } from "../blocks/plan.ts";
 import type { StoreOptions } from "../options.ts";
 import { resolutionsMs } from "./columns.ts";
 
@@ -17,7 +18,12 @@ export function tierRetentionMs(options: StoreOptions, resolutionMs: number): nu
   return Math.max(retentionMs, rollupRetentionMs * share);
 }
 
-/** About as many entries a column as a page of a block has room for. */
+/** About as many entries a column as a page of a block has room for: a month of 5 minutes, a year of hours. */
 const longestEntries = 9_000;
+/** More at a time than raw blocks: each time a rollup is written again costs a third of sealing its samples. */
+const together = 8;
 
-export const longestRollupMs = (resolutionMs: number): number => resolutionMs * longestEntries;
+export const rollupMergeLimits = (resolutionMs: number): MergeLimits => ({
+  longestMs: resolutionMs * longestEntries,
+  together,
+});

@@ -52,23 +52,37 @@ export class RollupEntries {
   }
 }
 
-/** Entries of the samples `from` to `to` (not included) of a column without overlaps. */
-export function summarizeSamples(
-  { times, values, words }: Pick<ColumnBuffer, "times" | "values" | "words">,
+/** Where the buckets of the instants `from` to `to` (not included) end: the index after the last sample of each. */
+export function bucketBounds(
+  times: Float64Array,
   from: number,
   to: number,
   resolutionMs: number,
+): Uint32Array {
+  const bounds: number[] = [];
+  for (let i = from; i < to;) {
+    const endMs = bucketEnd(times[i] as number, resolutionMs);
+    while (i < to && (times[i] as number) <= endMs) i++;
+    bounds.push(i);
+  }
+  return Uint32Array.from(bounds);
+}
+
+/** Entries of the samples of a column without overlaps, from `from` to the last of the bounds. */
+export function summarizeSamples(
+  { times, values, words }: Pick<ColumnBuffer, "times" | "values" | "words">,
+  from: number,
+  bounds: Uint32Array,
   out: RollupEntries,
 ): void {
   // A bucket may have an entry and a marker.
-  const [firstMs, lastMs] = [times[from] ?? 0, times[to - 1] ?? 0];
-  out.clear(2 * Math.min(to - from, 2 + Math.floor((lastMs - firstMs) / resolutionMs)));
-  for (let i = from; i < to;) {
-    const endMs = bucketEnd(times[i] as number, resolutionMs);
+  out.clear(2 * bounds.length);
+  let i = from;
+  for (const end of bounds) {
     let [count, sum, lost, resets, previous] = [0, 0, 0, 0, Number.NaN];
     let [min, max] = [Number.NaN, Number.NaN];
     let [first, last, staleAt, isMixed] = [-1, -1, -1, false];
-    for (; i < to && (times[i] as number) <= endMs; i++) {
+    for (; i < end; i++) {
       const value = values[i] as number;
       if (value !== value) {
         if (isStale(words, i)) {
@@ -81,7 +95,8 @@ export function summarizeSamples(
       last = i;
       count++;
       const next = sum + value;
-      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+      const added = next - sum;
+      lost += sum - (next - added) + (value - added);
       sum = next;
       if (!(value >= min)) min = min !== min || value < min ? value : min;
       if (!(value <= max)) max = max !== max || value > max ? value : max;
@@ -129,7 +144,8 @@ export function summarizeEntries(
       count += counted;
       const value = from.sum.values[i] as number;
       const next = sum + value;
-      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+      const added = next - sum;
+      lost += sum - (next - added) + (value - added);
       sum = next;
       const [low, high] = [from.min.values[i] as number, from.max.values[i] as number];
       if (!(low >= min)) min = min !== min || low < min ? low : min;

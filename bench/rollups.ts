@@ -1,0 +1,221 @@
+/**
+ * What rollups cost and give: `npm run bench:rollups`. Prints bytes of a month of the simulated fleet and what five years of
+ * 1,000 GPUs would take, the time of a year of one GPU and whether its spikes are those of the raw samples, and the processor
+ * time of ingest with rollups on and off in turn. BENCH_ONLY=size|year|ingest runs one part.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { silentLog } from "../src/base/log.ts";
+import { labelValue } from "../src/model/labels.ts";
+import { openSources } from "../src/sources/open.ts";
+import { openStore, type Store } from "../src/storage/embedded/store.ts";
+import { buildStoreWorker } from "../test/store/worker-file.ts";
+import { FleetValues, fleetLabels } from "./store-data.ts";
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const startMs = Date.UTC(2026, 0, 1);
+const only = process.env["BENCH_ONLY"];
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-rollups-"));
+const workerFile = await buildStoreWorker(folder);
+
+const say = (what: string, figure: string): void => console.log(`${what.padEnd(70)} ${figure}`);
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** The clock that retention follows stands at the newest sample. */
+function open(name: string, nowMs: () => number, rollupRetentionMs: number): Promise<Store> {
+  return openStore({
+    dir: path.join(folder, name),
+    retentionMs: 400 * dayMs,
+    rollupRetentionMs,
+    memoryBytes: 256 * 2 ** 20,
+    durability: "process",
+    log: silentLog,
+    nowMs,
+    retentionNowMs: nowMs,
+    workerFile,
+    manual: true,
+  });
+}
+
+/** Seals, rolls up and merges until nothing is due. */
+async function settle(store: Store): Promise<void> {
+  await store.seal();
+  let before = "";
+  for (;;) {
+    await store.maintain();
+    const { rollups, blocks } = store.stats();
+    const now = JSON.stringify([rollups, blocks]);
+    if (now === before) return;
+    before = now;
+  }
+}
+
+/** A month of the simulator's frames at 15 s, sealed every two hours as a hub does. */
+async function fillMonth(store: Store, gpus: number, clock: { nowMs: number }): Promise<void> {
+  const url = `sim:${gpus}?seed=7&speed=max&start=${new Date(startMs).toISOString()}&duration=30d&interval=15s`;
+  const [opened] = await openSources([url], {
+    host: "node-0",
+    log: silentLog,
+    nowMs: () => startMs,
+    sysfs: "/sys",
+    procfs: "/proc",
+  });
+  const source = opened?.source;
+  if (source?.shape !== "streaming") throw new Error("BUG: speed=max streams");
+  let sealAtMs = startMs + 2 * hourMs;
+  await source.run(async (frame) => {
+    clock.nowMs = frame.timeMs;
+    store.appendFrame({ frame, source: "sim", tier: "stream" });
+    if (frame.timeMs < sealAtMs) return;
+    sealAtMs += 2 * hourMs;
+    await store.seal();
+    await store.maintain();
+  }, new AbortController().signal);
+  await source.close();
+  await settle(store);
+}
+
+async function measureSize(): Promise<void> {
+  const gpus = Number(process.env["BENCH_GPUS"] ?? 4);
+  const clock = { nowMs: startMs };
+  const store = await open("month", () => clock.nowMs, 5 * 365 * dayMs);
+  await fillMonth(store, gpus, clock);
+  const { series, blockBytes, blockSamples, rollups } = store.stats();
+  await store.close();
+  const wanted = 1_000 * 40;
+  const scale = wanted / series;
+  const [fine, coarse] = rollups.tiers.map(({ bytes }) => bytes * scale) as [number, number];
+  const rawBytes = blockBytes * scale;
+  // 30 days each: 5-minute rollups for a fifth of five years, hourly ones for all of it.
+  const fineBytes = (fine * 365) / 30;
+  const coarseBytes = (coarse * 5 * 365) / 30;
+  say(`${gpus} simulated GPUs, 30 days at 15 s`, `${series} series, ${blockSamples} samples`);
+  say("raw bytes a sample", (blockBytes / blockSamples).toFixed(2));
+  say("30 days raw, 1,000 GPUs x 40 series", gigabytes(rawBytes));
+  say("1 year of 5-minute rollups, the same", gigabytes(fineBytes));
+  say("5 years of hourly rollups, the same", gigabytes(coarseBytes));
+  say("together (at most 60 GB)", gigabytes(rawBytes + fineBytes + coarseBytes));
+}
+
+/** Two GPUs x 40 series for a year, one sample a minute: a spike lasts one of them. */
+async function measureYear(): Promise<void> {
+  const gpus = 2;
+  const clock = { nowMs: startMs };
+  const store = await open("year", () => clock.nowMs, 5 * 365 * dayMs);
+  const labels = fleetLabels(gpus, 40);
+  const values = new FleetValues(labels.length, 40);
+  const appender = store.appender();
+  const refs = labels.map((one) => appender.ref(one));
+  const endMs = startMs + 365 * dayMs;
+  for (let timeMs = startMs; timeMs < endMs; timeMs += 60_000) {
+    refs.forEach((ref, i) => appender.add(ref, timeMs, values.value(i)));
+    appender.commit();
+    clock.nowMs = timeMs;
+    if (timeMs % dayMs !== 0) continue;
+    await store.seal();
+    await store.maintain();
+  }
+  await settle(store);
+  const uuid = labelValue(labels[0] ?? [], "uuid") ?? "";
+  const stepMs = 6 * hourMs;
+  const query = `max_over_time({uuid="${uuid}"}[6h])`;
+  const ask = () => store.range(query, startMs + stepMs, clock.nowMs, stepMs);
+  const [{ infos, data }, coldMs] = await timed(ask);
+  const warmMs: number[] = [];
+  for (let round = 0; round < 15; round++) warmMs.push((await timed(ask))[1]);
+  warmMs.sort((a, b) => a - b);
+  const matchers = [{ name: "uuid", op: "=", value: uuid }] as const;
+  const [raw, rawMs] = await timed(() => store.select(matchers, startMs, endMs));
+  if (data.type !== "matrix") throw new Error("BUG: a range query has a matrix");
+  let [points, wrong] = [0, 0];
+  const [, peaksMs] = await timed(async () => {
+    for (const one of raw) {
+      const { times, values: samples } = one.column;
+      const peaks = new Map<number, number>();
+      times.forEach((timeMs, i) => {
+        const end = Math.ceil(timeMs / stepMs) * stepMs;
+        peaks.set(end, Math.max(peaks.get(end) ?? -Infinity, samples[i] as number));
+      });
+      const name = labelValue(one.labels, "__name__");
+      const found = data.series.find((series) => labelValue(series.labels, "__name__") === name);
+      found?.values.forEach((value, i) => {
+        points++;
+        if (peaks.get(found.times[i] as number) !== value) wrong++;
+      });
+    }
+  });
+  say("a year of one GPU, 40 series, from", infos.join("; "));
+  say(
+    "median of 15 (at most 60 ms), and the first",
+    `${middle(warmMs)} ms, ${coldMs.toFixed(0)} ms`,
+  );
+  say("the same from raw samples, one a minute", `${(rawMs + peaksMs).toFixed(0)} ms`);
+  say("points whose spike is not that of the raw samples", `${wrong} of ${points}`);
+  await store.close();
+}
+
+const middle = (sorted: readonly number[]): string =>
+  (sorted[Math.floor(sorted.length / 2)] ?? Number.NaN).toFixed(1);
+
+async function timed<Result>(work: () => Promise<Result>): Promise<[Result, number]> {
+  const began = performance.now();
+  const result = await work();
+  return [result, performance.now() - began];
+}
+
+/** Two days of 20 GPUs x 40 series at 15 s, appended to the store itself: receiving requests costs more and makes the share smaller. */
+async function ingestSeconds(name: string, rollupRetentionMs: number): Promise<number> {
+  const clock = { nowMs: startMs };
+  const store = await open(name, () => clock.nowMs, rollupRetentionMs);
+  const labels = fleetLabels(20, 40);
+  const values = new FleetValues(labels.length, 40);
+  const appender = store.appender();
+  const refs = labels.map((one) => appender.ref(one));
+  const row = new Float64Array(labels.length);
+  let seconds = 0;
+  for (let timeMs = startMs; timeMs < startMs + 2 * dayMs; timeMs += 15_000) {
+    for (let i = 0; i < row.length; i++) row[i] = values.value(i);
+    clock.nowMs = timeMs;
+    const before = process.cpuUsage();
+    refs.forEach((ref, i) => appender.add(ref, timeMs, row[i] as number));
+    appender.commit();
+    if (timeMs % (2 * hourMs) === 0) {
+      await store.seal();
+      await store.maintain();
+    }
+    seconds += cpuSeconds(before);
+  }
+  const before = process.cpuUsage();
+  await settle(store);
+  seconds += cpuSeconds(before);
+  await store.close();
+  return seconds;
+}
+
+function cpuSeconds(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+async function measureIngest(): Promise<void> {
+  const [on, off]: [number[], number[]] = [[], []];
+  await ingestSeconds("warm", 0);
+  for (let round = 0; round < 5; round++) {
+    off.push(await ingestSeconds(`off-${round}`, 0));
+    on.push(await ingestSeconds(`on-${round}`, 5 * 365 * dayMs));
+  }
+  for (const list of [on, off]) list.sort((a, b) => a - b);
+  say("processor time of 9.2 million samples, rollups off", `${middle(off)} s`);
+  say("rollups on", `${middle(on)} s`);
+  say("ratio (at most 1.05)", (Number(on[2]) / Number(off[2])).toFixed(3));
+}
+
+try {
+  if (only === undefined || only === "size") await measureSize();
+  if (only === undefined || only === "year") await measureYear();
+  if (only === undefined || only === "ingest") await measureIngest();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
