@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { silentLog } from "../src/base/log.ts";
 import { labelValue } from "../src/model/labels.ts";
+import type { QueryResult } from "../src/query/result.ts";
 import { openSources } from "../src/sources/open.ts";
 import { openStore, type Store } from "../src/storage/embedded/store.ts";
 import { buildStoreWorker } from "../test/store/worker-file.ts";
@@ -120,30 +121,42 @@ async function measureYear(): Promise<void> {
   await settle(store);
   const uuid = labelValue(labels[0] ?? [], "uuid") ?? "";
   const stepMs = 6 * hourMs;
-  const query = `max_over_time({uuid="${uuid}"}[6h])`;
-  const ask = () => store.range(query, startMs + stepMs, clock.nowMs, stepMs);
-  const [{ infos, data }, coldMs] = await timed(ask);
+  const names = labels.slice(0, 40).map((one) => labelValue(one, "__name__") ?? "");
+  // One query after another for the charts of one GPU, as the page asks.
+  const ask = async (): Promise<QueryResult[]> => {
+    const results: QueryResult[] = [];
+    for (const name of names) {
+      const query = `max_over_time(${name}{uuid="${uuid}"}[6h])`;
+      results.push(await store.range(query, startMs + stepMs, clock.nowMs, stepMs));
+    }
+    return results;
+  };
+  const [results, coldMs] = await timed(ask);
   const warmMs: number[] = [];
   for (let round = 0; round < 15; round++) warmMs.push((await timed(ask))[1]);
-  warmMs.sort((a, b) => a - b);
-  const matchers = [{ name: "uuid", op: "=", value: uuid }] as const;
-  const [raw, rawMs] = await timed(() => store.select(matchers, startMs, endMs));
-  if (data.type !== "matrix") throw new Error("BUG: a range query has a matrix");
+  warmMs.sort((x, y) => x - y);
+  const infos = [...new Set(results.flatMap((result) => result.infos))];
   let [points, wrong] = [0, 0];
-  const [, peaksMs] = await timed(async () => {
-    for (const one of raw) {
-      const { times, values: samples } = one.column;
+  const [, rawMs] = await timed(async () => {
+    for (const [i, name] of names.entries()) {
+      const matchers = [
+        { name: "__name__", op: "=", value: name },
+        { name: "uuid", op: "=", value: uuid },
+      ] as const;
+      const [raw] = await store.select(matchers, startMs, endMs);
       const peaks = new Map<number, number>();
-      times.forEach((timeMs, i) => {
+      const { times, values: samples } = raw?.column ?? { times: [], values: [] };
+      times.forEach((timeMs, at) => {
         const end = Math.ceil(timeMs / stepMs) * stepMs;
-        peaks.set(end, Math.max(peaks.get(end) ?? -Infinity, samples[i] as number));
+        peaks.set(end, Math.max(peaks.get(end) ?? -Infinity, samples[at] as number));
       });
-      const name = labelValue(one.labels, "__name__");
-      const found = data.series.find((series) => labelValue(series.labels, "__name__") === name);
-      found?.values.forEach((value, i) => {
-        points++;
-        if (peaks.get(found.times[i] as number) !== value) wrong++;
-      });
+      const data = results[i]?.data;
+      if (data?.type !== "matrix") throw new Error("BUG: a range query has a matrix");
+      for (const found of data.series)
+        found.values.forEach((value, at) => {
+          points++;
+          if (peaks.get(found.times[at] as number) !== value) wrong++;
+        });
     }
   });
   say("a year of one GPU, 40 series, from", infos.join("; "));
@@ -151,7 +164,7 @@ async function measureYear(): Promise<void> {
     "median of 15 (at most 60 ms), and the first",
     `${middle(warmMs)} ms, ${coldMs.toFixed(0)} ms`,
   );
-  say("the same from raw samples, one a minute", `${(rawMs + peaksMs).toFixed(0)} ms`);
+  say("the same from raw samples, one a minute", `${rawMs.toFixed(0)} ms`);
   say("points whose spike is not that of the raw samples", `${wrong} of ${points}`);
   await store.close();
 }

@@ -8,7 +8,7 @@ import type { Block } from "./blocks/block.ts";
 import { isOverdue, planRemoval, type Removal } from "./blocks/plan.ts";
 import { defaultRemovalGraceMs } from "./options.ts";
 import { formatResolution } from "./rollups/columns.ts";
-import { tierRetentionMs } from "./rollups/retention.ts";
+import { hasRollups, tierRetentionMs } from "./rollups/retention.ts";
 import { replaceTier } from "./rollups/state.ts";
 import { changeState, newestSampleMs, type RemovedBlock, type StoreState } from "./state.ts";
 
@@ -17,8 +17,12 @@ const newestSlackMs = 600_000;
 /** All rollups together may take this part of the size limit; raw samples take the rest. */
 const rollupShare = 0.5;
 
-/** Samples before this may be deleted. */
-export const cutoffMs = (state: StoreState): number => cutoffOf(state, state.options.retentionMs);
+/** Samples before this may be deleted. What is not rolled up yet stays, whatever its age. */
+function rawCutoffMs(state: StoreState): number {
+  const cutoffMs = cutoffOf(state, state.options.retentionMs);
+  if (!hasRollups(state.options)) return cutoffMs;
+  return Math.min(cutoffMs, state.rollups.rolledToMs ?? -Infinity);
+}
 
 /**
  * It follows the trusted time and is never ahead of the newest sample: a store that receives nothing deletes nothing.
@@ -77,7 +81,7 @@ export function rawBlocks(state: StoreState): RetainedBlocks {
     goneBeforeMs,
     unlinkedBeforeMs,
     retentionMs: options.retentionMs,
-    cutoffMs: cutoffMs(state),
+    cutoffMs: rawCutoffMs(state),
     limitBytes: (options.retentionBytes ?? Infinity) - wal.bytesSinceCut - rollupBytes,
     change: (to) => changeState(state, to),
   };

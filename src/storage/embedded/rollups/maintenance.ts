@@ -170,7 +170,8 @@ export class RollupMaintenance {
 /** The next range (afterMs, toMs] to roll up; undefined where none is due. */
 function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undefined {
   const { blocks, options, rollups } = state;
-  const { rollEveryMs = defaultRollEveryMs } = options;
+  // Raw samples stay until they are rolled up: a short retention is not to be much exceeded.
+  const { rollEveryMs = Math.min(defaultRollEveryMs, options.retentionMs / 8) } = options;
   const rolledToMs = rollups.rolledToMs ?? -Infinity;
   const ahead = blocks.filter(({ footer }) => footer.maxTimeMs > rolledToMs);
   if (ahead.length === 0) return undefined;

@@ -48,6 +48,7 @@ export function planRead(
   const segments: RollupSegment[] = [];
   let untilMs = beginMs;
   from.forEach(({ resolutionMs, goneBeforeMs }, i) => {
+    if (untilMs <= fromMs) return;
     const next = from[i + 1];
     // A coarser rollup ends where one of its buckets ends.
     const keptFromMs = next === undefined ? -Infinity : bucketEnd(goneBeforeMs, next.resolutionMs);

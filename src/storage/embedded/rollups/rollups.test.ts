@@ -1,4 +1,6 @@
 /** Queries answered from rollups against the same queries over raw samples, on random series. */
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { Folders, named, openAt } from "../../../../test/store/folder.ts";
 import type { LabelSet } from "../../../model/labels.ts";
@@ -200,3 +202,160 @@ test.each([1, 2])(
   },
   60_000,
 );
+
+const aligned = [
+  ["1h", hourMs],
+  ["5m", 300_000],
+  ["15m", 1_800_000],
+] as const;
+
+async function expectAllSame(
+  rolled: Store,
+  raw: Store,
+  [fromMs, toMs]: readonly [number, number],
+  because: RegExp,
+): Promise<void> {
+  for (const name of functions)
+    for (const [range, stepMs] of aligned) {
+      const query = `${name}({__name__=~"load|work_total"}[${range}])`;
+      const [got, want] = await Promise.all(
+        [rolled, raw].map((store) => store.range(query, fromMs, toMs, stepMs)),
+      );
+      if (got === undefined || want === undefined) throw new Error("BUG: two stores");
+      expectSame(got, want, isExact(name), query);
+      expect(infoOf(got).join(), query).toMatch(because);
+    }
+}
+
+test("past raw retention, rollups give what the raw samples gave, and their series stay", async () => {
+  let now = startMs + 3 * dayMs;
+  const raw = await open({});
+  const options = {
+    retentionMs: 10 * dayMs,
+    rollupRetentionMs: 400 * dayMs,
+    retentionNowMs: () => now,
+    nowMs: () => now,
+  };
+  const dir = folders.make();
+  let rolled = await openAt(dir, { rollEveryMs: hourMs, removalGraceMs: 0, ...options });
+  await fill([raw, rolled], new Generator(7), 1);
+  now = startMs + 20 * dayMs;
+  append(rolled, now, [[named("load", { series: "new" }), 1]]);
+  await rolled.seal();
+  await rounds(rolled);
+  expect(rolled.stats().blocks).toBe(1);
+  const range = [startMs + hourMs, startMs + 23 * hourMs] as const;
+  await expectAllSame(rolled, raw, range, /rollups answered/);
+  const plain = await rolled.range('load{series="0"}', range[0], range[1], hourMs);
+  expect(infoOf(plain).join()).toMatch(/5m rollups answered: raw samples before .* past retention/);
+  const all = [[{ name: "__name__", op: "=~", value: ".+" }]] as const;
+  expect(await rolled.labelValues("series", all, startMs, startMs + dayMs)).toEqual([
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+  ]);
+  await rolled.close();
+  rolled = await openAt(dir, { rollEveryMs: hourMs, removalGraceMs: 0, ...options });
+  expect(rolled.stats().lost).toEqual([]);
+  await expectAllSame(rolled, raw, range, /rollups answered/);
+  await Promise.all([raw.close(), rolled.close()]);
+}, 60_000);
+
+test("deletions and late samples show at once, and in the rollups once they are made again", async () => {
+  const [raw, rolled] = [await open({}), await open({ rollupRetentionMs: 400 * dayMs })];
+  await fill([raw, rolled], new Generator(11), 1);
+  const range = [startMs + hourMs, startMs + 23 * hourMs] as const;
+  for (const store of [raw, rolled]) {
+    await store.delete(
+      [[{ name: "series", op: "=~", value: "0|1" }]],
+      startMs + 5.3 * hourMs,
+      startMs + 9.1 * hourMs,
+    );
+    append(store, startMs + 3.4 * hourMs + 11, [[named("load", { series: "2" }), 99_999]]);
+  }
+  const ask = (store: Store): Promise<QueryResult> =>
+    store.range("max_over_time(load[1h])", ...range, hourMs);
+  expectSame(await ask(rolled), await ask(raw), true, "before it is rolled up again");
+  for (const store of [raw, rolled]) {
+    await store.seal();
+    await rounds(store);
+  }
+  await expectAllSame(rolled, raw, range, /the result is the same as from raw samples/);
+  await Promise.all([raw.close(), rolled.close()]);
+}, 60_000);
+
+test("a damaged or missing rollup is made again from raw samples; without them it is reported lost", async () => {
+  const dir = folders.make();
+  let now = startMs + 3 * dayMs;
+  const options = {
+    rollEveryMs: hourMs,
+    removalGraceMs: 0,
+    rollupRetentionMs: 400 * dayMs,
+    retentionNowMs: () => now,
+    nowMs: () => now,
+  };
+  const raw = await open({});
+  let rolled = await openAt(dir, options);
+  await fill([raw, rolled], new Generator(13), 1);
+  const range = [startMs + hourMs, startMs + 22 * hourMs] as const;
+  const files = (): string[] =>
+    readdirSync(path.join(dir, "rollups"))
+      .filter((name) => name.endsWith(".block"))
+      .map((name) => path.join(dir, "rollups", name));
+  const damages: ((file: string) => void)[] = [
+    (file) => rmSync(file),
+    (file) => truncateSync(file, 100),
+    (file) => {
+      const bytes = readFileSync(file);
+      bytes.writeUInt8(bytes.readUInt8(40) ^ 0xff, 40);
+      writeFileSync(file, bytes);
+    },
+  ];
+  for (const damage of damages) {
+    await rolled.close();
+    files().forEach(damage);
+    rolled = await openAt(dir, options);
+    // The page that was damaged is found when it is read.
+    await rolled.range("max_over_time(load[1h])", ...range, hourMs);
+    await rounds(rolled, 6);
+    await expectAllSame(rolled, raw, range, /the result is the same as from raw samples/);
+  }
+  now = startMs + 20 * dayMs;
+  const short = { ...options, retentionMs: 10 * dayMs };
+  await rolled.close();
+  rolled = await openAt(dir, short);
+  append(rolled, now, [[named("load", { series: "new" }), 1]]);
+  await rolled.seal();
+  await rounds(rolled, 3);
+  await rolled.close();
+  for (const file of files()) rmSync(file);
+  rolled = await openAt(dir, short);
+  expect(rolled.stats().lost.join()).toMatch(/the rollup .* is missing: its entries are lost/);
+  await Promise.all([raw.close(), rolled.close()]);
+}, 60_000);
+
+test("a folder without rollups gets them in the background, a day at a time", async () => {
+  const dir = folders.make();
+  const now = startMs + 5 * dayMs;
+  const options = { nowMs: () => now, retentionNowMs: () => now };
+  const before = await openAt(dir, options);
+  await fill([before], new Generator(17), 3);
+  await before.close();
+  const store = await openAt(dir, {
+    ...options,
+    rollEveryMs: hourMs,
+    rollupRetentionMs: 400 * dayMs,
+  });
+  const behind: number[] = [store.stats().rollups.behindMs];
+  for (let round = 0; round < 4; round++) {
+    await store.maintain();
+    behind.push(store.stats().rollups.behindMs);
+  }
+  expect(behind.map((ms) => Math.ceil(ms / dayMs))).toEqual([3, 2, 1, 0, 0]);
+  await store.close();
+}, 60_000);
