@@ -159,6 +159,28 @@ const otlp = {
               },
             },
             {
+              name: "a.exponential",
+              exponentialHistogram: {
+                aggregationTemporality: 2,
+                dataPoints: [
+                  {
+                    startTimeUnixNano: "1789999990000000000",
+                    timeUnixNano: "1790000000000000000",
+                    count: "6",
+                    sum: 4,
+                    scale: 3,
+                    zeroCount: "1",
+                    zeroThreshold: 0.5,
+                    positive: { offset: -2, bucketCounts: ["1", "2"] },
+                    negative: { offset: 4, bucketCounts: ["2"] },
+                    exemplars: [
+                      { timeUnixNano: "1790000000000000000", asDouble: 1, traceId: "YWJj" },
+                    ],
+                  },
+                ],
+              },
+            },
+            {
               name: "a.summary",
               summary: {
                 dataPoints: [
