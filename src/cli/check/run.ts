@@ -14,7 +14,7 @@ import { usualCudaPaths } from "../../sources/nvidia/check/cuda.ts";
 import { runCheckProcess } from "../../sources/nvidia/check/process.ts";
 import { type CheckOutcome, type GpuCheck, judge } from "../../sources/nvidia/check/verdict.ts";
 import { findWorkerFile, usualPaths } from "../../sources/nvidia/connection.ts";
-import { parseSource } from "../../sources/open.ts";
+import { openSources, parseSource } from "../../sources/open.ts";
 import type { DoctorFinding, SourceContext } from "../../sources/source.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";
@@ -122,13 +122,20 @@ async function findGpus(
   };
   const library = nvmlLibrary === undefined ? "" : `?library=${encodeURIComponent(nvmlLibrary)}`;
   const nvidia = await examine(`nvidia:${library}`);
-  const others = [await examine("amd:"), await examine("intel:")];
-  const whole = [nvidia, ...others]
-    .flatMap(({ devices = [] }) => devices)
-    .filter(({ parent }) => parent === undefined);
+  const others: Device[] = [];
+  for (const spec of ["amd:", "intel:"])
+    if ((await examine(spec)).state === "found") others.push(...(await listDevices(spec, context)));
+  const whole = [...(nvidia.devices ?? []), ...others].filter(({ parent }) => parent === undefined);
   const isThere = whole.some(({ vendor }) => vendor === "nvidia");
   const says = [nvidia.says, nvidia.fix].filter((text) => text !== undefined).join(" ");
   return { gpus: whole, ...(isThere || says === "" ? {} : { problem: says }) };
+}
+
+async function listDevices(spec: string, context: SourceContext): Promise<readonly Device[]> {
+  const opened = await openSources([spec], context);
+  const devices = opened.flatMap(({ source }) => source.devices());
+  for (const { source } of opened) await source.close?.();
+  return devices;
 }
 
 const isChosen = ({ index, uuid }: Device, wanted: string): boolean =>
