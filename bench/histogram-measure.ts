@@ -2,7 +2,6 @@
 import { type Engine, type EngineName, ingest } from "./hub-engines.ts";
 import { histogramMetric, histogramRequests } from "./histogram-data.ts";
 import { ask, type BenchQuery } from "./hub-queries.ts";
-import { middle } from "./table/band.ts";
 
 const stepMs = 15_000;
 
@@ -10,7 +9,8 @@ export interface HistogramFigure {
   readonly id: string;
   readonly what: string;
   readonly unit: string;
-  readonly values: ReadonlyMap<EngineName, number>;
+  /** A value for each round. */
+  readonly values: ReadonlyMap<EngineName, readonly number[]>;
 }
 
 export interface HistogramSizes {
@@ -34,15 +34,16 @@ export async function measureHistograms(
   const endMs = Math.floor(Date.now() / 60_000) * 60_000;
   const startMs = endMs - (steps - 1) * stepMs;
   const samples = series * steps;
-  const cpu = new Map<EngineName, number>();
+  const cpu = new Map<EngineName, number[]>();
   progress(`${samples} samples`);
   for (const body of histogramRequests({ series, steps, stepMs, startMs }))
     for (const engine of engines) {
       const { cpuSeconds } = await ingest(engine, [[body]]);
-      cpu.set(engine.name, (cpu.get(engine.name) ?? 0) + (cpuSeconds / samples) * 1e6);
+      const before = cpu.get(engine.name)?.[0] ?? 0;
+      cpu.set(engine.name, [before + (cpuSeconds / samples) * 1e6]);
     }
-  const bytes = new Map<EngineName, number>();
-  for (const engine of engines) bytes.set(engine.name, (await engine.settle()) / samples);
+  const bytes = new Map<EngineName, number[]>();
+  for (const engine of engines) bytes.set(engine.name, [(await engine.settle()) / samples]);
   const figures: HistogramFigure[] = [
     { id: "bytes", what: "on disk", unit: "bytes a sample", values: bytes },
     { id: "cpu", what: "ingest", unit: "processor seconds per million samples", values: cpu },
@@ -58,12 +59,12 @@ export async function measureHistograms(
   return figures;
 }
 
-/** The middle of some rounds after one that is not counted; answers must have the same series. */
+/** Some rounds after one that is not counted; answers must have the same series. */
 async function timeQuery(
   engines: readonly Engine[],
   query: BenchQuery,
   rounds: number,
-): Promise<ReadonlyMap<EngineName, number>> {
+): Promise<ReadonlyMap<EngineName, readonly number[]>> {
   const took = new Map<EngineName, number[]>();
   const found = new Set<number>();
   for (let round = 0; round <= rounds; round++)
@@ -74,5 +75,5 @@ async function timeQuery(
       if (round > 0) took.set(engine.name, [...(took.get(engine.name) ?? []), tookMs]);
     }
   if (found.size !== 1) throw new Error(`${query.query}: ${[...found].join(" and ")} series`);
-  return new Map([...took].map(([name, times]) => [name, middle(times)]));
+  return took;
 }

@@ -1,6 +1,7 @@
 /** Every area of the benchmark table, in the order of the page. Adding one is a file beside this and a line here. */
 import { agent } from "./agent.ts";
 import { analytics } from "./analytics.ts";
+import { histograms } from "./histograms.ts";
 import { latency } from "./latency.ts";
 import type { Area } from "./measurement.ts";
 import { nvidia } from "./nvidia.ts";
@@ -19,6 +20,7 @@ export const areas: readonly Area[] = [
   store,
   receive,
   queries,
+  histograms,
   scale,
   rules,
   latency,

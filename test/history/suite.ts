@@ -8,9 +8,12 @@ import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import type { History } from "../../src/storage/history.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
 import { FrameWriter } from "../../src/model/frame.ts";
+import { compact, equalHistograms, type Histogram } from "../../src/model/histogram/histogram.ts";
+import { readHistogram } from "../../src/model/histogram/notation.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { type Layout, LayoutBuilder } from "../../src/model/layout.ts";
 import { QueryError } from "../../src/query/errors.ts";
+import { printHistogram } from "../../src/query/number.ts";
 import type { AppendResult } from "../../src/storage/embedded/options.ts";
 import type { Matcher } from "../../src/model/select.ts";
 
@@ -21,7 +24,7 @@ export interface OpenedHistory {
   close(): Promise<void>;
 }
 
-type Samples = readonly (readonly [timeMs: number, value: number | "end"])[];
+type Samples = readonly (readonly [timeMs: number, value: number | Histogram | "end"])[];
 type Labels = Readonly<Record<string, string>>;
 
 function batchOf(...series: readonly (readonly [Labels, Samples])[]): SampleBatch {
@@ -30,6 +33,7 @@ function batchOf(...series: readonly (readonly [Labels, Samples])[]): SampleBatc
     const index = builder.series(labelSet(labels));
     for (const [timeMs, value] of samples)
       if (value === "end") builder.addStale(index, timeMs);
+      else if (typeof value !== "number") builder.addHistogram(index, timeMs, value);
       else builder.add(index, timeMs, value);
   }
   return builder.finish();
@@ -124,6 +128,39 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
       ],
     });
   });
+
+  const histogramCase = async (name: string, isMixed: boolean): Promise<void> => {
+    const grows = (count: number) =>
+      readHistogram(
+        `{{schema:2 count:${count} sum:${count / 8} z_bucket:1 z_bucket_w:0.001 offset:-3 buckets:[1 0 ${count - 4} 1] n_buckets:[1]}}`,
+      );
+    const written = [grows(10), grows(14), ...(isMixed ? ([3, "end"] as const) : []), grows(20)];
+    const lastMs = t0 + (written.length - 1) * 15_000;
+    // One after another: in a request of remote-write the histograms of a series follow its floats, whatever their times.
+    for (const [at, value] of written.entries())
+      await keep([{ __name__: name, s: "a" }, [[t0 + at * 15_000, value]]]);
+    const [series] = await history.select([is("__name__", name)], t0, t0 + 100_000);
+    const { times, values, stale, histograms } = series?.column ?? {};
+    expect([...(times ?? [])]).toEqual(written.map((_, at) => t0 + at * 15_000));
+    written.forEach((value, at) => {
+      const histogram = histograms?.[at];
+      if (value === "end") expect(stale?.[at]).toBe(1);
+      else if (typeof value === "number") expect(values?.[at]).toBe(value);
+      else
+        expect(histogram && equalHistograms(compact(histogram), compact(value)), `at ${at}`).toBe(
+          true,
+        );
+    });
+    const { data } = await history.instant(name, lastMs);
+    const shown = data.type === "vector" ? data.samples.map(({ histogram }) => histogram) : [];
+    expect(shown.map((one) => one && printHistogram(one))).toEqual([printHistogram(grows(20))]);
+    expect(await vector(`histogram_count(${name})`, t0 + 15_000)).toEqual([[{ s: "a" }, 14]]);
+  };
+
+  it("native histograms come back as they were written", () =>
+    histogramCase("s_histograms", false));
+
+  it("native histograms come back among floats and ends", () => histogramCase("s_mixed", true));
 
   it("all four matchers, a missing label as an empty one, and patterns anchored", async () => {
     const name = is("__name__", "s_match");

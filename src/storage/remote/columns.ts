@@ -1,6 +1,7 @@
 /** Samples that came as a batch, or in pieces, as the columns a select answers with. */
-import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { histogramOf, type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
 import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
@@ -8,18 +9,15 @@ import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 /** A label of a stored series may be as long as its engine allowed. */
 const anyLength = { labels: 4_096, nameBytes: 1024 * 1024, valueBytes: 1024 * 1024 };
 
-/** A batch whose samples stand series by series, oldest first, as every engine sends them. */
+/** A batch whose samples stand series by series, oldest first, as every engine sends them; histograms follow the floats. */
 export function batchSeries(batch: SampleBatch): SelectedSeries[] {
-  const { values, times, sampleSeries, sampleCount } = batch;
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  const { times, sampleSeries, sampleCount } = batch;
+  const words = wordsOf(batch);
   const found: SelectedSeries[] = [];
   for (let start = 0; start < sampleCount;) {
     const series = sampleSeries[start] ?? 0;
     let end = start + 1;
     while (end < sampleCount && sampleSeries[end] === series) end++;
-    let stale: Uint8Array | undefined;
-    for (let at = start; at < end; at++)
-      if (isStale(words, at)) (stale ??= new Uint8Array(end - start))[at - start] = 1;
     found.push({
       labels: readLabelBlock(
         batch.bytes,
@@ -27,15 +25,42 @@ export function batchSeries(batch: SampleBatch): SelectedSeries[] {
         batch.labelEnds[series] ?? 0,
         anyLength,
       ),
-      column: {
-        times: times.slice(start, end),
-        values: values.slice(start, end),
-        ...(stale === undefined ? {} : { stale }),
-      },
+      column: columnOf(batch, words, places(times, start, end)),
     });
     start = end;
   }
   return found;
+}
+
+/** Of the samples of one series, in order of time. */
+function places(times: Float64Array, start: number, end: number): Uint32Array {
+  const order = Uint32Array.from({ length: end - start }, (_, at) => start + at);
+  const isSorted = order.every((at) => at === start || (times[at - 1] ?? 0) < (times[at] ?? 0));
+  return isSorted ? order : order.sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
+}
+
+function columnOf(batch: SampleBatch, words: Uint32Array, order: Uint32Array): SampleColumn {
+  const values = new Float64Array(order.length);
+  const ownWords = new Uint32Array(values.buffer);
+  let stale: Uint8Array | undefined;
+  let histograms: (Histogram | undefined)[] | undefined;
+  order.forEach((from, at) => {
+    const [low, high] = [words[from * 2] ?? 0, words[from * 2 + 1] ?? 0];
+    // By words: a NaN must not pass through a number.
+    ownWords[at * 2] = low;
+    ownWords[at * 2 + 1] = high;
+    if (isStale(words, from)) (stale ??= new Uint8Array(order.length))[at] = 1;
+    const histogram = histogramOf(batch, low, high);
+    if (histogram === undefined) return;
+    histograms ??= Array.from<Histogram | undefined>({ length: order.length });
+    histograms[at] = histogram;
+  });
+  return {
+    times: Float64Array.from(order, (from) => batch.times[from] ?? 0),
+    values,
+    ...(stale !== undefined && { stale }),
+    ...(histograms !== undefined && { histograms }),
+  };
 }
 
 /** Two ranges that follow each other as one; a series may be in either or both. */
@@ -63,9 +88,16 @@ function joinColumns(a: SampleColumn, b: SampleColumn): SampleColumn {
   times.set(b.times, a.times.length);
   values.set(a.values);
   values.set(b.values, a.values.length);
-  if (a.stale === undefined && b.stale === undefined) return { times, values };
   const stale = new Uint8Array(times.length);
   if (a.stale !== undefined) stale.set(a.stale);
   if (b.stale !== undefined) stale.set(b.stale, a.times.length);
-  return { times, values, stale };
+  const histogramsOf = ({ histograms, times: own }: SampleColumn) =>
+    histograms ?? Array.from<undefined>({ length: own.length });
+  const isMixed = a.histograms !== undefined || b.histograms !== undefined;
+  return {
+    times,
+    values,
+    ...(stale.includes(1) && { stale }),
+    ...(isMixed && { histograms: [...histogramsOf(a), ...histogramsOf(b)] }),
+  };
 }

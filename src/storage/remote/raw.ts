@@ -5,7 +5,8 @@
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { QueryError } from "../../query/errors.ts";
-import type { Matcher, SelectedSeries } from "../../model/select.ts";
+import type { MatrixSeries } from "../../query/result.ts";
+import type { Matcher, SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { readResponse, readResult } from "./response.ts";
 import { clampMs, secondsText, selectorText } from "./parameters.ts";
 import { batchSeries, joinSeries } from "./columns.ts";
@@ -62,10 +63,11 @@ const readMethods = { remoteRead, export: exported, query: queried } satisfies R
 
 async function remoteRead(
   connection: EngineConnection,
-  { readBase }: DetectedEngine,
-  { matchers, fromMs, toMs, signal }: RawRange,
+  engine: DetectedEngine,
+  range: RawRange,
 ): Promise<readonly SelectedSeries[]> {
-  const answer = await connection.post(`${readBase}/api/v1/read`, {
+  const { matchers, fromMs, toMs, signal } = range;
+  const answer = await connection.post(`${engine.readBase}/api/v1/read`, {
     body: compressSnappy(encodeReadRequest(matchers, fromMs, toMs)),
     headers: {
       "content-encoding": "snappy",
@@ -78,7 +80,10 @@ async function remoteRead(
   });
   // Its refusals come as text, not as JSON.
   if (answer.status !== 200) readResponse(answer);
-  return batchSeries(decodeReadResponse(decompressSnappy(answer.body, maxEngineResponseBytes)));
+  const batch = decodeReadResponse(decompressSnappy(answer.body, maxEngineResponseBytes));
+  const found = batchSeries(batch);
+  // Prometheus before 3 lists a series of native histograms without its samples.
+  return found.length < batch.seriesCount ? queried(connection, engine, range) : found;
 }
 
 async function exported(
@@ -109,12 +114,35 @@ async function queried(
   const answer = await connection.post(`${readBase}/api/v1/query`, { form, timeoutMs, signal });
   const { data } = readResult(answer);
   if (data.type !== "matrix") throw new QueryError("execution", "the store gave no range");
-  return data.series.flatMap(({ labels, times, values }) => {
-    const first = times.findIndex((timeMs) => timeMs >= fromMs);
-    return first < 0
-      ? []
-      : [{ labels, column: { times: times.subarray(first), values: values.subarray(first) } }];
+  return data.series.flatMap((series) => {
+    const column = columnOf(series, fromMs);
+    return column === undefined ? [] : [{ labels: series.labels, column }];
   });
+}
+
+/** Floats and native histograms from this time on, in order of time. */
+function columnOf(
+  { times, values, histograms = [] }: MatrixSeries,
+  fromMs: number,
+): SampleColumn | undefined {
+  const first = times.findIndex((timeMs) => timeMs >= fromMs);
+  const native = histograms.filter(({ timeMs }) => timeMs >= fromMs);
+  if (first < 0 && native.length === 0) return undefined;
+  const floats = { times: times.subarray(first), values: values.subarray(first) };
+  if (native.length === 0) return floats;
+  const points = [
+    ...Array.from(first < 0 ? [] : floats.times, (timeMs, at) => ({
+      timeMs,
+      value: floats.values[at] ?? Number.NaN,
+      histogram: undefined,
+    })),
+    ...native.map((point) => ({ ...point, value: Number.NaN })),
+  ].sort((a, b) => a.timeMs - b.timeMs);
+  return {
+    times: Float64Array.from(points, ({ timeMs }) => timeMs),
+    values: Float64Array.from(points, ({ value }) => value),
+    histograms: points.map(({ histogram }) => histogram),
+  };
 }
 
 const isTooLarge = (thrown: unknown): boolean =>

@@ -7,6 +7,7 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { silentLog } from "../../base/log.ts";
+import { readHistogram } from "../../model/histogram/notation.ts";
 import { labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../embedded/error.ts";
@@ -256,7 +257,21 @@ test("answers of every type are read exactly, warnings and infos with them", asy
   const byQuery: Record<string, Answer> = {
     vector: result("vector", [
       { metric: { b: "2", a: "1" }, value: [1.5, "0.30000000000000004"] },
-      { metric: {}, histogram: [1, {}] },
+      {
+        metric: { c: "3" },
+        histogram: [
+          1,
+          {
+            count: "6",
+            sum: "-1.5",
+            buckets: [
+              [1, "-4", "-2", "1"],
+              [3, "-0.001", "0.001", "2"],
+              [0, "1", "2", "3"],
+            ],
+          },
+        ],
+      },
     ]),
     scalar: result("scalar", [2, "+Inf"]),
     string: result("string", [2, "text"]),
@@ -291,12 +306,17 @@ test("answers of every type are read exactly, warnings and infos with them", asy
         timeMs: 1_500,
         value: 0.1 + 0.2,
       },
+      {
+        labels: [["c", "3"]],
+        timeMs: 1_000,
+        value: Number.NaN,
+        histogram: readHistogram(
+          "{{schema:0 count:6 sum:-1.5 z_bucket:2 z_bucket_w:0.001 offset:1 buckets:[3] n_offset:2 n_buckets:[1]}}",
+        ),
+      },
     ],
   });
-  expect([answer.warnings, answer.infos]).toEqual([
-    ["w", "1 native histogram series are left out"],
-    ["i"],
-  ]);
+  expect([answer.warnings, answer.infos]).toEqual([["w"], ["i"]]);
   expect((await history.instant("scalar", 0)).data).toEqual({
     type: "scalar",
     timeMs: 2_000,

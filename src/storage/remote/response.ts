@@ -5,9 +5,16 @@
 import type { HttpResponse } from "../../net/http/request.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";
-import type { MatrixSeries, QueryData, QueryResult, VectorSample } from "../../query/result.ts";
+import type {
+  HistogramPoint,
+  MatrixSeries,
+  QueryData,
+  QueryResult,
+  VectorSample,
+} from "../../query/result.ts";
 import { StoreError } from "../embedded/error.ts";
 import { wordsOf } from "./connection.ts";
+import { fromShown } from "./histogram-json.ts";
 
 interface ResponseData {
   readonly data: unknown;
@@ -30,20 +37,15 @@ export function readResponse(answer: HttpResponse): ResponseData {
 export function readResult(answer: HttpResponse): QueryResult {
   const { data, warnings, infos } = readResponse(answer);
   const { resultType, result, stats } = record(data);
-  const leftOut = { histograms: 0 };
-  const read = dataOf(resultType, result, leftOut);
   return {
-    data: read,
-    warnings:
-      leftOut.histograms === 0
-        ? warnings
-        : [...warnings, `${leftOut.histograms} native histogram series are left out`],
+    data: dataOf(resultType, result),
+    warnings,
     infos,
     stats: { ...statsOf(stats), selectMs: 0, evalMs: 0 },
   };
 }
 
-function dataOf(type: unknown, result: unknown, leftOut: { histograms: number }): QueryData {
+function dataOf(type: unknown, result: unknown): QueryData {
   if (type === "scalar") return { type, ...pointOf(result) };
   if (type === "string") {
     const [time, value] = list(result);
@@ -52,19 +54,35 @@ function dataOf(type: unknown, result: unknown, leftOut: { histograms: number })
   }
   if (type !== "vector" && type !== "matrix") throw strange("an unknown kind of result");
   const all = list(result).map(record);
-  const floats = all.filter((series) => "value" in series || "values" in series);
-  leftOut.histograms = all.length - floats.length;
   return type === "vector"
-    ? { type, samples: floats.map(sampleOf) }
-    : { type, series: floats.map(seriesOf) };
+    ? { type, samples: all.map(sampleOf) }
+    : { type, series: all.map(seriesOf) };
 }
 
-function sampleOf({ metric, value }: Record<string, unknown>): VectorSample {
-  return { labels: labelsOf(metric), ...pointOf(value) };
+function sampleOf({ metric, value, histogram }: Record<string, unknown>): VectorSample {
+  const labels = labelsOf(metric);
+  if (histogram === undefined) return { labels, ...pointOf(value) };
+  return { labels, value: Number.NaN, ...histogramPointOf(histogram) };
 }
 
-function seriesOf({ metric, values }: Record<string, unknown>): MatrixSeries {
-  const points = list(values);
+function histogramPointOf(given: unknown): HistogramPoint {
+  const [time, shown] = list(given);
+  const { count, sum, buckets = [] } = record(shown);
+  return {
+    timeMs: timeOf(time),
+    histogram: fromShown({
+      count: numberIn(count),
+      sum: numberIn(sum),
+      buckets: list(buckets).map((bucket) => {
+        const [, lower, upper, own] = list(bucket);
+        return { lower: numberIn(lower), upper: numberIn(upper), count: numberIn(own) };
+      }),
+    }),
+  };
+}
+
+function seriesOf({ metric, values, histograms }: Record<string, unknown>): MatrixSeries {
+  const points = list(values ?? (histograms === undefined ? undefined : []));
   const times = new Float64Array(points.length);
   const numbers = new Float64Array(points.length);
   points.forEach((point, at) => {
@@ -72,7 +90,12 @@ function seriesOf({ metric, values }: Record<string, unknown>): MatrixSeries {
     times[at] = timeMs;
     numbers[at] = value;
   });
-  return { labels: labelsOf(metric), times, values: numbers };
+  return {
+    labels: labelsOf(metric),
+    times,
+    values: numbers,
+    ...(histograms !== undefined && { histograms: list(histograms).map(histogramPointOf) }),
+  };
 }
 
 export function labelsOf(metric: unknown): LabelSet {
@@ -84,8 +107,12 @@ export function labelsOf(metric: unknown): LabelSet {
 
 function pointOf(given: unknown): { timeMs: number; value: number } {
   const [time, value] = list(given);
-  if (typeof value !== "string") throw strange("a value that is no text");
-  return { timeMs: timeOf(time), value: numberOf(value) };
+  return { timeMs: timeOf(time), value: numberIn(value) };
+}
+
+function numberIn(given: unknown): number {
+  if (typeof given !== "string") throw strange("a value that is no text");
+  return numberOf(given);
 }
 
 function timeOf(given: unknown): number {
