@@ -143,10 +143,22 @@ export class VerdictLog {
     const host = this.#hosts[fault.host];
     host?.fleet.devices.forEach(({ uuid }, index) => {
       if (fault.gpu >= 0 && index !== fault.gpu) return;
+      // A driver that answers again repairs no card that has a fault of its own.
+      if (fault.gpu < 0 && this.#hasOwnFault(fault.host, index, elapsedMs)) return;
       const card = host.fleet.gpus[index];
       if (card !== undefined) card.eccCorrected = card.eccUncorrected = 0;
       this.#watch.record(host.name, uuid)?.forgetErrors(startMs + elapsedMs);
     });
+  }
+
+  #hasOwnFault(host: number, gpu: number, elapsedMs: number): boolean {
+    return this.#faults.some(
+      (other) =>
+        other.host === host &&
+        other.gpu === gpu &&
+        elapsedMs >= other.atMs &&
+        elapsedMs <= other.atMs + other.forMs + graceMs,
+    );
   }
 
   #note(fault: PlannedFault, elapsedMs: number, { state, action, reasons }: GpuHealth): void {
