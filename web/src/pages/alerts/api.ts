@@ -55,6 +55,9 @@ export interface ApiRule {
   readonly labels: LabelMap;
   readonly health: "ok" | "err" | "unknown";
   readonly lastError?: string;
+  /** Annotations of its last evaluation. */
+  readonly warnings?: readonly string[];
+  readonly infos?: readonly string[];
   readonly lastEvaluation: string;
   readonly evaluationTime: number;
   readonly state?: "firing" | "pending" | "inactive" | "unknown";

@@ -62,6 +62,11 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
           {rule.lastError}
         </Banner>
       )}
+      {[...(rule.warnings ?? []), ...(rule.infos ?? [])].map((text) => (
+        <p key={text} class={text.startsWith("PromQL info") ? "unit" : "warn"}>
+          {text}
+        </p>
+      ))}
       {meaning !== undefined && <p class="unit">{meaning}</p>}
       <pre class="expr">{query}</pre>
       <QueryChart
