@@ -1,9 +1,10 @@
 /** The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Colour is for problems only, so these rules are in one place. */
+import { boundMeanings, boundWords } from "../model/bound.ts";
 import { formatAge } from "./age.ts";
 import { type Gpu, read, temperatureMargin } from "./gpu.ts";
 import type { JudgedState } from "./health/verdict.ts";
 import { findXid, formatXid } from "./health/xids.ts";
-import type { WireXid } from "./live/protocol.ts";
+import type { WireValue, WireXid } from "./live/protocol.ts";
 
 export type Level = "note" | "warn" | "bad";
 
@@ -31,6 +32,22 @@ const throttleBadges: Readonly<Record<string, StatusBadge>> = {
 
 export const throttleBadge = (reason: string): StatusBadge =>
   throttleBadges[reason] ?? badge(reason.replaceAll("_", " "), "note", "Clocks are held down.");
+
+/** What holds the GPU's work back, with its meaning and the activity it was decided by; undefined where that is unknown. */
+export function boundBadge(gpu: Gpu): StatusBadge | undefined {
+  const word = boundWords.find((known) => known === gpu.row.bound);
+  if (word === undefined) return undefined;
+  const share = (name: string, value: WireValue): string[] =>
+    typeof value === "number" ? [`${name} ${Math.round(value * 100)} %`] : [];
+  const numbers = [
+    ...share("busy", read(gpu, "utilization")),
+    ...share("SM", read(gpu, "smActivity")),
+    ...share("tensor", read(gpu, "tensorActivity")),
+    ...share("memory", read(gpu, "dramActivity")),
+  ];
+  const level = word === "thermal" ? "warn" : "note";
+  return badge(word, level, `${boundMeanings[word]}\n${numbers.join(", ")}`);
+}
 
 export function temperatureLevel(gpu: Gpu): Level | undefined {
   const margin = temperatureMargin(gpu);

@@ -20,6 +20,7 @@ const wanted: ReadonlySet<string> = new Set(
       or === undefined ? [metric] : [metric, or.metric],
     ),
     gpu.throttleActive,
+    gpu.bound,
     gpu.xidErrors,
     gpu.xidLast,
     ...taskMetrics,

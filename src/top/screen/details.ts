@@ -18,7 +18,7 @@ import { fitRow, span, type TextRole, type TextRow, type TextSpan } from "../tex
 import { clean, fit } from "../text/width.ts";
 import { chart, scalesOf } from "./charts.ts";
 import { stateCell } from "./gpu-table.ts";
-import { throttleBadge } from "../../view/gpu-status.ts";
+import { boundBadge, throttleBadge } from "../../view/gpu-status.ts";
 
 export function details(
   picture: Picture,
@@ -93,6 +93,14 @@ function curves(
   return rows;
 }
 
+/** The word, and the activity it was decided by. */
+function boundOf(gpu: Gpu): string {
+  const bound = boundBadge(gpu);
+  if (bound === undefined) return `n/a (${gpu.row.bound ?? "unsupported"})`;
+  const [, numbers = ""] = bound.tip.split("\n");
+  return `${bound.text} (${numbers})`;
+}
+
 interface Fact {
   readonly name: string;
   readonly value: string;
@@ -114,6 +122,7 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
   const known = (name: string, value: WireValue, write: (value: number) => string): Fact =>
     fact(name, typeof value === "number" ? write(value) : `n/a (${value})`);
   const all: readonly Fact[] = [
+    fact("bound by", boundOf(gpu)),
     fact("throttled by", throttle),
     fact("memory", memoryOf(read(gpu, "memoryUsed"), memoryTotal(gpu))),
     fact("power", powerOf(read(gpu, "power"), powerLimit(gpu))),

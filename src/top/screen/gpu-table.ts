@@ -33,7 +33,7 @@ import {
 import { span, type TextRole, type TextRow } from "../text/row.ts";
 import { clean, fit, textWidth } from "../text/width.ts";
 import { type ScreenColumn, textCell } from "./columns.ts";
-import { statusBadges, temperatureLevel } from "../../view/gpu-status.ts";
+import { boundBadge, statusBadges, temperatureLevel } from "../../view/gpu-status.ts";
 
 /** Below this a bar says nothing that its number does not. */
 const LEAST_BAR = 3;
@@ -251,6 +251,23 @@ export function gpuColumns(
             cell: (gpu: Gpu, width: number): TextRow => [
               span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text"),
             ],
+          },
+        ]
+      : []),
+    ...(gpus.some((gpu) => boundBadge(gpu) !== undefined)
+      ? [
+          {
+            title: "BOUND",
+            min: 7,
+            max: 7,
+            rank: 9,
+            cell: (gpu: Gpu, width: number): TextRow => {
+              const bound = boundBadge(gpu);
+              const role = bound?.level === "warn" ? "warn" : "text";
+              return [
+                span(fit(bound?.text ?? NOT_AVAILABLE, width), isOld || !bound ? "dim" : role),
+              ];
+            },
           },
         ]
       : []),

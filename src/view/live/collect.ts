@@ -1,4 +1,5 @@
 /** The newest deliveries seen device by device, as rows for the wire. Pure; a reading nobody made keeps the reason why. */
+import type { BoundWord } from "../../model/bound.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import { type Device, deviceKey } from "../../model/device.ts";
 import { presenceNames } from "../../model/presence.ts";
@@ -95,6 +96,7 @@ interface DeviceRowBuilder {
   parts: Map<number, Map<string, number>> | undefined;
   throttleKnown: boolean;
   throttleAbsence: WireAbsence | undefined;
+  bound: BoundWord | WireAbsence | undefined;
   job: string | undefined;
   user: string | undefined;
 }
@@ -107,6 +109,7 @@ const newDeviceRowBuilder = (): DeviceRowBuilder => ({
   parts: undefined,
   throttleKnown: false,
   throttleAbsence: undefined,
+  bound: undefined,
   job: undefined,
   user: undefined,
 });
@@ -135,6 +138,10 @@ function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: W
       if (typeof value !== "number") draft.throttleAbsence ??= value;
       else draft.throttleKnown = true;
       if (value === 1) draft.throttle.push(target.reason);
+      return;
+    case "bound":
+      if (value === 1) draft.bound = target.word;
+      else if (typeof value !== "number") draft.bound ??= value;
       return;
     case "owner":
       if (value !== 1) return;
@@ -174,6 +181,7 @@ function finish(draft: DeviceRowBuilder): DeviceRow {
     values: columnKeys.map((_, at) => reading(at)),
     ageMs: draft.ageMs,
     throttle,
+    ...(draft.bound === undefined ? {} : { bound: draft.bound }),
     ...(draft.job === undefined ? {} : { job: draft.job }),
     ...(draft.user === undefined ? {} : { user: draft.user }),
     ...(xids.length === 0 ? {} : { xids }),

@@ -44,6 +44,9 @@ export const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
   interconnectTxTotal: { ...of(gpu.interconnectBytes, { direction: "transmit" }), sumOver: "link" },
   energyTotal: of(gpu.energy),
   energyIntegratedTotal: of(gpu.energyIntegrated),
+  smActivity: of(gpu.smActivity),
+  tensorActivity: of(gpu.tensorActivity),
+  dramActivity: of(gpu.dramActivity),
 };
 
 const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {

@@ -2,6 +2,7 @@
  * Which slots of a layout the page needs, worked out once per layout: two thousand GPUs have some eighty thousand series,
  * too many to match by label every second.
  */
+import { type BoundWord, boundWords } from "../../model/bound.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
@@ -11,6 +12,7 @@ export type SlotTarget =
   | { readonly kind: "reading"; readonly at: number }
   | { readonly kind: "part"; readonly at: number; readonly part: string }
   | { readonly kind: "throttle"; readonly reason: string }
+  | { readonly kind: "bound"; readonly word: BoundWord | undefined }
   | { readonly kind: "owner"; readonly job: string | undefined; readonly user: string | undefined }
   | { readonly kind: "xid-count"; readonly xid: string }
   | { readonly kind: "xid-last"; readonly xid: string }
@@ -60,6 +62,8 @@ function targetOf({ metric, labels }: Series): SlotTarget {
   }
   if (metric === gpu.throttleActive)
     return { kind: "throttle", reason: label("reason") ?? "unknown" };
+  if (metric === gpu.bound)
+    return { kind: "bound", word: boundWords.find((word) => word === label("by")) };
   if (metric === gpu.ownerInfo) {
     return {
       kind: "owner",

@@ -5,6 +5,7 @@
  *   event: fleet   once on connect, and again when devices or their limits change: everything, with history
  *   event: frame   once a second: one row per device, in the order of the last fleet event
  */
+import type { BoundWord } from "../../model/bound.ts";
 import type { Tier, Unit } from "../../model/catalogue/entry.ts";
 
 /** Raised when an older page could no longer read what is sent. */
@@ -45,6 +46,9 @@ export const columnKeys = [
   "interconnectTxTotal",
   "energyTotal",
   "energyIntegratedTotal",
+  "smActivity",
+  "tensorActivity",
+  "dramActivity",
 ] as const;
 export type ColumnKey = (typeof columnKeys)[number];
 
@@ -104,6 +108,8 @@ export interface WireRow {
   readonly ageMs: Readonly<Partial<Record<Tier, number>>>;
   /** The reasons that hold the clocks down now, or why that is unknown. */
   readonly throttle: readonly string[] | WireAbsence;
+  /** What holds its work back, or why that is unknown; absent from hubs before 0.3. */
+  readonly bound?: BoundWord | WireAbsence;
   readonly job?: string;
   readonly user?: string;
   readonly xids?: readonly WireXid[];

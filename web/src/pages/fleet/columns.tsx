@@ -1,6 +1,10 @@
 /** The table's columns, one line each: head, order, cell. Adding a column is one entry here and its width in table.css. */
 import type { ComponentChild } from "preact";
-import type { ColumnKey, WireValue } from "../../../../src/view/live/protocol.ts";
+import {
+  type ColumnKey,
+  type WireValue,
+  wireAbsences,
+} from "../../../../src/view/live/protocol.ts";
 import {
   clock,
   clockMax,
@@ -15,7 +19,7 @@ import {
   temperatureRatio,
 } from "../../../../src/view/gpu.ts";
 import type { SortKey } from "./sort.ts";
-import { temperatureLevel, statusBadges } from "../../../../src/view/gpu-status.ts";
+import { boundBadge, temperatureLevel, statusBadges } from "../../../../src/view/gpu-status.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { verdictLevels, verdictTip } from "../../../../src/view/health/words.ts";
 import { verdicts } from "../../query/health.ts";
@@ -126,6 +130,14 @@ export const columns: readonly FleetColumn[] = [
     numeric: true,
     cell: (gpu) => <Value value={read(gpu, "fan")} unit="ratio" />,
   },
+  {
+    key: "bound",
+    label: "Bound by",
+    says: "What holds its work back",
+    help: "What held the GPU's work back over the last minute (gpu_bound).",
+    cell: (gpu) => <Bound gpu={gpu} />,
+    tip: (gpu) => boundBadge(gpu)?.tip ?? "",
+  },
   { key: "state", label: "State", cell: (gpu) => <Words gpu={gpu} /> },
   {
     key: "job",
@@ -148,6 +160,14 @@ export const columns: readonly FleetColumn[] = [
       ),
   },
 ];
+
+function Bound({ gpu }: { gpu: Gpu }) {
+  const bound = boundBadge(gpu);
+  if (bound !== undefined)
+    return <span class={bound.text === "idle" ? "unit" : bound.level}>{bound.text}</span>;
+  const reason = wireAbsences.find((absence) => absence === gpu.row.bound);
+  return <Absent reason={reason ?? "unsupported"} />;
+}
 
 /** The verdict, where it is no good one, and all else in its tip; the badges where there is none. */
 function Words({ gpu }: { gpu: Gpu }) {

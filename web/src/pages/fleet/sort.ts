@@ -8,7 +8,7 @@ import {
   read,
   temperature,
 } from "../../../../src/view/gpu.ts";
-import { severity } from "../../../../src/view/gpu-status.ts";
+import { boundBadge, severity } from "../../../../src/view/gpu-status.ts";
 import type { Codec } from "../../view-state/param.ts";
 import { type FleetStatistics, type StatColumn, statKeys, statNames } from "./stat-columns.ts";
 
@@ -20,6 +20,7 @@ export const sortKeys = [
   "temperature",
   "clock",
   "fan",
+  "bound",
   "state",
   "job",
   "age",
@@ -52,7 +53,7 @@ export const sortCodec: Codec<FleetSort> = {
 /** The same column again turns round; another starts the way people mean it: most first for numbers, A first for names. */
 export function nextSort(now: FleetSort, key: SortKey): FleetSort {
   if (now.key === key) return { key, descending: !now.descending };
-  return { key, descending: key !== "gpu" && key !== "job" };
+  return { key, descending: key !== "gpu" && key !== "job" && key !== "bound" };
 }
 
 export const sortFleet = (
@@ -86,6 +87,8 @@ function sortValue(gpu: Gpu, key: SortKey, statistics: FleetStatistics): SortVal
       return numberOf(clock(gpu));
     case "fan":
       return numberOf(read(gpu, "fan"));
+    case "bound":
+      return boundBadge(gpu)?.text;
     case "state":
       return severity(gpu);
     case "job":

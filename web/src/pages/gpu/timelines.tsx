@@ -1,4 +1,5 @@
 /** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
+import { boundMeanings, boundWords } from "../../../../src/model/bound.ts";
 import { throttleBadge } from "../../../../src/view/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
@@ -28,6 +29,14 @@ export function Timelines({ who }: { who: string }) {
         empty="Nothing was read of this GPU in this range."
       />
       <QueryTimeline
+        title="Bound by"
+        family="utilization"
+        query={`max by (by) (${most(`gpu_bound{${who}}`)})`}
+        row={boundRow}
+        onlyOn
+        empty="What bounds this GPU is not known: it does not report enough."
+      />
+      <QueryTimeline
         title="Slowed down, alerts, anomalies"
         query={problems}
         row={problemRow}
@@ -52,6 +61,11 @@ function stateRow({ row = "" }: Labels): Row {
     say: () => row,
     ...(row === "lost" ? { level: "bad" as const } : {}),
   };
+}
+
+function boundRow({ by = "" }: Labels): Row {
+  const word = boundWords.find((known) => known === by);
+  return { label: by, tip: word === undefined ? by : boundMeanings[word], say: () => by };
 }
 
 function problemRow({ row, reason = "", alertname = "", severity, kind = "" }: Labels): Row {
