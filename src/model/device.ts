@@ -20,6 +20,10 @@ export interface Device {
   readonly linkType?: string | undefined;
   /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
   readonly parent?: string | undefined;
+  /** NVIDIA's numbers of a MIG instance: its GPU instance and, where known, the compute instance in it. Stays on its machine. */
+  readonly mig?:
+    | { readonly gpuInstance: string; readonly computeInstance?: string | undefined }
+    | undefined;
 }
 
 /** `amd-0000:03:00.0-3f2a9c01d4e5`: for a GPU without a UUID. Earlier agents left the machine out (`amd-0000:03:00.0`). */

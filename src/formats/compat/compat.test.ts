@@ -390,7 +390,9 @@ test.each(compatNames)("%s: every row finds its series where every reading is th
     }),
   );
   // A driver with two dots is no number, for that exporter as for us.
-  const rows = compatTables[name].rows.filter((row) => row.name !== "nvidia_smi_driver_version");
+  const rows = compatTables[name].rows.filter(
+    ({ name: row, ofInstances }) => row !== "nvidia_smi_driver_version" && ofInstances !== true,
+  );
   expect(rows.filter((row) => !given.has(row.name)).map((row) => row.name)).toEqual([]);
 });
 
@@ -406,4 +408,45 @@ test("names are valid, none is ours or another table's, and helps are sentences"
   for (const name of compatNames)
     for (const row of compatTables[name].rows)
       for (const text of [row.help, row.note ?? "."]) expect(text).toMatch(/\.$/);
+});
+
+test("a MIG instance has its number and profile, and joins with its GPU under nvidia-smi's names", () => {
+  const instance = {
+    ...h200,
+    uuid: "MIG-11111111-0000-0000-0000-000000000001",
+    model: "NVIDIA H200 MIG 1g.18gb",
+    parent: h200.uuid,
+    mig: { gpuInstance: "9", computeInstance: "0" },
+  };
+  const page = samples(
+    ["dcgm", "nvidia-smi"],
+    inputOf(instance, [
+      [gpu.info, {}, 1],
+      [gpu.smActivity, {}, 0.25],
+      [gpu.memoryUsed, {}, 1_000],
+    ]),
+  );
+  const dcgm = page.find((line) => line.startsWith("DCGM_FI_PROF_SM_ACTIVE"));
+  expect(dcgm).toMatch(/GPU_I_ID="9",GPU_I_PROFILE="1g\.18gb".* 0\.25$/);
+  const uuid = h200.uuid.toLowerCase().replace("gpu-", "");
+  expect(page).toContain(
+    `nvidia_smi_mig_sm_activity_ratio{gpu_instance_id="9",uuid="${uuid}"} 0.25`,
+  );
+  expect(page).toContain(
+    `nvidia_smi_mig_info{compute_instance_id="0",gpu_instance_id="9",mig_uuid="${instance.uuid}",profile="1g.18gb",uuid="${uuid}"} 1`,
+  );
+  expect(page.some((line) => line.startsWith("nvidia_smi_memory_used_bytes"))).toBe(false);
+});
+
+test("engine activity comes from GPM, and from utilisation where the driver has no GPM", () => {
+  const given = (activity: number | "unsupported"): string | undefined =>
+    samples(
+      ["dcgm"],
+      inputOf(h200, [
+        [gpu.graphicsActivity, {}, activity],
+        [gpu.utilization, {}, 0.99],
+      ]),
+    ).find((line) => line.startsWith("DCGM_FI_PROF_GR_ENGINE_ACTIVE"));
+  expect(given(0.27)).toMatch(/ 0\.27$/);
+  expect(given("unsupported")).toMatch(/ 0\.99$/);
 });

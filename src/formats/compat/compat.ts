@@ -108,10 +108,14 @@ interface CellResult {
 }
 
 function read(
-  { row, inputs, anchor, second, about }: CompatCell,
+  { row, inputs, otherwise, anchor, second, about }: CompatCell,
   frames: readonly Frame[],
 ): CellResult {
-  const { present, absent, timeMs } = collectInputs(inputs, frames);
+  const preferred = collectInputs(inputs, frames);
+  const { present, absent, timeMs } =
+    preferred.present.length > 0 || otherwise.length === 0
+      ? preferred
+      : collectInputs(otherwise, frames);
   const missing = (state: number): CellResult => ({ value: 0, state, timeMs });
   if (present.length === 0) {
     if (row.whenNone === undefined || inputs.length > 0) return missing(absent ?? presence.failed);

@@ -56,6 +56,10 @@ export function nvmlBusId({ pciBusId }: Device): string | undefined {
   return parts === null ? pciBusId : `${parts[1]?.padStart(8, "0")}:${parts[2]}`.toUpperCase();
 }
 
+/** `1g.18gb` of `NVIDIA H200 MIG 1g.18gb`; undefined on a whole GPU, and where the driver does not name the profile. */
+export const migProfile = ({ model }: Device): string | undefined =>
+  / MIG (\S*g\.\S+)$/.exec(model)?.[1];
+
 /** Simulated numbers never pass for measured ones, under whatever name. */
 export const simulatedLabel = (device: Device): string | undefined =>
   device.simulated ? "true" : undefined;

@@ -1,17 +1,18 @@
 /** NVIDIA dcgm-exporter's names: its default counters, and those it ships commented out that we can give. */
-import { gpu } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import {
   kibibytes,
   mebibytes,
   megahertz,
+  migProfile,
   millijoules,
   nanoseconds,
   nvmlBusId,
   percent,
   simulatedLabel,
 } from "./convert.ts";
-import { type CompatRow, type CompatTable, type Fold, largest, sum } from "./row.ts";
+import { type CompatRow, type CompatTable, type Fold, largest, type Match, sum } from "./row.ts";
 
 /** The number of the error seen last, read off the label: that exporter's gauge holds a code, not a count. */
 const newestXid: Fold = {
@@ -34,6 +35,16 @@ const linkErrors = (name: string, type: string, help: string): CompatRow => ({
   from: gpu.interconnectErrors,
   match: { type },
   fold: sum,
+});
+
+/** A share of GPM, also of each MIG instance. */
+const active = (name: string, help: string, from: MetricEntry, match?: Match): CompatRow => ({
+  name: `DCGM_FI_PROF_${name}`,
+  kind: "gauge",
+  unit: "ratio",
+  help,
+  from,
+  ...(match === undefined ? {} : { match }),
 });
 
 const rows: readonly CompatRow[] = [
@@ -207,30 +218,105 @@ const rows: readonly CompatRow[] = [
     kind: "gauge",
     unit: "ratio",
     help: "Share of time in which the graphics or compute engine was active.",
-    from: gpu.utilization,
-    note: "From the utilisation counter, so that it is there on cards without profiling counters too.",
+    from: gpu.graphicsActivity,
+    otherwise: [{ from: gpu.utilization }],
+    note: "From the utilisation counter on cards without GPM.",
   },
-  {
-    name: "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
-    kind: "gauge",
-    unit: "ratio",
-    help: "Share of cycles in which the tensor cores were active.",
-    from: gpu.tensorActivity,
-  },
-  {
-    name: "DCGM_FI_PROF_DRAM_ACTIVE",
-    kind: "gauge",
-    unit: "ratio",
-    help: "Share of cycles in which the memory interface moved data.",
-    from: gpu.dramActivity,
-  },
-  {
-    name: "DCGM_FI_PROF_SM_ACTIVE",
-    kind: "gauge",
-    unit: "ratio",
-    help: "Share of the SMs that had work.",
-    from: gpu.smActivity,
-  },
+  active("SM_ACTIVE", "Share of the SMs that had work.", gpu.smActivity),
+  active("SM_OCCUPANCY", "Resident warps over the most that fit.", gpu.smOccupancy),
+  active(
+    "PIPE_TENSOR_ACTIVE",
+    "Share of cycles in which the tensor cores were active.",
+    gpu.tensorActivity,
+  ),
+  active(
+    "PIPE_TENSOR_DFMA_ACTIVE",
+    "Share of cycles in which the tensor cores worked in FP64.",
+    gpu.tensorPipeActivity,
+    { pipe: "fp64" },
+  ),
+  active(
+    "PIPE_TENSOR_HMMA_ACTIVE",
+    "Share of cycles in which the tensor cores worked in FP16, BF16, TF32 or FP8.",
+    gpu.tensorPipeActivity,
+    { pipe: "half" },
+  ),
+  active(
+    "PIPE_TENSOR_IMMA_ACTIVE",
+    "Share of cycles in which the tensor cores worked in INT8.",
+    gpu.tensorPipeActivity,
+    { pipe: "int8" },
+  ),
+  active(
+    "DRAM_ACTIVE",
+    "Share of cycles in which the memory interface moved data.",
+    gpu.dramActivity,
+  ),
+  active(
+    "PIPE_FP64_ACTIVE",
+    "Share of cycles in which the FP64 units were active.",
+    gpu.fp64Activity,
+  ),
+  active(
+    "PIPE_FP32_ACTIVE",
+    "Share of cycles in which the FP32 units were active.",
+    gpu.fp32Activity,
+  ),
+  active(
+    "PIPE_FP16_ACTIVE",
+    "Share of cycles in which the FP16 units were active.",
+    gpu.fp16Activity,
+  ),
+  active(
+    "PIPE_INT_ACTIVE",
+    "Share of cycles in which the integer units were active.",
+    gpu.integerActivity,
+  ),
+  ...Array.from({ length: 8 }, (_, engine) => [
+    active(
+      `NVDEC${engine}_ACTIVE`,
+      `Share of time in which video decoder ${engine} was active.`,
+      gpu.decoderEngineActivity,
+      { engine: String(engine) },
+    ),
+    active(
+      `NVJPG${engine}_ACTIVE`,
+      `Share of time in which JPEG decoder ${engine} was active.`,
+      gpu.jpegEngineActivity,
+      { engine: String(engine) },
+    ),
+  ]).flat(),
+  ...[0, 1].map((engine) =>
+    active(
+      `NVOFA${engine}_ACTIVE`,
+      `Share of time in which optical flow accelerator ${engine} was active.`,
+      gpu.ofaEngineActivity,
+      { engine: String(engine) },
+    ),
+  ),
+  ...(
+    [
+      ["TX", "transmit", "from"],
+      ["RX", "receive", "to"],
+    ] as const
+  ).flatMap(([theirs, direction, word]): CompatRow[] => [
+    {
+      name: `DCGM_FI_PROF_NVLINK_${theirs}_BYTES`,
+      kind: "gauge",
+      unit: "B/s",
+      help: `NVLink traffic ${word} the GPU over all links in bytes per second.`,
+      from: gpu.interconnectThroughput,
+      match: { direction },
+    },
+    {
+      name: `DCGM_FI_PROF_C2C_${theirs}_ALL_BYTES`,
+      kind: "gauge",
+      unit: "B/s",
+      help: `NVLink-C2C traffic ${word} the GPU in bytes per second.`,
+      from: gpu.c2cThroughput,
+      match: { direction },
+    },
+  ]),
   {
     name: "DCGM_FI_PROF_PCIE_TX_BYTES",
     kind: "gauge",
@@ -359,6 +445,8 @@ export const dcgm: CompatTable = {
     pci_bus_id: nvmlBusId(device),
     device: `nvidia${device.index}`,
     modelName: device.model,
+    GPU_I_PROFILE: migProfile(device),
+    GPU_I_ID: device.mig?.gpuInstance,
     // Renamed in May 2026; dashboards of either age filter on theirs.
     Hostname: host,
     hostname: host,
@@ -377,8 +465,8 @@ export const dcgm: CompatTable = {
       "Our reasons for low clocks have none of the kind.",
     ],
     [
-      "DCGM_FI_PROF_SM_OCCUPANCY, DCGM_FI_PROF_PIPE_FP64_ACTIVE, DCGM_FI_PROF_PIPE_FP32_ACTIVE, DCGM_FI_PROF_PIPE_FP16_ACTIVE",
-      "Profiling counters outside our catalogue.",
+      "DCGM_FI_PROF_NVLINK_L0_TX_BYTES …",
+      "gpu_interconnect_link_throughput_bytes_per_second has each link.",
     ],
     [
       "DCGM_EXP_*",
@@ -387,8 +475,8 @@ export const dcgm: CompatTable = {
     ["DCGM_FI_DEV_NVLINK_BANDWIDTH_L0 …", "gpu_interconnect_bytes_total has each link."],
     ["DCGM_FI_DEV_VGPU_LICENSE_STATUS", "We read no licences."],
     [
-      "Labels GPU_I_PROFILE and GPU_I_ID, and DCGM_FI_* label counters beside the driver's version",
-      "A MIG instance has its own UUID and modelName here, and gpu_info names its GPU as parent; the rest is in gpu_info.",
+      "DCGM_FI_* label counters beside the driver's version",
+      "gpu_info has what we read. A MIG instance has GPU_I_ID and GPU_I_PROFILE as there, and its own UUID where theirs has the UUID of its GPU.",
     ],
   ],
 };
@@ -426,6 +514,8 @@ export const dcgmOld: CompatTable = {
     uuid: device.uuid,
     device: `nvidia${device.index}`,
     modelName: device.model,
+    GPU_I_PROFILE: migProfile(device),
+    GPU_I_ID: device.mig?.gpuInstance,
     Hostname: host,
     container_name: owner.container,
     pod_namespace: owner.namespace,

@@ -1,6 +1,6 @@
 /** nvidia_gpu_exporter's names: nvidia-smi's query fields in snake case and base units, all gauges, labelled by uuid alone. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
-import { nvmlBusId, simulatedLabel } from "./convert.ts";
+import { migProfile, nvmlBusId, simulatedLabel } from "./convert.ts";
 import { type CompatRow, type CompatTable, largest } from "./row.ts";
 
 type SmiRowOptions = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
@@ -254,25 +254,66 @@ const rows: readonly CompatRow[] = [
   }),
 ];
 
+const uuidLabel = (uuid: string): string => uuid.toLowerCase().replace(/^gpu-/, "");
+
+/** Of a MIG instance: labelled with the UUID of its GPU, so that it joins with the GPU's series. */
+const ofInstance = (
+  name: string,
+  unit: string,
+  from: MetricEntry,
+  draft: SmiRowOptions = {},
+): CompatRow => ({
+  name: `nvidia_smi_mig_${name}`,
+  kind: "gauge",
+  unit,
+  help: `${name.replaceAll("_", " ")} of a MIG instance.`,
+  from,
+  ofInstances: true,
+  // Compute instances of one GPU instance share its memory and its counters.
+  fold: largest,
+  ...draft,
+});
+
+const instanceRows: readonly CompatRow[] = [
+  ofInstance("info", "1", gpu.info, {
+    fold: largest,
+    labels: ({ device }) => ({
+      mig_uuid: device.uuid,
+      compute_instance_id: device.mig?.computeInstance,
+      profile: migProfile(device),
+    }),
+  }),
+  ofInstance("memory_total_bytes", "B", gpu.memoryTotal),
+  ofInstance("memory_used_bytes", "B", gpu.memoryUsed),
+  ofInstance("memory_free_bytes", "B", gpu.memoryFree),
+  ofInstance("graphics_activity_ratio", "ratio", gpu.graphicsActivity),
+  ofInstance("sm_activity_ratio", "ratio", gpu.smActivity),
+  ofInstance("sm_occupancy_ratio", "ratio", gpu.smOccupancy),
+  ofInstance("tensor_activity_ratio", "ratio", gpu.tensorActivity),
+];
+
 export const nvidiaSmi: CompatTable = {
   name: "nvidia-smi",
   exporter: "utkuozdemir/nvidia_gpu_exporter",
   vendor: "nvidia",
   wholeOnly: true,
   labels: ({ device }) => ({
-    uuid: device.uuid.toLowerCase().replace(/^gpu-/, ""),
+    uuid: uuidLabel(device.parent ?? device.uuid),
+    // Without its number an instance is known by its own UUID: two must never fall together.
+    gpu_instance_id:
+      device.parent === undefined ? undefined : (device.mig?.gpuInstance ?? device.uuid),
     simulated: simulatedLabel(device),
   }),
   hostLabels: ({ device }) => ({ simulated: simulatedLabel(device) }),
-  rows,
+  rows: [...rows, ...instanceRows],
   leftOut: [
     [
       "nvidia_smi_failed_scrapes_total, nvidia_smi_command_exit_code, nvidia_smi_nvml_return_code, nvidia_smi_last_collect_duration_seconds",
       "About running nvidia-smi, which we do not; gpulse_source_reads_total and gpulse_source_read_duration_seconds report on our reads.",
     ],
     [
-      "nvidia_smi_mig_*",
-      "A MIG instance has no series under these names; the gpu_* series of an instance carry its own uuid, and its gpu_info names the GPU as parent.",
+      "nvidia_smi_mig_memory_reserved_bytes, nvidia_smi_mig_pcie_throughput_tx_bytes_per_second, nvidia_smi_mig_pcie_throughput_rx_bytes_per_second",
+      "We read memory in use and free of an instance, and PCIe rates of the whole GPU.",
     ],
     [
       "nvidia_smi_ecc_errors_*_device_memory, nvidia_smi_ecc_errors_*_dram, nvidia_smi_ecc_errors_*_sram*, nvidia_smi_ecc_errors_*_register_file, nvidia_smi_ecc_errors_*_l1_cache, nvidia_smi_ecc_errors_*_l2_cache, nvidia_smi_ecc_errors_*_texture_memory, nvidia_smi_ecc_errors_*_cbu, nvidia_smi_remapped_rows_histogram_*, nvidia_smi_remapped_rows_*_inactive",

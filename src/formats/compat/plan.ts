@@ -19,6 +19,8 @@ export interface CellInput {
 export interface CompatCell {
   readonly row: CompatRow;
   readonly inputs: CellInput[];
+  /** Read where none of the inputs is present. */
+  readonly otherwise: readonly CellInput[];
   readonly second: readonly CellInput[];
   /** For a row that has a value where there is no series: what makes that value true. */
   readonly anchor: readonly CellInput[];
@@ -57,7 +59,7 @@ export function planCompat(table: CompatTable, frames: readonly DeviceFrame[]): 
     const placed = new Map<string, CompatCell>();
     gpus.forEach((one, index) => {
       const about = abouts[index];
-      if (about === undefined) return;
+      if (about === undefined || !isAbout(row, table, one.device)) return;
       for (const { labels, inputs } of groups(table, row, one, about)) {
         const key = labelKey(labels);
         const before = placed.get(key);
@@ -68,7 +70,10 @@ export function planCompat(table: CompatTable, frames: readonly DeviceFrame[]): 
         const second = row.second === undefined ? [] : find(one, row.second);
         const anchor =
           row.whenNone === undefined ? [] : (one.byMetric.get(row.whenNone.given) ?? []);
-        const cell: CompatCell = { row, inputs, second, anchor, about };
+        const otherwise = (row.otherwise ?? [])
+          .flatMap((from) => find(one, from))
+          .filter((input) => !inputs.includes(input));
+        const cell: CompatCell = { row, inputs, otherwise, second, anchor, about };
         builder.add(metric, labels);
         placed.set(key, cell);
         cells.push(cell);
@@ -78,16 +83,19 @@ export function planCompat(table: CompatTable, frames: readonly DeviceFrame[]): 
   return { layout: builder.build(), cells };
 }
 
+/** Whether the row has a series for this GPU or MIG instance. */
+function isAbout(row: CompatRow, table: CompatTable, { parent }: Device): boolean {
+  const isInstance = parent !== undefined;
+  if (row.ofInstances === true) return isInstance;
+  return !(isInstance && table.wholeOnly === true);
+}
+
 /** The GPUs of the table's vendor with their series; a series that two sources report counts once, as on the page. */
 function gatherGpus(table: CompatTable, frames: readonly DeviceFrame[]): Gpu[] {
   const gpus = new Map<string, Gpu>();
   for (const { devices } of frames)
     for (const device of devices)
-      if (
-        device.vendor === table.vendor &&
-        !(table.wholeOnly === true && device.parent !== undefined) &&
-        !gpus.has(device.uuid)
-      )
+      if (device.vendor === table.vendor && !gpus.has(device.uuid))
         gpus.set(device.uuid, { device, host: "", byMetric: new Map() });
   const seen = new Set<string>();
   frames.forEach(({ frame }, frameIndex) => {

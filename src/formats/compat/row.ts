@@ -77,6 +77,8 @@ export interface CompatRow extends SourceMetric {
   readonly whenNone?: { readonly value: number; readonly given: MetricEntry };
   /** One series for the host instead of one a GPU. */
   readonly perHost?: boolean;
+  /** Of MIG instances alone; a whole GPU has no such series. */
+  readonly ofInstances?: true;
   /** What differs from the other exporter, for the documentation. */
   readonly note?: string;
 }
@@ -86,7 +88,7 @@ export interface CompatTable {
   /** The program whose names these are. */
   readonly exporter: string;
   readonly vendor: Vendor;
-  /** Their plain names describe whole GPUs: a MIG instance has no series under them. */
+  /** Their plain names describe whole GPUs: a MIG instance has only the rows that are for instances. */
   readonly wholeOnly?: true;
   /** The labels of every series of a GPU. */
   readonly labels: (about: RowContext) => Readonly<Record<string, string | undefined>>;

@@ -17,6 +17,8 @@ export function readWritten(table: CompatTable): ReadonlyMap<string, readonly Ex
 
 /** A sum over labels that ours has, a value of two readings and a number without a unit of its own cannot be taken apart. */
 export function isReadable(row: CompatRow): boolean {
+  // The series of an instance carry the UUID of its GPU.
+  if (row.ofInstances === true) return false;
   if (row.perHost === true || row.second !== undefined || row.whenNone !== undefined) return false;
   if (row.convert !== undefined && row.convert.read === undefined) return false;
   if (row.from === gpu.info) return false;

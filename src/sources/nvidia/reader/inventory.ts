@@ -132,7 +132,17 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[]
     const hasPart = nvml.nvmlDeviceGetComputeInstanceId(instance, part) === code.success;
     const own = describe(nvml, instance, parent.index, parent.driver);
     if (own === undefined || own.uuid === parent.uuid) continue;
-    const device: Device = { ...parent, uuid: own.uuid, model: own.model, parent: parent.uuid };
+    const mig = {
+      gpuInstance: String(id.readUInt32LE(0)),
+      computeInstance: hasPart ? String(part.readUInt32LE(0)) : undefined,
+    };
+    const device: Device = {
+      ...parent,
+      uuid: own.uuid,
+      model: own.model,
+      parent: parent.uuid,
+      mig,
+    };
     found.push({
       device,
       handle: instance,

@@ -146,7 +146,13 @@ function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processe
       gpuInstance === gi && (isOnly || (ci !== undefined && computeInstance === ci));
     return [
       {
-        device: { ...parent, parent: parent.uuid, uuid, model: `${parent.model} MIG ${gi}` },
+        device: {
+          ...parent,
+          parent: parent.uuid,
+          uuid,
+          model: `${parent.model} MIG ${gi}`,
+          mig: { gpuInstance: gi, computeInstance: ci },
+        },
         readings: memory.flatMap((rule) => readRule(instance, rule)),
         processes: typeof processes === "string" ? processes : processes.filter(isHere),
       },
