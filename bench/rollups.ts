@@ -79,7 +79,7 @@ async function fillMonth(store: Store, gpus: number, clock: { nowMs: number }): 
 }
 
 async function measureSize(): Promise<void> {
-  const gpus = Number(process.env["BENCH_GPUS"] ?? 4);
+  const gpus = Number(process.env["BENCH_GPUS"] ?? 2);
   const clock = { nowMs: startMs };
   const store = await open("month", () => clock.nowMs, 5 * 365 * dayMs);
   await fillMonth(store, gpus, clock);

@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { silentLog } from "../../src/base/log.ts";
 import { equalHistograms, type Histogram } from "../../src/model/histogram/histogram.ts";
 import { labelKey } from "../../src/model/labels.ts";
-import { openStore } from "../../src/storage/embedded/store.ts";
+import { openStore, type Store } from "../../src/storage/embedded/store.ts";
 import {
   batchHistogram,
   batchLabels,
@@ -83,6 +83,36 @@ function runAndKill(args: string[], afterMs: number, fromStart: boolean): Promis
   });
 }
 
+/** Every hour that is rolled up counts each sample once. */
+async function verifyRollups(
+  store: Store,
+  got: ReadonlyMap<string, ReadonlyMap<number, unknown>>,
+): Promise<void> {
+  const hourMs = 3_600_000;
+  // A killed process rarely lives long enough to roll up: what it left is done now.
+  await store.seal();
+  for (let round = 0; round < 10; round++) await store.maintain();
+  const { rolledToMs } = store.stats().rollups;
+  expect(rolledToMs).toBeGreaterThan(batchMs(0));
+  const firstMs = Math.ceil(batchMs(0) / hourMs) * hourMs;
+  const { data, infos } = await store.range(
+    "sum(count_over_time(kept[1h]))",
+    firstMs,
+    rolledToMs ?? 0,
+    hourMs,
+  );
+  expect(infos.join()).toContain("1h rollups answered");
+  const want = new Map<number, number>();
+  for (const samples of got.values())
+    for (const timeMs of samples.keys()) {
+      const end = Math.ceil(timeMs / hourMs) * hourMs;
+      if (end <= (rolledToMs ?? 0)) want.set(end, (want.get(end) ?? 0) + 1);
+    }
+  const [found] = data.type === "matrix" ? data.series : [];
+  const counted = [...(found?.times ?? [])].map((timeMs, i) => [timeMs, found?.values[i]]);
+  expect(counted).toEqual([...want].sort(([a], [b]) => a - b));
+}
+
 async function verifyStore(dir: string, acknowledged: number): Promise<void> {
   const store = await openStore({
     dir,
@@ -93,6 +123,9 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
     nowMs: () => Date.now(),
     workerFile: false,
     manual: true,
+    rollupRetentionMs: 1e15,
+    rollEveryMs: 3_600_000,
+    retentionNowMs: () => Date.now(),
   });
   const { lost } = store.stats();
   expect(lost).toEqual([]);
@@ -126,6 +159,7 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
       if (batch % 10 === 9) check(key, batchMs(batch) - 500, want(true), batch <= acknowledged);
     }
   const total = [...got.values()].reduce((sum, samples) => sum + samples.size, 0);
+  await verifyRollups(store, got);
   await store.close();
   expect({ missing, wrong, unexplained: total - seen }).toEqual({
     missing: 0,

@@ -38,7 +38,9 @@ const store = await openStore({
   nowMs: () => Date.now(),
   workerFile,
   segmentBytes: 65_536,
-  sealLogBytes: 200_000,
+  sealLogBytes: 40_000,
+  rollupRetentionMs: 1e15,
+  rollEveryMs: 3_600_000,
   manual: true,
 });
 const { lost } = store.stats();
