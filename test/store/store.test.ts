@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { readHistogram } from "../../src/model/histogram/notation.ts";
 import { restoreSnapshot } from "../../src/storage/embedded/files/snapshot.ts";
 import { buildStoreWorker } from "./worker-file.ts";
 import { dayMs, dump, Folders, named, nowMs, openAt, put } from "./folder.ts";
@@ -334,5 +335,22 @@ test("after a seal the log before it is gone", async () => {
   expect(readdirSync(path.join(dir, "wal")).length).toBeGreaterThan(3);
   await store.seal();
   expect(readdirSync(path.join(dir, "wal")).filter((file) => file.endsWith(".wal")).length).toBe(1);
+  await store.close();
+});
+
+test("a subquery sees a reset that lies between two of its steps", async () => {
+  const store = await openAt(folders.make());
+  const appender = store.appender();
+  const ref = appender.ref(named("latency_seconds"));
+  // A reset between two steps of a minute.
+  [10, 20, 30, 2, 25, 40, 50, 60].forEach((count, at) => {
+    const histogram = readHistogram(`{{schema:0 count:${count} sum:1 buckets:[${count}]}}`);
+    appender.addHistogram(ref, at * 30_000, histogram);
+  });
+  appender.commit();
+  const query = "histogram_count(increase(latency_seconds[3m:1m]))";
+  const before = await store.instant(query, 180_000);
+  await store.seal();
+  expect(await store.instant(query, 180_000)).toMatchObject({ data: before.data });
   await store.close();
 });

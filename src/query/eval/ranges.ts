@@ -1,4 +1,5 @@
 /** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { SampleColumn } from "../../model/select.ts";
@@ -90,8 +91,12 @@ function compact(one: StepSeries, all: Float64Array, scope: EvalScope): RangeVec
 
 const byKind = (one: StepSeries): RangeSamples["histograms"] =>
   one.present.includes(isHistogram)
-    ? one.histograms?.map((_, step) => histogramAt(one, step))
+    ? one.histograms?.map((_, step) => withoutNeighbour(histogramAt(one, step)))
     : undefined;
+
+/** The sample that it was compared with may lie between two steps, and a reset with it. */
+const withoutNeighbour = (histogram: Histogram | undefined): Histogram | undefined =>
+  histogram?.resetHint === "no-reset" ? { ...histogram, resetHint: "unknown" } : histogram;
 
 const withHistograms = (
   times: Float64Array,
