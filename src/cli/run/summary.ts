@@ -2,25 +2,33 @@
 import type { RunFile } from "../../runs/run.ts";
 import { points } from "../../runs/energy.ts";
 import { countOf, formatCount } from "../command/quantity.ts";
+import { formatBounds, formatFlops, formatMfu, type ReadColumn } from "./activity.ts";
 import { formatOverhead } from "./overhead.ts";
 
 export function formatRunSummary({ run, trace }: RunFile): string[] {
   const lines = [`${run.label}: ${run.durationSeconds.toFixed(2)} s, ${endOf(run)}${workOf(run)}`];
+  const columnsOf =
+    (uuid: string): ReadColumn =>
+    (name) => {
+      const gpu = trace.get(uuid);
+      if (gpu === undefined) return [];
+      return points(gpu, name)
+        .filter(({ timeMs }) => timeMs >= run.startedMs && timeMs <= run.endedMs)
+        .map(({ value }) => value);
+    };
+  const mfu = formatMfu(run, columnsOf);
+  if (mfu !== undefined) lines.push(mfu);
   for (const device of run.devices) {
     if (device.parent !== undefined) continue;
-    const gpu = trace.get(device.uuid);
     const column = device.power === "chip" ? "gpu_chip_power_watts" : "gpu_power_watts";
-    const during = (name: string): number[] =>
-      gpu === undefined
-        ? []
-        : points(gpu, name)
-            .filter(({ timeMs }) => timeMs >= run.startedMs && timeMs <= run.endedMs)
-            .map(({ value }) => value);
+    const during = columnsOf(device.uuid);
     const said = [
       mean(during(column), (watts) => `${device.power} power ${watts.toFixed(1)} W`),
       energyOf(device.energy.counterJoules, "by its counter"),
       energyOf(device.energy.integratedJoules, "integrated"),
       mean(during("gpu_utilization_ratio"), (ratio) => `busy ${(ratio * 100).toFixed(0)} %`),
+      formatBounds(during),
+      formatFlops(during),
     ].filter((text) => text !== undefined);
     const name = `${device.model}${device.simulated ? " (simulated)" : ""}`;
     const where = device.host === run.host ? "" : ` on ${device.host}`;
