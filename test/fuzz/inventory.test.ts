@@ -19,6 +19,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/cli/command/setting.ts#parseSetting": "a flag or variable that the user typed",
   "src/cli/command/setting.ts#parseSpec":
     "a URL that the user typed; parseComponent below it is fuzzed",
+  "src/cli/check/run.ts#parseCheckOptions": "flags that the user typed",
   "src/cli/pipe/options.ts#parseTuning": "flags that the user typed",
   "src/hub/api/params.ts#parseSelectorParam": "one parameter, read with the PromQL parser",
   "src/cli/run/options.ts#parseRunOptions": "flags that the user typed",

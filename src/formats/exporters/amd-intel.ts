@@ -3,7 +3,7 @@ import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { amd as amdCompat } from "../compat/amd.ts";
 import { megahertz, percent } from "../compat/convert.ts";
 import { type ExporterMetric, type ExporterTable, metricsOf, ownerFromPodLabels } from "./table.ts";
-import { readWritten } from "./written.ts";
+import { invertTable } from "./written.ts";
 
 /** Some installations put `amd_` in front of every name. */
 const withPrefix = (
@@ -15,7 +15,7 @@ const withPrefix = (
 export const amdDevice: ExporterTable = {
   name: "amd",
   exporter: amdCompat.exporter,
-  metrics: withPrefix(readWritten(amdCompat), "amd_"),
+  metrics: withPrefix(invertTable(amdCompat), "amd_"),
   identify: (labels) => {
     const { gpu_id: index, gpu_uuid: uuid, serial_number: serial } = labels;
     if (index === undefined || labels["hostname"] === undefined) return undefined;

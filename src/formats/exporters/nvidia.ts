@@ -11,7 +11,7 @@ import {
   metricsOf,
   ownerFromPodLabels,
 } from "./table.ts";
-import { readWritten } from "./written.ts";
+import { invertTable } from "./written.ts";
 
 /** `00000000:8A:00.0` as the kernel writes it: four digits of domain, lower case. */
 function kernelBusId(text: string | undefined): string | undefined {
@@ -67,7 +67,7 @@ const dcgmAdvice = [
 export const dcgm: ExporterTable = {
   name: "dcgm",
   exporter: dcgmCompat.exporter,
-  metrics: readWritten(dcgmCompat),
+  metrics: invertTable(dcgmCompat),
   identify: identifyDcgm,
   advice: dcgmAdvice,
 };
@@ -75,7 +75,7 @@ export const dcgm: ExporterTable = {
 export const dcgmOld: ExporterTable = {
   name: "dcgm-old",
   exporter: `${dcgmCompat.exporter}, old names`,
-  metrics: readWritten(dcgmOldCompat),
+  metrics: invertTable(dcgmOldCompat),
   identify: (labels) => identifyDcgm({ ...labels, UUID: labels["UUID"] ?? labels["uuid"] }),
   advice: dcgmAdvice,
 };
@@ -83,7 +83,7 @@ export const dcgmOld: ExporterTable = {
 export const nvidiaSmi: ExporterTable = {
   name: "nvidia-smi",
   exporter: nvidiaSmiCompat.exporter,
-  metrics: readWritten(nvidiaSmiCompat),
+  metrics: invertTable(nvidiaSmiCompat),
   infoNames: ["nvidia_smi_gpu_info"],
   identify: (labels) => {
     const { uuid } = labels;

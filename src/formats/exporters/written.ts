@@ -7,7 +7,7 @@ import type { ExporterMetric } from "./table.ts";
 const zeroIsAbsent = new Set(["DCGM_FI_DEV_MEMORY_TEMP", "dcgm_memory_temp"]);
 
 /** By their name; rows whose value does not determine ours are left out. */
-export function readWritten(table: CompatTable): ReadonlyMap<string, readonly ExporterMetric[]> {
+export function invertTable(table: CompatTable): ReadonlyMap<string, readonly ExporterMetric[]> {
   const metrics = new Map<string, ExporterMetric[]>();
   for (const row of table.rows)
     if (isReadable(row))

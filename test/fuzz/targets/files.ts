@@ -50,6 +50,8 @@ import {
 } from "../../../src/storage/embedded/blocks/directory.ts";
 import { decodeColumn } from "../../../src/storage/embedded/codec/decode.ts";
 import { encodeColumn, encodedBound } from "../../../src/storage/embedded/codec/encode.ts";
+import { histogramBytes } from "./histogram-seed.ts";
+import { decodeSamples } from "../../../src/storage/embedded/codec/histogram-decode.ts";
 import { StoreError } from "../../../src/storage/embedded/error.ts";
 import { readManifest } from "../../../src/storage/embedded/files/manifest.ts";
 import { parseHolder } from "../../../src/base/state/lock-holder.ts";
@@ -306,6 +308,15 @@ export const targets: readonly FuzzTarget[] = [
     parse: (bytes) => {
       const into = new Float64Array(16);
       return decodeColumn(bytes, 0, 16, into, new Uint32Array(into.buffer), 0);
+    },
+  },
+  {
+    name: "store-histograms",
+    seeds: [histogramBytes],
+    refuses: [RangeError],
+    parse: (bytes) => {
+      const into = new Float64Array(16);
+      return decodeSamples(bytes, 0, 16, into, new Uint32Array(into.buffer), 0, [], "checked");
     },
   },
   {
