@@ -205,8 +205,9 @@ function judge(/** @type {WorkEvent} */ event) {
 }
 
 /** Readings of the slow frame that the driver could not give. */
-const failedReadings = (/** @type {string} */ page) =>
-  valueOf(parsePage(page), "gpulse_source_readings", { state: "failed", tier: "slow" });
+function failedReadings(/** @type {string} */ page) {
+  return valueOf(parsePage(page), "gpulse_source_readings", { state: "failed", tier: "slow" });
+}
 
 /** Where it is installed, also outside the path. */
 function findNcu() {
