@@ -8,8 +8,9 @@ import {
 import { type LabelSet, labelSet } from "../../src/model/labels.ts";
 
 export const batchSeries = 40;
+export const batchMs = (batch: number): number => 1_700_000_000_000 + batch * 1000;
 /** Two minutes apart, so that hours are sealed and rolled up in the middle of kills. */
-export const batchMs = (batch: number): number => 1_700_000_000_000 + batch * 120_000;
+export const sparseBatchMs = (batch: number): number => 1_700_000_000_000 + batch * 120_000;
 
 /** A part of the series changes its name every 50 batches: new series come all the time. */
 export function batchLabels(batch: number, series: number): LabelSet {

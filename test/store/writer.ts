@@ -9,7 +9,7 @@ import { openStore } from "../../src/storage/embedded/store.ts";
 import {
   batchHistogram,
   batchLabels,
-  batchMs,
+  sparseBatchMs,
   batchSeries,
   batchValue,
   firstHistogramSeries,
@@ -51,13 +51,13 @@ for (let batch = Number(first); ; batch++) {
   for (let series = 0; series < batchSeries; series++) {
     const ref = appender.ref(batchLabels(batch, series));
     // Every tenth batch also brings something late.
-    const lateMs = batch % 10 === 9 ? batchMs(batch) - 500 : undefined;
+    const lateMs = batch % 10 === 9 ? sparseBatchMs(batch) - 500 : undefined;
     if (series >= firstHistogramSeries) {
-      appender.addHistogram(ref, batchMs(batch), batchHistogram(batch, series));
+      appender.addHistogram(ref, sparseBatchMs(batch), batchHistogram(batch, series));
       if (lateMs !== undefined)
         appender.addHistogram(ref, lateMs, batchHistogram(batch, series, true));
     } else {
-      appender.add(ref, batchMs(batch), batchValue(batch, series));
+      appender.add(ref, sparseBatchMs(batch), batchValue(batch, series));
       if (lateMs !== undefined) appender.add(ref, lateMs, batchValue(batch, series) + 0.5);
     }
   }
