@@ -154,7 +154,7 @@ export class Collector {
   pageParts(accept: string | undefined): RenderedPageParts {
     const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
-    const served = this.latest.at(nowMs);
+    const served = this.latest.at(nowMs).filter(({ isExposed }) => isExposed !== false);
     const { selfMetrics = [], pageFrames = [] } = this.#options;
     const body = this.#writers[format].parts([
       ...served.map(({ frame }) => frame),

@@ -23,6 +23,8 @@ export interface Delivery {
   readonly devices: readonly Device[];
   /** The machine it was read on; absent where that is this one. */
   readonly host?: string | undefined;
+  /** False for what was scraped: a Prometheus that scrapes this page may scrape the target too and would have it twice. */
+  readonly isExposed?: boolean | undefined;
   /** Where it stands in a log that can be read again. */
   readonly origin?: Origin | undefined;
   /** What the stream found on the way, by GPU (uuid): names such as `high_gpu_temperature`. A GPU without any is not in it. */

@@ -64,7 +64,7 @@ test("a scraped exporter's GPU is stored under our names with the target's label
   ]);
   const slot = shown[0]?.frame.layout.series.findIndex(({ metric }) => metric === gpu.power) ?? -1;
   expect(shown[0]?.frame.values[slot]).toBe(71);
-  expect(shown[0]).toMatchObject({ host: "n1", devices: [{ uuid: "GPU-a" }] });
+  expect(shown[0]).toMatchObject({ host: "n1", devices: [{ uuid: "GPU-a" }], isExposed: false });
   expect(count(gpus)).toBe(1);
 });
 

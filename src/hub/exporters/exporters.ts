@@ -86,6 +86,7 @@ export class ExporterGpus {
       freshForMs,
       devices,
       host,
+      isExposed: false,
     };
     const derived = isOwn || !isShown ? delivery : this.#derive(delivery);
     if (isStored && (!isOwn || this.#options.storesOwn === true))
