@@ -59,14 +59,16 @@ describe.skipIf("missing" in chromium)(
     const names = (page: Page) => page.locator("tbody tr[data-uuid] .name").allInnerTexts();
     const count = (page: Page) => page.locator("tbody tr[data-uuid]").count();
 
-    test("GPUs that are only scraped are shown too, with the age of what the store has", async () => {
+    test("GPUs that are only scraped are shown like those of an agent", async () => {
       const { page, complaints } = await open();
       await expect.poll(() => count(page), { timeout: 60_000 }).toBe(8);
       const row = page.locator("tbody tr[data-uuid]", { hasText: "scraped" }).first();
       await expect.poll(() => row.locator("td.c-age").innerText()).toMatch(/^\d+\ss$/);
       await expect.poll(() => row.locator("td.c-power").innerText()).toMatch(/\d+.*W$/);
       await row.click();
-      await expect.poll(() => page.locator(".inspector dl").innerText()).toContain("store");
+      await expect
+        .poll(() => page.locator(".inspector dl").innerText())
+        .toContain("exporter:gpulse");
       await page.getByRole("link", { name: "All about this GPU" }).last().click();
       await page.waitForSelector(".chart .u-over");
       expect(await page.locator(".gpu-head").innerText()).toContain("scraped");

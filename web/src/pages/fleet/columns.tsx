@@ -133,7 +133,7 @@ export const columns: readonly FleetColumn[] = [
   {
     key: "bound",
     label: "Bound by",
-    says: "What holds its work back",
+    says: "Bound by: what holds its work back",
     help: "What held the GPU's work back over the last minute (gpu_bound).",
     cell: (gpu) => <Bound gpu={gpu} />,
     tip: (gpu) => boundBadge(gpu)?.tip ?? "",
