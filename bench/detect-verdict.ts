@@ -7,7 +7,8 @@ import { deviceKey } from "../src/model/device.ts";
 import type { Frame } from "../src/model/frame.ts";
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import { anomalyReasons } from "../src/view/health/anomalies.ts";
-import { HealthFrames, healthSamples } from "../src/view/health/series.ts";
+import { ReadingFrames } from "../src/model/reading-frames.ts";
+import { healthReadings } from "../src/view/health/series.ts";
 import {
   type HealthAction,
   healthActions,
@@ -76,7 +77,7 @@ const hangGraceMs = 30_000;
 export class VerdictLog {
   readonly false: FalseVerdict[] = [];
   readonly #watch = new HealthWatch({ acceptsVerdicts: false });
-  readonly #frames = new Map<string, HealthFrames>();
+  readonly #frames = new Map<string, ReadingFrames>();
   readonly #hosts: readonly Host[];
   readonly #faults: readonly PlannedFault[];
   readonly #worst = new Map<PlannedFault, Omit<FaultVerdict, "fault" | "expected">>();
@@ -97,8 +98,8 @@ export class VerdictLog {
   frames(nowMs: number): { readonly host: string; readonly frame: Frame }[] {
     return this.#watch.report(nowMs).map((health) => {
       let frames = this.#frames.get(health.host);
-      if (frames === undefined) this.#frames.set(health.host, (frames = new HealthFrames()));
-      return { host: health.host, frame: frames.frame(nowMs, healthSamples([health])) };
+      if (frames === undefined) this.#frames.set(health.host, (frames = new ReadingFrames()));
+      return { host: health.host, frame: frames.frame(nowMs, healthReadings([health])) };
     });
   }
 

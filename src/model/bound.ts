@@ -37,7 +37,7 @@ export const boundMeanings: Readonly<Record<BoundWord, string>> = {
 export interface BoundInputs {
   /** Time in which any kernel ran. */
   readonly busy?: number | undefined;
-  /** Compute units with work; without it, latency cannot be told from work that fills units we do not see. */
+  /** Compute units with work; without it, latency cannot be distinguished from work that fills units we do not see. */
   readonly sm?: number | undefined;
   readonly tensor?: number | undefined;
   readonly fp64?: number | undefined;

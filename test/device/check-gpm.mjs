@@ -6,7 +6,7 @@
 //   node test/device/check-gpm.mjs OUT_DIR [--dist DIR] [--library FILE] [--seconds 11] [--kinds a,b]
 //
 // Writes check-gpm.json, check-gpm.md and the last page; ends with 1 where a bound does not hold. About 230 s.
-// With --stub nothing touches a GPU: --library is the tests' stand-in, which is told the values of each kind as once measured.
+// With --stub nothing touches a GPU: --library is the tests' stand-in, which gets the values of each kind as measured.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
@@ -259,7 +259,7 @@ async function profile() {
   );
 }
 
-/** Tells the stand-in what a real H200 reported under this kind of work. */
+/** Gives the stand-in what a real H200 reported under this kind of work. */
 function stub(/** @type {string} */ kind) {
   const file = path.join(path.dirname(options.library), "script");
   writeFileSync(`${file}.next`, stubScript(kind));

@@ -18,7 +18,8 @@ import { labelSet } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { PolledSource } from "../../sources/source.ts";
 import type { DriverLogAccess } from "../../view/health/judge.ts";
-import { HealthFrames, type HealthSample, healthSamples } from "../../view/health/series.ts";
+import { type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
+import { healthReadings } from "../../view/health/series.ts";
 import { HealthWatch, type HostHealth } from "../../view/health/watch.ts";
 import { applyKernelLine } from "./kernel-events.ts";
 
@@ -40,7 +41,7 @@ export class HealthSource implements PolledSource {
   readonly tiers = ["slow"] as const;
   readonly #options: HealthSourceOptions;
   readonly #watch: HealthWatch;
-  readonly #frames = new HealthFrames();
+  readonly #frames = new ReadingFrames();
   readonly #closing = new AbortController();
   #pending: { readonly line: GpuLine; readonly timeMs: number }[] = [];
   #driverLog: DriverLogAccess | undefined;
@@ -72,7 +73,7 @@ export class HealthSource implements PolledSource {
   async read(_tier: string, timeMs: number): Promise<Frame> {
     this.#followLog();
     return this.#frames.frame(timeMs, [
-      ...healthSamples(this.report(timeMs)),
+      ...healthReadings(this.report(timeMs)),
       ...(await this.#memorySamples()),
     ]);
   }
@@ -126,7 +127,7 @@ export class HealthSource implements PolledSource {
     );
   }
 
-  async #memorySamples(): Promise<HealthSample[]> {
+  async #memorySamples(): Promise<ListedReading[]> {
     const { sysfs, hostName } = this.#options;
     const controllers = await readMemoryControllers(sysfs, hostFileAccess);
     if (!controllers.ok) return [];

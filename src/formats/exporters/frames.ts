@@ -4,9 +4,10 @@
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
-import { type Frame, FrameWriter } from "../../model/frame.ts";
+import type { Frame } from "../../model/frame.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
-import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import { seriesKey } from "../../model/layout.ts";
+import { type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
 import type { MetricEntry } from "../../model/catalogue/entry.ts";
 import { isStale } from "../../model/stale.ts";
 import type { GpuOwner } from "../compat/row.ts";
@@ -38,21 +39,13 @@ export interface ExporterLimits {
 
 const defaultLimits: ExporterLimits = { series: 500_000, gpusPerTarget: 1_024 };
 
-/** One reading of an instant, before it has a place in a layout. */
-interface InstantReading {
-  readonly metric: MetricEntry;
-  readonly labels: LabelSet;
-  readonly value: number;
-  readonly state: "present" | "unsupported" | "ended";
-}
-
 interface Target {
   readonly exporter: string;
   readonly origin: SeriesOrigin;
   readonly host: string;
   readonly devices: Map<string, Device>;
   readonly owners: Map<string, GpuOwner | undefined>;
-  layout: { readonly key: string; readonly layout: Layout } | undefined;
+  readonly frames: ReadingFrames;
 }
 
 interface KnownSeries {
@@ -77,7 +70,7 @@ export class ExporterFrames {
     const known = this.#knownOf(batch);
     if (known === undefined) return [];
     const words = wordsOf(batch);
-    const instants = new Map<Target, Map<number, Map<string, InstantReading>>>();
+    const instants = new Map<Target, Map<number, Map<string, ListedReading>>>();
     for (let at = 0; at < batch.sampleCount; at++) {
       const found = known[batch.sampleSeries[at] as number];
       if (found === undefined || found === null) continue;
@@ -86,10 +79,10 @@ export class ExporterFrames {
       const reading = readingOf(found.series, batch.values[at] as number, isStale(words, at));
       let times = instants.get(target);
       if (times === undefined)
-        instants.set(target, (times = new Map<number, Map<string, InstantReading>>()));
+        instants.set(target, (times = new Map<number, Map<string, ListedReading>>()));
       const timeMs = batch.times[at] as number;
       let readings = times.get(timeMs);
-      if (readings === undefined) times.set(timeMs, (readings = new Map<string, InstantReading>()));
+      if (readings === undefined) times.set(timeMs, (readings = new Map<string, ListedReading>()));
       if (reading !== undefined && !readings.has(found.key)) readings.set(found.key, reading);
     }
     return [...instants].flatMap(([target, times]) =>
@@ -116,7 +109,14 @@ export class ExporterFrames {
     const key = [exporter, origin.job, origin.instance, host].join("\u0000");
     let target = this.#targets.get(key);
     if (target === undefined) {
-      target = { exporter, origin, host, devices: new Map(), owners: new Map(), layout: undefined };
+      target = {
+        exporter,
+        origin,
+        host,
+        devices: new Map(),
+        owners: new Map(),
+        frames: new ReadingFrames(),
+      };
       this.#targets.set(key, target);
     }
     return target;
@@ -193,65 +193,45 @@ function readingOf(
   { reading }: TranslatedSeries,
   raw: number,
   isEnded: boolean,
-): InstantReading | undefined {
+): ListedReading | undefined {
   if (reading === undefined) return undefined;
   const { metric, labels, read, zeroIsAbsent } = reading;
-  if (isEnded) return { metric, labels, value: 0, state: "ended" };
+  if (isEnded) return { metric, labels, value: "ended" };
   const value = read === undefined ? raw : read(raw);
   if (value === undefined || (raw === 0 && zeroIsAbsent))
-    return { metric, labels, value: 0, state: "unsupported" };
-  return { metric, labels, value, state: "present" };
+    return { metric, labels, value: "unsupported" };
+  return { metric, labels, value };
 }
 
 /** With what follows for each GPU: that it is up, its description, its owner, its memory in all. */
 function frameOf(
   target: Target,
   timeMs: number,
-  own: readonly InstantReading[],
+  own: readonly ListedReading[],
 ): readonly ExporterFrame[] {
   if (own.length === 0) return [];
   const isOwn = target.exporter === ownExporter;
   const readings = isOwn ? own : [...own, ...impliedReadings(target, own)];
-  const key = readings
-    .map(({ metric, labels }) => seriesKey({ metric, suffix: "", labels }))
-    .join("\n");
-  if (target.layout?.key !== key) {
-    const builder = new LayoutBuilder();
-    for (const { metric, labels } of readings) builder.add(metric, labels);
-    target.layout = { key, layout: builder.build() };
-  }
-  const writer = new FrameWriter(target.layout.layout, timeMs);
-  readings.forEach(({ value, state }, slot) =>
-    state === "present" ? writer.set(slot, value) : writer.absent(slot, state),
-  );
-  const { exporter, origin, host } = target;
-  return [
-    {
-      exporter,
-      origin,
-      host,
-      frame: writer.finish(),
-      devices: [...target.devices.values()],
-      isOwn,
-    },
-  ];
+  const { exporter, origin, host, frames } = target;
+  const devices = [...target.devices.values()];
+  return [{ exporter, origin, host, frame: frames.frame(timeMs, readings), devices, isOwn }];
 }
 
 function impliedReadings(
   { devices, owners, host }: Target,
-  readings: readonly InstantReading[],
-): InstantReading[] {
+  readings: readonly ListedReading[],
+): ListedReading[] {
   const byDevice = new Map<string, Map<MetricEntry, number>>();
-  for (const { metric, labels, value, state } of readings) {
-    if (state !== "present") continue;
+  for (const { metric, labels, value } of readings) {
+    if (typeof value !== "number") continue;
     const uuid = labels.find(([name]) => name === "uuid")?.[1] ?? "";
     let values = byDevice.get(uuid);
     if (values === undefined) byDevice.set(uuid, (values = new Map<MetricEntry, number>()));
     if (!values.has(metric)) values.set(metric, value);
   }
-  const implied: InstantReading[] = [];
+  const implied: ListedReading[] = [];
   const add = (metric: MetricEntry, labels: LabelSet, value: number): void =>
-    void implied.push({ metric, labels, value, state: "present" });
+    void implied.push({ metric, labels, value });
   for (const [uuid, values] of byDevice) {
     const device = devices.get(uuid);
     if (device === undefined) continue;

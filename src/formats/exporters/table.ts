@@ -8,7 +8,7 @@ export type ExporterLabels = Readonly<Record<string, string | undefined>>;
 export interface ExporterGpu {
   /** The device's own; absent where the exporter does not give one. */
   readonly uuid?: string | undefined;
-  /** What tells it from the other GPUs of its host where it has no uuid: PCI address or index. */
+  /** What distinguishes it from the other GPUs of its host where it has no uuid: PCI address or index. */
   readonly place?: string | undefined;
   readonly index?: string | undefined;
   readonly vendor?: string | undefined;

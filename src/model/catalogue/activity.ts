@@ -157,8 +157,8 @@ export const activity = {
     labels: [{ name: "by", help: "What it was.", values: boundWords }],
     given: {
       nvidia: "derived from GPM, or from utilisation and throttling",
-      amd: "derived from activity and throttling; compute units are not told apart",
-      intel: "derived from engine busyness and throttling; units are not told apart",
+      amd: "derived from activity and throttling; compute units are not distinguished",
+      intel: "derived from engine busyness and throttling; units are not distinguished",
       sim: "derived",
     },
   }),

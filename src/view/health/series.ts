@@ -1,9 +1,9 @@
 /** Verdicts as series, so that rules, dashboards and the hub can use them, and back. */
-import { gpu, host as hostMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, host as hostMetrics } from "../../model/catalogue/index.ts";
 import { deviceLabels } from "../../model/device.ts";
-import { type Frame, FrameWriter } from "../../model/frame.ts";
-import { labelKey, type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
-import { type Layout, LayoutBuilder } from "../../model/layout.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import type { ListedReading } from "../../model/reading-frames.ts";
 import { presence } from "../../model/presence.ts";
 import type { ReportedVerdict } from "./gpu-record.ts";
 import type { VerdictSlot } from "./plan.ts";
@@ -19,30 +19,23 @@ import {
 } from "./verdict.ts";
 import type { HostHealth } from "./watch.ts";
 
-export interface HealthSample {
-  readonly metric: MetricEntry;
-  readonly labels: LabelSet;
-  /** Absent: the state is unknown. */
-  readonly value: number | undefined;
-}
-
-export function healthSamples(hosts: readonly HostHealth[]): HealthSample[] {
-  return hosts.flatMap(({ host, state, reasons, gpus }) => [
+export function healthReadings(hosts: readonly HostHealth[]): ListedReading[] {
+  return hosts.flatMap(({ host, state, reasons, gpus }): ListedReading[] => [
     {
       metric: hostMetrics.healthState,
       labels: labelSet({ host }),
-      value: state === "unknown" ? undefined : stateRank(state),
+      value: state === "unknown" ? "unsupported" : stateRank(state),
     },
     ...reasons.map((reason) => ({
       metric: hostMetrics.healthReason,
       labels: labelSet({ ...reasonLabels(reason), host }),
       value: 1,
     })),
-    ...gpus.flatMap((one) => [
+    ...gpus.flatMap((one): ListedReading[] => [
       {
         metric: gpu.healthState,
         labels: deviceLabels(one.device, host),
-        value: one.state === "unknown" ? undefined : stateRank(one.state),
+        value: one.state === "unknown" ? "unsupported" : stateRank(one.state),
       },
       ...one.reasons.map((reason) => ({
         metric: gpu.healthReason,
@@ -65,27 +58,6 @@ const reasonLabels = ({ check, reason, title, state, action }: HealthReason) => 
   state,
   action,
 });
-
-/** Keeps the layout while the set of series stays the same. */
-export class HealthFrames {
-  #key = "";
-  #layout: Layout = { series: [] };
-
-  frame(timeMs: number, samples: readonly HealthSample[]): Frame {
-    const key = samples.map(({ metric, labels }) => metric.name + labelKey(labels)).join("\n");
-    if (key !== this.#key) {
-      const builder = new LayoutBuilder();
-      for (const { metric, labels } of samples) builder.add(metric, labels);
-      this.#layout = builder.build();
-      this.#key = key;
-    }
-    const writer = new FrameWriter(this.#layout, timeMs);
-    samples.forEach(({ value }, slot) =>
-      value === undefined ? writer.absent(slot, "unsupported") : writer.set(slot, value),
-    );
-    return writer.finish();
-  }
-}
 
 /** What an agent's frame says of a GPU; a reason it said before keeps its time. Values of a newer agent are left out. */
 export function reportedVerdict(

@@ -25,7 +25,7 @@ export const actionWords: Readonly<Record<HealthAction, string>> = {
   drain: "drain and replace",
 };
 
-/** What is looked at; a GPU that does not report the input of a check is told so in its verdict. */
+/** What is looked at; the verdict lists the checks whose input a GPU does not report. */
 export const gpuChecks = [
   "presence",
   "driver_errors",

@@ -12,7 +12,8 @@ import { gpu, host } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { HealthFrames, healthSamples } from "./series.ts";
+import { ReadingFrames } from "../../model/reading-frames.ts";
+import { healthReadings } from "./series.ts";
 import { type GpuHealth, HealthWatch } from "./watch.ts";
 
 const shown = ({ state, action, reasons }: GpuHealth): string =>
@@ -256,7 +257,7 @@ test("a hub takes over what the agent found, with its own numbers where it sees 
   watchFor(5, but([gpu.rowRemapFailed, 1]), agent);
   agent.record("box", "GPU-a")?.xids.add({ timeMs: healthStartMs, xid: 79 });
   const timeMs = healthStartMs + 5_000;
-  const frame = new HealthFrames().frame(timeMs, healthSamples(agent.report(timeMs)));
+  const frame = new ReadingFrames().frame(timeMs, healthReadings(agent.report(timeMs)));
   const hub = new HealthWatch({ acceptsVerdicts: true });
   watchFor(5, but([gpu.rowRemapFailed, 1]), hub);
   hub.take({ frame });
@@ -265,7 +266,7 @@ test("a hub takes over what the agent found, with its own numbers where it sees 
     ["row_remap_failed", "A bad row of memory could not be replaced: no spare row is left."],
     ["xid_79", "Xid 79 (GPU has fallen off the bus), as its agent reports."],
   ]);
-  const later = new HealthFrames().frame(timeMs + 1_000, [
+  const later = new ReadingFrames().frame(timeMs + 1_000, [
     {
       metric: gpu.healthState,
       labels: labelSet({ host: "box", uuid: "GPU-a", gpu: "0" }),

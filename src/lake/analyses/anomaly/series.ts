@@ -1,16 +1,13 @@
 /** Anomalies as series: 1 while one is active, stale when it is over, so that rules can alert on them. */
 import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
-import { type Frame, FrameWriter } from "../../../model/frame.ts";
-import { labelKey, type LabelSet, labelSet } from "../../../model/labels.ts";
-import { type Layout, LayoutBuilder } from "../../../model/layout.ts";
+import type { Frame } from "../../../model/frame.ts";
+import { labelSet } from "../../../model/labels.ts";
+import { type ListedReading, ReadingFrames } from "../../../model/reading-frames.ts";
 import type { AnomalyDevice } from "./anomaly.ts";
 import type { AnomalyWatch } from "./watch.ts";
 
-interface Sample {
-  readonly metric: MetricEntry;
+interface Sample extends ListedReading {
   readonly host: string;
-  readonly labels: LabelSet;
-  readonly value: number;
 }
 
 export interface HostFrame {
@@ -19,8 +16,8 @@ export interface HostFrame {
 }
 
 export class AnomalySeries {
-  readonly #hosts = new Map<string, Shape>();
-  readonly #all = new Shape();
+  readonly #hosts = new Map<string, ReadingFrames>();
+  readonly #all = new ReadingFrames();
 
   /** A frame for every machine with an anomaly, and an empty one for those that had one, so that their series end. */
   byHost(timeMs: number, watch: AnomalyWatch): readonly HostFrame[] {
@@ -32,34 +29,15 @@ export class AnomalySeries {
       else samples.push(sample);
     }
     return [...hosts].map(([host, samples]) => {
-      let shape = this.#hosts.get(host);
-      if (shape === undefined) this.#hosts.set(host, (shape = new Shape()));
-      return { host, frame: shape.frame(timeMs, samples) };
+      let frames = this.#hosts.get(host);
+      if (frames === undefined) this.#hosts.set(host, (frames = new ReadingFrames()));
+      return { host, frame: frames.frame(timeMs, samples) };
     });
   }
 
   /** All machines in one frame, for a page. */
   whole(timeMs: number, watch: AnomalyWatch): Frame {
     return this.#all.frame(timeMs, samplesOf(watch));
-  }
-}
-
-/** Keeps the layout while the set of series stays the same. */
-class Shape {
-  #key: string | undefined;
-  #layout: Layout = { series: [] };
-
-  frame(timeMs: number, samples: readonly Sample[]): Frame {
-    const key = samples.map(({ metric, labels }) => metric.name + labelKey(labels)).join("\n");
-    if (key !== this.#key) {
-      const builder = new LayoutBuilder();
-      for (const { metric, labels } of samples) builder.add(metric, labels);
-      this.#layout = builder.build();
-      this.#key = key;
-    }
-    const writer = new FrameWriter(this.#layout, timeMs);
-    samples.forEach(({ value }, slot) => writer.set(slot, value));
-    return writer.finish();
   }
 }
 
