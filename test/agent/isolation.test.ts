@@ -39,7 +39,7 @@ test("three broken sources beside a good one, on the built program, until it is 
       sources: { source: string; ok: boolean; trouble?: string }[];
     };
     expect(ready.status).toBe(503);
-    expect(states.filter(({ ok }) => ok).map(({ source }) => source)).toEqual(["sim"]);
+    expect(states.filter(({ ok }) => ok).map(({ source }) => source)).toEqual(["sim", "health"]);
     expect(states.find(({ source }) => source === "fault")?.trouble).toContain("fails on purpose");
     expect(states.find(({ source }) => source === "fault-2")?.trouble).toContain("hung");
     expect(states.find(({ source }) => source === "fault-3")?.trouble).toContain(
