@@ -35,7 +35,8 @@ async function readings(sysfs: string): Promise<Record<string, number | string>>
   for (const line of stdout.trim().split("\n")) {
     const frame = JSON.parse(line) as Frame;
     for (const { name, labels, value, absent } of frame.readings) {
-      if (/energy|_info$/.test(name)) continue;
+      // Integrated, identity, or judged over a stretch of time.
+      if (/energy|_info$|^gpu_bound$/.test(name)) continue;
       const { uuid: _uuid, host: _host, ...own } = labels;
       found[`${name}${JSON.stringify(own)}`] = value ?? absent ?? "nothing";
     }

@@ -220,6 +220,16 @@ test("a page of our own agent passes as it is", () => {
   expect(found && valueOf(found, gpu.power)).toBe(321);
 });
 
+test("a simulated GPU of our own agent is simulated, whichever series comes first", () => {
+  const simulated = { ...h200, simulated: true, parent: "GPU-whole" };
+  const input = inputOf(simulated, [
+    [gpu.power, {}, 321],
+    [gpu.info, {}, 1],
+  ]);
+  const [found] = scrape(new PageWriter("text").write([input.frame]));
+  expect(found?.devices).toMatchObject([{ simulated: true, parent: "GPU-whole" }]);
+});
+
 test("an agent that also writes another exporter's names is read by its own", () => {
   const input = inputOf(h200, [
     [gpu.info, {}, 1],

@@ -261,12 +261,15 @@ const isKnown = (value: string | undefined): boolean => value !== undefined && v
 
 const isBetter = (next: Device, before: Device): boolean =>
   describing.some((field) => isKnown(next[field]) && next[field] !== before[field]) ||
-  (before.vendor === "unknown" && next.vendor !== "unknown");
+  (before.vendor === "unknown" && next.vendor !== "unknown") ||
+  (next.simulated && !before.simulated);
 
 function merged(before: Device, next: Device): Device {
   const fields = describing.filter((field) => isKnown(next[field]));
   return {
     ...before,
+    simulated: before.simulated || next.simulated,
+    parent: next.parent ?? before.parent,
     ...(next.vendor === "unknown" ? {} : { vendor: next.vendor }),
     ...(fields.includes("model") ? { index: next.index } : {}),
     ...Object.fromEntries(fields.map((field) => [field, next[field]])),
