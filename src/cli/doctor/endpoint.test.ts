@@ -38,6 +38,9 @@ beforeAll(async () => {
           },
         }),
       );
+    } else if (url.startsWith("/locked")) {
+      response.statusCode = 401;
+      response.end("login first");
     } else if (pages[url] === undefined) {
       response.statusCode = 404;
       response.end("<html>not found</html>");
@@ -83,8 +86,15 @@ test("a page without GPUs lists the exporters that gpulse knows", async () => {
 test.each([
   ["/nowhere", "is neither a metrics page nor a Prometheus"],
   ["/broken", "cannot be read: line 2"],
+  ["/locked", "Check the address, and that it answers without a login"],
 ])("%s: %s", async (path, problem) => {
   await expect(inspectEndpoint(`${base}${path}`, nowMs)).rejects.toThrow(problem);
+});
+
+test("an address where nothing listens is an error with the next step", async () => {
+  await expect(inspectEndpoint("http://127.0.0.1:1/metrics", nowMs)).rejects.toThrow(
+    /cannot be read: .*ECONNREFUSED.*Check the address/,
+  );
 });
 
 test("text that is no URL says what to give", async () => {

@@ -70,8 +70,7 @@ export async function inspectEndpoint(url: string, nowMs: number): Promise<Endpo
       "USAGE",
       `${url} is no URL of a metrics page or a Prometheus, such as http://node-1:9400/metrics or http://prometheus:9090.`,
     );
-  const page = await fetchPage(url);
-  const batch = page === undefined ? await readPrometheus(url, nowMs) : readPage(page, url, nowMs);
+  const { page, batch } = await readEndpoint(url, nowMs);
   const frames = new ExporterFrames().frames(batch);
   return {
     url,
@@ -79,6 +78,25 @@ export async function inspectEndpoint(url: string, nowMs: number): Promise<Endpo
     exporters: exportersOf(frames),
     features: featuresOf(frames),
   };
+}
+
+async function readEndpoint(
+  url: string,
+  nowMs: number,
+): Promise<{ readonly page: HttpResponse | undefined; readonly batch: SampleBatch }> {
+  try {
+    const page = await fetchPage(url);
+    const batch =
+      page === undefined ? await readPrometheus(url, nowMs) : readPage(page, url, nowMs);
+    return { page, batch };
+  } catch (thrown) {
+    if (thrown instanceof GpulseError) throw thrown;
+    throw new GpulseError(
+      "USAGE",
+      `${url} cannot be read: ${formatError(thrown)}. Check the address, and that it answers without a login.`,
+      { cause: thrown },
+    );
+  }
 }
 
 /** The page, or undefined where the URL is not one. */
