@@ -33,6 +33,8 @@ export interface ObserveOptions {
 const intervals = 3;
 const [leastFreshMs, mostFreshMs] = [15_000, 300_000];
 const firstFreshMs = 90_000;
+/** Targets come and go; beyond so many, those that no longer report are forgotten. */
+const maxQuietTargets = 10_000;
 
 interface SeenTarget {
   readonly exporter: string;
@@ -97,6 +99,7 @@ export class ExporterGpus {
   #target(source: string, { exporter, host, frame, devices }: ExporterFrame): SeenTarget {
     let target = this.#targets.get(source);
     if (target === undefined) {
+      if (this.#targets.size >= maxQuietTargets) this.#forgetQuiet();
       target = { exporter, lastTimeMs: frame.timeMs, freshForMs: firstFreshMs, gpus: [] };
       this.#targets.set(source, target);
     } else if (frame.timeMs > target.lastTimeMs) {
@@ -108,5 +111,11 @@ export class ExporterGpus {
       .filter(({ parent }) => parent === undefined)
       .map(({ uuid }) => deviceKey(host, uuid));
     return target;
+  }
+
+  #forgetQuiet(): void {
+    const nowMs = this.#options.nowMs();
+    for (const [source, { lastTimeMs, freshForMs }] of this.#targets)
+      if (nowMs - lastTimeMs > freshForMs) this.#targets.delete(source);
   }
 }
