@@ -2,9 +2,14 @@
 // What cannot be got is reported and left to the tests that need it, which fail or skip with the same reason.
 
 import { findCadvisor } from "./cadvisor.ts";
+import { dynamoPython } from "./dynamo.ts";
 import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
+import { buildKeda } from "./keda.ts";
+import { buildKubernetes } from "./kubernetes-programs.ts";
+import { loadgen } from "./loadgen.ts";
+import { mlperfChecker } from "./mlperf-checker.ts";
 import { node24 } from "./node24.ts";
 import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
@@ -22,12 +27,21 @@ const downloadQueues: readonly (readonly Engine[])[] = [
   [
     ["the S3 server", s3Python],
     ["Node 24", node24],
+    ["LoadGen", loadgen],
+    ["Dynamo", dynamoPython],
   ],
   [
     ["cAdvisor", findCadvisor],
     ["Helm", kubeTools],
     ["Prometheus 3", findPrometheus3],
+    ["MLPerf's checker of system descriptions", mlperfChecker],
   ],
+];
+
+/** Brought only by name or with --full: too slow for every run on a bare machine. */
+const onRequest: readonly Engine[] = [
+  ["Kubernetes", buildKubernetes],
+  ["KEDA", buildKeda],
 ];
 
 async function bringAll(engines: readonly Engine[]): Promise<void> {
@@ -41,9 +55,11 @@ async function bringAll(engines: readonly Engine[]): Promise<void> {
   }
 }
 
-const wanted = new Set(process.argv.slice(2));
+const full = process.argv.includes("--full");
+const wanted = new Set(process.argv.slice(2).filter((one) => one !== "--full"));
 await Promise.all(
   downloadQueues.map((lane) =>
     bringAll(lane.filter(([name]) => wanted.size === 0 || wanted.has(name))),
   ),
 );
+await bringAll(onRequest.filter(([name]) => full || wanted.has(name)));

@@ -65,18 +65,28 @@ async function tryLock(file: string): Promise<boolean> {
   }
 }
 
+function installedFolder(name: string, recipe: string): string {
+  const print = createHash("sha256").update(recipe).digest("hex").slice(0, 10);
+  return path.join(cacheFolder(), `${name}-${print}`);
+}
+
+/** Whether `installOnce` would find the folder installed. */
+export function isInstalled(name: string, recipe: string): boolean {
+  return existsSync(installedFolder(name, recipe));
+}
+
 /** The folder of that name, installed on first use. `recipe` is what it is made from: another recipe, another folder. */
 export async function installOnce(
   name: string,
   recipe: string,
   install: (folder: string) => Promise<void>,
+  timeoutMs = INSTALL_TIMEOUT_MS,
 ): Promise<string> {
-  const print = createHash("sha256").update(recipe).digest("hex").slice(0, 10);
-  const folder = path.join(cacheFolder(), `${name}-${print}`);
+  const folder = installedFolder(name, recipe);
   if (existsSync(folder)) return folder;
   await mkdir(cacheFolder(), { recursive: true });
   const lock = `${folder}.lock`;
-  const deadlineMs = performance.now() + INSTALL_TIMEOUT_MS;
+  const deadlineMs = performance.now() + timeoutMs;
   while (!(await tryLock(lock))) {
     if (performance.now() > deadlineMs) throw new Error(`${lock} is held for too long: delete it`);
     await sleep(POLL_MS);
@@ -112,8 +122,9 @@ export async function installWith(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  timeoutMs = INSTALL_TIMEOUT_MS,
 ): Promise<void> {
-  const done = await runProcess(program, args, { timeoutMs: INSTALL_TIMEOUT_MS, env });
+  const done = await runProcess(program, args, { timeoutMs, env });
   if (done.code === 0) return;
   const words = `${done.stdout}\n${done.stderr}`.trim().split("\n").slice(-12).join("\n");
   throw new Error(`${path.basename(program)} ${args.join(" ")} failed:\n${words}`);

@@ -2,16 +2,19 @@
 // reason to skip: no package of a Debian release is new enough.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { EngineMissingError, installWith, installOnce } from "./cache.ts";
+import { EngineMissingError, installOnce, installWith, isInstalled } from "./cache.ts";
 import { runProcess } from "./process.ts";
 
 /** What the go.mod files of Kubernetes and Helm ask for. */
 const OLDEST_GO = [1, 26] as const;
 const PLACES = ["go", "/usr/local/go/bin/go", "/usr/lib/go/bin/go"];
-const FLAGS = ["-buildvcs=false", "-ldflags=-s -w"];
+const FLAGS = ["-buildvcs=false"];
+const LINKER_FLAGS = "-s -w";
+const DOWNLOAD_TIMEOUT_MS = 300_000;
 
 /** The `go` program of this machine. */
 export async function findGo(): Promise<string> {
@@ -35,20 +38,68 @@ export interface GoBuildOptions {
   readonly beside?: readonly string[];
   /** Build tags. */
   readonly tags?: readonly string[];
+  /** Values for string variables, as `-X` of the linker takes them: `path/to/package.name=value`. */
+  readonly variables?: readonly string[];
+  /** Too slow for a test to wait for: without the built programs EngineMissingError carries this sentence. */
+  readonly cachedOnly?: string;
+  readonly timeoutMs?: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The folder with the programs of engines/go/NAME (its own, if it has one), in the versions that its go.sum holds. */
 export async function goBuilt(name: string, options: GoBuildOptions = {}): Promise<string> {
-  const { beside = [], tags = [] } = options;
-  const source = fileURLToPath(new URL(`./go/${name}`, import.meta.url));
+  const { beside = [], tags = [], variables = [], cachedOnly, timeoutMs, env = {} } = options;
+  const source = sourceOf(name);
   const files = readdirSync(source).sort();
-  const recipe = files
+  const recipe = [textOf(source), ...beside, ...tags, ...variables].join("\n");
+  if (cachedOnly !== undefined && !isInstalled(name, recipe))
+    throw new EngineMissingError(cachedOnly);
+  const own = files.some((file) => file.endsWith(".go")) ? ["."] : [];
+  const install = async (aside: string): Promise<void> => {
+    const linker = [LINKER_FLAGS, ...variables.map((one) => `-X ${one}`)].join(" ");
+    const flags = [...FLAGS, `-ldflags=${linker}`];
+    if (tags.length > 0) flags.push(`-tags=${tags.join(",")}`);
+    const args = ["build", "-C", source, ...flags, "-o", `${aside}/`, ...own, ...beside];
+    await installWith(await findGo(), args, env, timeoutMs);
+  };
+  return installOnce(name, recipe, install, timeoutMs);
+}
+
+function sourceOf(name: string): string {
+  return fileURLToPath(new URL(`./go/${name}`, import.meta.url));
+}
+
+function textOf(source: string): string {
+  const files = readdirSync(source).sort();
+  return files
     .map((file) => `${file}\n${readFileSync(path.join(source, file), "utf8")}`)
     .join("\n");
-  const own = files.some((file) => file.endsWith(".go")) ? ["."] : [];
-  return installOnce(name, [recipe, ...beside, ...tags].join("\n"), async (aside) => {
-    const flags = tags.length === 0 ? FLAGS : [...FLAGS, `-tags=${tags.join(",")}`];
-    const args = ["build", "-C", source, ...flags, "-o", `${aside}/`, ...own, ...beside];
-    await installWith(await findGo(), args);
+}
+
+/** Files of a module that engines/go/NAME requires, such as its custom resource definitions. */
+export interface GoModuleFiles {
+  readonly module: string;
+  /** Paths in the module; the folder that is returned has them by their last part. */
+  readonly files: readonly string[];
+  /** As for a build: without the cached files EngineMissingError carries this sentence. */
+  readonly cachedOnly?: string | undefined;
+}
+
+export async function goModuleFiles(
+  name: string,
+  { module, files, cachedOnly }: GoModuleFiles,
+): Promise<string> {
+  const source = sourceOf(name);
+  const recipe = [textOf(source), module, ...files].join("\n");
+  const cacheName = `${name}-files`;
+  if (cachedOnly !== undefined && !isInstalled(cacheName, recipe))
+    throw new EngineMissingError(cachedOnly);
+  return installOnce(cacheName, recipe, async (aside) => {
+    const args = ["mod", "download", "-C", source, "-json", module];
+    const got = await runProcess(await findGo(), args, { timeoutMs: DOWNLOAD_TIMEOUT_MS });
+    if (got.code !== 0) throw new Error(`go ${args.join(" ")}: ${got.stderr || got.stdout}`);
+    const { Dir: folder } = JSON.parse(got.stdout) as { Dir: string };
+    for (const file of files)
+      await copyFile(path.join(folder, file), path.join(aside, path.basename(file)));
   });
 }

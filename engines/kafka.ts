@@ -15,7 +15,8 @@ import { waitUntil } from "./wait.ts";
 
 const START_TIMEOUT_MS = 90_000;
 const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
-const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
+const SCRAM_MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
+const SASL_MECHANISMS = ["PLAIN", ...SCRAM_MECHANISMS, "OAUTHBEARER"] as const;
 
 export interface KafkaOptions {
   /** Also listens with TLS and SASL; the certificates are made on the spot. */
@@ -31,7 +32,7 @@ export interface KafkaSecurity {
   readonly saslSsl: string;
   readonly caFile: string;
   readonly clientCertificate: { readonly cert: string; readonly key: string };
-  /** Good with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
+  /** Good with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512; OAUTHBEARER takes any unsigned token that has not expired. */
   readonly user: string;
   readonly password: string;
 }
@@ -87,6 +88,8 @@ function saslLines(listener: string, { user, password }: KafkaSecurity): string[
     `${jaas("PLAIN", "plain.PlainLoginModule")} user_${user}="${password}";`,
     `${jaas("SCRAM-SHA-256", "scram.ScramLoginModule")};`,
     `${jaas("SCRAM-SHA-512", "scram.ScramLoginModule")};`,
+    // Kafka's validator of tokens without a signature, which checks their form, subject and times.
+    `${jaas("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule")} unsecuredLoginStringClaim_sub="broker";`,
   ];
 }
 
@@ -203,7 +206,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<RunningKaf
   };
 
   const clusterId = randomBytes(16).toString("base64url").replace(/^-/, "a");
-  const scram = security === undefined ? [] : SASL_MECHANISMS.filter((name) => name !== "PLAIN");
+  const scram = security === undefined ? [] : SCRAM_MECHANISMS;
   const formatted = await tool("kafka.tools.StorageTool", [
     "format",
     "--standalone",

@@ -11,7 +11,7 @@ import { runProcess } from "./process.ts";
 const MAJOR = 24;
 const INSTALL_TIMEOUT_MS = 170_000;
 
-function cacheFolder(): string {
+export function cacheFolder(): string {
   const caches = process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache");
   return path.join(caches, "gpulse-engines");
 }

@@ -1,4 +1,4 @@
-# An S3 server that checks signatures and policies: moto's, with an owner who may do everything and a reader who may not write.
+# An S3 and CloudWatch server that checks signatures and policies: moto's, with an owner who may do everything and a reader who may not write.
 # Prints their keys as one line of JSON once it listens. Its data is in memory and goes with it.
 import json
 import os
@@ -6,7 +6,8 @@ import sys
 import time
 
 port = int(sys.argv[1])
-users = {"owner": "s3:*", "reader": ["s3:Get*", "s3:List*"]}
+# Moto names CloudWatch's actions by what requests are signed for, which is monitoring.
+users = {"owner": ["s3:*", "monitoring:*"], "reader": ["s3:Get*", "s3:List*"]}
 # Making a user takes three calls; whatever comes after them has to be signed by a user and allowed by its policy.
 os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = str(3 * len(users))
 

@@ -40,3 +40,11 @@ export async function findSpark(): Promise<Spark> {
     },
   };
 }
+
+/** The jar of Iceberg's runtime, for `--jars`. */
+export async function icebergJar(): Promise<string> {
+  const folder = await mavenJars("spark-iceberg");
+  const name = readdirSync(folder).find((file) => file.startsWith("iceberg-spark-runtime"));
+  if (name === undefined) throw new Error(`${folder} has no jar of Iceberg's runtime`);
+  return path.join(folder, name);
+}

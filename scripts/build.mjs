@@ -13,8 +13,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-import { lockFile, root } from "./bootstrap.mjs";
+import { ensureInstalled, lockFile, root } from "./bootstrap.mjs";
 import { writeBuildInfo } from "./build-info.mjs";
 import { bundleInputs } from "./bundle-inputs.mjs";
 import { toCommonJs } from "./commonjs.mjs";
@@ -142,6 +143,13 @@ function copyPack() {
   cpSync(path.join(root, "docs/runbook/README.md"), path.join(pack, "runbook.md"));
 }
 
+/** The pages that MCP clients may read; src/hub/mcp reads them there. */
+function copyDocs() {
+  const pages = JSON.parse(readFileSync(path.join(root, "src/hub/mcp/docs.json"), "utf8"));
+  for (const { file } of pages)
+    cpSync(path.join(root, "docs", file), path.join(aside, "gpulse", "pack", "docs", file));
+}
+
 /** The analyses' SQL travels as the plain files it is; src/lake/analyses reads it there. */
 function copyAnalyses() {
   cpSync(path.join(root, "src/lake/analyses/sql"), path.join(aside, "gpulse", "analyses"), {
@@ -161,6 +169,20 @@ async function writeMan() {
   writeManPages(path.join(aside, "man"), version, changelog);
 }
 
+/**
+ * Puts a `.br` and a `.gz` beside each file; the hub serves them to browsers that accept them.
+ * @param {string} folder
+ */
+function compressFiles(folder) {
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    const content = readFileSync(file);
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+    writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+  }
+}
+
 /** The source files that went into it, from the checkout's root. */
 async function bundleWeb() {
   const web = path.join(root, "web");
@@ -171,6 +193,7 @@ async function bundleWeb() {
     logLevel: "warn",
     build: { outDir: path.join(aside, "web"), emptyOutDir: true },
   });
+  compressFiles(path.join(aside, "web", "assets"));
   const outputs = [built].flat().flatMap((one) => ("output" in one ? one.output : []));
   return outputs
     .flatMap((one) => (one.type === "chunk" ? Object.keys(one.modules) : []))
@@ -214,6 +237,7 @@ export async function buildAll() {
     for (const one of BUNDLES) await bundle(one).catch(explain);
     await bundleLambda().catch(explain);
     copyPack();
+    copyDocs();
     copyAnalyses();
     writeBuildInfo(aside);
     await writeMan();
@@ -230,9 +254,12 @@ export async function buildAll() {
   }
 }
 
-await runMain(() =>
-  withLock(lockFile, async () => {
+await runMain(async () => {
+  if (process.argv.includes("--if-stale") && isBuildFresh(root)) return;
+  // A change of package-lock.json may have come with the sources.
+  await ensureInstalled();
+  await withLock(lockFile, async () => {
     if (process.argv.includes("--if-stale") && isBuildFresh(root)) return;
     await buildAll();
-  }),
-);
+  });
+});

@@ -120,7 +120,7 @@ export class Run {
   }
 
   /**
-   * Prints what was skipped and why, what failed outside the tests, and the numbers as the last line.
+   * Prints what was skipped and why, what failed, and the numbers as the last line.
    * @returns {number} the exit code
    */
   close() {
@@ -128,7 +128,6 @@ export class Run {
     const failed = sum(this.#files.map((file) => file.failed)) + this.#failures.length;
     const skipped = this.#files.flatMap((file) => file.skipped);
     console.log("");
-    for (const failure of this.#failures) console.log(`failed: ${failure}`);
     /** @type {Map<string, string[]>} */
     const byReason = new Map();
     for (const { name, reason } of skipped)
@@ -139,6 +138,11 @@ export class Run {
     }
     for (const name of this.#files.flatMap((file) => (file.failed > 0 ? [] : file.flaky)))
       console.log(`passed at the second try: ${name}`);
+    // Last, where the end of a long output is all that is kept.
+    for (const { file, failures } of this.#files)
+      for (const failure of failures)
+        console.log(`failed: ${path.relative(root, file)}: ${failure}`);
+    for (const failure of this.#failures) console.log(`failed: ${failure}`);
     console.log(
       `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
     );

@@ -4,7 +4,8 @@ import { writeFileSync } from "node:fs";
 
 /**
  * @typedef {{ file: string, passed: number, failed: number, final: boolean,
- *   skipped: { name: string, reason: string }[], flaky: string[] }} FileSummary
+ *   failures: string[], skipped: { name: string, reason: string }[], flaky: string[] }} FileSummary
+ *   `failures`: the names of the tests that failed, each with the first line of its error;
  *   `final`: another run would prove nothing, since a test failed that says `retry: 0`.
  */
 
@@ -26,8 +27,10 @@ export default class SummaryReporter {
   }
 }
 
+const LONGEST_MESSAGE = 400;
+
 /** @type {Omit<FileSummary, "file">} */
-const NOTHING = { passed: 0, failed: 0, final: false, skipped: [], flaky: [] };
+const NOTHING = { passed: 0, failed: 0, final: false, failures: [], skipped: [], flaky: [] };
 
 /**
  * @param {import("vitest/node").TestModule} module
@@ -35,13 +38,14 @@ const NOTHING = { passed: 0, failed: 0, final: false, skipped: [], flaky: [] };
  */
 function summaryOf(module) {
   /** @type {FileSummary} */
-  const summary = { ...NOTHING, file: module.moduleId, skipped: [], flaky: [] };
+  const summary = { ...NOTHING, file: module.moduleId, failures: [], skipped: [], flaky: [] };
   for (const test of module.children.allTests()) {
     const result = test.result();
     if (test.diagnostic()?.flaky === true) summary.flaky.push(test.fullName);
     if (result.state === "passed") summary.passed++;
     else if (result.state === "failed") {
       summary.failed++;
+      summary.failures.push(`${test.fullName}: ${firstLine(result.errors[0]?.message)}`);
       // Data that is lost once in two runs is lost.
       if (test.options.retry === 0) summary.final = true;
     } else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });
@@ -49,6 +53,11 @@ function summaryOf(module) {
   // A file that does not load, or a hook that throws, fails without any test of its own.
   if (summary.failed === 0 && module.state() === "failed") summary.failed = 1;
   return summary;
+}
+
+/** @param {string | undefined} message */
+function firstLine(message) {
+  return (message ?? "no message").split("\n", 1)[0]?.slice(0, LONGEST_MESSAGE);
 }
 
 /** @param {import("vitest/node").TestResult} result */

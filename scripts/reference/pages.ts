@@ -5,6 +5,7 @@ import { configPage } from "./config.ts";
 import { commandsPage } from "./commands.ts";
 import { dependenciesPage } from "./dependencies.ts";
 import { errorsPage } from "./errors.ts";
+import { mcpToolsPage } from "./mcp-tools.ts";
 import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
 import { messageSchemaFile } from "./message.ts";
@@ -28,6 +29,7 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/dependencies.md", render: dependenciesPage },
   { path: "docs/reference/errors.md", render: errorsPage },
   { path: "docs/reference/xids.md", render: xidsPage },
+  { path: "docs/reference/mcp-tools.md", render: mcpToolsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "deploy/spark/columns.json", render: sparkColumnsFile },

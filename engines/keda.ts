@@ -1,0 +1,175 @@
+// KEDA in a real control plane: its operator, which reads metrics and makes HorizontalPodAutoscalers, and its metrics server,
+// which serves external.metrics.k8s.io to their controller. Built once from engines/go/keda, with every cloud's library a
+// quarter of an hour: `npm run test:engines:full` builds, a test skips where the cache has none.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { goBuilt, goModuleFiles } from "./go.ts";
+import type { RunningKubernetes } from "./kubernetes.ts";
+import { freePort } from "./ports.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
+import { waitUntil } from "./wait.ts";
+
+const COMMANDS = ["operator", "adapter"];
+const BUILD_TIMEOUT_MS = 3_600_000;
+const MISSING = "KEDA is not built in the cache: run npx tsx engines/bring.ts KEDA";
+
+interface KedaPrograms {
+  readonly operator: string;
+  /** Serves external.metrics.k8s.io from what the operator reads. */
+  readonly adapter: string;
+  /** Definitions of its kinds, a file each. */
+  readonly definitions: string;
+}
+
+const MODULE = "github.com/kedacore/keda/v2";
+const KINDS = [
+  "keda.sh_scaledobjects",
+  "keda.sh_scaledjobs",
+  "keda.sh_triggerauthentications",
+  "keda.sh_clustertriggerauthentications",
+  "eventing.keda.sh_cloudeventsources",
+  "eventing.keda.sh_clustercloudeventsources",
+];
+
+async function programs(cachedOnly?: string): Promise<KedaPrograms> {
+  const cached = cachedOnly === undefined ? {} : { cachedOnly };
+  const folder = await goBuilt("keda", {
+    beside: COMMANDS.map((command) => `${MODULE}/cmd/${command}`),
+    timeoutMs: BUILD_TIMEOUT_MS,
+    env: { CGO_ENABLED: "0" },
+    ...cached,
+  });
+  const definitions = await goModuleFiles("keda", {
+    module: MODULE,
+    files: KINDS.map((kind) => `config/crd/bases/${kind}.yaml`),
+    ...cached,
+  });
+  const at = (name: string): string => path.join(folder, name);
+  return { operator: at("operator"), adapter: at("adapter"), definitions };
+}
+
+export async function buildKeda(): Promise<KedaPrograms> {
+  return programs();
+}
+
+export interface RunningKeda {
+  /** What operator and metrics server have printed. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+const NAMESPACE = "keda";
+const SERVICE = "keda-metrics-apiserver";
+const START_TIMEOUT_MS = 120_000;
+const METRICS_API = "v1beta1.external.metrics.k8s.io";
+
+/** Throws EngineMissingError where the programs were never built here. */
+export async function startKeda(kubernetes: RunningKubernetes): Promise<RunningKeda> {
+  const { operator, adapter, definitions } = await programs(MISSING);
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-keda-"));
+  const running: RunningProcess[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of running.toReversed()) await one.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const output = (): string => running.map((one) => one.output()).join("\n");
+  try {
+    await kubernetes.create("/api/v1/namespaces", { metadata: { name: NAMESPACE } });
+    await kubernetes.define(definitions);
+    const certificates = path.join(folder, "certificates");
+    mkdirSync(certificates);
+    const { authority } = kubernetes;
+    const { cert, key } = authority.issue({
+      commonName: "keda",
+      names: ["127.0.0.1", "localhost", `${SERVICE}.${NAMESPACE}.svc`],
+    });
+    const file = (name: string, text: string): string => {
+      const at = path.join(certificates, name);
+      writeFileSync(at, text, { mode: 0o600 });
+      return at;
+    };
+    const [ca, tlsCert, tlsKey] = [
+      file("ca.crt", authority.cert),
+      file("tls.crt", cert),
+      file("tls.key", key),
+    ];
+    const [probePort, grpcPort, apiPort, metricsPort] = await Promise.all([
+      freePort(),
+      freePort(),
+      freePort(),
+      freePort(),
+    ]);
+    const env = {
+      KUBECONFIG: kubernetes.kubeconfig,
+      POD_NAMESPACE: NAMESPACE,
+      WATCH_NAMESPACE: "",
+      KEDA_CLUSTER_OBJECT_NAMESPACE: NAMESPACE,
+    };
+    const start = (name: string, command: string, args: readonly string[]): RunningProcess => {
+      const started = startProcess(command, args, { name, env });
+      running.push(started);
+      return started;
+    };
+    const operating = start("KEDA's operator", operator, [
+      "--enable-prometheus-metrics=false",
+      `--health-probe-bind-address=127.0.0.1:${probePort}`,
+      `--metrics-service-bind-address=127.0.0.1:${grpcPort}`,
+      `--cert-dir=${certificates}`,
+      "--enable-webhook-patching=false",
+      "--enable-apiservice-patching=false",
+    ]);
+    await operating.waitForUrl(`http://127.0.0.1:${probePort}/readyz`, START_TIMEOUT_MS);
+    const serving = start("KEDA's metrics server", adapter, [
+      `--secure-port=${apiPort}`,
+      "--bind-address=127.0.0.1",
+      `--port=${metricsPort}`,
+      `--metrics-service-address=127.0.0.1:${grpcPort}`,
+      `--cert-dir=${certificates}`,
+      `--client-ca-file=${ca}`,
+      `--tls-cert-file=${tlsCert}`,
+      `--tls-private-key-file=${tlsKey}`,
+      ...["lister", "authentication", "authorization"].map(
+        (use) => `--${use}-kubeconfig=${kubernetes.kubeconfig}`,
+      ),
+    ]);
+    // No pod network here: the API server reaches the metrics server by the name in the Service.
+    await kubernetes.create(`/api/v1/namespaces/${NAMESPACE}/services`, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: SERVICE, namespace: NAMESPACE },
+      spec: { type: "ExternalName", externalName: "localhost" },
+    });
+    await kubernetes.create("/apis/apiregistration.k8s.io/v1/apiservices", {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: METRICS_API },
+      spec: {
+        service: { name: SERVICE, namespace: NAMESPACE, port: apiPort },
+        group: "external.metrics.k8s.io",
+        version: "v1beta1",
+        groupPriorityMinimum: 100,
+        versionPriority: 100,
+        caBundle: Buffer.from(authority.cert).toString("base64"),
+      },
+    });
+    await waitUntil(
+      {
+        what: "external.metrics.k8s.io to be served",
+        timeoutMs: START_TIMEOUT_MS,
+        giveUp: () => (serving.exited() === undefined ? undefined : serving.output().slice(-2_000)),
+      },
+      async () => {
+        const { status } = await kubernetes.api("GET", "/apis/external.metrics.k8s.io/v1beta1");
+        return status === 200 ? true : undefined;
+      },
+    );
+    return { output, stop };
+  } catch (error) {
+    const words = output().slice(-3_000);
+    await stop();
+    throw error instanceof Error ? new Error(`${error.message}\n${words}`) : error;
+  }
+}

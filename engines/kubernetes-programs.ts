@@ -1,0 +1,72 @@
+// The Kubernetes control plane's programs and kwok, which plays nodes and pods, built once from engines/go/kubernetes and
+// engines/go/kwok: about a quarter of an hour on two cores.
+// Too slow for a test to wait for: `npm run test:engines` uses them where the cache has them, `test:engines:full` builds.
+
+import path from "node:path";
+
+import { goBuilt, goModuleFiles } from "./go.ts";
+
+export const KUBERNETES_VERSION = "1.34.4";
+
+const COMMANDS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+const KWOK = "sigs.k8s.io/kwok/cmd/kwok";
+const BUILD_TIMEOUT_MS = 3_600_000;
+const MISSING =
+  "the Kubernetes control plane is not built in the cache: run npx tsx engines/bring.ts Kubernetes";
+
+const [major = "", minor = ""] = KUBERNETES_VERSION.split(".");
+const VERSION_PACKAGE = "k8s.io/component-base/version";
+
+export interface KubernetesPrograms {
+  readonly apiServer: string;
+  readonly controllerManager: string;
+  readonly scheduler: string;
+  readonly kwok: string;
+  /** Definitions of the Prometheus operator's kinds, a file each. */
+  readonly definitions: string;
+}
+
+const OPERATOR = "github.com/prometheus-operator/prometheus-operator";
+const KINDS = ["podmonitors", "servicemonitors", "prometheusrules"];
+
+async function programs(cachedOnly?: string): Promise<KubernetesPrograms> {
+  const cached = cachedOnly === undefined ? {} : { cachedOnly };
+  const kwok = await goBuilt("kwok", { beside: [KWOK], ...cached });
+  const folder = await goBuilt("kubernetes", {
+    beside: COMMANDS.map((command) => `k8s.io/kubernetes/cmd/${command}`),
+    // A build without its version takes itself for v0.0.0 and refuses its own feature gates.
+    variables: [
+      `${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`,
+      `${VERSION_PACKAGE}.gitMajor=${major}`,
+      `${VERSION_PACKAGE}.gitMinor=${minor}`,
+      `k8s.io/client-go/pkg/version.gitVersion=v${KUBERNETES_VERSION}`,
+    ],
+    timeoutMs: BUILD_TIMEOUT_MS,
+    env: { CGO_ENABLED: "0" },
+    ...cached,
+  });
+  const definitions = await goModuleFiles("prometheus-operator", {
+    module: OPERATOR,
+    files: KINDS.map(
+      (kind) => `example/prometheus-operator-crd/monitoring.coreos.com_${kind}.yaml`,
+    ),
+    ...cached,
+  });
+  const at = (name: string): string => path.join(folder, name);
+  return {
+    apiServer: at("kube-apiserver"),
+    controllerManager: at("kube-controller-manager"),
+    scheduler: at("kube-scheduler"),
+    kwok: path.join(kwok, "kwok"),
+    definitions,
+  };
+}
+
+/** The built programs; throws EngineMissingError where they were never built here. */
+export async function kubernetesPrograms(): Promise<KubernetesPrograms> {
+  return programs(MISSING);
+}
+
+export async function buildKubernetes(): Promise<KubernetesPrograms> {
+  return programs();
+}

@@ -1,0 +1,6 @@
+// MLPerf LoadGen from PyPI: the program that MLPerf inference benchmarks are driven by.
+
+import { pythonPackages, type PythonPackages } from "./python.ts";
+
+export const loadgen = (): Promise<PythonPackages> =>
+  pythonPackages("loadgen", ["mlcommons-loadgen==6.0.17"]);

@@ -1,0 +1,6 @@
+// MLCommons' checker of system descriptions, from PyPI. It needs YAML alone of all that its package asks for.
+
+import { pythonPackages, type PythonPackages } from "./python.ts";
+
+export const mlperfChecker = (): Promise<PythonPackages> =>
+  pythonPackages("mlperf-checker", ["--no-deps", "mlperf-logging==4.1.68", "pyyaml==6.0.3"]);

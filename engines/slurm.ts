@@ -1,0 +1,308 @@
+// A real Slurm on one machine: munged, MariaDB, slurmdbd, slurmctld and several slurmd with pretended GPUs (null devices),
+// all below one temporary folder with sockets and ports of their own. It needs root: slurmd and mknod do.
+
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import path from "node:path";
+
+import { requiredTool } from "./cache.ts";
+import { freePort } from "./ports.ts";
+import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
+import { waitUntil } from "./wait.ts";
+
+export interface SlurmOptions {
+  readonly nodes?: number;
+  readonly gpusPerNode?: number;
+  readonly cpusPerNode?: number;
+  /** More lines of slurm.conf. */
+  readonly configuration?: readonly string[];
+}
+
+export interface RunningSlurm {
+  readonly folder: string;
+  readonly cluster: string;
+  /** Names of the nodes, as `scontrol` knows them. */
+  readonly nodes: readonly string[];
+  /** For the clients: where slurm.conf is. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Runs a client such as `squeue` and returns what it printed; throws where it fails. */
+  client(name: string, ...args: readonly string[]): Promise<string>;
+  /** Writes the script, submits it and returns the job's id. */
+  submit(script: string, ...args: readonly string[]): Promise<string>;
+  /** SIGKILL of the node's slurmd and of its jobs' processes, as a machine that lost its power. */
+  killNode(node: string): Promise<void>;
+  startNode(node: string): Promise<void>;
+  stopController(): Promise<void>;
+  startController(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts all of it and waits until every node is idle: about 8 s. */
+export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlurm> {
+  const { nodes: nodeCount = 4, gpusPerNode = 4, cpusPerNode = 8, configuration = [] } = options;
+  const folder = await mkdtemp(path.join(tmpdir(), "gpulse-slurm-"));
+  const nodes = Array.from({ length: nodeCount }, (_, index) => `n${index + 1}`);
+  const socket = path.join(folder, "munge.socket");
+  const env = { SLURM_CONF: path.join(folder, "slurm.conf") };
+  const running = new Map<string, RunningProcess>();
+  const start: StartServer = (name, program, args, extra) => {
+    const server = startProcess(program, args, { name, env: { ...env, ...extra } });
+    running.set(name, server);
+    return server;
+  };
+  const end = async (name: string): Promise<void> => {
+    await running.get(name)?.stop(10_000);
+    running.delete(name);
+  };
+  const stop = async (): Promise<void> => {
+    for (const name of [...running.keys()].reverse()) await end(name);
+    killJobProcesses(folder);
+    rmSync(folder, { recursive: true, force: true });
+  };
+
+  const client = async (name: string, ...args: readonly string[]): Promise<string> => {
+    const done = await runProcess(requiredTool("slurm-client").replace(/sacct$/, name), args, {
+      env,
+      cwd: folder,
+      timeoutMs: 30_000,
+    });
+    if (done.code !== 0) throw new Error(`${name} ${args.join(" ")}: ${said(done)}`);
+    return done.stdout;
+  };
+  const startNode = async (node: string): Promise<void> => {
+    start(node, requiredTool("slurmd"), ["-D", "-f", env.SLURM_CONF, "-N", node], {
+      [nodeVariable]: node,
+    });
+    await waitUntil({ what: `node ${node} to register`, timeoutMs: 30_000 }, async () => {
+      const state = await client("sinfo", "-h", "-N", "-n", node, "-o", "%T");
+      return /^(idle|mixed|allocated)$/.test(state.trim()) ? true : undefined;
+    });
+  };
+  const startController = async (): Promise<void> => {
+    const file = requiredTool("slurmctld");
+    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF]);
+    const giveUp = (): string | undefined => (controller.exited() ? "it ended" : undefined);
+    await waitUntil({ what: "slurmctld to answer", timeoutMs: 30_000, giveUp }, () =>
+      client("scontrol", "ping"),
+    );
+  };
+
+  try {
+    await startAccounting({
+      folder,
+      socket,
+      nodes,
+      gpusPerNode,
+      cpusPerNode,
+      configuration,
+      start,
+    });
+    await startController();
+    await Promise.all(nodes.map(startNode));
+  } catch (error) {
+    const printed = [...running].map(
+      ([name, server]) => `${name}:\n${server.output().slice(-2_000)}`,
+    );
+    await stop();
+    throw new Error(`Slurm did not start\n${printed.join("\n")}`, { cause: error });
+  }
+  return {
+    folder,
+    cluster: "lab",
+    nodes,
+    env,
+    client,
+    startNode,
+    startController,
+    stopController: () => end("slurmctld"),
+    submit: async (script, ...args) => {
+      const file = path.join(folder, `job-${randomBytes(4).toString("hex")}.sh`);
+      writeFileSync(file, `#!/bin/bash\n${script}\n`);
+      const printed = await client("sbatch", "--parsable", "-o", "job-%j.out", ...args, file);
+      return printed.trim().split(";")[0] ?? "";
+    },
+    killNode: async (node) => {
+      const slurmd = running.get(node);
+      if (slurmd === undefined) return;
+      running.delete(node);
+      process.kill(slurmd.pid, "SIGKILL");
+      await slurmd.waitForExit();
+      killJobProcesses(folder, node);
+    },
+    stop,
+  };
+}
+
+/** Marks what a slurmd started. */
+const nodeVariable = "GPULSE_TEST_SLURMD";
+
+type StartServer = (
+  name: string,
+  program: string,
+  args: readonly string[],
+  env?: Readonly<Record<string, string>>,
+) => RunningProcess;
+
+interface ConfigurationOptions {
+  readonly folder: string;
+  readonly socket: string;
+  readonly nodes: readonly string[];
+  readonly gpusPerNode: number;
+  readonly cpusPerNode: number;
+  readonly configuration: readonly string[];
+  readonly start: StartServer;
+}
+
+/** Writes the files and starts what the controller depends on: munged, MariaDB and slurmdbd. */
+async function startAccounting(options: ConfigurationOptions): Promise<void> {
+  const { folder, socket, start } = options;
+  const at = (name: string): string => path.join(folder, name);
+  writeFileSync(at("munge.key"), randomBytes(128), { mode: 0o400 });
+  start("munged", requiredTool("munge"), [
+    "--foreground",
+    "--force",
+    "--num-threads=10",
+    `--socket=${socket}`,
+    `--key-file=${at("munge.key")}`,
+    `--pid-file=${at("munge.pid")}`,
+    `--log-file=${at("munge.log")}`,
+    `--seed-file=${at("munge.seed")}`,
+  ]);
+  const databasePort = await freePort();
+  const dbdPort = await freePort();
+  writeFileSync(at("slurmdbd.conf"), slurmdbdConf(options, dbdPort, databasePort), { mode: 0o600 });
+  await writeSlurmConf(options, dbdPort);
+  await createDevices(options);
+
+  mkdirSync(at("mariadb"));
+  const database = start("mariadbd", requiredTool("mariadb"), [
+    "--no-defaults",
+    "--user=root",
+    `--datadir=${at("mariadb")}`,
+    `--socket=${at("mariadb.socket")}`,
+    `--pid-file=${at("mariadb.pid")}`,
+    "--bind-address=127.0.0.1",
+    `--port=${databasePort}`,
+    // One throw-away database: no system tables, no users, no sync to disk.
+    "--skip-grant-tables",
+    "--skip-name-resolve",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-buffer-pool-size=32M",
+    "--innodb-lock-wait-timeout=900",
+  ]);
+  await database.waitForOutput(/ready for connections/);
+  const accounting = start("slurmdbd", requiredTool("slurmdbd"), ["-D"]);
+  await accounting.waitForOutput(/slurmdbd version \S+ started/);
+}
+
+const slurmdbdConf = (
+  { folder, socket }: ConfigurationOptions,
+  port: number,
+  databasePort: number,
+): string => `AuthType=auth/munge
+AuthInfo=socket=${socket}
+DbdAddr=127.0.0.1
+DbdHost=localhost
+DbdPort=${port}
+SlurmUser=root
+PidFile=${folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort=${databasePort}
+StorageUser=root
+StorageLoc=slurm
+`;
+
+async function writeSlurmConf(options: ConfigurationOptions, dbdPort: number): Promise<void> {
+  const { folder, socket, nodes, gpusPerNode, cpusPerNode } = options;
+  const nodeLines = await Promise.all(
+    nodes.map(
+      async (node) =>
+        `NodeName=${node} NodeHostname=${hostname()} NodeAddr=127.0.0.1 Port=${await freePort()} CPUs=${cpusPerNode} RealMemory=1000 Gres=gpu:${gpusPerNode}`,
+    ),
+  );
+  const names = nodes.join(",");
+  for (const name of ["state", "spool"]) mkdirSync(path.join(folder, name));
+  writeFileSync(
+    path.join(folder, "slurm.conf"),
+    `ClusterName=lab
+SlurmctldHost=${hostname()}(127.0.0.1)
+SlurmctldPort=${await freePort()}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=${socket},cred_expire=5
+CredType=cred/munge
+StateSaveLocation=${folder}/state
+SlurmdSpoolDir=${folder}/spool/%n
+SlurmctldPidFile=${folder}/slurmctld.pid
+SlurmdPidFile=${folder}/slurmd-%n.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,defer_batch
+GresTypes=gpu
+ReturnToService=2
+SlurmdParameters=config_overrides
+SlurmdTimeout=10
+KillWait=2
+MinJobAge=300
+MaxArraySize=200001
+MaxJobCount=250000
+JobRequeue=1
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=1
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePass=${socket}
+AccountingStoragePort=${dbdPort}
+AccountingStorageTRES=gres/gpu
+${[...options.configuration, ...nodeLines].join("\n")}
+PartitionName=gpu Nodes=${names} Default=YES MaxTime=60 State=UP
+`,
+  );
+  writeFileSync(
+    path.join(folder, "gres.conf"),
+    `NodeName=${names} Name=gpu File=${folder}/dev/nvidia[0-${gpusPerNode - 1}]\n`,
+  );
+}
+
+/** Slurm counts a GPU only where its device file is; the null device under another name is enough. */
+async function createDevices({ folder, gpusPerNode }: ConfigurationOptions): Promise<void> {
+  mkdirSync(path.join(folder, "dev"));
+  for (let index = 0; index < gpusPerNode; index++) {
+    const made = await runProcess("mknod", [`${folder}/dev/nvidia${index}`, "c", "1", "3"]);
+    if (made.code !== 0) throw new Error(`mknod: ${said(made)}`);
+  }
+}
+
+/**
+ * Ends by their ids what the slurmd of a node started: step daemons carry the variable that it got, and the processes of
+ * jobs carry Slurm's own. Both outlive a slurmd that is killed.
+ */
+function killJobProcesses(folder: string, node?: string): void {
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    let environment: string;
+    try {
+      environment = readFileSync(`/proc/${pid}/environ`, "latin1");
+    } catch {
+      continue; // It has ended.
+    }
+    const variables = new Map(
+      environment.split("\0").map((pair) => {
+        const at = pair.indexOf("=");
+        return [pair.slice(0, at), pair.slice(at + 1)] as const;
+      }),
+    );
+    if (variables.get("SLURM_CONF") !== path.join(folder, "slurm.conf")) continue;
+    const own = variables.get(nodeVariable) ?? variables.get("SLURMD_NODENAME");
+    if (own !== undefined && own === (node ?? own)) process.kill(Number(pid), "SIGKILL");
+  }
+}
+
+const said = ({ code, stdout, stderr }: FinishedProcess): string =>
+  `exit code ${code}: ${(stderr + stdout).trim()}`;
