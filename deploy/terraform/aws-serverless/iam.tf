@@ -31,8 +31,9 @@ data "aws_iam_policy_document" "function" {
   }
 
   statement {
-    sid       = "WriteResults"
-    actions   = ["s3:GetObject", "s3:PutObject"]
+    sid = "WriteResults"
+    # A file of the lake waits under _pending until it is committed.
+    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
     resources = ["${aws_s3_bucket.data["processed"].arn}/${var.output_prefix}/*"]
   }
 

@@ -60,3 +60,15 @@ allowPrivilegeEscalation: false
 privileged: false
 readOnlyRootFilesystem: true
 {{- end -}}
+
+{{/* The RuntimeClass of an agent's pods. A pod that names one that the cluster does not have is never created. */}}
+{{- define "gpulse.runtimeClass" -}}
+{{- if eq .vendor "nvidia" -}}
+{{- if ne .own.runtimeClassName "auto" -}}
+{{- .own.runtimeClassName -}}
+{{- else if .own.driverRoot -}}
+{{- else if or (lookup "node.k8s.io/v1" "RuntimeClass" "" "nvidia") (not (lookup "v1" "Namespace" "" "kube-system")) -}}
+nvidia
+{{- end -}}
+{{- end -}}
+{{- end -}}
