@@ -16,7 +16,7 @@ import type { PlannedFault } from "./detect-plan.ts";
 export const startMs = Date.UTC(2026, 0, 5);
 export const secondMs = 1_000;
 /** As the pipeline takes it: after this long nothing of a source is fresh. */
-const freshMs = 5_000;
+export const freshMs = 5_000;
 
 const jobs = [
   { kind: "training", share: 3, minutes: [4, 30] },

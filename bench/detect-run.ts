@@ -17,6 +17,7 @@ import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
+import { ScrapedHost, type ScrapeOptions } from "./detect-scrape.ts";
 import { type FalseVerdict, type FaultVerdict, VerdictLog } from "./detect-verdict.ts";
 
 export interface DetectionRun {
@@ -39,6 +40,8 @@ export interface DetectionRunOptions {
   readonly fromMs?: number;
   /** Without the default rules: anomalies alone, reported as they begin. */
   readonly noRules?: boolean;
+  /** The hosts are scraped; otherwise they push every frame, each second. */
+  readonly scrape?: ScrapeOptions;
   readonly progress: (doneMs: number) => void;
 }
 
@@ -78,6 +81,8 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         options.faults.filter(({ host }) => host === at),
       ),
   );
+  const { scrape } = options;
+  const feeds = scrape === undefined ? hosts : hosts.map((host) => new ScrapedHost(host, scrape));
   const groups =
     options.noRules === true
       ? []
@@ -99,12 +104,12 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   try {
     for (let elapsedMs = 0; elapsedMs < options.untilMs; elapsedMs += secondMs) {
       nowMs = startMs + elapsedMs;
-      for (const host of hosts) {
-        for (const [tier, frame] of host.at(elapsedMs)) {
+      for (const [at, { name }] of hosts.entries()) {
+        for (const [tier, frame] of feeds[at]?.at(elapsedMs) ?? []) {
           watch.take({ frame });
           verdicts.take(frame);
           if (options.noRules !== true)
-            await store.writeFrame({ frame, source: host.name, tier }, identityOf(host.name));
+            await store.writeFrame({ frame, source: name, tier }, identityOf(name));
         }
       }
       exposures.look(
@@ -125,7 +130,8 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
           );
         reported = [];
       }
-      if (elapsedMs % seriesEveryMs === 0)
+      // Another exporter has no word about its own sources.
+      if (elapsedMs % seriesEveryMs === 0 && scrape?.exporter !== "dcgm")
         for (const host of hosts)
           await store.writeFrame(
             { frame: host.selfFrame(nowMs), source: `self/${host.name}`, tier: "self" },

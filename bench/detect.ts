@@ -2,6 +2,7 @@
  * How well the default rules, the anomaly watch and the verdict find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
  * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
  * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
+ * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter dcgm` with that exporter's names alone, `--no-push` only that.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -13,6 +14,7 @@ import { type DetectionRun, type DetectionRunOptions, run } from "./detect-run.t
 import { isHidden, type Score, score, type ScoredFault } from "./detect-score.ts";
 import { judgeRecording } from "./detect-recorded.ts";
 import type { FaultVerdict } from "./detect-verdict.ts";
+import { scrapedExporters, type ScrapeOptions } from "./detect-scrape.ts";
 import { quantile, say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({
@@ -23,6 +25,9 @@ const { values: given } = parseArgs({
     gpus: { type: "string", default: "16" },
     "no-rules": { type: "boolean", default: false },
     list: { type: "boolean", default: false },
+    scrape: { type: "string" },
+    "no-push": { type: "boolean", default: false },
+    exporter: { type: "string", default: "gpulse" },
   },
 });
 const hourMs = 3_600_000;
@@ -33,6 +38,7 @@ const hoursPerWeek = 168;
 const seed = whole("seed", given.seed, 0, Number.MAX_SAFE_INTEGER);
 const hours = amount("hours", given.hours, 0.5, 24 * 31);
 const gpuCount = whole("gpus", given.gpus, 4, 512);
+const scrape = readScrape();
 const severities = given.severity.split(",").map((text) => amount("severity", text, 0.01, 2));
 
 function amount(name: string, text: string, low: number, high: number): number {
@@ -40,6 +46,16 @@ function amount(name: string, text: string, low: number, high: number): number {
   if (text.trim() !== "" && value >= low && value <= high) return value;
   process.stderr.write(`--${name} takes a number from ${low} to ${high}, not "${text}".\n`);
   process.exit(2);
+}
+
+function readScrape(): ScrapeOptions | undefined {
+  const exporter = scrapedExporters.find((name) => name === given.exporter);
+  if (exporter === undefined) {
+    process.stderr.write(`--exporter takes ${scrapedExporters.join(" or ")}.\n`);
+    process.exit(2);
+  }
+  if (given.scrape === undefined) return undefined;
+  return { everyMs: whole("scrape", given.scrape, 1, 300) * 1_000, exporter };
 }
 
 function whole(name: string, text: string, low: number, high: number): number {
@@ -93,31 +109,86 @@ const untilMs = warmUpMs + hours * hourMs;
 say(
   `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`,
 );
-const soundRun = await simulate(
-  "without faults",
-  { faults: [], untilMs, fromMs: warmUpMs },
-  seed + 1_000_003,
-);
-const sound = score(soundRun, [], warmUpMs);
-const scores: {
-  readonly severity: number;
-  readonly score: Score;
-  readonly run: DetectionRun;
-}[] = [];
-for (const severity of severities) {
-  const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
-  const faulty = await simulate(
-    `severity ${severity}, ${faults.length} faults`,
-    { faults, untilMs, fromMs: warmUpMs },
-    seed,
+interface Form {
+  readonly name: string;
+  readonly scrape?: ScrapeOptions;
+}
+
+interface FormResult {
+  readonly name: string;
+  readonly sound: Score;
+  readonly soundRun: DetectionRun;
+  readonly scores: readonly {
+    readonly severity: number;
+    readonly score: Score;
+    readonly run: DetectionRun;
+  }[];
+}
+
+const forms: readonly Form[] = [
+  ...(given["no-push"] ? [] : [{ name: "pushed every second" }]),
+  ...(scrape === undefined
+    ? []
+    : [{ name: `scraped every ${scrape.everyMs / 1_000} s, names of ${scrape.exporter}`, scrape }]),
+];
+const results: FormResult[] = [];
+for (const form of forms) results.push(await measure(form));
+for (const result of results) {
+  if (results.length > 1) say(`\n## ${result.name}`);
+  for (const { severity, score: one, run: faulty } of result.scores) {
+    table(severity, one);
+    verdictTable(severity, faulty);
+  }
+  withoutFaults(result);
+}
+recorded();
+if (results.length > 1) comparison();
+
+async function measure({ name, ...options }: Form): Promise<FormResult> {
+  const shared = { untilMs, fromMs: warmUpMs, ...options };
+  const soundRun = await simulate(
+    `${name}, without faults`,
+    { faults: [], ...shared },
+    seed + 1_000_003,
   );
-  scores.push({ severity, score: score(faulty, faults, warmUpMs), run: faulty });
+  const scores: FormResult["scores"][number][] = [];
+  for (const severity of severities) {
+    const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
+    const faulty = await simulate(
+      `${name}, severity ${severity}, ${faults.length} faults`,
+      { faults, ...shared },
+      seed,
+    );
+    scores.push({ severity, score: score(faulty, faults, warmUpMs), run: faulty });
+  }
+  return { name, sound: score(soundRun, [], warmUpMs), soundRun, scores };
 }
-for (const { severity, score: one, run: faulty } of scores) {
-  table(severity, one);
-  verdictTable(severity, faulty);
+
+/** One row for each form and severity. */
+function comparison(): void {
+  say("\n## Side by side\n");
+  say("| data | severity | recall | median | false alarms a GPU-week | verdicts right |");
+  say("|---|---|---|---|---|---|");
+  const gpuWeeks = (2 * hours * gpuCount) / hoursPerWeek;
+  for (const { name, sound, scores } of results)
+    for (const { severity, score: one, run: faulty } of scores) {
+      const counted = one.judged.filter(({ fault, hidden }) => fault.matters && !hidden);
+      const found = counted.filter(({ by }) => by !== undefined);
+      const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
+      const wrong = sound.false.length + one.false.length;
+      const verdicts = countedVerdicts(faulty);
+      say(
+        `| ${[
+          name,
+          severity,
+          (found.length / counted.length).toFixed(3),
+          minutes.length === 0 ? "" : `${quantile(minutes, 0.5).toFixed(1)} min`,
+          (wrong / gpuWeeks).toFixed(2),
+          `${verdicts.filter(isRight).length} of ${verdicts.length}`,
+        ].join(" | ")} |`,
+      );
+    }
 }
-closing();
 
 function table(severity: number, { judged, false: wrong, others }: Score): void {
   say(`\n### Severity ${severity}\n`);
@@ -172,11 +243,17 @@ function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups;
 }
 
+function countedVerdicts(faulty: DetectionRun): readonly FaultVerdict[] {
+  return faulty.verdicts.filter(({ fault }) => fault.matters && !isHidden(faulty, fault));
+}
+
+function isRight({ worst, expected }: FaultVerdict): boolean {
+  return worst !== undefined && expected.includes(worst);
+}
+
 /** Every fault, and every Xid by its number, with the states and actions it ended in. */
 function verdictTable(severity: number, faulty: DetectionRun): void {
-  const counted = faulty.verdicts.filter(({ fault }) => fault.matters && !isHidden(faulty, fault));
-  const isRight = (one: FaultVerdict): boolean =>
-    one.worst !== undefined && one.expected.includes(one.worst);
+  const counted = countedVerdicts(faulty);
   const kinds = groupBy(counted, ({ fault }) =>
     fault.fault === "xid" ? `xid ${fault.amount ?? ""}` : fault.fault,
   );
@@ -206,7 +283,7 @@ function verdictTable(severity: number, faulty: DetectionRun): void {
   for (const one of faulty.falseVerdicts) say(`false verdict: ${JSON.stringify(one)}`);
 }
 
-function closing(): void {
+function withoutFaults({ sound, soundRun }: FormResult): void {
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(`\n### ${hours} hours without faults\n`);
   say(
@@ -217,6 +294,10 @@ function closing(): void {
   );
   for (const { reasons, uuid } of soundRun.falseVerdicts.slice(0, 10))
     say(`- ${uuid}: ${reasons.join(", ")}`);
+  for (const alarm of sound.false.slice(0, given.list ? 1_000 : 10)) say(`- ${describe(alarm)}`);
+}
+
+function recorded(): void {
   say("\n### Recorded traces of a real H200\n");
   for (const folder of ["h200-first", "h200-mixed", "h200-unseen", "h200-bursts", "h200-ramps"]) {
     const captures = new URL("../src/sources/sim/captures/", import.meta.url);
@@ -224,7 +305,6 @@ function closing(): void {
     const byState = Object.entries(states).map(([state, count]) => `${state} ${count} s`);
     say(`- ${folder}, ${seconds} s: ${byState.join(", ")}`);
   }
-  for (const alarm of sound.false.slice(0, given.list ? 1_000 : 10)) say(`- ${describe(alarm)}`);
 }
 
 function describe({ name, host, uuid, firstMs, says }: Alarm): string {

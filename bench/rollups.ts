@@ -1,17 +1,21 @@
 /**
  * What rollups cost and give: `npm run bench:rollups`. Prints bytes of a month of the simulated fleet and what five years of
  * 1,000 GPUs would take, the time of a year of one GPU and whether its spikes are those of the raw samples, and the processor
- * time of ingest with rollups on and off in turn. BENCH_ONLY=size|year|ingest runs one part.
+ * time of ingest with rollups on and off in turn. BENCH_ONLY=size|year|ingest|receive runs one part.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { silentLog } from "../src/base/log.ts";
 import { labelValue } from "../src/model/labels.ts";
 import type { QueryResult } from "../src/query/result.ts";
 import { openSources } from "../src/sources/open.ts";
 import { openStore, type Store } from "../src/storage/embedded/store.ts";
 import { buildStoreWorker } from "../test/store/worker-file.ts";
+import { startHub } from "../engines/hub.ts";
+import { processCost } from "./process-cost.ts";
+import { WriteClient, WriteRequests } from "./remote-write.ts";
 import { FleetValues, fleetLabels } from "./store-data.ts";
 
 const dayMs = 86_400_000;
@@ -79,20 +83,24 @@ async function fillMonth(store: Store, gpus: number, clock: { nowMs: number }): 
 }
 
 async function measureSize(): Promise<void> {
-  const gpus = Number(process.env["BENCH_GPUS"] ?? 2);
+  const gpus = Number(process.env["BENCH_GPUS"] ?? 1);
   const clock = { nowMs: startMs };
   const store = await open("month", () => clock.nowMs, 5 * 365 * dayMs);
   await fillMonth(store, gpus, clock);
   const { series, blockBytes, blockSamples, rollups } = store.stats();
   await store.close();
-  const wanted = 1_000 * 40;
-  const scale = wanted / series;
+  // Jobs and processes come and go: of all series, those that have a sample at one instant count.
+  const atOnce = blockSamples / ((30 * dayMs) / 15_000);
+  const scale = (1_000 * 40) / atOnce;
   const [fine, coarse] = rollups.tiers.map(({ bytes }) => bytes * scale) as [number, number];
   const rawBytes = blockBytes * scale;
   // 30 days each: 5-minute rollups for a fifth of five years, hourly ones for all of it.
   const fineBytes = (fine * 365) / 30;
   const coarseBytes = (coarse * 5 * 365) / 30;
-  say(`${gpus} simulated GPUs, 30 days at 15 s`, `${series} series, ${blockSamples} samples`);
+  say(
+    `${gpus} simulated GPUs, 30 days at 15 s`,
+    `${blockSamples} samples of ${series} series, ${atOnce.toFixed(1)} at once`,
+  );
   say("raw bytes a sample", (blockBytes / blockSamples).toFixed(2));
   say("30 days raw, 1,000 GPUs x 40 series", gigabytes(rawBytes));
   say("1 year of 5-minute rollups, the same", gigabytes(fineBytes));
@@ -207,6 +215,56 @@ async function ingestSeconds(name: string, rollupRetentionMs: number): Promise<n
   return seconds;
 }
 
+/**
+ * The same samples received by the built hub: remote-write 1.0 in requests of 1,600 samples, about what Prometheus sends.
+ * Processor time of the hub's process, from its start until everything is sealed and rolled up.
+ */
+async function receiveSeconds(rollupRetention: string): Promise<number> {
+  const dataDir = mkdtempSync(path.join(folder, "hub-"));
+  const hub = await startHub({ dataDir, args: ["--rollup-retention", rollupRetention] });
+  try {
+    const labels = fleetLabels(20, 40);
+    const values = new FleetValues(labels.length, 40);
+    const requests = new WriteRequests(labels);
+    const client = new WriteClient(hub.url);
+    const firstMs = Math.floor((Date.now() - 2 * dayMs) / hourMs) * hourMs;
+    const before = processCost(hub.process.pid).cpuSeconds;
+    for (let timeMs = firstMs; timeMs < firstMs + 2 * dayMs; timeMs += 30_000) {
+      const instants = [timeMs, timeMs + 15_000];
+      const { status, text } = await client.send(
+        requests.encode(0, labels.length, instants, (series) => values.value(series)),
+      );
+      if (status >= 300) throw new Error(`the hub answered ${status} ${text}`);
+    }
+    client.close();
+    await fetch(`${hub.url}/api/v1/admin/tsdb/snapshot`, { method: "POST" });
+    // A day of history is rolled up in each round of maintenance, every 5 s; as long without rollups.
+    await sleep(20_000);
+    const page = await (await fetch(`${hub.url}/metrics`)).text();
+    const rollupBytes = Number(
+      /^gpulse_store_rollup_bytes\S* (\d+)/m.exec(page)?.[1] ?? Number.NaN,
+    );
+    if (rollupBytes > 0 !== (rollupRetention !== "0"))
+      throw new Error(`${rollupBytes} bytes of rollups with --rollup-retention ${rollupRetention}`);
+    return processCost(hub.process.pid).cpuSeconds - before;
+  } finally {
+    await hub.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function measureReceive(): Promise<void> {
+  const [on, off]: [number[], number[]] = [[], []];
+  for (let round = 0; round < 3; round++) {
+    off.push(await receiveSeconds("0"));
+    on.push(await receiveSeconds("5y"));
+  }
+  for (const list of [on, off]) list.sort((a, b) => a - b);
+  say("processor time of a hub that receives them by remote-write, off", `${middle(off)} s`);
+  say("rollups on", `${middle(on)} s`);
+  say("ratio (at most 1.05)", (Number(on[1]) / Number(off[1])).toFixed(3));
+}
+
 function cpuSeconds(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
@@ -229,6 +287,7 @@ try {
   if (only === undefined || only === "size") await measureSize();
   if (only === undefined || only === "year") await measureYear();
   if (only === undefined || only === "ingest") await measureIngest();
+  if (only === undefined || only === "receive") await measureReceive();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -3,7 +3,6 @@ import { compare } from "./sim-compare/compare.ts";
 import { loadRecording } from "./sim-compare/load.ts";
 import { comparisonTable, violations } from "./sim-compare/table.ts";
 import { findModel, models } from "../src/sources/sim/models/index.ts";
-import { makeSimCard } from "../src/sources/sim/physics/card.ts";
 
 const [folder, modelName = "H200"] = process.argv.slice(2);
 const model = findModel(modelName);
@@ -16,7 +15,7 @@ if (folder === undefined || model === undefined) {
 }
 const { phases, rows } = recording(folder);
 for (const useUtilization of [true, false]) {
-  const comparison = compare(makeSimCard(model), phases, rows, { useUtilization });
+  const comparison = compare(model, phases, rows, { useUtilization });
   const drive = useUtilization
     ? "phases, and stalls from the trace's utilisation"
     : "phases alone, whose names do not say how busy the card was";

@@ -5,10 +5,12 @@ import { waitUntil } from "../engines/wait.ts";
 
 /** Counts live frames, and notes when what was waited for is first on screen: looked at before every paint. */
 const watch = (drawn: string): string => `
+  // The page's own stream, not one in a worker that several pages share: what it costs is seen here.
+  delete window.SharedWorker;
   window.frames_ = 0;
   const add = EventSource.prototype.addEventListener;
   EventSource.prototype.addEventListener = function (type, listener, options) {
-    if (type === "frame") add.call(this, type, () => { window.frames_ += 1; });
+    if (type === "frame" || type === "changes") add.call(this, type, () => { window.frames_ += 1; });
     return add.call(this, type, listener, options);
   };
   const drawn = ${JSON.stringify(drawn)};
@@ -77,4 +79,33 @@ export async function heldBytes(page: Page): Promise<number> {
   const { usedSize } = await session.send("Runtime.getHeapUsage");
   await session.detach();
   return usedSize;
+}
+
+export interface Transfer {
+  /** Until the page is live, its scripts included. */
+  readonly firstBytes: number;
+  readonly bytesPerSecond: number;
+}
+
+/** What a page transfers with an empty cache, as encoded on the wire. */
+export async function measureTransfer(
+  browser: Browser,
+  url: string,
+  settleMs: number,
+  seconds: number,
+): Promise<Transfer> {
+  const context = await browser.newContext({ viewport: VIEW, colorScheme: "dark" });
+  await context.addInitScript("delete window.SharedWorker");
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  let bytes = 0;
+  session.on("Network.dataReceived", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await session.send("Network.enable");
+  await page.goto(url);
+  await sleep(settleMs);
+  const firstBytes = bytes;
+  await sleep(seconds * 1_000);
+  const bytesPerSecond = (bytes - firstBytes) / seconds;
+  await context.close();
+  return { firstBytes, bytesPerSecond };
 }

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import type { Browser } from "playwright-core";
 import { grouped, median, number, say } from "./hub-print.ts";
 import { CELL, CURVE, openBrowser, SETTLE_MS, withFleet } from "./web-fleet.ts";
-import { heldBytes, measureUpdates, openFresh } from "./web-measure.ts";
+import { heldBytes, measureTransfer, measureUpdates, openFresh } from "./web-measure.ts";
 import type { Pages } from "./web-pages.ts";
 
 const { values: given } = parseArgs({
@@ -73,6 +73,12 @@ async function updates(browser: Browser, gpus: number, pages: Pages): Promise<vo
   say(`| ${cells.join(" | ")} |`);
 }
 
+async function transfer(browser: Browser, gpus: number, { gpulse }: Pages): Promise<void> {
+  const { firstBytes, bytesPerSecond } = await measureTransfer(browser, gpulse, SETTLE_MS, seconds);
+  const kb = (bytes: number): string => `${number(bytes / 1e3)} kB`;
+  say(`| ${grouped(gpus)} | ${kb(firstBytes)} | ${kb(bytesPerSecond)}/s |`);
+}
+
 async function memory(browser: Browser, pages: Pages): Promise<void> {
   say(`\n### The heap after collecting, after ${number(minutes)} min live, 8 GPUs\n`);
   say("| page | after the first chart | after it | growth |\n|---|---|---|---|");
@@ -110,6 +116,9 @@ try {
   );
   say("|---|---|---|---|---|---|---|");
   for (const gpus of fleets) await withFleet(gpus, async (pages) => updates(browser, gpus, pages));
+  say(`\n### What the fleet page transfers, empty cache, as encoded on the wire\n`);
+  say("| GPUs | until it is live | then |\n|---|---|---|");
+  for (const gpus of fleets) await withFleet(gpus, async (pages) => transfer(browser, gpus, pages));
   await withFleet(8, async (pages) => memory(browser, pages));
 } finally {
   await browser.close();

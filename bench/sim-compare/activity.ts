@@ -1,10 +1,14 @@
 /**
- * When a recorded card was busy, inferred from two registers that each show a part of it. NVML refreshes the utilisation every
+ * When a recorded card was busy, inferred from registers that each show a part of it. NVML refreshes the utilisation every
  * 200 ms with the mean over 125 ms, so three eighths of the time are never seen; the SM clock is refreshed every 100 ms and falls
- * within one refresh when a heavy load starts. A hidden on/off chain explains both (forward-backward, 25 ms bins). The two are
- * refreshed apart by a delay that is not recorded: each possible one counts by how well the chain then explains both registers.
- * Looks at the recording only, never at the simulator, its power or its temperature.
+ * within one refresh when a heavy load starts. Where the work starts and stops between two utilisation readings, the power of each
+ * 100 ms and, where recorded, of an instant shows which tenths of a second were busy. A hidden on/off chain explains all of them
+ * (forward-backward, 25 ms bins). Utilisation and clock are refreshed apart by a delay that is not recorded: each possible one
+ * counts by how well the chain then explains the registers.
+ * Of the power only its course within the phase counts, as a share of the phase's own full load: the same course at other watts
+ * gives the same activity. Looks at the recording only, never at the simulator or at a temperature.
  */
+import type { PowerSlot } from "./power-slots.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 const binMs = 25;
@@ -21,6 +25,15 @@ const states = 1 << historyBins;
 const clockDelayBins = 2;
 const utilizationSigma = 0.1;
 const clockSigma = 0.35;
+const slotSigma = 0.2;
+const instantSigma = 0.3;
+/** A slot of power: this many bins. */
+const slotBins = 4;
+/** The instant power is that of the bin before the newest. */
+const instantDelayBins = 1;
+/** Until the governor has lowered the clock, 75 ms after a pause, a heavy load draws this much of its later power over rest. */
+const startLevel = 1.25;
+const startBins = 3;
 /** Probability that the work starts or stops within a bin: bursts of 100 ms to 1 s. */
 const edgeProbability = 0.1;
 /** A bin less likely busy than this was not. */
@@ -32,8 +45,7 @@ const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;
 /** Work that switches less often is timed well enough by the utilisation readings alone. */
 const leastSwitchesPerSecond = 0.8;
-
-/** A second with more switches than this, a period of two refreshes, is beyond what the registers can show. */
+/** In a second with more switches than this, a period of two refreshes, the utilisation does not show when the card was busy. */
 const mostSwitchesPerSecond = 1_000 / refreshMs;
 const mostSecondsBeyond = 0.2;
 /** Busy time without memory activity says nothing about how hard the compute units worked. */
@@ -49,6 +61,12 @@ export class PhaseActivity {
     this.#startMs = startMs;
     this.#busy = busy;
     this.#memory = readings.filter(({ utilization }) => utilization > 0.3);
+  }
+
+  /** How much the registers leave open when the card was busy: 0 is nothing, 1 is everything. */
+  get uncertainty(): number {
+    const spread = this.#busy.reduce((sum, busy) => sum + 4 * busy * (1 - Math.min(1, busy)), 0);
+    return spread / Math.max(1, this.#busy.length);
   }
 
   at(timeMs: number): { readonly busy: number; readonly memoryBusy: number } {
@@ -76,6 +94,7 @@ export function inferActivity(
   phase: Phase,
   rows: readonly TraceRow[],
   boostHertz: number,
+  slots: readonly PowerSlot[],
 ): PhaseActivity | undefined {
   const within = rows.filter(
     ({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs + refreshMs,
@@ -98,6 +117,9 @@ export function inferActivity(
   const binOf = (timeMs: number): number => Math.floor((timeMs - phase.startMs) / binMs);
   const readings = utilizationRefreshes(within);
   const clocks = clockShows ? clockRefreshes(within) : [];
+  const powerShares = switchesWithinRefresh(phase, rows, boostHertz)
+    ? slotShares(phase, rows, boostHertz, slots)
+    : [];
   const explanations: Smoothed[] = [];
   for (let delayBins = 0; delayBins <= mostDelayBins; delayBins++) {
     const evidence = new Evidence(bins);
@@ -108,6 +130,10 @@ export function inferActivity(
         binOf(timeMs),
         Math.min(1, Math.max(0, (1 - smHertz / boostHertz) / clockDrop)),
       );
+    for (const { timeMs, share, instantShare } of powerShares) {
+      evidence.slot(binOf(timeMs), share);
+      if (instantShare !== undefined) evidence.instant(binOf(timeMs), instantShare);
+    }
     explanations.push(evidence.smooth());
   }
   return new PhaseActivity(
@@ -117,37 +143,75 @@ export function inferActivity(
   );
 }
 
-/** Why the registers of a phase do not determine its load; undefined where they do. `named` work has a known intensity. */
-export function undetermined(
+/** Whether the SM clock shows that the work starts and stops between two utilisation readings. */
+function switchesWithinRefresh(
   phase: Phase,
   rows: readonly TraceRow[],
   boostHertz: number,
-  named: boolean,
-): string | undefined {
+): boolean {
   const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
   const clocks = within.map(({ smHertz }) => smHertz).sort((a, b) => a - b);
   const lowHertz = clocks[Math.floor(clocks.length / 10)] ?? boostHertz;
-  if (1 - lowHertz / boostHertz >= leastClockDrop) {
-    const middleHertz = (lowHertz + boostHertz) / 2;
-    const seconds = Math.ceil((phase.endMs - phase.startMs) / 1_000);
-    const switches = Array.from({ length: seconds }, () => 0);
-    for (const timeMs of switchTimes(within, ({ smHertz }) => smHertz < middleHertz)) {
-      const second = Math.floor((timeMs - phase.startMs) / 1_000);
-      switches[second] = (switches[second] ?? 0) + 1;
-    }
-    const beyond = switches.filter((count) => count > mostSwitchesPerSecond).length;
-    if (beyond > mostSecondsBeyond * seconds)
-      return `its work starts and stops within the ${refreshMs} ms between two utilisation readings`;
+  if (1 - lowHertz / boostHertz < leastClockDrop) return false;
+  const middleHertz = (lowHertz + boostHertz) / 2;
+  const seconds = Math.ceil((phase.endMs - phase.startMs) / 1_000);
+  const switches = Array.from({ length: seconds }, () => 0);
+  for (const timeMs of switchTimes(within, ({ smHertz }) => smHertz < middleHertz)) {
+    const second = Math.floor((timeMs - phase.startMs) / 1_000);
+    switches[second] = (switches[second] ?? 0) + 1;
   }
-  if (named) return undefined;
+  const beyond = switches.filter((count) => count > mostSwitchesPerSecond).length;
+  return beyond > mostSecondsBeyond * seconds;
+}
+
+interface SlotShare {
+  readonly timeMs: number;
+  /** Power over rest, as a share of the phase's own at full load. */
+  readonly share: number;
+  readonly instantShare: number | undefined;
+}
+
+function slotShares(
+  phase: Phase,
+  rows: readonly TraceRow[],
+  boostHertz: number,
+  slots: readonly PowerSlot[],
+): SlotShare[] {
+  const own = slots.filter(({ endMs }) => endMs > phase.startMs && endMs <= phase.endMs);
+  const sorted = own.map(({ watts }) => watts).sort((a, b) => a - b);
+  const rest = restWatts(rows, boostHertz);
+  const full = (sorted[Math.floor(sorted.length * 0.9)] ?? 0) - rest;
+  if (full <= 0) return [];
+  return own.map(({ endMs, watts, instantWatts }) => ({
+    timeMs: endMs,
+    share: Math.min(startLevel, (watts - rest) / full),
+    instantShare:
+      instantWatts === undefined
+        ? undefined
+        : Math.min(1, Math.max(0, (instantWatts - rest) / full)),
+  }));
+}
+
+/** What the card draws at boost with nothing to do. */
+function restWatts(rows: readonly TraceRow[], boostHertz: number): number {
+  const watts = rows
+    .filter(({ utilization, smHertz }) => utilization === 0 && smHertz > 0.95 * boostHertz)
+    .map((row) => row.watts)
+    .sort((a, b) => a - b);
+  return watts[Math.floor(watts.length / 5)] ?? 0;
+}
+
+/** Why the registers of a phase do not determine its load, where they do not: unnamed work must show its use of the memory. */
+export function undetermined(phase: Phase, rows: readonly TraceRow[]): string | undefined {
   let all = 0;
   let withoutMemory = 0;
-  for (const { utilization, memoryUtilization } of within) {
+  for (const { timeMs, utilization, memoryUtilization } of rows) {
+    if (timeMs < phase.startMs || timeMs >= phase.endMs) continue;
     all += utilization;
     if (memoryUtilization === 0) withoutMemory += utilization;
   }
   return withoutMemory > mostWithoutMemory * all
-    ? "it shows no memory activity, so how hard the compute units worked is not known"
+    ? "it shows no memory activity, so no recorded column but the power itself says how hard the compute units worked"
     : undefined;
 }
 
@@ -215,6 +279,16 @@ function average(explanations: readonly Smoothed[]): number[] {
   );
 }
 
+/** The power share of the newest slot for each history of bins. */
+const slotLevels = Float64Array.from({ length: states }, (_, state) => {
+  const steady = (1 << startBins) - 1;
+  let sum = 0;
+  for (let bin = 0; bin < slotBins; bin++)
+    if (((state >> bin) & 1) === 1)
+      sum += ((state >> (bin + 1)) & steady) === steady ? 1 : startLevel;
+  return sum / slotBins;
+});
+
 class Evidence {
   /** Log-likelihood of each history of bins ending at a bin. */
   readonly #bins: Float64Array[];
@@ -224,23 +298,31 @@ class Evidence {
   }
 
   utilization(bin: number, share: number, delayBins: number): void {
-    const likelihood = this.#bins[bin];
-    if (likelihood === undefined) return;
-    for (let state = 0; state < states; state++) {
-      const window = (state >> delayBins) & ((1 << windowBins) - 1);
-      const mean = bitCount(window) / windowBins;
-      likelihood[state] =
-        (likelihood[state] ?? 0) - (share - mean) ** 2 / (2 * utilizationSigma ** 2);
-    }
+    const mask = (1 << windowBins) - 1;
+    this.#add(
+      bin,
+      utilizationSigma,
+      (state) => share - bitCount((state >> delayBins) & mask) / windowBins,
+    );
+  }
+
+  slot(bin: number, share: number): void {
+    this.#add(bin, slotSigma, (state) => share - (slotLevels[state] ?? 0));
+  }
+
+  instant(bin: number, share: number): void {
+    this.#add(bin, instantSigma, (state) => share - ((state >> instantDelayBins) & 1));
   }
 
   clock(bin: number, share: number): void {
+    this.#add(bin, clockSigma, (state) => share - ((state >> clockDelayBins) & 1));
+  }
+
+  #add(bin: number, sigma: number, difference: (state: number) => number): void {
     const likelihood = this.#bins[bin];
     if (likelihood === undefined) return;
     for (let state = 0; state < states; state++)
-      likelihood[state] =
-        (likelihood[state] ?? 0) -
-        (share - ((state >> clockDelayBins) & 1)) ** 2 / (2 * clockSigma ** 2);
+      likelihood[state] = (likelihood[state] ?? 0) - difference(state) ** 2 / (2 * sigma ** 2);
   }
 
   smooth(): Smoothed {

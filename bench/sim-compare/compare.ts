@@ -1,5 +1,5 @@
 /** Drives a simulated card through recorded phases and measures how far it is from what the real one did. */
-import { makeSimCard, type SimCard } from "../../src/sources/sim/physics/card.ts";
+import { governorMs, makeSimCard, type SimCard } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel, ThermalStage } from "../../src/sources/sim/physics/model.ts";
 import { ambientForIdle, idleState, step } from "../../src/sources/sim/physics/gpu.ts";
 import {
@@ -7,15 +7,23 @@ import {
   normalEnvironment,
   reportedWatts,
 } from "../../src/sources/sim/physics/state.ts";
+import { leakageWatts } from "../../src/sources/sim/physics/governor.ts";
 import { updateSensors } from "../../src/sources/sim/physics/thermal.ts";
 import { Drive, type DriveOptions } from "./drive.ts";
 import { findKernelName } from "../../src/sources/sim/kernels.ts";
+import { findSensorAgeMs } from "./sensor-age.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 /** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
 const refreshMs = 95;
 /** A heat path further from the model's than this is a fault, not a card. */
 const mostHeatPath = 1.3;
+/** Half of the simulator's: work that starts and stops within 50 ms moves the die by several degrees. */
+const stepMs = 25;
+/** Of the SM clock: the 50 ms between two looks at the register. */
+const clockAgeMs = 50;
+/** Of the temperature, before the trace's own is found. */
+const usualSensorAgeMs = 70;
 
 export interface SimulatedRow {
   readonly timeMs: number;
@@ -37,7 +45,9 @@ export interface PhaseComparison {
   readonly realCelsius: number;
   readonly simulatedCelsius: number;
   readonly celsiusRmse: number;
-  /** Why the trace does not determine this phase's load: the simulator is not judged by it. */
+  /** Of the means over each second, where the trace does not show when within 100 ms the card was busy. */
+  readonly celsiusSecondsRmse?: number;
+  /** Why the trace does not determine this phase's load: its power is given to the simulator, and only its heat is judged. */
   readonly undetermined?: string | undefined;
   /** Only where the real card was power-capped: the mean clocks of those samples. */
   readonly capped?: {
@@ -51,6 +61,10 @@ export interface TraceComparison {
   readonly ambientCelsius: number;
   /** Degrees per watt of this card over the model's. */
   readonly heatPath: number;
+  /** Leakage of this card over the model's. */
+  readonly leakage: number;
+  /** From the sample of the temperature to its reading. */
+  readonly sensorAgeMs: number;
   readonly phases: readonly PhaseComparison[];
   /** Over the phases whose load the trace determines. */
   readonly celsiusRmse: number;
@@ -60,11 +74,15 @@ export interface TraceComparison {
 
 interface SimulatedTrace {
   readonly ambientCelsius: number;
+  /** Of the die. */
+  readonly celsius: History;
   readonly rows: SimulatedRow[];
 }
 
 interface Simulation extends SimulatedTrace {
+  readonly leakage: number;
   readonly drive: Drive;
+  readonly sensorAgeMs: number;
   readonly heatPath: number;
 }
 
@@ -74,16 +92,31 @@ interface Simulation extends SimulatedTrace {
  * apart from it, 0 to 100 ms before it is refreshed, and taken as one step (50 ms) old.
  */
 export function simulate(
-  card: SimCard,
+  model: GpuModel,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   options: DriveOptions,
 ): Simulation {
-  const drive = new Drive(phases, rows, card.model, options);
-  const usual = simulateOnce(card, phases, rows, drive);
+  const drive = new Drive(phases, rows, model, options);
+  const usual = simulateOnce(makeSimCard(model, stepMs), phases, rows, drive, usualSensorAgeMs);
   const heatPath = heatPathOf(usual, rows);
-  const own = makeSimCard(scaleHeatPath(card.model, heatPath));
-  return { ...simulateOnce(own, phases, rows, drive), heatPath, drive };
+  const known = rows.filter(
+    (row, index) => isRefresh(row, rows[index - 1]) && drive.isTimed(row.timeMs),
+  );
+  const sensorAgeMs = findSensorAgeMs(
+    known,
+    (timeMs) => usual.ambientCelsius + heatPath * (usual.celsius.at(timeMs) - usual.ambientCelsius),
+  );
+  const leakage = leakageOf(makeSimCard(model, stepMs), phases, rows, usual, drive);
+  const own = makeSimCard(ownCard(model, heatPath, leakage), stepMs);
+  const ownDrive = new Drive(phases, rows, own.model, options);
+  return {
+    ...simulateOnce(own, phases, rows, ownDrive, sensorAgeMs),
+    heatPath,
+    leakage,
+    sensorAgeMs,
+    drive: ownDrive,
+  };
 }
 
 /**
@@ -104,7 +137,34 @@ function heatPathOf(
   return own === 0 ? 1 : Math.min(mostHeatPath, Math.max(1 / mostHeatPath, both / own));
 }
 
-function scaleHeatPath(model: GpuModel, factor: number): GpuModel {
+/** A phase has settled by then: the reported power is a mean over a second, and the die has cooled. */
+const settledMs = 3_000;
+const mostLeakage = 1.4;
+
+/** How much more this card leaks than the model, from its power at rest with a context: silicon differs from card to card. */
+function leakageOf(
+  card: SimCard,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  usual: SimulatedTrace,
+  drive: Drive,
+): number {
+  let [more, leaking] = [0, 0];
+  for (const { name, startMs, endMs } of phases) {
+    if (findKernelName(name) !== "idle") continue;
+    for (const [index, { timeMs, watts, celsius, smHertz }] of rows.entries()) {
+      if (timeMs < startMs + settledMs || timeMs >= endMs || !drive.holdsContext(timeMs)) continue;
+      if (smHertz < card.model.clocks.boostHertz) continue;
+      more += watts - (usual.rows[index]?.watts ?? watts);
+      leaking += leakageWatts(card, card.model.voltage.maxVolts, celsius);
+    }
+  }
+  if (leaking === 0) return 1;
+  return Math.min(mostLeakage, Math.max(1 / mostLeakage, 1 + more / leaking));
+}
+
+/** The model with this card's heat path and leakage. */
+function ownCard(model: GpuModel, factor: number, leakage: number): GpuModel {
   const { thermal } = model;
   const scaled = (stage: ThermalStage): ThermalStage => ({
     ...stage,
@@ -112,6 +172,7 @@ function scaleHeatPath(model: GpuModel, factor: number): GpuModel {
   });
   return {
     ...model,
+    power: { ...model.power, leakageWatts: model.power.leakageWatts * leakage },
     thermal: {
       ...thermal,
       junction: scaled(thermal.junction),
@@ -128,6 +189,7 @@ function simulateOnce(
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
+  sensorAgeMs: number,
 ): SimulatedTrace {
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
@@ -135,20 +197,21 @@ function simulateOnce(
   const around = normalEnvironment(card, ambientCelsius);
   const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
   // A card seen at boost without a context is on its way down; how far along, nobody knows: half-way.
-  state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / card.stepMs / 2);
+  state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / governorMs / 2);
   state.sinkCelsius += first.celsius - state.dieCelsius;
   updateSensors(card, state);
   const simulated: SimulatedRow[] = [];
   let atMs = first.timeMs;
   let refreshedMs = first.timeMs;
   let before: TraceRow | undefined;
-  let [celsiusBefore, hertzBefore] = [state.dieCelsius, clockHertz(card, state)];
+  const celsius = new History(state.dieCelsius, atMs);
+  const hertz = new History(clockHertz(card, state), atMs);
   for (const row of rows) {
     for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs) {
-      [celsiusBefore, hertzBefore] = [state.dieCelsius, clockHertz(card, state)];
       step(card, state, around, drive.over(atMs, card.stepMs));
+      celsius.push(state.dieCelsius);
+      hertz.push(clockHertz(card, state));
     }
-    const intoStep = (row.timeMs - atMs) / card.stepMs;
     const last = simulated.at(-1);
     const refreshed =
       last === undefined || isRefresh(row, before) || row.timeMs - refreshedMs >= refreshMs;
@@ -160,13 +223,44 @@ function simulateOnce(
         : {
             timeMs: row.timeMs,
             watts: reportedWatts(card, state),
-            celsius: Math.round(celsiusBefore + (state.dieCelsius - celsiusBefore) * intoStep),
+            celsius: Math.round(celsius.at(row.timeMs - sensorAgeMs)),
             memoryCelsius: Math.round(state.memoryCelsius),
-            smHertz: intoStep < 0.5 ? hertzBefore : clockHertz(card, state),
+            smHertz: hertz.stepAt(row.timeMs - clockAgeMs),
           },
     );
   }
-  return { ambientCelsius, rows: simulated };
+  return { ambientCelsius, rows: simulated, celsius };
+}
+
+/** A simulated quantity at the end of every step so far. */
+class History {
+  readonly #startMs: number;
+  readonly #values: number[];
+
+  constructor(first: number, startMs: number) {
+    this.#startMs = startMs;
+    this.#values = [first];
+  }
+
+  push(value: number): void {
+    this.#values.push(value);
+  }
+
+  /** Between two steps on the line between them. */
+  at(timeMs: number): number {
+    const from = this.stepAt(timeMs);
+    const to = this.stepAt(timeMs + stepMs);
+    const into = (timeMs - this.#startMs) / stepMs;
+    return from + (to - from) * Math.max(0, into - Math.floor(into));
+  }
+
+  /** As it was at the end of the last step before an instant. */
+  stepAt(timeMs: number): number {
+    const index = Math.floor((timeMs - this.#startMs) / stepMs);
+    const value = this.#values[Math.min(this.#values.length - 1, Math.max(0, index))];
+    if (value === undefined) throw new Error("BUG: a history has no values");
+    return value;
+  }
 }
 
 const isRefresh = (row: TraceRow, before: TraceRow | undefined): boolean =>
@@ -190,7 +284,7 @@ function roomCelsius(
 }
 
 export function compare(
-  card: SimCard,
+  model: GpuModel,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   options: DriveOptions,
@@ -198,17 +292,26 @@ export function compare(
   const {
     ambientCelsius,
     heatPath,
+    leakage,
+    sensorAgeMs,
     rows: simulated,
     drive,
-  } = simulate(card, phases, rows, options);
+  } = simulate(model, phases, rows, options);
   const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
-  const compared = phases.flatMap((phase) => {
-    const within = pairs.filter(
-      ({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs,
-    );
+  const compared = phases.flatMap((phase, index) => {
+    const fromMs = judgedFromMs(phase, phases[index - 1], drive, model.power.windowMs);
+    const within = pairs.filter(({ real }) => real.timeMs >= fromMs && real.timeMs < phase.endMs);
     return within.length === 0
       ? []
-      : [{ ...comparePhase(phase, within), undetermined: drive.undetermined(phase) }];
+      : [
+          {
+            ...comparePhase(phase, within),
+            undetermined: drive.undetermined(phase),
+            ...(drive.isTimed((phase.startMs + phase.endMs) / 2)
+              ? {}
+              : { celsiusSecondsRmse: secondsRmse(phase.startMs, within) }),
+          },
+        ];
   });
   const unknown = phases.filter((phase) => drive.undetermined(phase) !== undefined);
   const judged = pairs.filter(
@@ -221,10 +324,24 @@ export function compare(
   return {
     ambientCelsius,
     heatPath,
+    leakage,
+    sensorAgeMs,
     phases: compared,
     celsiusRmse: rmse(judged),
     ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
   };
+}
+
+/** The reported power is a mean over a second: after a phase whose load is not known, the first second still shows that one. */
+function judgedFromMs(
+  { startMs }: Phase,
+  before: Phase | undefined,
+  drive: Drive,
+  windowMs: number,
+): number {
+  if (before === undefined || before.endMs < startMs - windowMs) return startMs;
+  const isKnown = drive.undetermined(before) === undefined && drive.isTimed(before.endMs - 1);
+  return isKnown ? startMs : before.endMs + windowMs;
 }
 
 interface Pair {
@@ -265,6 +382,21 @@ function rmse(pairs: readonly Pair[]): number {
   return Math.sqrt(
     mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)),
   );
+}
+
+function secondsRmse(startMs: number, pairs: readonly Pair[]): number {
+  const seconds = new Map<number, Pair[]>();
+  for (const pair of pairs) {
+    const second = Math.floor((pair.real.timeMs - startMs) / 1_000);
+    seconds.set(second, [...(seconds.get(second) ?? []), pair]);
+  }
+  const squares = [...seconds.values()].map(
+    (within) =>
+      (mean(within.map(({ real }) => real.celsius)) -
+        mean(within.map(({ simulated }) => simulated.celsius))) **
+      2,
+  );
+  return Math.sqrt(mean(squares));
 }
 
 function mean(values: readonly number[]): number {

@@ -7,7 +7,7 @@ import {
   type Kernel,
   type ActivityPattern,
 } from "../../src/sources/sim/kernels.ts";
-import { type Demand, noDemand } from "../../src/sources/sim/physics/card.ts";
+import { type Demand, dynamicScale, noDemand } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
 import {
   clockRefreshes,
@@ -16,10 +16,17 @@ import {
   undetermined,
   utilizationRefreshes,
 } from "./activity.ts";
+import { type PowerSlot, powerSlots } from "./power-slots.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 import { busyShareByWork } from "./work.ts";
 
+/** A refresh is seen by a poll every 50 ms. */
+const readingSeenMs = 25;
+/** Leakage of a die at 50 °C over that at the reference. */
+const usualLeakage = 1.45;
+/** Beyond this, the instants of a phase's temperature depend on a timing that is not known. */
+const mostUncertainty = 0.25;
 /** The first reading that is wholly of the new phase. */
 const utilizationSettledMs = 500;
 const contextBytes = 200 * 1_048_576;
@@ -36,10 +43,13 @@ export class Drive {
   readonly #rows: readonly TraceRow[];
   readonly #useUtilization: boolean;
   readonly #contextAbove: number;
-  readonly #boostHertz: number;
   readonly #lagMs: ReadonlyMap<Phase, number>;
   readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
+  /** Work that switches faster than the registers are refreshed, and whose times are not recorded. */
+  readonly #untimed: ReadonlySet<Phase>;
+  readonly #model: GpuModel;
+  readonly #slots: readonly PowerSlot[];
   /** By how much counted steps correct the busy share of unnamed work. */
   readonly #corrections = new Map<Phase, number>();
 
@@ -51,15 +61,26 @@ export class Drive {
   ) {
     this.#phases = phases;
     this.#rows = rows;
-    this.#boostHertz = model.clocks.boostHertz;
     this.#useUtilization = options.useUtilization;
     this.#lagMs = new Map(
       phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]),
     );
+    this.#model = model;
+    const slots = powerSlots(rows, model.power.limitWatts);
+    this.#slots = slots;
     this.#activities = new Map(
-      phases.map((phase) => [phase, inferActivity(phase, rows, model.clocks.boostHertz)]),
+      phases.map((phase) => [phase, inferActivity(phase, rows, model.clocks.boostHertz, slots)]),
     );
     this.#timings = new Map(phases.map((phase) => [phase, timingOf(phase, rows)]));
+    this.#untimed = new Set(
+      phases.filter(
+        (phase) =>
+          phase.busyMs === undefined &&
+          undetermined(phase, rows) === undefined &&
+          this.#timings.get(phase) === undefined &&
+          (this.#activities.get(phase)?.uncertainty ?? 0) > mostUncertainty,
+      ),
+    );
     const least = rows.reduce(
       (min, row) => Math.min(min, row.memoryBytes),
       Number.POSITIVE_INFINITY,
@@ -97,9 +118,18 @@ export class Drive {
   /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
   undetermined(phase: Phase): string | undefined {
     const name = findKernelName(phase.name);
-    if (name === "idle" || this.#timings.get(phase) !== undefined || this.#corrections.has(phase))
+    if (
+      name !== undefined ||
+      this.#timings.get(phase) !== undefined ||
+      this.#corrections.has(phase)
+    )
       return undefined;
-    return undetermined(phase, this.#rows, this.#boostHertz, name !== undefined);
+    return undetermined(phase, this.#rows);
+  }
+
+  /** Whether it is known to better than 100 ms when the card was busy around this instant. */
+  isTimed(timeMs: number): boolean {
+    return ![...this.#untimed].some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
   }
 
   holdsContext(timeMs: number): boolean {
@@ -133,10 +163,34 @@ export class Drive {
     return demand;
   }
 
+  /** The kernel of work whose times are recorded and whose name is unknown, by its use of the memory. */
+  #recordedKernel(phase: Phase, timeMs: number): Kernel {
+    const inferred = this.#activities.get(phase);
+    return inferKernel(
+      inferred?.at(timeMs).memoryBusy ??
+        memoryBusy(rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs))),
+    );
+  }
+
+  /** Work of which only the power is known: the intensity that draws it at the recorded clock. Its heat can still be judged. */
+  #kernelByPower(timeMs: number): Kernel {
+    const { boardWatts, clockTreeWatts, coreWatts, leakageWatts } = this.#model.power;
+    const slot = this.#slots.find(({ endMs }) => endMs - readingSeenMs > timeMs);
+    const scale = dynamicScale(this.#model, rowAt(this.#rows, timeMs).smHertz);
+    const dynamic = ((slot?.watts ?? 0) - boardWatts - leakageWatts * usualLeakage) / scale;
+    const core = Math.max(0, (dynamic - clockTreeWatts) / coreWatts);
+    return { ...kernels.generic, core, dram: 0, memoryBusy: 0 };
+  }
+
   #at(timeMs: number): { kernel: Kernel; share: number } {
     const phase = this.#phases.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
     const name = phase === undefined ? undefined : findKernelName(phase.name);
     if (name === "idle") return { kernel: kernels.idle, share: 0 };
+    if (phase?.busyMs !== undefined && this.#useUtilization)
+      return {
+        kernel: name === undefined ? this.#recordedKernel(phase, timeMs) : kernels[name],
+        share: isWithin(phase.busyMs, timeMs - phase.startMs) ? busyWhileOn : 0,
+      };
     const timing = phase === undefined ? undefined : this.#timings.get(phase);
     if (phase !== undefined && timing !== undefined)
       return { kernel: timing.kernel, share: busyAt(timing.pattern, timeMs - timing.originMs) };
@@ -149,6 +203,8 @@ export class Drive {
         kernel: phase === undefined ? kernels.idle : kernels.generic,
         share: phase === undefined ? 0 : 0.5,
       };
+    if (phase !== undefined && this.undetermined(phase) !== undefined)
+      return { kernel: this.#kernelByPower(timeMs), share: 1 };
     const correction = (phase && this.#corrections.get(phase)) ?? 1;
     const inferred = phase === undefined ? undefined : this.#activities.get(phase);
     if (inferred !== undefined) {
@@ -164,6 +220,17 @@ export class Drive {
       share: Math.min(1, row.utilization * correction),
     };
   }
+}
+
+/** Whether an instant lies in one of the spans. */
+function isWithin(spans: readonly (readonly [number, number])[], timeMs: number): boolean {
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle]?.[1] ?? 0) <= timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return timeMs >= (spans[low]?.[0] ?? Number.POSITIVE_INFINITY);
 }
 
 /** When the reading was taken that shows what ran at an instant: later, but never of the phase before or after. */

@@ -1,5 +1,5 @@
 /** The comparison as a table a person reads. */
-import type { TraceComparison } from "./compare.ts";
+import type { PhaseComparison, TraceComparison } from "./compare.ts";
 
 export const bounds = {
   /** Of a phase's mean power, and of its instants on average. */
@@ -33,7 +33,7 @@ export function comparisonTable(comparison: TraceComparison): string {
     percent(phase.powerAbsoluteError, bounds.powerAbsoluteError),
     phase.realCelsius.toFixed(1),
     phase.simulatedCelsius.toFixed(1),
-    phase.celsiusRmse.toFixed(1) + (phase.celsiusRmse > bounds.celsiusRmse ? " !" : ""),
+    celsius(phase),
     phase.capped === undefined ? "" : (phase.capped.realHertz / 1e6).toFixed(0),
     phase.capped === undefined ? "" : (phase.capped.simulatedHertz / 1e6).toFixed(0),
     phase.capped === undefined ? "" : percent(phase.capped.error, bounds.clockError),
@@ -49,13 +49,19 @@ export function comparisonTable(comparison: TraceComparison): string {
       .join("  "),
   );
   const undetermined = comparison.phases.flatMap(({ phase, undetermined: why }) =>
-    why === undefined ? [] : [`? ${phase} is not judged: ${why}`],
+    why === undefined ? [] : [`? ${phase} is given its power, and only its heat is judged: ${why}`],
+  );
+  const untimed = comparison.phases.flatMap(({ phase, celsiusSecondsRmse }) =>
+    celsiusSecondsRmse === undefined
+      ? []
+      : [`~ ${phase} is judged by the means of each second: no column shows when it was busy`],
   );
   return [
     ...lines,
     ...undetermined,
+    ...untimed,
     "",
-    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} of the model's, temperature RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
+    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} and leakage ${comparison.leakage.toFixed(2)} of the model's, temperature read ${comparison.sensorAgeMs} ms late, its RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
       (comparison.memoryCelsiusRmse === undefined
         ? ""
         : `, of the memory's ${comparison.memoryCelsiusRmse.toFixed(2)} C`),
@@ -70,22 +76,29 @@ export function violations(comparison: TraceComparison): string[] {
     powerMeanError,
     powerAbsoluteError,
     celsiusRmse,
+    celsiusSecondsRmse = celsiusRmse,
     capped,
     undetermined,
   } of comparison.phases) {
+    if (celsiusSecondsRmse > bounds.celsiusRmse)
+      found.push(`${phase}: temperature RMSE is ${celsiusSecondsRmse.toFixed(1)} C`);
     if (undetermined !== undefined) continue;
     if (powerMeanError > bounds.powerMeanError)
       found.push(`${phase}: mean power is ${percent(powerMeanError)} off`);
     if (powerAbsoluteError > bounds.powerAbsoluteError)
       found.push(`${phase}: power is ${percent(powerAbsoluteError)} off on average`);
-    if (celsiusRmse > bounds.celsiusRmse)
-      found.push(`${phase}: temperature RMSE is ${celsiusRmse.toFixed(1)} C`);
     if (capped !== undefined && capped.error > bounds.clockError)
       found.push(`${phase}: SM clock is ${percent(capped.error)} off`);
   }
   if (comparison.celsiusRmse > bounds.celsiusRmse)
     found.push(`temperature RMSE over the trace is ${comparison.celsiusRmse.toFixed(1)} C`);
   return found;
+}
+
+function celsius({ celsiusRmse, celsiusSecondsRmse }: PhaseComparison): string {
+  const judged = celsiusSecondsRmse ?? celsiusRmse;
+  const seconds = celsiusSecondsRmse === undefined ? "" : ` ~${celsiusSecondsRmse.toFixed(1)}`;
+  return celsiusRmse.toFixed(1) + seconds + (judged > bounds.celsiusRmse ? " !" : "");
 }
 
 function percent(ratio: number, bound = Number.POSITIVE_INFINITY): string {

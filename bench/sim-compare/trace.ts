@@ -6,6 +6,8 @@ export interface Phase {
   readonly endMs: number;
   /** Steps that the program counted; what a step is, only the program knows. */
   readonly work?: number | undefined;
+  /** When kernels ran, in milliseconds from the start, rising; absent where the program did not record it. */
+  readonly busyMs?: readonly (readonly [fromMs: number, toMs: number])[] | undefined;
 }
 
 export interface TraceRow {
@@ -16,7 +18,10 @@ export interface TraceRow {
   readonly celsius: number;
   /** Where the trace has it. */
   readonly memoryCelsius?: number;
+  /** The mean over the last second. */
   readonly watts: number;
+  /** Where the trace has it: the power of the last few tens of milliseconds. */
+  readonly instantWatts?: number;
   readonly smHertz: number;
   readonly powerCapped: boolean;
 }
@@ -30,7 +35,7 @@ export function parsePhases(text: string): Phase[] {
   return parsed.map((item: unknown, index) => {
     if (typeof item !== "object" || item === null)
       throw new Error(`phases.json entry ${index + 1} is not an object`);
-    const { phase, start_ms, end_ms, work } = item as Record<string, unknown>;
+    const { phase, start_ms, end_ms, work, busy_ms } = item as Record<string, unknown>;
     if (typeof phase !== "string" || typeof start_ms !== "number" || typeof end_ms !== "number") {
       throw new Error(`phases.json entry ${index + 1} needs phase, start_ms and end_ms`);
     }
@@ -39,7 +44,22 @@ export function parsePhases(text: string): Phase[] {
       startMs: start_ms,
       endMs: end_ms,
       work: typeof work === "number" && work > 0 ? work : undefined,
+      busyMs: busy_ms === undefined ? undefined : parseBusy(busy_ms, index),
     };
+  });
+}
+
+function parseBusy(given: unknown, index: number): [number, number][] {
+  const wrong = `phases.json entry ${index + 1}: busy_ms must be a list of [from, to] that rise`;
+  if (!Array.isArray(given)) throw new Error(wrong);
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return given.map((span: unknown) => {
+    const [fromMs, toMs, ...more] = Array.isArray(span) ? (span as unknown[]) : [];
+    if (typeof fromMs !== "number" || typeof toMs !== "number" || more.length > 0)
+      throw new Error(wrong);
+    if (!(fromMs >= lastMs && toMs >= fromMs)) throw new Error(wrong);
+    lastMs = toMs;
+    return [fromMs, toMs];
   });
 }
 
@@ -62,6 +82,7 @@ export function parseTrace(csv: string): TraceRow[] {
     reasons: column("reasons"),
   };
   const memoryTemperatureAt = columns.indexOf("mem_temp");
+  const instantPowerAt = columns.indexOf("power_inst_mw");
   return lines.slice(1).map((line) => {
     const cells = line.split(",");
     const number = (index: number): number => Number(cells[index]);
@@ -73,6 +94,7 @@ export function parseTrace(csv: string): TraceRow[] {
       celsius: number(at.temperature),
       ...(memoryTemperatureAt === -1 ? {} : { memoryCelsius: number(memoryTemperatureAt) }),
       watts: number(at.power) / 1_000,
+      ...(instantPowerAt === -1 ? {} : { instantWatts: number(instantPowerAt) / 1_000 }),
       smHertz: number(at.clock) * 1e6,
       powerCapped: (number(at.reasons) & powerCapBit) !== 0,
     };

@@ -17,13 +17,14 @@ const metric = 'gpu_power_watts{gpu="0"}';
 /** After the page's own work for a frame comes a paint, and after that a turn of the loop: then it is on screen. */
 const ours = `
   window.painted = [];
+  delete window.SharedWorker;
   const add = EventSource.prototype.addEventListener;
   EventSource.prototype.addEventListener = function (type, listener, options) {
-    if (type !== "frame") return add.call(this, type, listener, options);
+    if (type !== "frame" && type !== "changes") return add.call(this, type, listener, options);
     return add.call(this, type, (event) => {
       const answer = typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
-      const { timeMs, rows } = JSON.parse(event.data);
-      const age = rows[0]?.ageMs.fast;
+      const { timeMs, rows, ages, ageOf } = JSON.parse(event.data);
+      const age = (ages === undefined ? rows[0]?.ageMs : ages[ageOf[0]])?.fast;
       if (age !== undefined)
         requestAnimationFrame(() => setTimeout(() => window.painted.push({ readMs: timeMs - age, atMs: Date.now() })));
       return answer;

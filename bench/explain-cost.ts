@@ -1,0 +1,117 @@
+/** What an explanation over 64 GPUs and a day of samples every second costs: time, and memory beyond what was there. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { explainSubject } from "../src/hub/explain/explain.ts";
+import { resolveSubject } from "../src/hub/explain/subject.ts";
+import { silentLog } from "../src/base/log.ts";
+import { identityOf } from "../src/model/identity.ts";
+import type { Frame } from "../src/model/frame.ts";
+import type { Tier } from "../src/model/catalogue/index.ts";
+import { openStore } from "../src/storage/embedded/store.ts";
+import { Host, secondMs, startMs } from "./detect-host.ts";
+import { quantile, say } from "./hub-print.ts";
+
+const hostCount = 8;
+const dayMs = 24 * 3_600_000;
+/** So much is simulated; the day repeats it. */
+const simulatedMs = 20 * 60_000;
+const times = 9;
+
+export async function measureCost(): Promise<void> {
+  const dir = mkdtempSync(path.join(tmpdir(), "gpulse-explain-cost-"));
+  let nowMs = startMs;
+  const store = await openStore({
+    dir,
+    retentionMs: 2 * dayMs,
+    memoryBytes: 512 * 2 ** 20,
+    durability: "process",
+    log: silentLog,
+    nowMs: () => nowMs,
+    workerFile: false,
+    manual: true,
+  });
+  try {
+    const host = new Host(
+      "host-1",
+      Array.from({ length: 8 }, () => "H200"),
+      7,
+      [],
+    );
+    const frames: (readonly (readonly [Tier, Frame])[])[] = [];
+    for (let elapsedMs = 0; elapsedMs < simulatedMs; elapsedMs += secondMs)
+      frames.push(host.at(elapsedMs));
+    let samples = 0;
+    for (let elapsedMs = 0; elapsedMs < dayMs; elapsedMs += secondMs) {
+      nowMs = startMs + elapsedMs;
+      const now = frames[(elapsedMs / secondMs) % frames.length] ?? [];
+      for (let at = 0; at < hostCount; at++)
+        for (const [tier, frame] of now) {
+          const written = { ...renamed(frame, at), timeMs: nowMs };
+          samples += frame.values.length;
+          const name = `host-${at + 1}`;
+          await store.writeFrame({ frame: written, source: name, tier }, identityOf(name));
+        }
+      if (elapsedMs % 1_800_000 === 0) await store.maintain();
+    }
+    say(`\n64 GPUs, a day at 1 s: ${(samples / 1e6).toFixed(0)} million samples`);
+    const context = { history: store, nowMs: () => nowMs };
+    for (const [kind, id] of [
+      ["host", "host-1"],
+      ["gpu", host.fleet.devices[0]?.uuid ?? ""],
+    ] as const) {
+      const took: number[] = [];
+      const processor: number[] = [];
+      let peakBytes = 0;
+      for (let time = 0; time < times; time++) {
+        global.gc?.();
+        const before = process.memoryUsage();
+        const began = performance.now();
+        const usage = process.cpuUsage();
+        const resolved = await resolveSubject(
+          context,
+          kind,
+          kind === "gpu" ? `${id}@host-1` : id,
+          nowMs,
+        );
+        if ("missing" in resolved) throw new Error(`BUG: ${resolved.missing}`);
+        const { lookedAt } = await explainSubject(context, resolved);
+        if (lookedAt.gpus !== 64) throw new Error(`BUG: ${lookedAt.gpus} GPUs were looked at`);
+        took.push(performance.now() - began);
+        const used = process.cpuUsage(usage);
+        processor.push((used.user + used.system) / 1_000);
+        const after = process.memoryUsage();
+        const extra = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+        peakBytes = Math.max(peakBytes, extra);
+      }
+      say(
+        `- ${kind}: first ${took[0]?.toFixed(0)} ms, median ${quantile(took, 0.5).toFixed(0)} ms, slowest ${Math.max(...took).toFixed(0)} ms (processor time: median ${quantile(processor, 0.5).toFixed(0)} ms); ${(peakBytes / 2 ** 20).toFixed(0)} MB of heap and buffers more at the end than before, at most, without a collection in between`,
+      );
+    }
+  } finally {
+    await store.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const layouts = new Map<Frame["layout"], Frame["layout"][]>();
+
+/** The same frame as if another machine with other GPUs had sent it; a layout is made once a machine. */
+function renamed(frame: Frame, at: number): Frame {
+  if (at === 0) return frame;
+  let made = layouts.get(frame.layout);
+  if (made === undefined) layouts.set(frame.layout, (made = []));
+  const layout = (made[at] ??= {
+    series: frame.layout.series.map((series) => ({
+      ...series,
+      labels: series.labels.map(([name, value]) =>
+        name === "host"
+          ? ([name, `host-${at + 1}`] as const)
+          : name === "uuid" || name === "peer"
+            ? ([name, `${value}-${at}`] as const)
+            : ([name, value] as const),
+      ),
+    })),
+  });
+  return { ...frame, layout };
+}
