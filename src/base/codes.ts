@@ -226,6 +226,11 @@ export const errorCodes = {
     next: "Check the address and the time; gpulse pipe --to parquet:FOLDER makes a lake.",
     exit: 1,
   },
+  LAKE_MANIFEST: {
+    means: "The manifest of a lake is damaged, incomplete or from a newer gpulse.",
+    next: "Restore _commits from a backup, or remove it: the next writer lists the lake's files again.",
+    exit: 1,
+  },
   QUERY_INVALID: {
     means: "The hub cannot understand the expression or a parameter of a query.",
     next: "Fix what the message points at.",

@@ -1,4 +1,5 @@
 /** Instants as people and Prometheus clients write them: Unix seconds with decimals, or RFC 3339. */
+import { parseDurationMs } from "./duration.ts";
 
 /** The range of a time: every integer that a number holds exactly. */
 export const fullTimeRange = {
@@ -15,4 +16,11 @@ export function parseTimeMs(given: string): number | undefined {
     return undefined;
   const ms = Date.parse(given);
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A day, an instant, or how long ago such as `30d`. */
+export function resolveTimeMs(text: string, nowMs: number): number | undefined {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`);
+  const agoMs = /[a-z]$/.test(text) ? parseDurationMs(text) : undefined;
+  return agoMs === undefined ? parseTimeMs(text) : nowMs - agoMs;
 }

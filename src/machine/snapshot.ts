@@ -193,6 +193,15 @@ const gpuProcess = v.object({
 
 const missingFact = v.object({ fact: text, reason: text });
 
+const visiblePart = v.object({
+  /** driver, GPUs, topology, NUMA nodes, cgroup limits, clocks, persistence mode. */
+  part: text,
+  /** `absent`: there is nothing to see, as a link between GPUs where there is one GPU. */
+  state: v.picklist(["seen", "partly", "unseen", "absent"], "seen, partly, unseen or absent"),
+  /** What is seen, or why nothing is. */
+  detail: text,
+});
+
 export const snapshotFormat = "gpulse-snapshot";
 export const snapshotVersion = 1;
 
@@ -234,6 +243,8 @@ export const snapshotSchema = v.object({
   }),
   /** What a container hides or narrows, a sentence each. */
   hidden: v.array(text, "a list"),
+  /** Which parts of the machine could be seen. Files made before it was recorded have none. */
+  visibility: maybe(v.array(visiblePart, "a list")),
   missing: v.array(missingFact, "a list"),
 });
 
@@ -244,6 +255,7 @@ export type GpuReadings = Snapshot["readings"]["gpus"][number];
 export type GpuProcessReading = Snapshot["readings"]["processes"][number];
 export type KernelFacts = NonNullable<SnapshotFacts["kernel"]>;
 export type P2pLink = v.InferOutput<typeof p2pLink>;
+export type VisiblePart = v.InferOutput<typeof visiblePart>;
 export type MissingFact = Snapshot["missing"][number];
 
 export type SnapshotVerdict = "same" | "changed" | "loaded";

@@ -20,9 +20,19 @@ export interface Device {
   readonly linkType?: string | undefined;
   /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
   readonly parent?: string | undefined;
-  /** NVIDIA's numbers of a MIG instance: its GPU instance and, where known, the compute instance in it. Stays on its machine. */
+  /** NVIDIA's number in /dev/nvidia3; of a MIG instance that of its GPU. Stays on its machine. */
+  readonly minor?: number | undefined;
+  /**
+   * NVIDIA's numbers of a MIG instance: its GPU instance and, where known, the compute instance in it; the profile's id and
+   * the first slice it occupies where the driver lets us read them. Stays on its machine.
+   */
   readonly mig?:
-    | { readonly gpuInstance: string; readonly computeInstance?: string | undefined }
+    | {
+        readonly gpuInstance: string;
+        readonly computeInstance?: string | undefined;
+        readonly profileId?: number | undefined;
+        readonly placementStart?: number | undefined;
+      }
     | undefined;
 }
 

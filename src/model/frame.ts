@@ -1,6 +1,6 @@
 /** The unit that flows: one instant, one layout, one column of values, and one of presence: which values are there, and why not. */
 import type { MetricEntry } from "./catalogue/entry.ts";
-import type { Layout } from "./layout.ts";
+import type { Layout, Series } from "./layout.ts";
 import { type AbsenceReason, presence } from "./presence.ts";
 
 export interface Frame {
@@ -40,15 +40,24 @@ export class FrameWriter {
 
   /** Rounds to the metric's resolution. A value outside its plausible range is a broken sensor: it becomes `failed`. */
   set(slot: number, value: number): void {
+    this.setAsReported(slot, value);
+    const { metric, suffix } = this.#seriesAt(slot);
+    if (suffix !== "_bucket" && suffix !== "_count")
+      this.#values[slot] = roundTo(value, metric.resolution);
+  }
+
+  /** Without rounding, for values that another program has rounded in its own way. */
+  setAsReported(slot: number, value: number): void {
+    if (!isPlausible(this.#seriesAt(slot).metric, value))
+      return this.reject(slot, value, findRejectionReason(value));
+    this.#values[slot] = value;
+    this.#presence[slot] = presence.present;
+  }
+
+  #seriesAt(slot: number): Series {
     const series = this.#layout.series[slot];
     if (series === undefined) throw new Error(`BUG: slot ${slot} is not in the layout`);
-    if (!isPlausible(series.metric, value))
-      return this.reject(slot, value, findRejectionReason(value));
-    this.#values[slot] =
-      series.suffix === "_bucket" || series.suffix === "_count"
-        ? value
-        : roundTo(value, series.metric.resolution);
-    this.#presence[slot] = presence.present;
+    return series;
   }
 
   /** A value that is there and cannot be true: `failed`, and known by its reason. */

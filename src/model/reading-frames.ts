@@ -2,33 +2,68 @@
 import type { MetricEntry } from "./catalogue/entry.ts";
 import { type Frame, FrameWriter } from "./frame.ts";
 import { labelKey, type LabelSet } from "./labels.ts";
-import { type Layout, LayoutBuilder } from "./layout.ts";
+import { type Layout, LayoutBuilder, type SampleSuffix } from "./layout.ts";
 import type { AbsenceReason } from "./presence.ts";
 
 export interface ListedReading {
   readonly metric: MetricEntry;
   readonly labels: LabelSet;
+  readonly suffix?: SampleSuffix | undefined;
   /** Or why it is absent. */
   readonly value: number | AbsenceReason;
 }
 
-export class ReadingFrames {
-  #key: string | undefined;
-  #layout: Layout = { series: [] };
+const maxLayouts = 8;
 
-  /** No series twice. */
+export class ReadingFrames {
+  /** By their series; a sender may alternate between a few sets. */
+  readonly #layouts = new Map<string, Layout>();
+  #layout: Layout = { series: [] };
+  readonly #isRounded: boolean;
+
+  /** @param isRounded false for values of another program, which has rounded them in its own way */
+  constructor(isRounded = true) {
+    this.#isRounded = isRounded;
+  }
+
+  /** No series twice. Costs least where equal label sets are the same objects from frame to frame. */
   frame(timeMs: number, readings: readonly ListedReading[]): Frame {
-    const key = readings.map(({ metric, labels }) => metric.name + labelKey(labels)).join("\n");
-    if (key !== this.#key) {
-      const builder = new LayoutBuilder();
-      for (const { metric, labels } of readings) builder.add(metric, labels);
-      this.#layout = builder.build();
-      this.#key = key;
+    if (!this.#isSame(readings)) {
+      const key = readings.map(keyOf).join("\n");
+      this.#layout = this.#layouts.get(key) ?? buildLayout(readings);
+      if (this.#layouts.size >= maxLayouts) this.#layouts.clear();
+      this.#layouts.set(key, this.#layout);
     }
     const writer = new FrameWriter(this.#layout, timeMs);
     readings.forEach(({ value }, slot) =>
-      typeof value === "number" ? writer.set(slot, value) : writer.absent(slot, value),
+      typeof value !== "number"
+        ? writer.absent(slot, value)
+        : this.#isRounded
+          ? writer.set(slot, value)
+          : writer.setAsReported(slot, value),
     );
     return writer.finish();
   }
+  #isSame(readings: readonly ListedReading[]): boolean {
+    const { series } = this.#layout;
+    return (
+      series.length === readings.length &&
+      readings.every(
+        ({ metric, labels, suffix = "" }, slot) =>
+          series[slot]?.labels === labels &&
+          series[slot].metric === metric &&
+          series[slot].suffix === suffix,
+      )
+    );
+  }
 }
+
+function buildLayout(readings: readonly ListedReading[]): Layout {
+  const builder = new LayoutBuilder();
+  for (const { metric, labels, suffix } of readings) builder.add(metric, labels, suffix);
+  return builder.build();
+}
+
+/** Equal for readings of one series. */
+export const keyOf = ({ metric, labels, suffix = "" }: ListedReading): string =>
+  `${metric.name}${suffix}${labelKey(labels)}`;

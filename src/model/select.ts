@@ -12,6 +12,13 @@ export interface Matcher {
   readonly value: string;
 }
 
+/** Label values that are one of these. */
+export const anyOf = (name: string, values: readonly string[]): Matcher => ({
+  name,
+  op: "=~",
+  value: values.map((value) => value.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|"),
+});
+
 /** The samples of one series, oldest first, no time twice. All arrays have the same length. */
 export interface SampleColumn {
   /** Milliseconds since the epoch. Series scraped together share one array, so that equal instants are found by identity. */

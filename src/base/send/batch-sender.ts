@@ -88,6 +88,9 @@ const closingPauseMs = 250;
 /** For a send that ignores its signal. */
 const abandonAfterMs = 1_000;
 
+/** A receiver that stays down is logged again after so long. */
+const remindEveryMs = 60_000;
+
 export class BatchSender<Item> {
   readonly #options: BatchSenderOptions<Item>;
   readonly #log: Log;
@@ -101,6 +104,7 @@ export class BatchSender<Item> {
   #failures = 0;
   #problem: string | undefined;
   readonly #loggedProblems = new Set<string>();
+  #remindedMs = 0;
   readonly #loggedRefusals = new Set<string>();
   #refusalsSinceMs = -Infinity;
 
@@ -219,13 +223,19 @@ export class BatchSender<Item> {
   }
 
   #logRetry(problem: string): void {
-    const { log, name: to } = this.#options;
+    const { log, name: to, clock } = this.#options;
     this.#problem = problem;
     if (this.#stop.signal.aborted) return;
     this.#retries++;
     this.#failures++;
-    if (addUpTo(this.#loggedProblems, problem))
+    const nowMs = clock.monotonicMs();
+    if (addUpTo(this.#loggedProblems, problem)) {
+      this.#remindedMs = nowMs;
       log.warn("send failed, will retry", { to, error: problem });
+    } else if (nowMs - this.#remindedMs >= remindEveryMs) {
+      this.#remindedMs = nowMs;
+      log.warn("send still fails, will retry", { to, attempts: this.#failures, error: problem });
+    }
   }
 
   #recover(): void {

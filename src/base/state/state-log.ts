@@ -62,7 +62,7 @@ export interface StateReader {
 export class StateLog {
   readonly file: string;
   readonly #options: StateLogOptions;
-  readonly #reader: StateReader;
+  readonly #reader: StateReader | undefined;
   readonly #maxBytes: number;
   #fd = -1;
   #inode = -1;
@@ -74,9 +74,11 @@ export class StateLog {
   #damaged = 0;
   #generation = 0;
   #isRefused = false;
+  /** Nothing stands behind the last good record. Only this process writes to a file that is not shared, so it stays so. */
+  #isTailClean = false;
 
-  /** Opens or makes the file and hands every good record to `reader`. */
-  constructor(file: string, options: StateLogOptions, reader: StateReader) {
+  /** Opens or makes the file and hands every good record to `reader`; without one they are not parsed. */
+  constructor(file: string, options: StateLogOptions, reader?: StateReader) {
     this.file = file;
     this.#options = options;
     this.#reader = reader;
@@ -243,10 +245,11 @@ export class StateLog {
   }
 
   #start(): void {
+    this.#isTailClean = false;
     this.#end = 0;
     this.#sequence = 0;
     this.#generation = 0;
-    this.#reader.reset();
+    this.#reader?.reset();
   }
 
   /** Reads from the last good record on; returns how many there were. */
@@ -271,9 +274,10 @@ export class StateLog {
       if (this.#options.strict === true && sequence !== this.#sequence)
         throw this.#refusal(`record ${this.#sequence} cannot be read`);
       this.#sequence = (sequence + 1) >>> 0;
+      if (sequence > 0 && this.#reader === undefined) return;
       const value: unknown = JSON.parse(payload.toString("utf8"));
       if (sequence === 0) this.#readHeader(value);
-      else if (!this.#reader.record(value)) this.#skip(sequence);
+      else if (this.#reader?.record(value) !== true) this.#skip(sequence);
     });
     for (const { at, bytes: lost } of scan.damaged) {
       // The last stretch may be a record that is being written right now.
@@ -288,8 +292,12 @@ export class StateLog {
 
   /** Takes away what a crash left behind the last good record, so that the next one stands where a reader looks for it. */
   #mendTail(): void {
+    if (this.#isTailClean) return;
     const size = fstatSync(this.#fd).size;
-    if (size === this.#end) return;
+    if (size === this.#end) {
+      this.#isTailClean = this.#options.shared !== true && this.#options.strict !== true;
+      return;
+    }
     // A bad sector in the last record looks the same as a crash within its write.
     if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end}`);
     this.#logDamage(this.#end, size - this.#end);
@@ -307,12 +315,14 @@ export class StateLog {
       if (this.#options.sync === true) fdatasyncSync(this.#fd);
       this.#writeMark(this.#sequence + 1);
     } catch (thrown) {
+      this.#isTailClean = false;
       // Half a record would be reported as damage at the next start, and a whole one would take effect although it was refused.
       ftruncateSync(this.#fd, this.#end);
       throw thrown;
     }
     this.#end += bytes.length;
-    this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
+    // Where it is not read again, nobody asks when it was changed.
+    if (!this.#isTailClean) this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
     this.#sequence = (this.#sequence + 1) >>> 0;
   }
 
@@ -364,7 +374,8 @@ function framed(payload: unknown, sequence: number): Buffer {
   const text = JSON.stringify(payload);
   if (text === undefined) throw new TypeError("BUG: a state record must be a JSON value.");
   const payloadBytes = Buffer.byteLength(text);
-  const bytes = Buffer.alloc(framedBytes(payloadBytes));
+  // Every byte of it is written: the frame, the text, and zeros behind it.
+  const bytes = Buffer.allocUnsafe(framedBytes(payloadBytes));
   bytes.write(text, frameBytes);
   sealFrame(bytes, 0, payloadBytes, sequence);
   return bytes;

@@ -2,23 +2,46 @@
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { amd as amdCompat } from "../compat/amd.ts";
 import { megahertz, percent } from "../compat/convert.ts";
-import { type ExporterMetric, type ExporterTable, metricsOf, ownerFromPodLabels } from "./table.ts";
+import {
+  type ExporterLabels,
+  type ExporterMetric,
+  type ExporterTable,
+  is,
+  metricsOf,
+  ownerFromPodLabels,
+} from "./table.ts";
 import { invertTable } from "./written.ts";
 
-/** Some installations put `amd_` in front of every name. */
-const withPrefix = (
+/** Some installations put `amd_` in front of every name; the first versions wrote names and labels in capitals. */
+const withVariants = (
   metrics: ReadonlyMap<string, readonly ExporterMetric[]>,
-  prefix: string,
 ): ReadonlyMap<string, readonly ExporterMetric[]> =>
-  new Map([...metrics, ...[...metrics].map(([name, read]) => [`${prefix}${name}`, read] as const)]);
+  new Map(
+    [...metrics].flatMap(([name, read]) =>
+      [name, `amd_${name}`, name.toUpperCase()].map((variant) => [variant, read] as const),
+    ),
+  );
+
+/** `GPU_CLOCK_TYPE_SYSTEM` was the first name of `system`. */
+function readAmdLabels(labels: ExporterLabels): ExporterLabels {
+  const lower = Object.fromEntries(
+    Object.entries(labels).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const clockType = lower["clock_type"]?.toLowerCase().replace("gpu_clock_type_", "");
+  return { ...lower, clock_type: clockType };
+}
 
 export const amdDevice: ExporterTable = {
   name: "amd",
   exporter: amdCompat.exporter,
-  metrics: withPrefix(invertTable(amdCompat), "amd_"),
+  metrics: withVariants(invertTable(amdCompat)),
+  readLabels: readAmdLabels,
   identify: (labels) => {
     const { gpu_id: index, gpu_uuid: uuid, serial_number: serial } = labels;
-    if (index === undefined || labels["hostname"] === undefined) return undefined;
+    const isTheirs = ["hostname", "gpu_uuid", "serial_number", "card_model", "card_series"].some(
+      (name) => labels[name] !== undefined,
+    );
+    if (index === undefined || !isTheirs) return undefined;
     const owner = ownerFromPodLabels(labels);
     const { job_id: workload, job_user: user } = labels;
     return {
@@ -56,10 +79,7 @@ export const amdSmi: ExporterTable = {
   name: "amd-smi",
   exporter: "AMD amd_smi_exporter",
   metrics: metricsOf(
-    smiNames.map(([name, metric, labels, read]) => [
-      `amd_${name}`,
-      { metric, labels, read, zeroIsAbsent: name === "gpu_power_cap" ? true : undefined },
-    ]),
+    smiNames.map(([name, metric, labels, read]) => [`amd_${name}`, is(metric, labels, read)]),
   ),
   identify: (labels) => {
     const index = smiNames.map(([name]) => labels[name]).find((value) => value !== undefined);
@@ -84,13 +104,13 @@ export const xpum: ExporterTable = {
     ["xpum_engine_ratio", { metric: gpu.utilization, when: tile }],
     ["xpum_power_watts", { metric: gpu.power, when: { ...tile, card: "" } }],
     ["xpum_energy_joules", { metric: gpu.energy, when: tile }],
+    ["xpum_energy_joules_total", { metric: gpu.energy, when: tile }],
     [
       "xpum_temperature_celsius",
       {
         metric: gpu.temperature,
         when: { ...tile, location: "gpu" },
         labels: { sensor: "edge" },
-        zeroIsAbsent: true,
       },
     ],
     [
@@ -99,7 +119,6 @@ export const xpum: ExporterTable = {
         metric: gpu.temperature,
         when: { ...tile, location: "mem" },
         labels: { sensor: "memory" },
-        zeroIsAbsent: true,
       },
     ],
     [
@@ -131,6 +150,52 @@ export const xpum: ExporterTable = {
         pod: labels["kube_pod"],
         container: labels["kube_container"],
       }),
+    };
+  },
+};
+
+const device = { hw_memory_location: ["device", ""] };
+
+/** XPU Manager 2 writes names near OpenTelemetry's, with the PCI address on every series. */
+export const xpumd: ExporterTable = {
+  name: "xpumd",
+  exporter: "Intel XPU Manager 2",
+  metrics: metricsOf([
+    ["hw_gpu_utilization_ratio", { metric: gpu.utilization, when: { hw_gpu_task: ["all", ""] } }],
+    ["hw_memory_size_bytes", { metric: gpu.memoryTotal, when: device }],
+    ["hw_memory_usage_bytes", { metric: gpu.memoryUsed, when: device }],
+    ["hw_memory_bandwidth_utilization_ratio", is(gpu.memoryControllerUtilization)],
+    ["hw_power_watts", { metric: gpu.power, when: { hw_sensor_location: ["card", ""] } }],
+    ["hw_energy_joules_total", { metric: gpu.energy, when: { hw_sensor_location: ["card", ""] } }],
+    [
+      "hw_frequency_hertz",
+      {
+        metric: gpu.clock,
+        when: { hw_frequency_domain: "gpu", aggregation: ["avg", ""] },
+        labels: { domain: "graphics" },
+      },
+    ],
+    ...["gpu", "memory"].map((location): readonly [string, ExporterMetric] => [
+      "hw_temperature_celsius",
+      {
+        metric: gpu.temperature,
+        when: { hw_sensor_location: location },
+        labels: { sensor: location === "gpu" ? "edge" : "memory" },
+      },
+    ]),
+  ]),
+  infoNames: ["hw_gpu_info"],
+  identify: (labels) => {
+    const { hw_id: uuid, pci_bdf: pciBusId } = labels;
+    if (pciBusId === undefined) return undefined;
+    return {
+      uuid,
+      place: pciBusId,
+      vendor: "intel",
+      model: labels["hw_model"],
+      pciBusId,
+      host: labels["node"] ?? labels["host_name"],
+      owner: ownerFromPodLabels(labels),
     };
   },
 };

@@ -1,15 +1,9 @@
 /** Exporters of GPUs of several vendors: all-smi, OpenTelemetry's `hw.*` conventions, node_exporter's DRM collector. */
-import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu } from "../../model/catalogue/index.ts";
 import { parseVendor, vendors, vendorTitle } from "../../model/vendor.ts";
 import { megahertz, percent } from "../compat/convert.ts";
 import { otelRows } from "../compat/otel.ts";
-import { type ExporterMetric, type ExporterTable, metricsOf } from "./table.ts";
-
-const is = (
-  metric: MetricEntry,
-  labels: Readonly<Record<string, string>> = {},
-  read?: ExporterMetric["read"],
-): ExporterMetric => ({ metric, labels, read });
+import { type ExporterMetric, type ExporterTable, is, metricsOf } from "./table.ts";
 
 /** all-smi writes 0 where a device has no such sensor. */
 const orAbsent = (metric: ExporterMetric): ExporterMetric => ({ ...metric, zeroIsAbsent: true });
@@ -54,7 +48,9 @@ export const allSmi: ExporterTable = {
     ],
   ]),
   identify: (labels) => {
-    const { gpu: model, gpu_uuid: uuid, gpu_index: index } = labels;
+    const { gpu: model } = labels;
+    const uuid = labels["uuid"] ?? labels["gpu_uuid"];
+    const index = labels["index"] ?? labels["gpu_index"];
     if (model === undefined || (uuid === undefined && index === undefined)) return undefined;
     // `instance` is the label of a scrape; the exporter's own is renamed where there are both.
     const host = labels["exported_instance"] ?? labels["hostname"];

@@ -1,7 +1,8 @@
 /** The exporters whose series gpulse reads as GPUs. To add one, write its table and add a line here. */
-import { amdDevice, amdSmi, xpum } from "./amd-intel.ts";
+import { amdDevice, amdSmi, xpum, xpumd } from "./amd-intel.ts";
 import { allSmi, nodeDrm, otel } from "./any-vendor.ts";
-import { dcgm, dcgmOld, nvidiaSmi, nvitop } from "./nvidia.ts";
+import { dcgm, dcgmOld } from "./dcgm.ts";
+import { nvidiaSmi, nvitop } from "./nvidia.ts";
 import type { ExporterMetric, ExporterTable } from "./table.ts";
 
 export const exporterTables: readonly ExporterTable[] = [
@@ -12,6 +13,7 @@ export const exporterTables: readonly ExporterTable[] = [
   amdDevice,
   amdSmi,
   xpum,
+  xpumd,
   allSmi,
   otel,
   nodeDrm,

@@ -1,84 +1,16 @@
-/** Exporters of NVIDIA GPUs: dcgm-exporter (present and old names), nvidia_gpu_exporter, nvitop-exporter. */
-import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+/** Exporters of NVIDIA GPUs beside dcgm-exporter: nvidia_gpu_exporter, nvitop-exporter. */
+import { gpu } from "../../model/catalogue/index.ts";
 import { mebibytes, megahertz, percent } from "../compat/convert.ts";
-import { dcgm as dcgmCompat, dcgmOld as dcgmOldCompat } from "../compat/dcgm.ts";
 import { nvidiaSmi as nvidiaSmiCompat } from "../compat/nvidia-smi.ts";
-import {
-  type ExporterGpu,
-  type ExporterLabels,
-  type ExporterMetric,
-  type ExporterTable,
-  metricsOf,
-  ownerFromPodLabels,
-} from "./table.ts";
+import { kernelBusId } from "./dcgm.ts";
+import { type ExporterTable, is, metricsOf } from "./table.ts";
 import { invertTable } from "./written.ts";
 
-/** `00000000:8A:00.0` as the kernel writes it: four digits of domain, lower case. */
-function kernelBusId(text: string | undefined): string | undefined {
-  const parts = /^([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$/i.exec(text ?? "");
-  return parts === null
-    ? undefined
-    : `${parts[1]?.slice(-4).toLowerCase()}:${parts[2]?.toLowerCase()}`;
+/** Written there in lower case and without `GPU-`. */
+function withPrefix(uuid: string): string {
+  const parts = /^(gpu|mig|sim)-(.*)$/i.exec(uuid);
+  return parts === null ? `GPU-${uuid}` : `${parts[1]?.toUpperCase()}-${parts[2]}`;
 }
-
-/** A MIG instance has its GPU's UUID and an id of its own there. */
-function identifyDcgm(labels: ExporterLabels): ExporterGpu | undefined {
-  const { UUID: uuid, GPU_I_ID: instance, GPU_I_PROFILE: profile } = labels;
-  if (uuid === undefined) return undefined;
-  const isInstance = instance !== undefined && instance !== "";
-  const model = labels["modelName"];
-  const job = labels["hpc_job"];
-  const owner = ownerFromPodLabels(labels);
-  return {
-    uuid: isInstance ? `${uuid}/${instance}` : uuid,
-    parent: isInstance ? uuid : undefined,
-    index: labels["gpu"],
-    vendor: "nvidia",
-    model:
-      isInstance && profile !== undefined && model !== undefined
-        ? `${model} MIG ${profile}`
-        : model,
-    driver: labels["DCGM_FI_DRIVER_VERSION"],
-    pciBusId: kernelBusId(labels["pci_bus_id"]),
-    host: labels["Hostname"] ?? labels["hostname"],
-    owner: job === undefined ? owner : { ...owner, workload: job },
-    simulated: labels["simulated"] === "true",
-  };
-}
-
-const profiling =
-  "add the DCGM_FI_PROF_* fields to dcgm-exporter's counters file (-f) and let it read them (DCGM's profiling module, CAP_SYS_ADMIN)";
-
-const dcgmAdvice = [
-  [gpu.smActivity, profiling],
-  [gpu.tensorActivity, profiling],
-  [gpu.dramActivity, profiling],
-  [gpu.energy, "add DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION to dcgm-exporter's counters file"],
-  [
-    gpu.throttleSeconds,
-    "add DCGM_FI_DEV_POWER_VIOLATION and DCGM_FI_DEV_THERMAL_VIOLATION to dcgm-exporter's counters file",
-  ],
-  [
-    gpu.eccErrors,
-    "add DCGM_FI_DEV_ECC_SBE_VOL_TOTAL and DCGM_FI_DEV_ECC_DBE_VOL_TOTAL to dcgm-exporter's counters file",
-  ],
-] as const;
-
-export const dcgm: ExporterTable = {
-  name: "dcgm",
-  exporter: dcgmCompat.exporter,
-  metrics: invertTable(dcgmCompat),
-  identify: identifyDcgm,
-  advice: dcgmAdvice,
-};
-
-export const dcgmOld: ExporterTable = {
-  name: "dcgm-old",
-  exporter: `${dcgmCompat.exporter}, old names`,
-  metrics: invertTable(dcgmOldCompat),
-  identify: (labels) => identifyDcgm({ ...labels, UUID: labels["UUID"] ?? labels["uuid"] }),
-  advice: dcgmAdvice,
-};
 
 export const nvidiaSmi: ExporterTable = {
   name: "nvidia-smi",
@@ -89,7 +21,7 @@ export const nvidiaSmi: ExporterTable = {
     const { uuid } = labels;
     if (uuid === undefined) return undefined;
     return {
-      uuid: /^(gpu|mig)-/i.test(uuid) ? uuid : `GPU-${uuid}`,
+      uuid: withPrefix(uuid),
       index: labels["index"],
       vendor: "nvidia",
       model: labels["name"],
@@ -100,12 +32,6 @@ export const nvidiaSmi: ExporterTable = {
     };
   },
 };
-
-const is = (
-  metric: MetricEntry,
-  labels: Readonly<Record<string, string>> = {},
-  read?: ExporterMetric["read"],
-): ExporterMetric => ({ metric, labels, read });
 
 const mebibytesPerSecond = (value: number): number => value * 1_048_576;
 

@@ -1,5 +1,5 @@
 /** The shape of a table that reads another exporter's series: which of our metrics each one is, and which GPU its labels describe. */
-import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { GpuOwner, Match } from "../compat/row.ts";
 
 export type ExporterLabels = Readonly<Record<string, string | undefined>>;
@@ -34,9 +34,35 @@ export interface ExporterMetric {
   readonly copy?: Readonly<Record<string, string>> | undefined;
   /** From their unit to ours; undefined for a value that means nothing. The same value where absent. */
   readonly read?: ((value: number) => number | undefined) | undefined;
-  /** Written as 0 where the card does not have it, so that a 0 is no reading. */
+  /** Written as 0 where the card does not have it, so that a 0 is no reading; also what `neverZero` has. */
   readonly zeroIsAbsent?: true | undefined;
+  /** The number of the last XID error, 0 for none: another number is another error. */
+  readonly isLastXid?: true | undefined;
 }
+
+/**
+ * A GPU that is on has none of these at 0. Exporters fill in 0 for what the library does not report, such as the edge
+ * temperature of an MI300X, memory temperature of cards without the sensor, or the power of a virtual GPU.
+ */
+export const neverZero: ReadonlySet<MetricEntry> = new Set([
+  gpu.temperature,
+  gpu.temperatureLimit,
+  gpu.power,
+  gpu.powerInstant,
+  gpu.powerAverage,
+  gpu.powerLimit,
+  gpu.powerLimitMin,
+  gpu.powerLimitMax,
+  gpu.powerLimitDefault,
+  gpu.energy,
+  gpu.voltage,
+  gpu.clockMax,
+  gpu.memoryTotal,
+  gpu.pcieLinkGeneration,
+  gpu.pcieLinkGenerationMax,
+  gpu.pcieLinkWidth,
+  gpu.pcieLinkWidthMax,
+]);
 
 export interface ExporterTable {
   readonly name: string;
@@ -45,11 +71,20 @@ export interface ExporterTable {
   readonly metrics: ReadonlyMap<string, readonly ExporterMetric[]>;
   /** Series that carry no reading, whose labels describe the GPU. */
   readonly infoNames?: readonly string[] | undefined;
+  /** Labels of other versions as the present one writes them. */
+  readonly readLabels?: ((labels: ExporterLabels) => ExporterLabels) | undefined;
   /** Undefined where the labels are not this exporter's: two programs may use one name. Label names have no dots. */
   identify(labels: ExporterLabels): ExporterGpu | undefined;
   /** What `gpulse doctor` advises where a metric is missing: our metric's name, and the setting that enables it. */
   readonly advice?: readonly (readonly [metric: MetricEntry, setting: string])[] | undefined;
 }
+
+/** An entry for `metricsOf`: a metric of ours, its labels, and the conversion. */
+export const is = (
+  metric: MetricEntry,
+  labels: Readonly<Record<string, string>> = {},
+  read?: ExporterMetric["read"],
+): ExporterMetric => ({ metric, labels, read });
 
 /** A table from pairs of their name and what it is. */
 export function metricsOf(

@@ -2,7 +2,7 @@
  * Another exporter's series as one of ours: the metric, its labels, the GPU and the conversion, worked out once per series.
  * A series that no table knows is none of a GPU; one of our own names passes as it is.
  */
-import { catalogue, findMetric, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { catalogue, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import {
   type Device,
   deviceFromLabels,
@@ -11,9 +11,10 @@ import {
   unidentifiedDevice,
 } from "../../model/device.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
+import type { SampleSuffix } from "../../model/layout.ts";
 import type { GpuOwner, Match } from "../compat/row.ts";
 import { exporterNames } from "./list.ts";
-import type { ExporterGpu, ExporterLabels, ExporterMetric } from "./table.ts";
+import { type ExporterGpu, type ExporterLabels, type ExporterMetric, neverZero } from "./table.ts";
 
 /** What a scrape or a sender adds to every series. */
 export interface SeriesOrigin {
@@ -26,15 +27,18 @@ export interface TranslatedSeries {
   readonly exporter: string;
   readonly origin: SeriesOrigin;
   readonly host: string;
-  readonly device: Device;
+  /** Absent for a series of our own about a host. */
+  readonly device: Device | undefined;
   readonly owner: GpuOwner | undefined;
   /** Absent for a series that only describes the GPU. */
   readonly reading:
     | {
         readonly metric: MetricEntry;
         readonly labels: LabelSet;
+        readonly suffix?: SampleSuffix | undefined;
         readonly read: ExporterMetric["read"];
         readonly zeroIsAbsent: boolean;
+        readonly isLastXid?: true | undefined;
       }
     | undefined;
 }
@@ -46,14 +50,34 @@ export const ownGpuNames: readonly string[] = catalogue
   .filter(({ subject, kind }) => subject === "device" && kind !== "histogram")
   .map(({ name }) => name);
 
+const histogramSuffixes = ["_bucket", "_sum", "_count"] as const;
+
+/** Our own names that a pushed frame may have, with what each is: those of GPUs, hosts and the work on them. */
+const ownSeriesNames: ReadonlyMap<
+  string,
+  { readonly metric: MetricEntry; readonly suffix: SampleSuffix }
+> = new Map(
+  catalogue
+    .filter(({ subject }) => subject !== "self")
+    .flatMap((metric) =>
+      (metric.kind === "histogram" ? histogramSuffixes : ([""] as const)).map(
+        (suffix) => [`${metric.name}${suffix}`, { metric, suffix }] as const,
+      ),
+    ),
+);
+
+export const ownNames: readonly string[] = [...ownSeriesNames.keys()];
+
 export function translateSeries(
   name: string,
   labels: ExporterLabels,
 ): TranslatedSeries | undefined {
-  const own = findMetric(name);
-  if (own?.subject === "device" && labels["uuid"] !== undefined) return ownSeries(own, labels);
-  const plain = withoutDots(labels);
+  const own = ownSeriesNames.get(name);
+  if (own !== undefined && labels[own.metric.subject === "device" ? "uuid" : "host"] !== undefined)
+    return ownSeries(own.metric, own.suffix, labels);
+  const dotless = withoutDots(labels);
   for (const { table, metrics } of exporterNames.get(name) ?? []) {
+    const plain = table.readLabels?.(dotless) ?? dotless;
     const about = table.identify(plain);
     if (about === undefined) continue;
     const found = metrics.find(({ when }) => matches(plain, when));
@@ -71,26 +95,32 @@ export function translateSeries(
         metric: found.metric,
         labels: deviceLabels(device, host, { ...found.labels, ...copied(plain, found.copy) }),
         read: found.read,
-        zeroIsAbsent: found.zeroIsAbsent === true,
+        zeroIsAbsent: found.zeroIsAbsent === true || neverZero.has(found.metric),
+        isLastXid: found.isLastXid,
       },
     };
   }
   return undefined;
 }
 
-function ownSeries(metric: MetricEntry, labels: ExporterLabels): TranslatedSeries {
+function ownSeries(
+  metric: MetricEntry,
+  suffix: SampleSuffix,
+  labels: ExporterLabels,
+): TranslatedSeries {
   const { job, instance, ...rest } = labels;
-  const device =
-    metric === gpu.info
-      ? deviceFromLabels(rest)
-      : unidentifiedDevice(labels["uuid"] ?? "", labels["gpu"]);
+  const { uuid } = labels;
+  const described = metric === gpu.info ? deviceFromLabels(rest) : undefined;
   return {
     exporter: ownExporter,
     origin: { job, instance },
     host: labels["host"] ?? hostOf(instance),
-    device: device ?? unidentifiedDevice(labels["uuid"] ?? "", labels["gpu"]),
+    device:
+      uuid === undefined || metric.subject !== "device"
+        ? undefined
+        : (described ?? unidentifiedDevice(uuid, labels["gpu"])),
     owner: undefined,
-    reading: { metric, labels: labelSet(rest), read: undefined, zeroIsAbsent: false },
+    reading: { metric, labels: labelSet(rest), suffix, read: undefined, zeroIsAbsent: false },
   };
 }
 

@@ -1,10 +1,7 @@
 /** Reads the names that our compatibility tables write: each row the other way round. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { CompatRow, CompatTable, SourceMetric } from "../compat/row.ts";
+import type { CompatRow, CompatTable, Match, SourceMetric } from "../compat/row.ts";
 import type { ExporterMetric } from "./table.ts";
-
-/** Names whose 0 means that the card has none: the sensor, the limit or the counter. */
-const zeroIsAbsent = new Set(["DCGM_FI_DEV_MEMORY_TEMP", "dcgm_memory_temp"]);
 
 /** By their name; rows whose value does not determine ours are left out. */
 export function invertTable(table: CompatTable): ReadonlyMap<string, readonly ExporterMetric[]> {
@@ -30,14 +27,18 @@ function openLabels({ from, match = {}, copy = {} }: CompatRow): readonly string
   const copied = new Set(Object.values(copy));
   return from.labels
     .map(({ name }) => name)
-    .filter((name) => typeof match[name] !== "string" && !copied.has(name));
+    .filter((name) => onlyValue(match[name]) === undefined && !copied.has(name));
 }
+
+const onlyValue = (wanted: Match[string] | undefined): string | undefined =>
+  typeof wanted === "string" ? wanted : wanted?.length === 1 ? wanted[0] : undefined;
 
 function readRow(row: CompatRow, table: CompatTable): ExporterMetric {
   const { from, match = {} }: SourceMetric = row;
-  const labels = Object.entries(match).filter(
-    (pair): pair is [string, string] => typeof pair[1] === "string",
-  );
+  const labels = Object.entries(match).flatMap(([name, wanted]) => {
+    const value = onlyValue(wanted);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   const fixed = row.labels?.(noContext(table)) ?? {};
   const when = Object.entries(fixed).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,
@@ -50,7 +51,6 @@ function readRow(row: CompatRow, table: CompatTable): ExporterMetric {
       Object.entries(row.copy ?? {}).map(([theirs, ours]) => [ours, theirs]),
     ),
     read: row.convert?.read,
-    zeroIsAbsent: zeroIsAbsent.has(row.name) ? true : undefined,
   };
 }
 

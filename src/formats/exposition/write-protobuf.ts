@@ -17,8 +17,14 @@ export interface WrittenMetric {
   readonly value: number | Histogram;
 }
 
-const types = { counter: 0, gauge: 1, untyped: 3, histogram: 4, gaugehistogram: 5 } as const;
-export type WrittenType = keyof typeof types;
+export const familyTypes = {
+  counter: 0,
+  gauge: 1,
+  untyped: 3,
+  histogram: 4,
+  gaugehistogram: 5,
+} as const;
+export type WrittenType = keyof typeof familyTypes;
 
 const histogramFields: HistogramFields = {
   count: 1,
@@ -42,14 +48,10 @@ export function writeFamily(
 ): Buffer {
   const family = new ProtoWriter();
   family.text(0x0a, name);
-  family.int(0x18, types[type]);
+  family.int(0x18, familyTypes[type]);
   for (const metric of metrics)
     family.message(0x22, () => {
-      for (const [label, text] of metric.labels)
-        family.message(0x0a, () => {
-          family.text(0x0a, label);
-          family.text(0x12, text);
-        });
+      putLabels(family, metric.labels);
       putValue(family, type, metric.value);
       family.int(0x30, metric.timeMs);
     });
@@ -58,6 +60,15 @@ export function writeFamily(
   out.varint(message.length);
   out.raw(message);
   return out.finish();
+}
+
+/** The field of labels of a Metric. */
+export function putLabels(out: ProtoWriter, labels: LabelSet): void {
+  for (const [name, text] of labels)
+    out.message(0x0a, () => {
+      out.text(0x0a, name);
+      out.text(0x12, text);
+    });
 }
 
 function putValue(out: ProtoWriter, type: WrittenType, value: number | Histogram): void {
@@ -71,7 +82,7 @@ function putValue(out: ProtoWriter, type: WrittenType, value: number | Histogram
   else out.message(numberTags[type], () => out.double(0x09, value));
 }
 
-function putNative(out: ProtoWriter, histogram: Histogram): void {
+export function putNative(out: ProtoWriter, histogram: Histogram): void {
   putHistogram(out, histogram, histogramFields);
   // An empty span says that it is native where nothing else does.
   if (histogram.positive.counts.length === 0) out.message(0x62, () => undefined);

@@ -3,7 +3,7 @@
  * the same request; what is no multiple goes as its eight bytes. Exact always: what comes out is what went in, bit for bit.
  */
 import type { Tier } from "../../model/catalogue/index.ts";
-import { presence, presenceNames } from "../../model/presence.ts";
+import { presence, presenceNames, sentPresence } from "../../model/presence.ts";
 import {
   type ByteReader,
   ByteWriter,
@@ -78,7 +78,7 @@ export class FrameEncoder {
     const timeMs = Math.round(frame.timeMs);
     bytes.zigzag(timeMs - this.#memory.timeMs);
     this.#memory.timeMs = timeMs;
-    const states = frame.presence.map(sentState);
+    const states = frame.presence.map(sentPresence);
     writePresence(bytes, states, before.presence);
     writeValues(bytes, frame, before.multiples, resolutions);
     before.presence.set(states);
@@ -159,9 +159,6 @@ function readNames(reader: ByteReader): FrameNames {
   knownNames.set(key, names);
   return names;
 }
-
-/** Receivers of before 0.3 reject a frame with a state that they do not know. */
-const sentState = (state: number): number => (state === presence.pending ? presence.failed : state);
 
 function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array): void {
   if (states.every((state) => state === presence.present)) {

@@ -8,7 +8,7 @@ import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
-import { presence, presenceNames } from "../../model/presence.ts";
+import { presence, presenceNames, sentPresence } from "../../model/presence.ts";
 import { messageVersion } from "./schema.ts";
 
 /** The parts of a delivery that a message contains. */
@@ -188,8 +188,7 @@ function listOf(groups: readonly ReadingGroup[], list: "readings" | "absent"): s
 
 /** JSON has no infinities: a reading that is none of its numbers did not come through. */
 function reasonAt(frame: Frame, slot: number): string | undefined {
-  const state = frame.presence[slot] ?? presence.failed;
-  if (state === presence.pending) return "failed";
+  const state = sentPresence(frame.presence[slot] ?? presence.failed);
   if (state !== presence.present) return presenceNames[state] ?? "failed";
   return Number.isFinite(frame.values[slot]) ? undefined : "failed";
 }

@@ -9,7 +9,7 @@
  * Fields that a reader does not know are left alone; what would break an old reader needs a new version.
  */
 import * as v from "valibot";
-import { presenceNames } from "../../model/presence.ts";
+import { sentReasons } from "../../model/presence.ts";
 import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { SampleSuffix } from "../../model/layout.ts";
 
@@ -27,8 +27,6 @@ export const messageLimits = {
 } as const;
 
 const { columns, others, labels, tags, textLength, labelValueLength } = messageLimits;
-
-const reasons = presenceNames.filter((name) => name !== "present" && name !== "pending");
 
 export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
@@ -49,7 +47,7 @@ const value = v.pipe(
   v.minValue(-Number.MAX_VALUE, "a number"),
   v.maxValue(Number.MAX_VALUE, "a number"),
 );
-const absence = v.picklist(reasons, `one of ${reasons.join(", ")}`);
+const absence = v.picklist(sentReasons, `one of ${sentReasons.join(", ")}`);
 
 const gpu = v.object({
   uuid: v.pipe(text("the GPU's uuid"), v.description("Identity of the GPU; the message's key.")),

@@ -148,15 +148,17 @@ function header(metric: MetricEntry, format: PageFormat): string {
     return `# HELP ${metric.name} ${escapeHelp(metric.help)}\n# TYPE ${metric.name} ${type}\n`;
   }
   const family = openMetricsFamily(metric);
-  const unit =
-    metric.unit !== "none" && family.endsWith(`_${metric.unit}`)
-      ? `# UNIT ${family} ${metric.unit}\n`
-      : "";
+  const named = unitOf(metric, family);
+  const unit = named === undefined ? "" : `# UNIT ${family} ${named}\n`;
   // OpenMetrics wants a counter's samples to end in _total; other exporters' names need not.
   const type =
     metric.kind === "counter" && !metric.name.endsWith("_total") ? "unknown" : metric.kind;
   return `# TYPE ${family} ${type}\n${unit}# HELP ${family} ${escapeText(metric.help)}\n`;
 }
+
+/** The unit that a family's name ends in; a page must not name another. */
+export const unitOf = ({ unit }: MetricEntry, family: string): string | undefined =>
+  unit !== "none" && family.endsWith(`_${unit}`) ? unit : undefined;
 
 function openMetricsFamily(metric: MetricEntry): string {
   const suffix = metric.kind === "counter" ? "_total" : metric.kind === "info" ? "_info" : "";

@@ -43,6 +43,6 @@ export interface Owner {
   readonly podUid: Attribution;
   readonly pod: Attribution;
   readonly namespace: Attribution;
-  /** Slurm job. */
+  /** Slurm job, or `job:`, `wandb:` or `mlflow:` and the name in the environment, or `unit:` and systemd's service. */
   readonly workload: Attribution;
 }

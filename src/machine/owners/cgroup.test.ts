@@ -24,6 +24,17 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
   ["/init.scope", {}],
   ["/user.slice/user-1000.slice/session-3.scope", {}],
   ["/system.slice/docker.service", {}],
+  // Services of systemd, of the system and of a user.
+  ["/system.slice/ollama.service", { unit: "ollama" }],
+  ["/system.slice/system-vllm.slice/vllm@llama\\x2d70b.service", { unit: "vllm@llama-70b" }],
+  [
+    "/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service/kernel",
+    { unit: "jupyter" },
+  ],
+  ["/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-term-7.scope", {}],
+  ["/system.slice/cron.service", {}],
+  ["/system.slice/slurmd.service", {}],
+  [`/system.slice/stack.service/docker/${id}`, docker],
   // Docker: cgroupfs, systemd, rootless, as seen from another cgroup namespace, nested.
   [`/docker/${id}`, docker],
   [`/system.slice/docker-${id}.scope`, docker],

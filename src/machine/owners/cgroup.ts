@@ -21,6 +21,8 @@ export interface CgroupOwner {
   readonly podUid?: string;
   readonly slurmJob?: string;
   readonly slurmStep?: string;
+  /** The service that systemd started it as, without `.service`; a container and its runtime are no service. */
+  readonly unit?: string;
 }
 
 /** `/proc/PID/cgroup`: `0::/path` for version 2, `4:memory:/path` for each hierarchy of version 1. */
@@ -80,7 +82,9 @@ export function parseCgroupPath(path: string): CgroupOwner {
     }
     takeContainer(owner, segment, before);
     takeSlurm(owner, segment, segments.slice(0, index));
+    takeUnit(owner, segment);
   }
+  if (owner.container !== undefined || owner.podUid !== undefined) delete owner.unit;
   if (owner.slurmJob !== undefined) owner.runtime ??= "slurm";
   return owner;
 }
@@ -137,6 +141,16 @@ function takeSlurm(owner: MutableOwner, segment: string, before: readonly string
   }
   const step = /^step_(\w{1,32})$/.exec(segment)?.[1];
   if (step !== undefined && owner.slurmJob !== undefined) owner.slurmStep = step;
+}
+
+/** Services that start other people's work: what runs in them directly says nothing about whose it is. */
+const runsOthers =
+  /^(user@.*|slurmd.*|docker|containerd|crio|kubelet|podman.*|systemd-nspawn@.*|ssh.*|cron|atd)$/;
+
+/** `/system.slice/ollama.service`, `/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service`: the innermost. */
+function takeUnit(owner: MutableOwner, segment: string): void {
+  const unit = /^(.{1,128})\.service$/.exec(segment)?.[1];
+  if (unit !== undefined && !runsOthers.test(unit)) owner.unit = unescapeUnit(unit);
 }
 
 /** systemd writes a dash in a name as \x2d. */

@@ -34,7 +34,7 @@ const held = (pod: string): AllocatedDevice => ({
   pod,
   container: "main",
   resource: "nvidia.com/gpu",
-  deviceId: "GPU-1",
+  device: "gpu-1",
 });
 const map = (...owners: readonly Owner[]) => new Map(owners.map((one) => [one.pid, one]));
 const use = (processes: readonly GpuProcess[], holders: readonly AllocatedDevice[] = []) => ({

@@ -33,12 +33,19 @@ export function parsePasswd(text: string): ReadonlyMap<string, string> {
   return names;
 }
 
-const wanted = ["SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_USER"] as const;
-type SlurmVariable = (typeof wanted)[number];
+const wanted = [
+  "SLURM_JOB_ID",
+  "SLURM_JOBID",
+  "SLURM_JOB_USER",
+  "GPULSE_JOB",
+  "WANDB_RUN_ID",
+  "MLFLOW_RUN_ID",
+] as const;
+type JobVariable = (typeof wanted)[number];
 
 /** Only what is asked for: an environment holds secrets, and nothing else of it may leave this function. */
-export function parseEnviron(bytes: Uint8Array): Readonly<Partial<Record<SlurmVariable, string>>> {
-  const found: Partial<Record<SlurmVariable, string>> = {};
+export function parseEnviron(bytes: Uint8Array): Readonly<Partial<Record<JobVariable, string>>> {
+  const found: Partial<Record<JobVariable, string>> = {};
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   for (const pair of text.split("\0")) {
     const name = wanted.find((one) => pair.startsWith(`${one}=`));

@@ -102,6 +102,16 @@ test("a process in a pod is named by the log folder, and says so where that is n
   });
 });
 
+test.each([
+  ["WANDB_RUN_ID=3x1abc\0", "wandb:3x1abc"],
+  ["MLFLOW_RUN_ID=9f8e\0", "mlflow:9f8e"],
+  ["WANDB_RUN_ID=3x1abc\0GPULSE_JOB=nightly\0", "job:nightly"],
+  ["GPULSE_JOB=nightly\0SLURM_JOB_ID=42\0", "42"],
+])("%j names the job %s", async (environ, workload) => {
+  await process(11, "0::/\n", environ);
+  expect(await resolver().resolve(11)).toMatchObject({ workload: { value: workload } });
+});
+
 test("a Slurm job is read off the cgroup, else off the environment; a denied environment is its reason", async () => {
   await process(9, "0::/system.slice/slurmstepd.scope/job_41/step_0\n", "SLURM_JOB_ID=42\0");
   await process(10, "0::/\n", "HOME=/h\0SLURM_JOB_ID=42\0SLURM_JOB_USER=grace\0");
@@ -116,6 +126,13 @@ test("a Slurm job is read off the cgroup, else off the environment; a denied env
     workload: { known: false, reason: "denied" },
     user: { value: "ada" },
   });
+});
+
+test("a service of systemd is the job of its processes, unless they name another", async () => {
+  await process(12, "0::/system.slice/ollama.service\n");
+  expect(await resolver().resolve(12)).toMatchObject({ workload: { value: "unit:ollama" } });
+  await process(13, "0::/system.slice/ollama.service\n", "GPULSE_JOB=nightly\0");
+  expect(await resolver().resolve(13)).toMatchObject({ workload: { value: "job:nightly" } });
 });
 
 test("a process that has ended is gone, not empty", async () => {
@@ -141,7 +158,10 @@ test("an answer is kept until it is old or the pid belongs to another process", 
 test("without a kubelet the holders of a device are unavailable, not nobody", async () => {
   const owners = resolver();
   await owners.refresh();
-  expect(owners.podOfDevice("GPU-1")).toEqual({ known: false, reason: "unavailable" });
+  expect(owners.podOfDevice({ uuid: "GPU-1", vendor: "nvidia" })).toEqual({
+    known: false,
+    reason: "unavailable",
+  });
 });
 
 test("only what is asked for leaves an environment", () => {

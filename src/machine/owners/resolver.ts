@@ -2,8 +2,8 @@
  * Who a process works for: container, pod, Slurm job, user. Each fact is a value or a reason. Answers are kept for a while
  * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
  */
-import { formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
+import { within } from "../../base/retry.ts";
 import {
   type Attribution,
   firstKnown,
@@ -12,86 +12,21 @@ import {
   unknown,
   type UnknownReason,
 } from "./attribution.ts";
-import { kubeletSocket as defaultSocket, listPodResources } from "./kubelet/client.ts";
-import {
-  type AllocatedDevice,
-  decodePodResources,
-  plainDeviceId,
-} from "./kubelet/pod-resources.ts";
+import { kubeletSocket as defaultSocket } from "./kubelet/client.ts";
+import type { DeviceFacts } from "./kubelet/device-names.ts";
+import { KubeletDevices } from "./kubelet/devices.ts";
+import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
 import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
 import { readBytes, readText } from "../sysfs/read.ts";
 import { type CgroupOwner, ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
 import { containerLogFolder, type PodName, PodNames } from "./kubelet/pod-names.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 
-/* Which container holds which device, kept fresh in the background: asked at most once in a while, one call at a time. */
-
-interface KubeletDevicesOptions {
-  readonly socket: string;
-  readonly nowMs: () => number;
-  readonly log: Log;
-  readonly deadlineMs?: number;
-  /** How long an answer, or a failure, is good for. */
-  readonly expiryMs?: number;
-}
-
-export class KubeletDevices {
-  readonly #options: KubeletDevicesOptions;
-  #byDevice: ReadonlyMap<string, readonly AllocatedDevice[]> = new Map();
-  #reason: "unavailable" | "denied" | "failed" | undefined = "unavailable";
-  #askedMs: number | undefined;
-  #asking: Promise<void> | undefined;
-
-  constructor(options: KubeletDevicesOptions) {
-    this.#options = options;
-  }
-
-  /** Refreshes an expired list. Never rejects: an error becomes the reason why attributions are unknown. */
-  async refresh(): Promise<void> {
-    const { nowMs, expiryMs = 10_000 } = this.#options;
-    if (this.#askedMs !== undefined && nowMs() - this.#askedMs < expiryMs) return this.#asking;
-    this.#askedMs = nowMs();
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
-    await this.#asking;
-  }
-
-  /** Everyone who holds the device: one container, or several where it is time-sliced; none where it is free. */
-  holders(deviceId: string): Attribution<readonly AllocatedDevice[]> {
-    if (this.#reason !== undefined) return unknown(this.#reason);
-    return known(this.#byDevice.get(plainDeviceId(deviceId)) ?? []);
-  }
-
-  async #ask(): Promise<void> {
-    const { socket, deadlineMs = 2_000, log } = this.#options;
-    try {
-      const held = decodePodResources(await listPodResources({ socket, deadlineMs }));
-      const byDevice = new Map<string, AllocatedDevice[]>();
-      for (const device of held) {
-        const id = plainDeviceId(device.deviceId);
-        byDevice.set(id, [...(byDevice.get(id) ?? []), device]);
-      }
-      this.#byDevice = byDevice;
-      this.#reason = undefined;
-    } catch (thrown) {
-      this.#byDevice = new Map();
-      const before = this.#reason;
-      this.#reason = kubeletReason(systemCode(thrown));
-      if (this.#reason !== before && this.#reason !== "unavailable")
-        log.warn("kubelet pod resources unavailable", { socket, error: formatError(thrown) });
-    }
-  }
-}
-
-function kubeletReason(code: string | undefined): "unavailable" | "denied" | "failed" {
-  if (code === "ENOENT") return "unavailable";
-  return code === "EACCES" || code === "EPERM" ? "denied" : "failed";
-}
-
 interface OwnerResolverOptions {
   readonly procfs: string;
   readonly nowMs: () => number;
   readonly log: Log;
-  readonly kubeletSocket?: string;
+  readonly kubeletSocket?: string | undefined;
   readonly containerLogs?: string;
   readonly passwd?: string;
   readonly fileAccess?: FileAccess;
@@ -102,12 +37,22 @@ interface OwnerResolverOptions {
 export interface OwnerResolver {
   /** Never rejects. */
   resolve(pid: number): Promise<Owner>;
-  /** Asks the kubelet again where its last answer is old; call it on a slow schedule. Never rejects. */
+  /**
+   * Asks the kubelet again where its last list is old; call it on a slow schedule. Resolves when the list is there or
+   * after a moment, whichever is first: a slow kubelet must not delay a reading. Never rejects.
+   */
   refresh(): Promise<void>;
+  /** Calls the listener whenever the kubelet's list differs from the one before, between two refreshes as well. */
+  onChange(listener: () => void): void;
   /** Containers that hold the device by the kubelet's list: none, one, or several where it is shared. */
-  podOfDevice(deviceId: string): Attribution<readonly AllocatedDevice[]>;
+  podOfDevice(device: DeviceFacts): Attribution<readonly AllocatedDevice[]>;
 }
 
+/**
+ * A kubelet lists a hundred pods in some milliseconds; on a busy node it takes longer, and what comes later is a change of
+ * its own. Together with the patience for a scan of processes it stays below a card's deadline.
+ */
+const kubeletPatienceMs = 300;
 /** More processes than this do not hold GPUs; the oldest answers go first. */
 const maxCachedOwners = 4_096;
 
@@ -147,7 +92,8 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
       ? known(ownerOfCgroups(parseCgroupFile(cgroups.value)))
       : unknown(reasonOf(cgroups.reason));
     const variables = environ.ok ? parseEnviron(environ.value) : undefined;
-    const job = variables?.SLURM_JOB_ID ?? variables?.SLURM_JOBID;
+    const job =
+      variables?.SLURM_JOB_ID ?? variables?.SLURM_JOBID ?? (variables && nameJob(variables));
     const uid = status.ok ? parseUid(status.value) : undefined;
     const containerId = factOf(cgroup, "container");
     const names: Attribution<PodName> = containerId.known
@@ -171,6 +117,7 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
       workload: firstKnown(
         factOf(cgroup, "slurmJob"),
         job !== undefined ? known(job) : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
+        prefixed("unit:", factOf(cgroup, "unit")),
       ),
     };
   };
@@ -193,9 +140,18 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
       if (kept.size > maxCachedOwners && oldest !== undefined) kept.delete(oldest);
       return owner;
     },
-    refresh: () => devices.refresh(),
-    podOfDevice: (deviceId) => devices.holders(deviceId),
+    refresh: () => within(devices.refresh(), kubeletPatienceMs),
+    onChange: (listener) => devices.onChange(listener),
+    podOfDevice: (device) => devices.holders(device),
   };
+}
+
+/** What a process is called by its user or by an experiment tracker; the prefix distinguishes it from a Slurm job. */
+function nameJob(variables: ReturnType<typeof parseEnviron>): string | undefined {
+  const { GPULSE_JOB: job, WANDB_RUN_ID: wandb, MLFLOW_RUN_ID: mlflow } = variables;
+  if (job !== undefined) return `job:${job}`;
+  if (wandb !== undefined) return `wandb:${wandb}`;
+  return mlflow === undefined ? undefined : `mlflow:${mlflow}`;
 }
 
 /** A process's files vanish with it: "not there" means it is gone. */
@@ -209,6 +165,9 @@ function factOf(cgroup: Attribution<CgroupOwner>, fact: keyof CgroupOwner): Attr
   const value = cgroup.value[fact];
   return value === undefined ? unknown("none") : known(value);
 }
+
+const prefixed = (prefix: string, fact: Attribution): Attribution =>
+  fact.known ? known(prefix + fact.value) : fact;
 
 function nameOf(names: Attribution<PodName>, part: keyof PodName): Attribution {
   return names.known ? known(names.value[part]) : names;

@@ -17,6 +17,8 @@ export interface DrmCard {
   readonly vendorId: number;
   readonly deviceId: number;
   readonly revision: number | undefined;
+  /** 129 of `renderD129`; absent where the driver has no render node. */
+  readonly renderNode: number | undefined;
 }
 
 export interface DrmCards {
@@ -75,11 +77,15 @@ async function describeCard(
   device: string,
   fileAccess: FileAccess,
 ): Promise<FoundCard | undefined> {
-  const [vendor, uevent, revision] = await Promise.all([
+  const [vendor, uevent, revision, nodes] = await Promise.all([
     readText(`${device}/vendor`, 64, fileAccess),
     readText(`${device}/uevent`, 4_096, fileAccess),
     readText(`${device}/revision`, 64, fileAccess),
+    listDir(`${device}/drm`, fileAccess),
   ]);
+  const render = (nodes.ok ? nodes.value : []).flatMap(
+    (node) => /^renderD(\d{1,6})$/.exec(node)?.[1] ?? [],
+  )[0];
   if (!vendor.ok) return undefined;
   const facts = parseUevent(uevent.ok ? uevent.value : "");
   return {
@@ -91,6 +97,7 @@ async function describeCard(
     vendorId: Number.parseInt(vendor.value, 16),
     deviceId: await readDeviceId(facts.get("PCI_ID") ?? "", device, fileAccess),
     revision: revision.ok ? Number.parseInt(revision.value, 16) : undefined,
+    renderNode: render === undefined ? undefined : Number(render),
   };
 }
 

@@ -4,18 +4,20 @@ import type { Vendor } from "../vendor.ts";
 export type MetricKind = "gauge" | "counter" | "histogram" | "info";
 
 /** `none` is a plain number: a state, a generation, a count. The others are the suffix of the name. */
-export type Unit =
-  | "none"
-  | "ratio"
-  | "bytes"
-  | "celsius"
-  | "watts"
-  | "joules"
-  | "hertz"
-  | "volts"
-  | "rpm"
-  | "seconds"
-  | "bytes_per_second";
+export const units = [
+  "none",
+  "ratio",
+  "bytes",
+  "celsius",
+  "watts",
+  "joules",
+  "hertz",
+  "volts",
+  "rpm",
+  "seconds",
+  "bytes_per_second",
+] as const;
+export type Unit = (typeof units)[number];
 
 /** What a reading costs: fast about a microsecond, slow milliseconds (on its own schedule, off the hot path), static once. */
 export const tiers = ["fast", "slow", "static"] as const;

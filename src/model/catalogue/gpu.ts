@@ -90,6 +90,17 @@ export const gpu = {
       sim: "the model's constants",
     },
   }),
+  ownerPodInfo: device("gpu_owner_pod_info", {
+    help: "A pod that holds the GPU, with its controller and labels; the value is always 1. Read from Kubernetes by a hub with --pod-info on; each key of --pod-labels is a label more (label_KEY).",
+    tier: "slow",
+    labels: [
+      { name: "namespace", help: "Kubernetes namespace." },
+      { name: "pod", help: "Kubernetes pod." },
+      { name: "owner_kind", help: "Kind of the controller: Deployment, StatefulSet, Job, …" },
+      { name: "owner_name", help: "Name of the controller." },
+    ],
+    given: { nvidia: "Kubernetes API", amd: "Kubernetes API", intel: "Kubernetes API" },
+  }),
   ownerInfo: device("gpu_owner_info", {
     help: "Who uses the GPU; joins to the other series by host and uuid, so that jobs come and go without new series.",
     tier: "slow",
@@ -97,7 +108,10 @@ export const gpu = {
       { name: "namespace", help: "Kubernetes namespace." },
       { name: "pod", help: "Kubernetes pod." },
       { name: "container", help: "Container name." },
-      { name: "workload", help: "Job: Slurm job id, or the simulator's job name." },
+      {
+        name: "workload",
+        help: "Job: Slurm job id, job:, wandb: or mlflow: and a name from the environment, unit: and systemd's service, or the simulator's job name.",
+      },
       { name: "user", help: "Who started it." },
     ],
     given: { nvidia: "process lists joined with cgroups and the kubelet", sim: "the job queue" },
@@ -311,6 +325,12 @@ export const gpu = {
       gpuz: "GPU and Memory Clock",
       sim: "clock controller",
     },
+  }),
+  clockMean: device("gpu_clock_mean_hertz", {
+    help: "Mean clock between two slow readings, from five readings a second while the GPU is busy: what FLOP/s estimates are made of.",
+    tier: "slow",
+    labels: [domain],
+    given: { nvidia: "nvmlDeviceGetClockInfo, with GPM" },
   }),
   clockMax: device("gpu_clock_max_hertz", {
     help: "Highest clock that can be requested.",

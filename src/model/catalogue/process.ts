@@ -6,7 +6,10 @@ const owner: readonly LabelSpec[] = [
   { name: "namespace", help: "Kubernetes namespace." },
   { name: "pod", help: "Kubernetes pod." },
   { name: "container", help: "Container name or id." },
-  { name: "workload", help: "Slurm job." },
+  {
+    name: "workload",
+    help: "Slurm job, or job:, wandb: or mlflow: and a name from GPULSE_JOB, WANDB_RUN_ID or MLFLOW_RUN_ID, or unit: and systemd's service.",
+  },
   { name: "user", help: "Who started it." },
 ];
 const labels: readonly LabelSpec[] = [

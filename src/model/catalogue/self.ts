@@ -189,13 +189,14 @@ export const self = {
   }),
   ...storageSelf,
   exporterGpus: own("gpulse_exporter_gpus", {
-    help: "GPUs that scraped exporters report now and that are shown and stored like those of an agent.",
+    help: "GPUs that exporters report now, scraped or pushed, and that are shown and stored like those of an agent.",
     labels: [
       { name: "exporter", help: "Whose names the series have; `gpulse` for a scraped agent." },
     ],
   }),
-  exporterIgnoredGpus: own("gpulse_exporter_ignored_gpus_total", {
-    help: "Samples of GPUs beyond the limit of 1,024 for one scrape target.",
+  exporterIgnored: own("gpulse_exporter_ignored_series_total", {
+    help: "Series of exporters' GPUs that are not read as GPUs because a limit is reached: 1,024 GPUs on one target, 100,000 in all, or 1,000,000 samples that wait to be put together.",
+    labels: [{ name: "path", help: "How they came.", values: ["scrape", "push"] }],
   }),
   agents: own("gpulse_agents", {
     help: "Agents that push to this hub, by how they stand.",
@@ -340,6 +341,20 @@ export const self = {
   }),
   kernelLogUp: own("gpulse_kernel_log_success", {
     help: "1 while what is sent is taken, 0 while sending fails.",
+    resolution: 1,
+  }),
+  jobsOpen: own("gpulse_jobs_open", { help: "Jobs that the ledger sees running.", resolution: 1 }),
+  jobsUnclosedBooks: own("gpulse_jobs_unclosed_books", {
+    help: "GPUs whose energy of today or yesterday is not fully accounted for by jobs, idleness and explained gaps.",
+    resolution: 1,
+  }),
+  jobsJournalBytes: own("gpulse_jobs_journal_bytes", {
+    help: "Size of the ledger's journal, which a start has to read.",
+    resolution: 1,
+  }),
+  jobsFailures: own("gpulse_jobs_failures_total", {
+    help: "Frames and scheduler reports that the job ledger could not store.",
+    kind: "counter",
     resolution: 1,
   }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),

@@ -207,6 +207,11 @@ export function isReset(current: Histogram, previous: Histogram): boolean {
 }
 
 function isAnyLower(current: Buckets, previous: Buckets): boolean {
+  if (current.indexes === previous.indexes) {
+    for (let at = 0; at < current.counts.length; at++)
+      if ((current.counts[at] as number) < (previous.counts[at] as number)) return true;
+    return false;
+  }
   let at = 0;
   for (let before = 0; before < previous.indexes.length; before++) {
     const index = previous.indexes[before] ?? 0;

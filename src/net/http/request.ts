@@ -12,7 +12,7 @@ import type { ProxyFor, ProxyServer } from "./proxy.ts";
 import { PlainTunnelAgent, proxyAuthorization, SecureTunnelAgent } from "./tunnel.ts";
 
 export interface RequestOptions {
-  readonly method?: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
   /** Over everything: name look-up, connection, answer. */

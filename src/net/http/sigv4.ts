@@ -17,7 +17,7 @@ export interface SignedRequest {
   readonly url: string;
   /** Lower-case names; all of them are signed. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly region: string;
   readonly service: string;
   readonly nowMs: number;
@@ -63,7 +63,8 @@ export function signedHeaders(
   };
 }
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const sha256 = (content: string | Uint8Array): string =>
+  createHash("sha256").update(content).digest("hex");
 const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac("sha256", key).update(text).digest();
 

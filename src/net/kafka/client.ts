@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { within } from "../../base/retry.ts";
 import type * as Client from "@platformatic/kafka";
-import type { KafkaTarget } from "./options.ts";
+import type { KafkaTarget, SaslLogin } from "./options.ts";
 import { framedSnappy, zstdDecompress } from "./compression.ts";
 
 export type KafkaClient = typeof Client;
@@ -67,14 +67,24 @@ export function baseOptions(
     autocreateTopics: false,
     // SNI must not contain an IP address.
     ...(tls !== undefined && { tls, tlsServerName: brokers.every((broker) => !isIp(broker)) }),
-    ...(sasl !== undefined && {
-      sasl: {
-        mechanism: mechanisms[sasl.mechanism],
-        username: sasl.username,
-        password: sasl.password.reveal(),
-      },
-    }),
+    ...(sasl !== undefined && { sasl: saslOptions(sasl) }),
   };
+}
+
+function saslOptions(sasl: SaslLogin): Client.SASLOptions {
+  if (sasl.mechanism === "oauthbearer")
+    return { mechanism: "OAUTHBEARER", token: sasl.token, authBytesValidator: checkTokenAnswer };
+  const { mechanism, username, password } = sasl;
+  return { mechanism: mechanisms[mechanism], username, password: password.reveal() };
+}
+
+/** A broker that refuses a token answers without an error code, with `{"status":"invalid_token"}`, and then closes. */
+function checkTokenAnswer(
+  answer: Buffer,
+  callback: (error: Error | null, answer: Buffer) => void,
+): void {
+  const status = /"status"\s*:\s*"([\w-]{1,40})"/.exec(answer.toString("utf8"))?.[1];
+  callback(status === undefined ? null : new Error(`the broker answers ${status}`), answer);
 }
 
 interface ClosableClient {

@@ -1,6 +1,7 @@
 /** Classifies errors of the Kafka client: retryable, or permanent with advice for the user. */
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 import type { KafkaTarget } from "./options.ts";
+import { KafkaTokenError } from "./token.ts";
 
 /** Kafka error names anywhere in the client's nested errors. */
 export function protocolNames(thrown: unknown): readonly string[] {
@@ -70,11 +71,14 @@ export const isUnknownTopic = (thrown: unknown): boolean =>
 /** The error to show if retrying cannot help; undefined for a retryable error. */
 export function toPermanentError(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
   if (thrown instanceof GpulseError) return thrown;
+  if (lacksToken(thrown)) return undefined;
   const reason = formatKafkaError(thrown);
   const refuse = (why: string): GpulseError =>
     new GpulseError("KAFKA_REFUSED", `${target.shown}: ${why}`, { cause: thrown });
   if (some(thrown, wrongLogin) || hasCode(thrown, "PLT_KFK_AUTHENTICATION"))
-    return refuse(`the login was refused (${reason}): check sasl=, username= and password=.`);
+    return refuse(
+      `the login was refused (${reason}): check sasl=, ${target.sasl?.mechanism === "oauthbearer" ? "the token and its expiry, scope and audience" : "username= and password="}.`,
+    );
   if (some(thrown, denied))
     return refuse(
       `this user may not do that (${reason}): ask for the rights to read or write the topic, and to use the group.`,
@@ -90,6 +94,12 @@ export function toPermanentError(thrown: unknown, target: KafkaTarget): GpulseEr
 
 /** The error if no broker responds in time. */
 export function toUnreachableError(thrown: unknown, target: KafkaTarget): GpulseError {
+  if (lacksToken(thrown))
+    return new GpulseError(
+      "KAFKA_REFUSED",
+      `${target.shown}: there is no token for the login (${formatKafkaError(thrown)}): check token_file=, or token_url=, oauth_client_id= and oauth_client_secret=.`,
+      { cause: thrown },
+    );
   return (
     toPermanentError(thrown, target) ??
     new GpulseError(
@@ -98,6 +108,15 @@ export function toUnreachableError(thrown: unknown, target: KafkaTarget): Gpulse
       { cause: thrown },
     )
   );
+}
+
+function lacksToken(thrown: unknown, depth = 0): boolean {
+  if (thrown instanceof KafkaTokenError) return true;
+  if (typeof thrown !== "object" || thrown === null || depth > 8) return false;
+  const inner: readonly unknown[] =
+    "errors" in thrown && Array.isArray(thrown.errors) ? thrown.errors : [];
+  const all = [...inner, "cause" in thrown ? thrown.cause : undefined];
+  return all.some((one) => lacksToken(one, depth + 1));
 }
 
 function hasCode(thrown: unknown, code: string): boolean {

@@ -1,9 +1,11 @@
 /**
- * One consumer group membership: joins, sends heartbeats, follows partition assignments, commits. It signals its end
- * and never rejoins: the caller creates another one.
+ * One consumer group membership: joins, sends heartbeats, follows partition assignments, commits. Partitions that stay are read
+ * on while the group is rebalanced; those that move are given up when what was read of them is stored. It signals its end and
+ * never starts again: the caller creates another one.
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
+import { cooperativeAssigner, encodeClaims } from "./assignor.ts";
 import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import type { OffsetSnapshot, Positions } from "./positions.ts";
@@ -32,7 +34,14 @@ export class Membership {
   readonly #watch: NodeJS.Timeout;
   #assigning: Promise<void> = Promise.resolve();
   #lastSeenMs: number;
-  #generation = 0;
+  /** Counts changes of our share. */
+  #changes = 0;
+  #assignedChange = -1;
+  /** As the group's coordinator knows us; another id after it had given us up. */
+  #memberId: string | undefined;
+  #generationId = -1;
+  /** What we said that we own when the last join was sent. */
+  #announced: readonly number[] = [];
 
   constructor(client: KafkaClient, options: MembershipOptions, positions: Positions) {
     const { target, group, sessionMs, nowMs } = options;
@@ -49,11 +58,16 @@ export class Membership {
       rebalanceTimeout: rebalanceMs,
       heartbeatInterval: Math.max(500, Math.floor(sessionMs / 6)),
       autocommit: false,
+      protocols: this.#protocols(),
+      partitionAssigner: cooperativeAssigner,
     });
     this.#consumer = consumer;
     consumer.topics.track(target.topic);
-    consumer.on("consumer:group:rebalance", () => this.#revoke());
-    consumer.on("consumer:group:join", () => this.#learn());
+    // The client reads our claims immediately before it starts a join; one that is under way already has older ones.
+    consumer.on("client:performDeduplicated", (operation: string) => {
+      if (operation === "joinGroup") this.#announced = this.#positions.owned;
+    });
+    consumer.on("consumer:group:join", (joined) => this.#learn(joined));
     consumer.on("consumer:heartbeat:end", () => (this.#lastSeenMs = nowMs()));
     consumer.on("consumer:heartbeat:error", ({ error }) => this.#doubt(error));
     consumer.on("error", (error) => this.#end(error));
@@ -70,15 +84,40 @@ export class Membership {
     return this.#over.signal;
   }
 
-  /** Changes with every partition assignment. */
-  get generation(): number {
-    return this.#generation;
+  /** False while the start of a partition of our share is unknown. */
+  get isAssigned(): boolean {
+    return this.#assignedChange === this.#changes;
   }
 
   async join(): Promise<void> {
     await this.whileStaying(this.#consumer.joinGroup({}));
     await this.whileStaying(this.#assigning);
     if (this.over.aborted) throw this.over.reason;
+  }
+
+  /**
+   * Gives up the partitions that are revoked now, once `checkpoint` has stored and committed what was handed on of them. Without
+   * one they are given up as they are, and their next reader begins at the last commit. Nothing of them may be on its way.
+   */
+  async giveUpRevoked(checkpoint: (() => Promise<void>) | undefined): Promise<void> {
+    const { revoked } = this.#positions;
+    if (revoked.length === 0) return;
+    try {
+      if (checkpoint !== undefined) await this.whileStaying(checkpoint());
+      if (this.over.aborted) return;
+      const { target, log, group } = this.#options;
+      const uncommitted = this.#positions.uncommitted();
+      this.#positions.giveUp(revoked);
+      log.info("gave up partitions", {
+        of: target.shown,
+        group,
+        partitions: revoked.join(","),
+        committed: !revoked.some((partition) => uncommitted.has(partition)),
+      });
+      await this.#announce();
+    } catch (thrown) {
+      this.#end(thrown);
+    }
   }
 
   /** What the work gives; rejects when the stay is over before it. */
@@ -103,7 +142,7 @@ export class Membership {
       const { topic } = this.#options.target;
       const found = [...this.#positions.uncommitted(upTo)];
       if (found.length === 0) return;
-      const generation = this.#generation;
+      const changes = this.#changes;
       try {
         await this.whileStaying(
           this.#consumer.commit({
@@ -115,7 +154,7 @@ export class Membership {
       } catch (thrown) {
         const moved = protocolNames(thrown).some((name) => changing.has(name));
         if (!moved || attempt >= 20 || this.over.aborted) throw thrown;
-        if (generation === this.#generation) await this.#changed();
+        if (changes === this.#changes) await this.#changed();
       }
     }
   }
@@ -141,24 +180,53 @@ export class Membership {
     });
   }
 
-  #revoke(): void {
-    this.#generation++;
-    this.#positions.revoke();
+  /**
+   * The strategies that the group may choose from; the broker takes one that every member has. The second is that of earlier
+   * versions, whose members claim nothing. The user data is read when a join is sent.
+   */
+  #protocols(): { name: string; version: number; metadata: string }[] {
+    const claims = (): string =>
+      encodeClaims({
+        generation: this.#generationId,
+        owned: { [this.#options.target.topic]: this.#positions.owned },
+      });
+    return ["gpulse-cooperative", "roundrobin"].map((name) => ({
+      name,
+      version: 1,
+      get metadata() {
+        return claims();
+      },
+    }));
   }
 
-  #learn(): void {
-    this.#revoke();
+  /** A join that says less than the last one has the group share out what is free now. */
+  async #announce(): Promise<void> {
+    const owned = new Set(this.#positions.owned);
+    if (this.#announced.every((partition) => owned.has(partition))) return;
+    await this.whileStaying(this.#consumer.joinGroup({}));
+  }
+
+  #learn({ memberId, generationId }: { memberId?: string; generationId?: number }): void {
+    this.#changes++;
     this.#lastSeenMs = this.#options.nowMs();
-    const generation = this.#generation;
-    this.#assigning = this.#begin(generation).catch((thrown: unknown) => this.#end(thrown));
+    // The coordinator had given us up: what we owned may be another's since then.
+    if (this.#memberId !== undefined && this.#memberId !== memberId) this.#positions.lose();
+    this.#memberId = memberId;
+    this.#generationId = generationId ?? -1;
+    const { topic } = this.#options.target;
+    const share = this.#consumer.assignments?.find((one) => one.topic === topic)?.partitions ?? [];
+    const added = this.#positions.reshare(share);
+    const changes = this.#changes;
+    this.#assigning = this.#begin(added, changes).catch((thrown: unknown) => this.#end(thrown));
+    // A join that was under way when partitions were given up still claimed them.
+    void this.#announce().catch((thrown: unknown) => this.#end(thrown));
   }
 
   /** The start offset of each partition: the committed one, or `from`. */
-  async #begin(generation: number): Promise<void> {
+  async #begin(added: readonly number[], changes: number): Promise<void> {
     const { target, from, log, group } = this.#options;
     const { topic } = target;
-    const partitions =
-      this.#consumer.assignments?.find((one) => one.topic === topic)?.partitions ?? [];
+    const partitions = [...added];
     const begin = new Map<number, bigint>();
     const unknown: [partition: number, offset: bigint][] = [];
     if (partitions.length > 0) {
@@ -177,16 +245,17 @@ export class Membership {
         if (known < 0n) unknown.push([partition, first]);
       }
     }
-    if (generation !== this.#generation) return;
+    if (changes !== this.#changes || this.over.aborted) return;
     // Otherwise the next share would begin at an end that has moved on meanwhile.
     if (from === "latest" && unknown.length > 0)
       await this.#consumer.commit({
         offsets: unknown.map(([partition, offset]) => offsetOf(topic, partition, offset)),
       });
-    if (generation !== this.#generation) return;
-    this.#generation++;
+    if (changes !== this.#changes || this.over.aborted) return;
+    this.#assignedChange = changes;
     this.#positions.assign(begin);
-    log.info("reading partitions", { of: target.shown, group, partitions: partitions.join(",") });
+    const assigned = this.#positions.assigned.join(",");
+    log.info("reading partitions", { of: target.shown, group, partitions: assigned });
   }
 
   #doubt(error: Error): void {
@@ -197,7 +266,8 @@ export class Membership {
 
   #end(thrown: unknown): void {
     if (this.over.aborted) return;
-    this.#revoke();
+    this.#changes++;
+    this.#positions.lose();
     const { target, log } = this.#options;
     if (toPermanentError(thrown, target) === undefined)
       log.warn("consumer group membership lost, rejoining", {

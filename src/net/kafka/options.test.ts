@@ -32,8 +32,10 @@ test.each([
 test("a password comes from a variable and does not show itself", () => {
   const options = { address: "//a/t", username: "me", password: "${SECRET}" };
   const target = parse(options, { SECRET: "hunter2" });
-  expect(target.sasl?.password.reveal()).toBe("hunter2");
-  expect(target.sasl?.mechanism).toBe("scram-sha-512");
+  expect(target.sasl).toMatchObject({ mechanism: "scram-sha-512", username: "me" });
+  expect(target.sasl?.mechanism !== "oauthbearer" && target.sasl?.password.reveal()).toBe(
+    "hunter2",
+  );
   expect(inspect(target, { depth: 9 }) + JSON.stringify(target)).not.toContain("hunter2");
   expect(() => parse(options)).toThrow(/variable SECRET, which is not set/);
 });
@@ -41,6 +43,14 @@ test("a password comes from a variable and does not show itself", () => {
 test.each([
   [{ username: "me" }, /both username= and password=/],
   [{ sasl: "plain" }, /both username= and password=/],
+  [{ sasl: "oauthbearer" }, /needs one of token_file= and token_url=/],
+  [{ token_file: "t", token_url: "http://a/" }, /needs one of token_file= and token_url=/],
+  [{ sasl: "oauthbearer", token_url: "http://a/" }, /oauth_client_id= and oauth_client_secret=/],
+  [{ sasl: "oauthbearer", username: "me", token_file: "t" }, /takes no username=/],
+  [
+    { token_url: "ftp://a", oauth_client_id: "a", oauth_client_secret: "b" },
+    /token_url=ftp:\/\/a, which is no address/,
+  ],
   [{ cert_file: "c.pem" }, /both cert_file= and key_file=/],
   [{ ca_file: "nowhere.pem" }, /nowhere.pem cannot be read/],
 ])("%j is refused", (options, says) => {

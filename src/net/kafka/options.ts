@@ -6,8 +6,9 @@ import { flag, text } from "../../config/fields.ts";
 import { fillSecrets } from "../../config/secrets.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { Secret } from "../http/secret.ts";
+import { type ReadToken, tokenReader } from "./token.ts";
 
-export const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512"] as const;
+export const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"] as const;
 export type SaslMechanism = (typeof saslMechanisms)[number];
 
 /** Options that the source and the sink share. */
@@ -32,6 +33,23 @@ export const clusterOptions = {
   password: v.optional(
     v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
   ),
+  token_file: v.optional(
+    v.pipe(
+      text("a file"),
+      v.description("oauthbearer: the file with the token, read again for every login."),
+    ),
+  ),
+  token_url: v.optional(
+    v.pipe(
+      text("an address"),
+      v.description("oauthbearer: where client credentials are exchanged for a token."),
+    ),
+  ),
+  oauth_client_id: v.optional(v.pipe(text(), v.description("oauthbearer: who asks token_url."))),
+  oauth_client_secret: v.optional(
+    v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
+  ),
+  scope: v.optional(v.pipe(text(), v.description("oauthbearer: scopes to ask for."))),
   "client-id": v.optional(
     v.pipe(text("a name"), v.description("How the broker's log and quotas name us.")),
     "gpulse",
@@ -41,6 +59,14 @@ export const clusterOptions = {
 const schema = v.strictObject(clusterOptions);
 export type ClusterOptions = v.InferOutput<typeof schema>;
 
+export type SaslLogin =
+  | {
+      readonly mechanism: Exclude<SaslMechanism, "oauthbearer">;
+      readonly username: string;
+      readonly password: Secret;
+    }
+  | { readonly mechanism: "oauthbearer"; readonly token: ReadToken };
+
 export interface KafkaTarget {
   /** `HOST:PORT` each. */
   readonly brokers: readonly string[];
@@ -49,11 +75,7 @@ export interface KafkaTarget {
   readonly shown: string;
   readonly clientId: string;
   readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
-  readonly sasl?: {
-    readonly mechanism: SaslMechanism;
-    readonly username: string;
-    readonly password: Secret;
-  };
+  readonly sasl?: SaslLogin;
 }
 
 const defaultPort = 9_092;
@@ -129,16 +151,34 @@ function readPem(file: string): Buffer {
 }
 
 function saslOf(
-  { sasl, username, password }: ClusterOptions,
+  options: ClusterOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): KafkaTarget["sasl"] {
-  if (sasl === undefined && username === undefined && password === undefined) return undefined;
-  if (username === undefined || password === undefined)
+  const { sasl, username, password, oauth_client_secret } = options;
+  const { token_file: tokenFile, token_url: tokenUrl, oauth_client_id: clientId } = options;
+  if ([sasl, username, password, tokenFile, tokenUrl].every((one) => one === undefined))
+    return undefined;
+  const { value } = fillSecrets({ password, oauth_client_secret }, { env, folder: process.cwd() });
+  const filled = value as { readonly password?: string; readonly oauth_client_secret?: string };
+  if (sasl === "oauthbearer" || (sasl === undefined && username === undefined)) {
+    if (username !== undefined || password !== undefined)
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        "sasl=oauthbearer takes no username= or password=: give token_file=, or token_url= with oauth_client_id= and oauth_client_secret=.",
+      );
+    const clientSecret = filled.oauth_client_secret;
+    const { scope, ca_file: caFile } = options;
+    const token = tokenReader({ tokenFile, tokenUrl, clientId, clientSecret, scope, caFile });
+    return { mechanism: "oauthbearer", token };
+  }
+  if (username === undefined || filled.password === undefined)
     throw new GpulseError(
       "SOURCE_OPTIONS",
       "Logging in to Kafka needs both username= and password= (best as password=${VARIABLE} or password=file:PATH).",
     );
-  const { value } = fillSecrets({ password }, { env, folder: process.cwd() });
-  const filled = (value as { readonly password: string }).password;
-  return { mechanism: sasl ?? "scram-sha-512", username, password: new Secret(filled) };
+  return {
+    mechanism: sasl ?? "scram-sha-512",
+    username,
+    password: new Secret(filled.password),
+  };
 }

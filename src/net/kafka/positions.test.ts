@@ -9,7 +9,7 @@ test("a partition that comes back goes on where it was left, with nothing skippe
   const positions = new Positions();
   positions.assign(begin([0, 50n]));
   positions.of(0).next = 100n;
-  positions.revoke();
+  positions.lose();
   expect(positions.assigned).toEqual([]);
   positions.assign(begin([0, 70n]));
   expect(positions.of(0)).toMatchObject({ next: 100n, committed: 70n });
@@ -26,13 +26,31 @@ test.each([
   expect(positions.of(0)).toMatchObject({ from: committed, next: committed, committed });
 });
 
-test("only what was handed on of our own partitions is to be committed", () => {
+test("a revoked partition is not read any more, and is ours to commit until it is given up", () => {
   const positions = new Positions();
   positions.assign(begin([0, 0n], [1, 5n], [2, 0n]));
   positions.of(0).next = 3n;
   positions.of(2).next = 9n;
-  positions.assign(begin([0, 0n], [1, 5n]));
+  expect(positions.reshare([0, 1, 4])).toEqual([4]);
+  expect([positions.assigned, positions.revoked]).toEqual([[0, 1], [2]]);
+  expect(positions.has(2)).toBe(false);
+  expect([...positions.uncommitted()]).toEqual([
+    [0, 3n],
+    [2, 9n],
+  ]);
+  positions.giveUp([2]);
   expect([...positions.uncommitted()]).toEqual([[0, 3n]]);
+});
+
+test("a revoked partition that comes back before it is given up goes on as if nothing had been", () => {
+  const positions = new Positions();
+  positions.assign(begin([0, 0n], [1, 0n]));
+  positions.of(1).next = 9n;
+  positions.reshare([0]);
+  const { revoked } = positions;
+  expect(positions.reshare([0, 1])).toEqual([]);
+  positions.giveUp(revoked);
+  expect([positions.assigned, positions.of(1).next]).toEqual([[0, 1], 9n]);
 });
 
 test("lag is reported once the end is known, and is never below nothing", () => {
@@ -72,7 +90,7 @@ test("a mark commits what had been handed on by then, and nothing of a partition
   ]);
   positions.of(0).committed = 5n;
   expect(positions.uncommitted(mark).size).toBe(0);
-  positions.revoke();
+  positions.lose();
   expect(positions.uncommitted(mark).size).toBe(0);
 });
 

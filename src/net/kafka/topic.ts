@@ -1,5 +1,6 @@
 /** Checks that a topic exists before it is used, and creates it on request. */
 import { GpulseError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import { baseOptions, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { isUnknownTopic, protocolNames, toPermanentError, toUnreachableError } from "./errors.ts";
@@ -39,7 +40,7 @@ export async function prepareTopics(
           break;
         } catch (thrown) {
           const refused = isUnknownTopic(thrown)
-            ? notThere(topic, target)
+            ? new MissingTopicError(topic, target)
             : toPermanentError(thrown, target);
           if (refused !== undefined) throw refused;
           const pauseMs = backoffMs(attempt, random);
@@ -76,9 +77,46 @@ async function ensure(
   }
 }
 
-function notThere(topic: string, target: KafkaTarget): GpulseError {
-  return new GpulseError(
-    "KAFKA_REFUSED",
-    `${target.shown}: there is no topic ${topic}. Create it, or let gpulse do it with create=true.`,
-  );
+export class MissingTopicError extends GpulseError {
+  constructor(topic: string, target: KafkaTarget) {
+    super(
+      "KAFKA_REFUSED",
+      `${target.shown}: there is no topic ${topic}. Create it, or write to it with --to kafka://…?create=true.`,
+    );
+  }
+}
+
+export interface WaitForTopicOptions {
+  readonly target: KafkaTarget;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+}
+
+const remindEveryMs = 60_000;
+
+/** Resolves when the topic is there or the signal aborts; rejects where it may never be seen. */
+export async function waitForTopic(
+  client: KafkaClient,
+  { target, log, nowMs, random }: WaitForTopicOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      const topics = [target.topic];
+      const once = { target, topics, create: undefined, withinMs: 1_000, nowMs, random };
+      return await prepareTopics(client, once);
+    } catch (thrown) {
+      const isPassing =
+        thrown instanceof MissingTopicError ||
+        (thrown instanceof GpulseError && thrown.code === "KAFKA_UNREACHABLE");
+      if (!isPassing) throw thrown;
+      if (nowMs() - loggedMs >= remindEveryMs) {
+        loggedMs = nowMs();
+        log.warn("waiting for the topic", { of: target.shown, topic: target.topic });
+      }
+      await pause(backoffMs(attempt, random, { firstMs: 250, longestMs: 2_000 }), signal);
+    }
+  }
 }

@@ -1,5 +1,5 @@
 /** Files in a folder of this machine. A file is written aside, made durable, and only then given its name. */
-import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { link, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
@@ -48,6 +48,43 @@ export class FolderFiles implements FileStore {
   }
 
   async write(file: string, bytes: Uint8Array): Promise<void> {
+    await this.#place(file, bytes, rename);
+  }
+
+  async create(file: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#place(file, bytes, async (aside, place) => {
+      try {
+        // A second name for the same file: unlike renaming, it fails where the name is taken.
+        await link(aside, place);
+      } catch (thrown) {
+        // File systems without hard links, such as exFAT: there two processes may both win within a millisecond.
+        if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(systemCode(thrown) ?? "")) throw thrown;
+        if ((await stat(place).catch(() => undefined)) !== undefined)
+          throw Object.assign(new Error(`${place} is taken`), { code: "EEXIST", dest: place });
+        return rename(aside, place);
+      }
+      await rm(aside);
+    });
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    const place = this.#at(to);
+    try {
+      await makeFolder(path.dirname(place));
+      await rename(this.#at(from), place);
+      await syncFolder(path.dirname(place));
+    } catch (thrown) {
+      if (systemCode(thrown) === "ENOENT") return;
+      throw this.#explain(thrown, to);
+    }
+  }
+
+  /** False where the name is taken. */
+  async #place(
+    file: string,
+    bytes: Uint8Array,
+    name: (aside: string, place: string) => Promise<void>,
+  ): Promise<boolean> {
     const place = this.#at(file);
     const aside = path.join(
       this.name,
@@ -64,10 +101,12 @@ export class FolderFiles implements FileStore {
       } finally {
         await handle.close();
       }
-      await rename(aside, place);
+      await name(aside, place);
       await syncFolder(path.dirname(place));
+      return true;
     } catch (thrown) {
       await rm(aside, { force: true }).catch(() => undefined);
+      if (isTaken(thrown, place)) return false;
       throw this.#explain(thrown, file);
     }
   }
@@ -141,6 +180,9 @@ export class FolderFiles implements FileStore {
     }
   }
 }
+
+const isTaken = (thrown: unknown, place: string): boolean =>
+  systemCode(thrown) === "EEXIST" && (thrown as { dest?: unknown }).dest === place;
 
 /** The new name must outlive a crash too. Not every system lets a folder be opened; then its own order has to do. */
 async function syncFolder(folder: string): Promise<void> {

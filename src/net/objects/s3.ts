@@ -126,6 +126,46 @@ class S3Files implements FileStore {
     );
   }
 
+  async create(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<boolean> {
+    return this.#do(path, signal, async (abort) => {
+      try {
+        await this.#client.send(
+          new this.#sdk.PutObjectCommand({
+            ...this.#at(path),
+            Body: bytes,
+            ContentLength: bytes.length,
+            IfNoneMatch: "*",
+          }),
+          abort,
+        );
+        return true;
+      } catch (thrown) {
+        // 412: it is there. 409: another request for the same name is going on, and one of them wins.
+        const { status } = factsOf(thrown);
+        if (status === 412 || status === 409) return false;
+        throw thrown;
+      }
+    });
+  }
+
+  async move(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    await this.#do(to, signal, async (abort) => {
+      const { Bucket, Key } = this.#at(from);
+      const CopySource = `${Bucket}/${Key.split("/").map(encodeURIComponent).join("/")}`;
+      try {
+        await this.#client.send(
+          new this.#sdk.CopyObjectCommand({ ...this.#at(to), CopySource }),
+          abort,
+        );
+      } catch (thrown) {
+        const { name, status } = factsOf(thrown);
+        if (name === "NoSuchKey" || (status === 404 && name !== "NoSuchBucket")) return;
+        throw thrown;
+      }
+      await this.#client.send(new this.#sdk.DeleteObjectCommand({ Bucket, Key }), abort);
+    });
+  }
+
   async remove(path: string, signal?: AbortSignal): Promise<void> {
     await this.#do(path, signal, (abort) =>
       this.#client.send(new this.#sdk.DeleteObjectCommand(this.#at(path)), abort),
@@ -211,6 +251,16 @@ class S3Files implements FileStore {
       return new FileStoreError(
         "FILES_DENIED",
         `${this.name}: no credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+        thrown,
+      );
+    if (
+      /^(?:SignatureDoesNotMatch|InvalidAccessKeyId|ExpiredToken|InvalidToken|TokenRefreshRequired)$/.test(
+        name,
+      )
+    )
+      return new FileStoreError(
+        "FILES_DENIED",
+        `${this.name}: the credentials are wrong (${name}). Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.`,
         thrown,
       );
     if (status === 401 || status === 403)

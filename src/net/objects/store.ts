@@ -26,6 +26,10 @@ export interface FileStore {
   read(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array>;
   /** Replaces a file of that name; resolves when a crash of either side does not lose it. */
   write(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Writes a file that must not be there yet; false, with nothing changed, where one of that name is. Of several at once, one wins. */
+  create(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<boolean>;
+  /** Gives a file a name that no other has; a file that is not there has been moved already. */
+  move(from: string, to: string, signal?: AbortSignal): Promise<void>;
   /** A file that is not there is removed already. */
   remove(path: string, signal?: AbortSignal): Promise<void>;
   close(): void;

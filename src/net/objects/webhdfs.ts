@@ -87,6 +87,34 @@ class WebHdfsFiles implements FileStore {
   }
 
   async write(file: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+    await this.#place(file, bytes, signal, (aside, path) =>
+      this.#replace(aside, path, file, signal),
+    );
+  }
+
+  create(file: string, bytes: Uint8Array, signal?: AbortSignal): Promise<boolean> {
+    // HDFS does not rename over a file.
+    return this.#place(file, bytes, signal, (aside, path) =>
+      this.#rename(aside, path, file, signal),
+    );
+  }
+
+  async move(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    const path = this.#at(to);
+    await this.#make(path.slice(0, path.lastIndexOf("/")), to, signal);
+    if (await this.#rename(this.#at(from), path, to, signal)) return;
+    const source = await this.#ask("GET", "GETFILESTATUS", this.#at(from), {}, signal);
+    if (source.status !== 404)
+      throw new FileStoreError("FILES_FAILED", `${this.name}/${to} could not be given its name.`);
+  }
+
+  /** Writes the bytes aside and has them named; false where the name is taken. */
+  async #place(
+    file: string,
+    bytes: Uint8Array,
+    signal: AbortSignal | undefined,
+    name: (aside: string, path: string) => Promise<boolean>,
+  ): Promise<boolean> {
     const path = this.#at(file);
     const aside = `${this.#root}/${temporaryFolder}/${process.pid}-${Date.now()}-${written++}`;
     try {
@@ -108,14 +136,9 @@ class WebHdfsFiles implements FileStore {
       );
       this.#expect(made, file, 201);
       await this.#make(path.slice(0, path.lastIndexOf("/")), file, signal);
-      if (await this.#rename(aside, path, file, signal)) return;
-      // HDFS does not rename over a file: one of the same name is replaced, which only compaction's leftovers need.
-      await this.#delete(path, file, signal);
-      if (!(await this.#rename(aside, path, file, signal)))
-        throw new FileStoreError(
-          "FILES_FAILED",
-          `${this.name}/${file} could not be given its name.`,
-        );
+      const isNamed = await name(aside, path);
+      if (!isNamed) await this.#delete(aside, file, signal);
+      return isNamed;
     } catch (thrown) {
       await this.#ask("DELETE", "DELETE", aside, {}).catch(() => undefined);
       throw thrown;
@@ -132,6 +155,19 @@ class WebHdfsFiles implements FileStore {
 
   #at(file: string): string {
     return `${this.#root}/${checkPath(file)}`;
+  }
+
+  /** One of the same name goes first: HDFS does not rename over a file. */
+  async #replace(
+    from: string,
+    to: string,
+    file: string,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    if (await this.#rename(from, to, file, signal)) return true;
+    await this.#delete(to, file, signal);
+    if (await this.#rename(from, to, file, signal)) return true;
+    throw new FileStoreError("FILES_FAILED", `${this.name}/${file} could not be given its name.`);
   }
 
   async #make(folder: string, file: string, signal: AbortSignal | undefined): Promise<void> {

@@ -80,8 +80,10 @@ function targetInfo(
 
 export interface OtlpBatch {
   readonly batch: SampleBatch;
-  /** Points refused because their metric counts from one export to the next, or does not say how it counts. */
-  readonly delta: number;
+  /** Series of the batch with delta temporality: their samples are what was counted since the last export. */
+  readonly deltaSeries: readonly number[];
+  /** Points refused because their metric does not say how it counts. */
+  readonly unspecified: number;
   /** Points without a value, a name or a kind. */
   readonly malformed: number;
   /** Why the first point was refused. */
@@ -111,6 +113,8 @@ export function otlpBatch(
 const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
   kind === "sum" ? (monotonic ? "counter" : "gauge") : kind === "exponential" ? "histogram" : kind;
 
+/** Values of AggregationTemporality. */
+const [delta, cumulative] = [1, 2];
 /** Kinds that count, from one export to the next or since a start. */
 const temporal: readonly OtlpKind[] = ["sum", "histogram", "exponential"];
 
@@ -121,7 +125,9 @@ class OtlpWriter {
   readonly #cache: OtlpCache;
   #encoded = new Map<Attributes, EncodedLabels>();
   #identity: readonly Label[] = [];
-  #delta = 0;
+  readonly #deltaSeries = new Set<number>();
+  #isDelta = false;
+  #unspecified = 0;
   #malformed = 0;
   #problem: string | undefined;
 
@@ -135,7 +141,8 @@ class OtlpWriter {
   finish(): OtlpBatch {
     return {
       batch: this.#builder.finish(),
-      delta: this.#delta,
+      deltaSeries: [...this.#deltaSeries],
+      unspecified: this.#unspecified,
       malformed: this.#malformed,
       problem: this.#problem,
     };
@@ -153,6 +160,7 @@ class OtlpWriter {
       }
     }
     if (last < first) return;
+    this.#isDelta = false;
     const info = this.#attempt(0, () => targetInfo(attributes, this.#identity, first, last));
     if (info === undefined) return;
     const series = this.#series(
@@ -166,11 +174,13 @@ class OtlpWriter {
   #metric(metric: OtlpMetric): void {
     const { kind, points } = metric;
     if (kind === "none") return;
-    if (temporal.includes(kind) && metric.temporality !== 2) {
-      this.#delta += points.length;
-      this.#problem ??= `"${metric.name.slice(0, 100)}" is not cumulative: set its temporality to cumulative`;
+    const isTemporal = temporal.includes(kind);
+    if (isTemporal && metric.temporality !== cumulative && metric.temporality !== delta) {
+      this.#unspecified += points.length;
+      this.#problem ??= `"${metric.name.slice(0, 100)}" has no temporality: set it to cumulative or delta`;
       return;
     }
+    this.#isDelta = isTemporal && metric.temporality === delta;
     const name = this.#attempt(points.length, () => nameOf(metric));
     if (name === undefined) return;
     const { description: help, unit } = metric;
@@ -285,7 +295,9 @@ class OtlpWriter {
     const block = this.#block;
     block.clear();
     labels.write(block, encoded, extra);
-    return this.#builder.rawSeries(block.bytes, 0, block.length);
+    const series = this.#builder.rawSeries(block.bytes, 0, block.length);
+    if (this.#isDelta) this.#deltaSeries.add(series);
+    return series;
   }
 
   /** Points of one place share their attributes: they are made into labels once. */

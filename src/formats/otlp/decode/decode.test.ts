@@ -74,7 +74,7 @@ test.each<[string, object, string]>([
   ],
 ])("%s", (_name, metric, line) => expect(lines(oneOf([metric]))).toEqual([line]));
 
-test("sums: what only rises is a total, what falls is not, and what is not cumulative is refused", () => {
+test("sums: what only rises is a total, what falls is not, and without a temporality it is refused", () => {
   const sum = (rest: object): object => ({
     name: "requests",
     unit: "{request}",
@@ -97,15 +97,18 @@ test("sums: what only rises is a total, what falls is not, and what is not cumul
   expect(batchLines(made.batch)).toEqual([
     `requests_total{} 5 @${timeMs}`,
     `requests{} 5 @${timeMs}`,
+    `requests_total{} 5 @${timeMs}`,
   ]);
   expect(made).toMatchObject({
-    delta: 2,
+    deltaSeries: [2],
+    unspecified: 1,
     malformed: 0,
-    problem: '"requests" is not cumulative: set its temporality to cumulative',
+    problem: '"requests" has no temporality: set it to cumulative or delta',
   });
   expect(made.batch.metadata).toEqual([
     { family: "requests_total", type: "counter", help: "All.", unit: "{request}" },
     { family: "requests", type: "gauge", help: "All.", unit: "{request}" },
+    { family: "requests_total", type: "counter", help: "All.", unit: "{request}" },
   ]);
 });
 

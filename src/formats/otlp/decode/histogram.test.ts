@@ -81,8 +81,10 @@ test("counts that do not add up are refused, the series' end is its staleness ma
   expect(isStale(wordsOf(batch), 0)).toBe(true);
 });
 
-test("what is not cumulative is refused, exponential histograms too", () => {
-  expect(both(exponential(example, { aggregationTemporality: 1 })).delta).toBe(1);
+test("delta temporality is marked, exponential histograms too", () => {
+  const delta = both(exponential(example, { aggregationTemporality: 1 }));
+  expect([delta.deltaSeries, delta.batch.sampleCount]).toEqual([[0], 1]);
+  expect(both(exponential(example, { aggregationTemporality: 0 })).unspecified).toBe(1);
 });
 
 const explicit = {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { silentLog } from "../../../base/log.ts";
 import { listPodResources } from "./client.ts";
-import { KubeletDevices } from "../resolver.ts";
+import { KubeletDevices } from "./devices.ts";
 import {
   encodePodResources,
   type FakeKubelet,
@@ -17,7 +17,7 @@ import {
 } from "../../../../test/fixtures/machine/owners-kubelet.ts";
 import { parseLogNames, PodNames } from "./pod-names.ts";
 import { ProtoError } from "../../../formats/protobuf/reader.ts";
-import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
+import { decodePodResources } from "./pod-resources.ts";
 
 const pods = [
   {
@@ -31,8 +31,17 @@ const pods = [
     containers: { jupyter: { "nvidia.com/gpu": ["GPU-bbbb::0"] } },
   },
   { pod: "shared", namespace: "lab", containers: { serve: { "nvidia.com/gpu": ["GPU-bbbb::3"] } } },
-  { pod: "dra", namespace: "lab", containers: { c: { claim: ["nvidia.com/gpu=GPU-cccc"] } } },
+  {
+    pod: "dra",
+    namespace: "lab",
+    containers: {
+      c: { claim: ["k8s.gpu.nvidia.com/claim=6f1c3b1e-9a55-4c6e-8f6e-2f0d6c1b7a11-gpu-3"] },
+    },
+  },
 ];
+
+/** A device by its UUID alone. */
+const gpu = (uuid: string) => ({ uuid, vendor: "nvidia" });
 
 let folder = "";
 let socket = "";
@@ -51,15 +60,14 @@ const ask = (deadlineMs = 5_000) => listPodResources({ socket, deadlineMs });
 
 test("the list says who holds which device, of plugins, time slices and claims", () => {
   const held = decodePodResources(encodePodResources(pods));
-  expect(held.map(({ pod, container, deviceId }) => [pod, container, deviceId])).toEqual([
-    ["train-0", "main", "GPU-aaaa"],
+  expect(held.map(({ pod, container, device }) => [pod, container, device])).toEqual([
+    ["train-0", "main", "gpu-aaaa"],
     ["train-0", "main", "nic0"],
-    ["notebook", "jupyter", "GPU-bbbb::0"],
-    ["shared", "serve", "GPU-bbbb::3"],
-    ["dra", "c", "GPU-cccc"],
+    ["notebook", "jupyter", "gpu-bbbb"],
+    ["shared", "serve", "gpu-bbbb"],
+    ["dra", "c", "gpu.nvidia.com/gpu-3"],
   ]);
   expect(held[0]).toMatchObject({ namespace: "research", resource: "nvidia.com/gpu" });
-  expect(plainDeviceId("GPU-BBBB::3")).toBe("gpu-bbbb");
 });
 
 test.each([
@@ -124,30 +132,74 @@ test("holders are remembered, refreshed when old, and turn to a reason when the 
     log: silentLog,
     deadlineMs: 200,
   });
-  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "unavailable" });
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: false, reason: "unavailable" });
   await devices.refresh();
-  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "unavailable" });
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: false, reason: "unavailable" });
 
   const server = await serve(replyWith(encodePodResources(pods)));
   nowMs += 60_000;
   await Promise.all([devices.refresh(), devices.refresh()]);
   await devices.refresh();
   expect(server.asked).toHaveLength(1);
-  expect(devices.holders("gpu-AAAA")).toMatchObject({ known: true, value: [{ pod: "train-0" }] });
-  expect(devices.holders("GPU-bbbb")).toMatchObject({
+  expect(devices.holders(gpu("gpu-AAAA"))).toMatchObject({
+    known: true,
+    value: [{ pod: "train-0" }],
+  });
+  expect(devices.holders(gpu("GPU-bbbb"))).toMatchObject({
     known: true,
     value: [{ pod: "notebook" }, { pod: "shared" }],
   });
-  expect(devices.holders("GPU-free")).toEqual({ known: true, value: [] });
+  expect(devices.holders(gpu("GPU-free"))).toEqual({ known: true, value: [] });
 
   server.reply = replyStatus(14);
   nowMs += 60_000;
   await devices.refresh();
-  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "failed" });
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: false, reason: "failed" });
   server.reply = replyWith(encodePodResources([]));
   nowMs += 60_000;
   await devices.refresh();
-  expect(devices.holders("GPU-aaaa")).toEqual({ known: true, value: [] });
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: true, value: [] });
+});
+
+test("the list is read again by itself, and every difference is announced", async () => {
+  const server = await serve(replyWith(encodePodResources(pods)));
+  const devices = new KubeletDevices({ socket, nowMs: Date.now, log: silentLog, everyMs: 20 });
+  let changes = 0;
+  devices.onChange(() => changes++);
+  await devices.refresh();
+  expect(changes).toBe(1);
+  await expect.poll(() => server.asked.length).toBeGreaterThan(3);
+  expect(changes).toBe(1);
+  server.reply = replyWith(encodePodResources([]));
+  await expect.poll(() => changes).toBe(2);
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: true, value: [] });
+});
+
+test("a kubelet that fails for a moment costs no owner, one that is gone costs all", async () => {
+  let nowMs = 0;
+  const server = await serve(replyWith(encodePodResources(pods)));
+  const devices = new KubeletDevices({
+    socket,
+    nowMs: () => nowMs,
+    log: silentLog,
+    deadlineMs: 200,
+  });
+  await devices.refresh();
+  server.reply = replyStatus(14);
+  nowMs += 5_000;
+  await devices.refresh();
+  expect(devices.holders(gpu("GPU-aaaa"))).toMatchObject({ value: [{ pod: "train-0" }] });
+  nowMs += 5_000;
+  await devices.refresh();
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: false, reason: "failed" });
+  server.reply = replyWith(encodePodResources(pods));
+  nowMs += 5_000;
+  await devices.refresh();
+  expect(devices.holders(gpu("GPU-aaaa"))).toMatchObject({ value: [{ pod: "train-0" }] });
+  await kubelet?.close();
+  nowMs += 5_000;
+  await devices.refresh();
+  expect(devices.holders(gpu("GPU-aaaa"))).toEqual({ known: false, reason: "unavailable" });
 });
 
 test("names come from the file names of the container logs", async () => {

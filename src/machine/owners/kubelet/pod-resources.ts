@@ -5,9 +5,11 @@
  *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2; repeated DynamicResource dynamic_resources = 5; }
  *   ContainerDevices         { string resource_name = 1; repeated string device_ids = 2; }
  *   DynamicResource          { repeated ClaimResource claim_resources = 4; }
- *   ClaimResource            { repeated CDIDevice cdi_devices = 1; string device_name = 4; }   CDIDevice { string name = 1; }
+ *   ClaimResource            { repeated CDIDevice cdi_devices = 1; string driver_name = 2; string pool_name = 3; string device_name = 4; }
+ *   CDIDevice                { string name = 1; }
  */
 import { ProtoReader } from "../../../formats/protobuf/reader.ts";
+import { cdiDeviceName, claimedDeviceName, pluginDeviceName } from "./device-names.ts";
 
 const utf8 = new TextDecoder("utf-8");
 
@@ -19,7 +21,8 @@ export interface AllocatedDevice {
   readonly container: string;
   /** `nvidia.com/gpu`; empty for a device claimed by dynamic allocation. */
   readonly resource: string;
-  readonly deviceId: string;
+  /** One of the `kubeletNames` of its device. */
+  readonly device: string;
 }
 
 /** A node runs at most some hundred pods with some devices each. */
@@ -35,32 +38,26 @@ export function decodePodResources(message: Uint8Array): readonly AllocatedDevic
         const resource = text(devices, 1);
         for (const id of messages(devices, 2)) {
           if (held.length >= maxDevices) return held;
-          held.push({ ...holder, resource, deviceId: textOf(id) });
+          held.push({ ...holder, resource, device: pluginDeviceName(resource, textOf(id)) });
         }
       }
-      for (const deviceId of claimed(container)) {
+      for (const device of claimed(container)) {
         if (held.length >= maxDevices) return held;
-        held.push({ ...holder, resource: "", deviceId });
+        held.push({ ...holder, resource: "", device });
       }
     }
   }
   return held;
 }
 
-/** The CDI name `nvidia.com/gpu=GPU-…` is device GPU-…; a claim without CDI names has the driver's device name. */
+/** Kubelets before 1.32 list a claim's CDI names alone. */
 function* claimed(container: Uint8Array): Generator<string> {
   for (const dynamic of messages(container, 5))
     for (const claim of messages(dynamic, 4)) {
-      const named = [...messages(claim, 1)].map((device) => text(device, 1));
-      const own = text(claim, 4);
-      if (named.length === 0 && own !== "") yield own;
-      for (const name of named) yield name.slice(name.lastIndexOf("=") + 1);
+      const [driver, device] = [text(claim, 2), text(claim, 4)];
+      if (driver !== "" && device !== "") yield claimedDeviceName(driver, device);
+      else for (const cdi of messages(claim, 1)) yield cdiDeviceName(text(cdi, 1));
     }
-}
-
-/** A device plugin's id without the `::3` that time slicing adds; plugins of other vendors use the PCI address. */
-export function plainDeviceId(deviceId: string): string {
-  return deviceId.replace(/::\d+$/, "").toLowerCase();
 }
 
 function* messages(message: Uint8Array, field: number): Generator<Uint8Array> {

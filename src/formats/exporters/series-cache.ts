@@ -1,0 +1,228 @@
+/**
+ * Which of our series each label block is, worked out once. Series that are none of a GPU are remembered too. All of it is
+ * bounded: a sender that invents GPUs, targets or series has them ignored and counted, or starts the cache over.
+ */
+import { type LabelSet, labelSet } from "../../model/labels.ts";
+import { seriesKey } from "../../model/layout.ts";
+import type { SampleBatch } from "../samples/batch.ts";
+import { hashWords, LabelHasher } from "../samples/label-hash.ts";
+import { readLabelBlock } from "../samples/labels.ts";
+import { ExporterTarget, type TargetGpu } from "./targets.ts";
+import { translateSeries, type TranslatedSeries } from "./translate.ts";
+
+export interface ExporterLimits {
+  /** Series remembered in all, those that are none of a GPU included. */
+  readonly series: number;
+  /** GPUs of one exporter on one target; more of them are ignored and counted. */
+  readonly gpusPerTarget: number;
+  /** GPUs of all targets. */
+  readonly gpus: number;
+}
+
+/** Of one batch: what is new beyond is not even translated, so that no request holds the hub up. */
+const maxRefusedInBatch = 4_096;
+
+const defaultLimits: ExporterLimits = { series: 500_000, gpusPerTarget: 1_024, gpus: 100_000 };
+
+/** Where samples come from: `job` and `instance`. Samples of one origin and instant belong together. */
+export interface SampleOrigin {
+  readonly targets: Map<string, ExporterTarget>;
+  /** uuids of GPUs that it reports under our own names. */
+  readonly ownGpus: Set<string>;
+}
+
+/** A series of ours, the same object for all label blocks that are it, with the reading of it that an instant saw last. */
+export interface OwnSeries {
+  instant: unknown;
+  target: ExporterTarget | undefined;
+  /** Among the target's readings in that instant. */
+  place: number;
+  isNumber: boolean;
+}
+
+export class KnownSeries {
+  readonly origin: SampleOrigin;
+  readonly target: ExporterTarget;
+  /** Absent for a series of our own about a host. */
+  readonly gpu: TargetGpu | undefined;
+  readonly owner: TranslatedSeries["owner"];
+  readonly reading: TranslatedSeries["reading"];
+  readonly #own: Map<string, OwnSeries>;
+  #labels: LabelSet;
+  #series: OwnSeries;
+  #index: number | undefined;
+
+  /** @param own every series of ours by its key */
+  constructor(
+    origin: SampleOrigin,
+    target: ExporterTarget,
+    gpu: TargetGpu | undefined,
+    { device, owner, reading }: TranslatedSeries,
+    own: Map<string, OwnSeries>,
+  ) {
+    this.origin = origin;
+    this.target = target;
+    this.gpu = gpu;
+    this.owner = owner;
+    this.reading = reading;
+    this.#index = device?.index;
+    this.#labels = reading?.labels ?? [];
+    this.#own = own;
+    this.#series = this.#findSeries();
+  }
+
+  /** With the GPU's index, which another series may have reported later. */
+  get labels(): LabelSet {
+    this.#update();
+    return this.#labels;
+  }
+
+  get series(): OwnSeries {
+    this.#update();
+    return this.#series;
+  }
+
+  /** Series with our own names describe the GPU. */
+  get isDescribed(): boolean {
+    const { origin, gpu } = this;
+    return gpu !== undefined && origin.ownGpus.has(gpu.device.uuid);
+  }
+
+  #update(): void {
+    const index = this.gpu?.device.index;
+    if (index === this.#index || this.target.isOwn) return;
+    this.#index = index;
+    this.#labels = labelSet({ ...Object.fromEntries(this.#labels), gpu: String(index) });
+    this.#series = this.#findSeries();
+  }
+
+  #findSeries(): OwnSeries {
+    const { reading } = this;
+    const key =
+      reading === undefined
+        ? ""
+        : seriesKey({
+            metric: reading.metric,
+            suffix: reading.suffix ?? "",
+            labels: this.#labels,
+          });
+    let series = this.#own.get(key);
+    if (series === undefined) {
+      series = { instant: undefined, target: undefined, place: 0, isNumber: false };
+      this.#own.set(key, series);
+    }
+    return series;
+  }
+}
+
+interface CachedSeries {
+  readonly check1: number;
+  readonly check2: number;
+  readonly known: KnownSeries | null;
+  /** Another with the same first word. */
+  readonly next: CachedSeries | undefined;
+}
+
+export class SeriesCache {
+  readonly #limits: ExporterLimits;
+  /** By 30 bits of the label block's hash, which are no object in a map; the other words are checked. */
+  readonly #series = new Map<number, CachedSeries>();
+  readonly #own = new Map<string, OwnSeries>();
+  readonly #hasher = new LabelHasher();
+  readonly #hash = new Uint32Array(hashWords);
+  readonly #origins = new Map<string, SampleOrigin>();
+  /** By the batch's own columns: scrapes of a target share them while its series stay the same. Undefined where none is of a GPU. */
+  #columns = new WeakMap<Uint32Array, readonly (KnownSeries | null)[] | undefined>();
+  #cached = 0;
+  #gpus = 0;
+  #batch: Uint32Array | undefined;
+  #refusedInBatch = 0;
+  /** Series of GPUs beyond a limit, since the start. */
+  ignoredSeries = 0;
+
+  constructor(limits: Partial<ExporterLimits> = {}) {
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /** By place in the batch; undefined where no series is of a GPU. */
+  all(batch: SampleBatch): readonly (KnownSeries | null)[] | undefined {
+    const columns = batch.labelStarts;
+    if (this.#columns.has(columns)) return this.#columns.get(columns);
+    const known = Array.from({ length: batch.seriesCount }, (_, at) => this.at(batch, at));
+    const found = known.every((one) => one === null) ? undefined : known;
+    this.#columns.set(columns, found);
+    return found;
+  }
+
+  /** Null for a series that is none of a GPU, or one too many. */
+  at(batch: SampleBatch, series: number): KnownSeries | null {
+    const { bytes, labelStarts, labelEnds, labelHashes } = batch;
+    const [start, end] = [labelStarts[series] as number, labelEnds[series] as number];
+    const [words, from] =
+      labelHashes === undefined ? [this.#hash, 0] : [labelHashes, series * hashWords];
+    if (labelHashes === undefined) this.#hasher.hash(bytes, start, end, this.#hash, 0);
+    const key = (words[from] as number) >>> 2;
+    const [check1, check2] = [words[from + 1] as number, words[from + 2] as number];
+    for (let cached = this.#series.get(key); cached !== undefined; cached = cached.next)
+      if (cached.check1 === check1 && cached.check2 === check2) return cached.known;
+    if (this.#batch !== labelStarts) [this.#batch, this.#refusedInBatch] = [labelStarts, 0];
+    if (this.#refusedInBatch >= maxRefusedInBatch) {
+      this.ignoredSeries++;
+      return null;
+    }
+    if (++this.#cached > this.#limits.series) this.#clear();
+    const translated = translateBlock(bytes, start, end);
+    const known = translated === undefined ? null : this.#admit(translated);
+    this.#series.set(key, { check1, check2, known, next: this.#series.get(key) });
+    return known;
+  }
+
+  #admit(translated: TranslatedSeries): KnownSeries | null {
+    const { exporter, origin, host, device } = translated;
+    const originKey = `${origin.job ?? ""}\u0000${origin.instance ?? ""}`;
+    const of: SampleOrigin = this.#origins.get(originKey) ?? {
+      targets: new Map(),
+      ownGpus: new Set(),
+    };
+    const key = `${exporter}\u0000${host}`;
+    const target = of.targets.get(key) ?? new ExporterTarget(translated);
+    if (device !== undefined && target.gpu(device.uuid) === undefined) {
+      const { gpusPerTarget, gpus } = this.#limits;
+      if (target.gpuCount >= gpusPerTarget || this.#gpus >= gpus) {
+        this.ignoredSeries++;
+        this.#refusedInBatch++;
+        return null;
+      }
+      this.#gpus++;
+    }
+    this.#origins.set(originKey, of);
+    of.targets.set(key, target);
+    if (device !== undefined && target.isOwn) of.ownGpus.add(device.uuid);
+    return new KnownSeries(of, target, device && target.learn(device), translated, this.#own);
+  }
+
+  #clear(): void {
+    this.#series.clear();
+    this.#own.clear();
+    this.#cached = 0;
+    this.#origins.clear();
+    this.#columns = new WeakMap();
+    this.#gpus = 0;
+  }
+}
+
+function translateBlock(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): TranslatedSeries | undefined {
+  let labels: Record<string, string>;
+  try {
+    labels = Object.fromEntries(readLabelBlock(bytes, start, end));
+  } catch {
+    // The intake reports bad labels.
+    return undefined;
+  }
+  const { __name__: name, ...rest } = labels;
+  return name === undefined ? undefined : translateSeries(name, rest);
+}

@@ -1,0 +1,170 @@
+/** The GPUs of one exporter on one target: what its series have shown of them, and a frame from the readings of one instant. */
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
+import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import { type LabelSet, labelSet } from "../../model/labels.ts";
+import { keyOf, type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
+import type { GpuOwner } from "../compat/row.ts";
+import { XidCounts } from "./xid-counts.ts";
+import { ownExporter, type SeriesOrigin, type TranslatedSeries } from "./translate.ts";
+
+export interface ExporterFrame {
+  readonly exporter: string;
+  readonly origin: SeriesOrigin;
+  readonly host: string;
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+  /** The samples had our own names already. */
+  readonly isOwn: boolean;
+  /** Another exporter of the target has taken over: it holds what ends of the old one's readings, which may be nothing. */
+  readonly isReplaced: boolean;
+}
+
+/** A GPU in one instant: who owns it, and the readings from which others follow. */
+export interface GpuInstant {
+  owner: GpuOwner | undefined;
+  /** Its own `gpu_up` and `gpu_info` come from the same place. */
+  isDescribed: boolean;
+  /** The number of its last XID error, 0 for none. */
+  lastXid: number | undefined;
+  readonly values: Map<MetricEntry, number>;
+}
+
+/** What is known of a GPU: the same object while its target is remembered. */
+export interface TargetGpu {
+  device: Device;
+  labels: LabelSet;
+  infoLabels: LabelSet;
+  /** Of the last owner. */
+  owned: { readonly owner: GpuOwner; readonly labels: LabelSet } | undefined;
+  readonly xids: XidCounts;
+}
+
+export class ExporterTarget {
+  readonly exporter: string;
+  readonly origin: SeriesOrigin;
+  readonly host: string;
+  readonly isOwn: boolean;
+  readonly #gpus = new Map<string, TargetGpu>();
+  readonly #frames = new ReadingFrames(false);
+
+  constructor({ exporter, origin, host }: Omit<TranslatedSeries, "device">) {
+    this.exporter = exporter;
+    this.origin = origin;
+    this.host = host;
+    this.isOwn = exporter === ownExporter;
+  }
+
+  get gpuCount(): number {
+    return this.#gpus.size;
+  }
+
+  gpu(uuid: string): TargetGpu | undefined {
+    return this.#gpus.get(uuid);
+  }
+
+  /** What a later series adds to a GPU's description stays. */
+  learn(device: Device): TargetGpu {
+    let known = this.#gpus.get(device.uuid);
+    if (known === undefined) {
+      known = this.#describe(device);
+      this.#gpus.set(device.uuid, known);
+    } else if (isBetter(device, known.device))
+      Object.assign(known, this.#describe(merged(known.device, device)), { xids: known.xids });
+    return known;
+  }
+
+  /**
+   * @param gpus those that the readings are about; what follows for each that has a value is added: that it is up,
+   *   its description, its owner, its memory in all, its power where only the momentary one is reported
+   */
+  frame(
+    timeMs: number,
+    readings: readonly ListedReading[],
+    gpus: ReadonlyMap<TargetGpu, GpuInstant>,
+    isReplaced: boolean,
+  ): ExporterFrame {
+    const { exporter, origin, host, isOwn } = this;
+    const all = isOwn ? readings : withImplied(readings, this.#implied(gpus, timeMs));
+    const devices = [...gpus.keys()].map(({ device }) => device);
+    const frame = this.#frames.frame(timeMs, all);
+    return { exporter, origin, host, frame, devices, isOwn, isReplaced };
+  }
+
+  #describe(device: Device): TargetGpu {
+    return {
+      device,
+      labels: deviceLabels(device, this.host),
+      infoLabels: deviceInfoLabels(device, this.host),
+      owned: undefined,
+      xids: new XidCounts(),
+    };
+  }
+
+  #implied(gpus: ReadonlyMap<TargetGpu, GpuInstant>, timeMs: number): ListedReading[] {
+    const implied: ListedReading[] = [];
+    const add = (metric: MetricEntry, labels: LabelSet, value: number): void =>
+      void implied.push({ metric, labels, value });
+    for (const [known, { owner, isDescribed, lastXid, values }] of gpus) {
+      if (lastXid !== undefined)
+        implied.push(...known.xids.readings(lastXid, timeMs, known.labels));
+      if (values.size === 0 || isDescribed) continue;
+      add(gpu.up, known.labels, 1);
+      add(gpu.info, known.infoLabels, 1);
+      if (owner !== undefined) add(gpu.ownerInfo, ownerLabels(known, owner), 1);
+      const [used, free] = [values.get(gpu.memoryUsed), values.get(gpu.memoryFree)];
+      if (!values.has(gpu.memoryTotal) && used !== undefined && free !== undefined)
+        add(gpu.memoryTotal, known.labels, used + free + (values.get(gpu.memoryReserved) ?? 0));
+      const instant = values.get(gpu.powerInstant);
+      if (!values.has(gpu.power) && instant !== undefined) add(gpu.power, known.labels, instant);
+    }
+    return implied;
+  }
+}
+
+/** What may be both reported and implied. */
+const computed: ReadonlySet<MetricEntry> = new Set([gpu.power, gpu.memoryTotal]);
+
+/** What is implied takes the place of a reading that the exporter wrote as 0, or has ceased to write. */
+function withImplied(
+  readings: readonly ListedReading[],
+  implied: readonly ListedReading[],
+): readonly ListedReading[] {
+  const absent = readings.filter(
+    ({ value, metric }) => typeof value !== "number" && computed.has(metric),
+  );
+  if (absent.length === 0) return [...readings, ...implied];
+  const isImplied = new Set(implied.filter(({ metric }) => computed.has(metric)).map(keyOf));
+  const replaced = new Set(absent.filter((one) => isImplied.has(keyOf(one))));
+  return [...readings.filter((one) => !replaced.has(one)), ...implied];
+}
+
+function ownerLabels(known: TargetGpu, owner: GpuOwner): LabelSet {
+  if (known.owned?.owner !== owner)
+    known.owned = {
+      owner,
+      labels: labelSet({ ...Object.fromEntries(known.labels), ...owner }),
+    };
+  return known.owned.labels;
+}
+
+const describing = ["model", "driver", "vbios", "pciBusId"] as const;
+
+const isKnown = (value: string | undefined): boolean => value !== undefined && value !== "unknown";
+
+const isBetter = (next: Device, before: Device): boolean =>
+  describing.some((field) => isKnown(next[field]) && next[field] !== before[field]) ||
+  (before.vendor === "unknown" && next.vendor !== "unknown") ||
+  (next.simulated && !before.simulated);
+
+function merged(before: Device, next: Device): Device {
+  const fields = describing.filter((field) => isKnown(next[field]));
+  return {
+    ...before,
+    simulated: before.simulated || next.simulated,
+    parent: next.parent ?? before.parent,
+    ...(next.vendor === "unknown" ? {} : { vendor: next.vendor }),
+    ...(fields.includes("model") ? { index: next.index } : {}),
+    ...Object.fromEntries(fields.map((field) => [field, next[field]])),
+  };
+}

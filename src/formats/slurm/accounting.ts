@@ -1,0 +1,125 @@
+/**
+ * Jobs that Slurm's accounting recorded, from `sacct --json` or slurmrestd's /slurmdb/VERSION/jobs (22.05 and newer): every
+ * attempt of a requeued job, processor time and memory of its steps, but no indexes of GPUs.
+ */
+import { defined } from "../../base/defined.ts";
+import { isFinalState, type SchedulerJob } from "../../model/scheduler-job.ts";
+import { type JobReading, readDocument, type SlurmJobs } from "./document.ts";
+import { exitOf, minutesToSeconds, reasonOf } from "./queue.ts";
+import { parseHostList } from "./hostlist.ts";
+import { countGpus, type TrackedResources } from "./resources.ts";
+import { stateOfWords } from "./state.ts";
+import {
+  asList,
+  asNumber,
+  asPositive,
+  asRecord,
+  asText,
+  asTimeMs,
+  asWords,
+  type JsonRecord,
+} from "./value.ts";
+
+export function parseSlurmAccounting(text: string): SlurmJobs {
+  return readDocument(text, readRecordedJob);
+}
+
+function readRecordedJob(entry: JsonRecord): JobReading {
+  const id = asPositive(entry["job_id"]);
+  if (id === undefined) return { problem: "a job has no id" };
+  const stateEntry = asRecord(entry["state"]);
+  const words = asWords(stateEntry?.["current"]);
+  const state = stateOfWords(words);
+  if (state === undefined)
+    return { problem: `job ${id} has an unknown state ${words.join(", ") || "(none)"}` };
+  const tres = asRecord(entry["tres"]);
+  const requested = resourcesOf(tres?.["requested"]);
+  const allocated = resourcesOf(tres?.["allocated"]);
+  if (requested.gpus === undefined && allocated.gpus === undefined) return "without-gpu";
+  const time = asRecord(entry["time"]);
+  const array = asRecord(entry["array"]);
+  const arrayJobId = asPositive(array?.["job_id"])?.toString();
+  const hosts = parseHostList(asText(entry["nodes"]) ?? "");
+  const startMs = asTimeMs(time?.["start"]);
+  return {
+    scheduler: "slurm",
+    id: String(id),
+    state,
+    stateText: words.join(" "),
+    ...defined({
+      cluster: asText(entry["cluster"]),
+      restartCount: asNumber(entry["restart_cnt"]),
+      arrayJobId,
+      arrayTaskId: arrayJobId === undefined ? undefined : asNumber(array?.["task_id"]),
+      arrayTasksWaiting: asText(array?.["task"]),
+      name: asText(entry["name"]),
+      user: asText(entry["user"]) ?? asText(asRecord(entry["association"])?.["user"]),
+      account: asText(entry["account"]),
+      partition: asText(entry["partition"]),
+      stateReason: reasonOf(stateEntry?.["reason"]),
+      ...(isFinalState(state) ? believedExit(state, entry["exit_code"]) : {}),
+      submitMs: asTimeMs(time?.["submission"]),
+      startMs: state === "waiting" ? undefined : startMs,
+      endMs: isFinalState(state) ? asTimeMs(time?.["end"]) : undefined,
+      suspendedSeconds: asPositive(time?.["suspended"]),
+      timeLimitSeconds: minutesToSeconds(asPositive(time?.["limit"])),
+      requestedGpus: requested.gpus,
+      allocatedGpus: allocated.gpus,
+      allocatedCpus: allocated.cpus,
+      allocatedMemoryBytes: allocated.memoryBytes,
+      allocations: hosts?.map((host) => ({ host })),
+      ...useOfSteps(asList(entry["steps"])),
+    }),
+  };
+}
+
+/** 22.05 prints SUCCESS and 0 for a job that failed with 3: a failure without a code is no code. */
+function believedExit(
+  state: SchedulerJob["state"],
+  value: unknown,
+): Pick<SchedulerJob, "exitCode" | "exitSignal"> {
+  const exit = exitOf(value);
+  return state !== "completed" && exit.exitCode === 0 && exit.exitSignal === undefined ? {} : exit;
+}
+
+/** `[{"type": "gres", "name": "gpu", "count": 2}, {"type": "mem", "name": null, "count": 1000}]`, memory in MiB. */
+function resourcesOf(value: unknown): TrackedResources {
+  const counts = asList(value).map((item) => {
+    const record = asRecord(item);
+    const name = asText(record?.["name"]);
+    const type = asText(record?.["type"]) ?? "";
+    return [name === undefined ? type : `${type}/${name}`, asNumber(record?.["count"])] as const;
+  });
+  const countOf = (name: string): number | undefined => counts.find(([one]) => one === name)?.[1];
+  const memory = countOf("mem");
+  return {
+    gpus: countGpus(counts),
+    cpus: countOf("cpu"),
+    memoryBytes: memory === undefined ? undefined : memory * 2 ** 20,
+  };
+}
+
+/**
+ * A step that was measured has a peak of its memory; one that runs, or whose node was lost, has none, and its 0 seconds of
+ * processor time mean nothing.
+ */
+function useOfSteps(
+  steps: readonly unknown[],
+): Pick<SchedulerJob, "cpuSeconds" | "peakMemoryBytes"> {
+  let cpuSeconds: number | undefined;
+  let peakMemoryBytes: number | undefined;
+  for (const step of steps.slice(0, 100_000)) {
+    const peaks = asList(
+      asRecord(asRecord(asRecord(asRecord(step)?.["tres"])?.["requested"]))?.["max"],
+    );
+    const memory = peaks.map(asRecord).find((peak) => peak?.["type"] === "mem");
+    const peakBytes = asPositive(memory?.["count"]);
+    const total = asRecord(asRecord(asRecord(step)?.["time"])?.["total"]);
+    const seconds = asNumber(total?.["seconds"]);
+    if (peakBytes === undefined || seconds === undefined) continue;
+    // 22.05 writes microseconds beyond a million.
+    cpuSeconds = (cpuSeconds ?? 0) + seconds + (asNumber(total?.["microseconds"]) ?? 0) / 1e6;
+    peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, peakBytes);
+  }
+  return { cpuSeconds, peakMemoryBytes };
+}

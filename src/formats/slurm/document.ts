@@ -1,0 +1,70 @@
+/** What `squeue --json`, `sacct --json` and slurmrestd print: a version, errors, and jobs. */
+import type { SchedulerJob } from "../../model/scheduler-job.ts";
+import { asList, asNumber, asRecord, asText, type JsonRecord } from "./value.ts";
+
+/** The answer as a whole cannot be used; the sentence says why. */
+export class SlurmFormatError extends Error {}
+
+export interface SlurmJobs {
+  /** Such as `22.05.8`; absent where the answer has none. */
+  readonly release?: string | undefined;
+  /** Jobs that hold, held or asked for a GPU. */
+  readonly jobs: readonly SchedulerJob[];
+  /** Entries that could not be read: how many, and why the first could not. */
+  readonly unreadable: number;
+  readonly firstProblem?: string | undefined;
+}
+
+/** A job, no job of ours (it has no GPU), or why the entry is unreadable. */
+export type JobReading = SchedulerJob | "without-gpu" | { readonly problem: string };
+
+export function readDocument(text: string, readJob: (entry: JsonRecord) => JobReading): SlurmJobs {
+  const document = asRecord(parseJson(text));
+  const entries = document?.["jobs"];
+  const errors = asList(document?.["errors"]).map(describeError);
+  if (!Array.isArray(entries)) {
+    const reason = errors.length > 0 ? `: ${errors.join("; ")}` : "";
+    throw new SlurmFormatError(`Slurm's answer has no list of jobs${reason}`);
+  }
+  if (entries.length === 0 && errors.length > 0)
+    throw new SlurmFormatError(`Slurm reported: ${errors.join("; ").slice(0, 500)}`);
+  const jobs: SchedulerJob[] = [];
+  let unreadable = 0;
+  let firstProblem: string | undefined;
+  for (const entry of entries) {
+    const record = asRecord(entry);
+    const job = record === undefined ? { problem: "an entry is no object" } : readJob(record);
+    if (job === "without-gpu") continue;
+    if ("problem" in job) {
+      unreadable++;
+      firstProblem ??= job.problem;
+    } else jobs.push(job);
+  }
+  return { release: releaseOf(document), jobs, unreadable, firstProblem };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const start = text.trimStart().slice(0, 80).replace(/\s+/g, " ");
+    throw new SlurmFormatError(
+      start === "" ? "Slurm's answer is empty" : `Slurm's answer is no JSON: ${start}`,
+    );
+  }
+}
+
+/** An error is a text, or a record with `description`, `error` and a number, of which 22.05 fills in two. */
+function describeError(error: unknown): string {
+  const record = asRecord(error);
+  const texts = [error, record?.["description"], record?.["error"]].flatMap(
+    (text) => asText(text) ?? [],
+  );
+  if (texts.length > 0) return texts.join(": ");
+  return `error ${asNumber(record?.["error_number"] ?? record?.["errno"]) ?? "without a text"}`;
+}
+
+function releaseOf(document: JsonRecord | undefined): string | undefined {
+  const meta = asRecord(document?.["meta"]);
+  return asText(asRecord(meta?.["Slurm"] ?? meta?.["slurm"])?.["release"]);
+}
