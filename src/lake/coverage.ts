@@ -1,98 +1,77 @@
-/** Which offsets of a log a table already has for a day, by the names of its files and the footers of merged ones. */
-import * as v from "valibot";
-import { formatError } from "../base/error.ts";
-import type { FileStore } from "../net/objects/store.ts";
-import type { Log } from "../base/log.ts";
+/** Which offsets of a log a table already has for a day: by the commits of the lake, and by the rows that this process holds. */
 import type { Origin } from "../model/origin.ts";
-import { openFile } from "./decode.ts";
-import { type OffsetRange, parsePath, partitionFolder } from "./names.ts";
-import { metadataKeys } from "./schema.ts";
+import type { Manifest } from "./manifest.ts";
+import { type OffsetRange, partitionFolder } from "./names.ts";
+import { joinRanges } from "./ranges.ts";
 import type { TableName } from "./table.ts";
 
-const originsSchema = v.array(
-  v.object({ log: v.string(), partition: v.number(), first: v.number(), last: v.number() }),
-);
+/** A partition of a log in one day of a table. */
+export interface DayPartition extends Pick<Origin, "log" | "logId" | "partition"> {
+  readonly table: TableName;
+  readonly date: string;
+}
 
 export class Coverage {
-  readonly #files: FileStore;
-  readonly #log: Log;
-  readonly #ranges = new Map<string, OffsetRange[]>();
+  readonly #manifest: Manifest;
+  readonly #stored = new Map<
+    string,
+    { readonly sequence: number; readonly ranges: readonly OffsetRange[] }
+  >();
+  /** Of rows that this process holds and will write. */
+  readonly #claimed = new Map<string, OffsetRange[]>();
 
-  constructor(files: FileStore, log: Log) {
-    this.#files = files;
-    this.#log = log;
+  constructor(manifest: Manifest) {
+    this.#manifest = manifest;
   }
 
-  /** Looks again: another process may have written meanwhile. */
-  async load(table: TableName, date: string, signal?: AbortSignal): Promise<void> {
-    const ranges: OffsetRange[] = [];
-    for (const { path, bytes } of await this.#files.list(partitionFolder(table, date), signal)) {
-      const name = parsePath(path);
-      if (name?.range !== undefined) ranges.push(name.range);
-      else if (name?.merged === true) ranges.push(...(await this.#merged(path, bytes, signal)));
-    }
-    this.#ranges.set(`${table}/${date}`, ranges);
-  }
-
-  /** Offsets about to be written need not be written again. */
-  add(table: TableName, date: string, range: OffsetRange): void {
-    const key = `${table}/${date}`;
-    const known = this.#ranges.get(key);
-    if (known === undefined) this.#ranges.set(key, [range]);
+  /** Offsets that this process holds need not be held twice. */
+  claim(of: DayPartition, range: OffsetRange): void {
+    const key = keyOf(of);
+    const known = this.#claimed.get(key);
+    const before = known?.at(-1);
+    if (known === undefined) this.#claimed.set(key, [range]);
+    else if (before !== undefined && range.first <= before.last + 1 && range.first >= before.first)
+      known[known.length - 1] = { ...before, last: Math.max(before.last, range.last) };
     else known.push(range);
   }
 
-  has(table: TableName, date: string, { log, partition, offset }: Origin): boolean {
-    return (this.#ranges.get(`${table}/${date}`) ?? []).some(
-      (range) =>
-        range.log === log &&
-        range.partition === partition &&
-        offset >= range.first &&
-        offset <= range.last,
-    );
+  /** Whether it was stored, or is held by this process. */
+  has(of: DayPartition, offset: number): boolean {
+    return this.isStored(of, offset) || (this.#claimed.get(keyOf(of)) ?? []).some(holds(offset));
   }
 
-  async #merged(
-    path: string,
-    bytes: number,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly OffsetRange[]> {
-    try {
-      const { metadata } = await openFile(this.#files, path, bytes, signal);
-      return readOrigins(metadata);
-    } catch (thrown) {
-      // Duplicate rows rather than missing ones: readers deduplicate.
-      this.#log.warn("offsets of a merged lake file are unreadable", {
-        file: path,
-        error: formatError(thrown),
-      });
-      return [];
-    }
+  /** As of the last refresh of the manifest. */
+  isStored(of: DayPartition, offset: number): boolean {
+    return this.stored(of).some(holds(offset));
+  }
+
+  stored(of: DayPartition): readonly OffsetRange[] {
+    const { sequence, files, format } = this.#manifest;
+    const key = keyOf(of);
+    const known = this.#stored.get(key);
+    if (known?.sequence === sequence) return known.ranges;
+    const folder = partitionFolder(of.table, of.date, format);
+    const found: OffsetRange[] = [];
+    for (const { path, origins = [] } of files.values())
+      if (path.startsWith(folder)) found.push(...origins.filter((range) => isOf(range, of)));
+    const ranges = joinRanges(found);
+    this.#stored.set(key, { sequence, ranges });
+    return ranges;
   }
 }
 
-/** The offsets a merged file holds, as its footer lists them; none for files that are not out of a log. */
-export const readOrigins = (metadata: Readonly<Record<string, string>>): OffsetRange[] =>
-  v.parse(originsSchema, JSON.parse(metadata[metadataKeys.origins] ?? "[]"));
+const keyOf = ({ table, date, log, logId = "", partition }: DayPartition): string =>
+  `${table}/${date}/${log}\u0000${logId}\u0000${partition}`;
 
-/** Ranges that touch or overlap as one. */
-export function joinRanges(ranges: readonly OffsetRange[]): OffsetRange[] {
-  const sorted = [...ranges].sort(
-    (a, b) =>
-      (a.log < b.log ? -1 : a.log > b.log ? 1 : 0) ||
-      a.partition - b.partition ||
-      a.first - b.first,
-  );
-  const joined: OffsetRange[] = [];
-  for (const range of sorted) {
-    const before = joined.at(-1);
-    if (
-      before?.log === range.log &&
-      before.partition === range.partition &&
-      range.first <= before.last + 1
-    )
-      joined[joined.length - 1] = { ...before, last: Math.max(before.last, range.last) };
-    else joined.push(range);
-  }
-  return joined;
-}
+const holds =
+  (offset: number) =>
+  ({ first, last }: OffsetRange): boolean =>
+    offset >= first && offset <= last;
+
+const isOf = (
+  { log, logId, partition }: Pick<OffsetRange, "log" | "logId" | "partition">,
+  of: DayPartition,
+): boolean =>
+  log === of.log &&
+  partition === of.partition &&
+  (logId === undefined || of.logId === undefined || logId === of.logId);

@@ -85,7 +85,9 @@ function understood(
       ? "gpu"
       : has.has("time") && has.has("name") && has.has("value")
         ? "series"
-        : undefined;
+        : has.has("time") && has.has("job") && has.has("joules")
+          ? "jobs"
+          : undefined;
   if (table === undefined)
     throw new LakeFileError(
       `${name} has neither the columns of a GPU table (time, uuid, …) nor of a series table (time, name, labels, value).`,

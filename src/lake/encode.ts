@@ -5,6 +5,7 @@
 import { constants, gzipSync } from "node:zlib";
 import type { ColumnChunk, Encoding, SchemaElement } from "hyparquet";
 import type { ColumnSource } from "hyparquet-writer";
+import type { LakeFormat } from "./commit.ts";
 import { metadataKeys, schemaVersion, tables } from "./schema.ts";
 import type { ColumnKind, ColumnSpec, Rows } from "./table.ts";
 
@@ -16,6 +17,7 @@ export interface FileFacts {
   readonly metadata?: Readonly<Record<string, string>>;
   /** The table's columns; those of this version where not given, which only a test of an older one does. */
   readonly columns?: readonly ColumnSpec[];
+  readonly format?: LakeFormat;
 }
 
 /** Sorted rows to the bytes of a file. */
@@ -32,12 +34,15 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
   const parquet = new ParquetWriter({
     ...compression,
     writer,
-    schema: [{ name: "gpulse", num_children: specs.length }, ...specs.map(elementOf)],
+    schema: [
+      { name: "gpulse", num_children: specs.length },
+      ...specs.map((spec) => elementOf(spec, facts.format)),
+    ],
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
   });
   const filled = specs.filter(({ name, kind }) => isFilled(name, kind, rows));
   await parquet.write({
-    columnData: filled.map((spec) => columnData(spec, rows)),
+    columnData: filled.map((spec) => columnData(spec, rows, facts.format)),
     rowGroupSize: rowGroupRows,
     // No bound, one page a row group: pages of a megabyte would each begin their deltas again.
     pageSize: 0,
@@ -55,7 +60,36 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
     });
   }
   await parquet.finish();
-  return writer.getBytes();
+  return withColumnOrders(writer.getBytes(), specs.length);
+}
+
+/** After the metadata: its length in four bytes, and `PAR1`. */
+const tailBytes = 8;
+
+/**
+ * Adds `column_orders`, field 7 of the footer's Thrift struct, which hyparquet-writer leaves out: without it pyarrow and parquet-java
+ * do not trust minimum and maximum of text columns, and pyarrow none at all. One `TypeDefinedOrder` a column, in Thrift's compact form:
+ * `19` (field 7 after field 6, a list), its size and element type, `1c 00 00` each, and the struct's end.
+ */
+function withColumnOrders(file: Uint8Array, columns: number): Uint8Array {
+  const metadataEnd = file.length - tailBytes;
+  if (file[metadataEnd - 1] !== 0) throw new Error("BUG: a Parquet footer does not end its struct");
+  const struct = 12;
+  const size = columns < 15 ? [(columns << 4) | struct] : [0xf0 | struct, ...varint(columns)];
+  const orders = Array.from({ length: columns }, () => [0x1c, 0x00, 0x00]).flat();
+  const added = Buffer.from([0x19, ...size, ...orders, 0x00]);
+  const tail = Buffer.from(file.subarray(metadataEnd));
+  tail.writeUInt32LE(tail.readUInt32LE(0) - 1 + added.length, 0);
+  // In memory of its own, not Buffer's pool: a worker transfers it.
+  const whole = new Uint8Array(metadataEnd - 1 + added.length + tail.length);
+  whole.set(file.subarray(0, metadataEnd - 1));
+  whole.set(added, metadataEnd - 1);
+  whole.set(tail, metadataEnd - 1 + added.length);
+  return whole;
+}
+
+function varint(value: number): number[] {
+  return value > 0x7f ? [(value & 0x7f) | 0x80, ...varint(value >>> 7)] : [value];
 }
 
 const compression = {
@@ -123,15 +157,36 @@ const physical: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   boolean: { type: "BOOLEAN" },
 };
 
-const elementOf = ({ name, kind, required }: ColumnSpec): SchemaElement => ({
+/** Iceberg's timestamps are microseconds: its reader for Spark takes no others. */
+const icebergTime: Omit<SchemaElement, "name"> = {
+  type: "INT64",
+  converted_type: "TIMESTAMP_MICROS",
+  logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+};
+
+const elementOf = (
+  { name, kind, required }: ColumnSpec,
+  format: LakeFormat = "parquet",
+): SchemaElement => ({
   name,
   repetition_type: required === true ? "REQUIRED" : "OPTIONAL",
-  ...physical[kind],
+  ...(kind === "time" && format === "iceberg" ? icebergTime : physical[kind]),
 });
 
-function columnData({ name, kind }: ColumnSpec, rows: Rows): ColumnSource {
+function columnData(
+  { name, kind }: ColumnSpec,
+  rows: Rows,
+  format: LakeFormat = "parquet",
+): ColumnSource {
   switch (kind) {
     case "time":
+      // Iceberg's vectorized reader for Spark takes deltas only in its newest versions.
+      if (format === "iceberg")
+        return {
+          name,
+          data: Array.from(rows.times, (timeMs) => BigInt(Math.round(timeMs)) * 1_000n),
+          encoding: "PLAIN",
+        };
       return {
         name,
         data: Array.from(rows.times, (timeMs) => BigInt(Math.round(timeMs))),

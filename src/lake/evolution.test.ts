@@ -115,3 +115,11 @@ test("a table has a column for each of the catalogue's, and a file every one of 
   expect(schema.length - 1).toBe(columns.length + 8);
   expect(key_value_metadata).toContainEqual({ key: "gpulse.schema", value: "1" });
 });
+
+test("an encoded file has memory of its own, which a worker can give away", async () => {
+  const bytes = await encodeRows(rows(1), { version: "1" });
+  expect(bytes.buffer.byteLength).toBe(bytes.byteLength);
+  const moved = structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] });
+  const read = await (await openBytes(moved, "moved")).rows(0, 1);
+  expect([...read.times]).toEqual([1]);
+});

@@ -1,33 +1,16 @@
 /**
- * The current files of a lake. Files are merged under a note that lists what the merged one replaces; while the
- * note and the merged file exist, the replaced files are skipped.
+ * The current files of a lake as gpulse reads them: a commit counts from the moment it exists, even if its files are not yet in their
+ * tables and those it replaces still are.
  */
-import * as v from "valibot";
+import { silentLog } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
+import { pendingFolder, pendingId } from "./commit.ts";
+import { Manifest } from "./manifest.ts";
 import { type LakeFileName, parsePath } from "./names.ts";
+import { type MergeNote, readNotes } from "./notes.ts";
 import type { TableName } from "./table.ts";
 
 export interface LakeFile extends FileInfo, LakeFileName {}
-
-/** What a merge is about to do, or was when it was killed. Paths from the lake's root. */
-const noteSchema = v.object({ into: v.string(), replaces: v.array(v.string()) });
-export type MergeNote = v.InferOutput<typeof noteSchema>;
-
-export const notesFolder = "_merges/";
-
-export async function readNotes(
-  files: FileStore,
-  signal?: AbortSignal,
-): Promise<readonly (MergeNote & { readonly path: string })[]> {
-  const notes: (MergeNote & { readonly path: string })[] = [];
-  for (const { path } of await files.list(notesFolder, signal)) {
-    const text = await files.read(path, undefined, signal).catch(() => undefined);
-    // Ended between the two looks.
-    if (text === undefined) continue;
-    notes.push({ ...v.parse(noteSchema, JSON.parse(Buffer.from(text).toString("utf8"))), path });
-  }
-  return notes;
-}
 
 /** A table's files, each row in them once but for what was delivered twice. Dates as text, both included. */
 export async function listLake(
@@ -37,18 +20,59 @@ export async function listLake(
   signal?: AbortSignal,
 ): Promise<readonly LakeFile[]> {
   // Before and after: a merge may begin or end while the files are listed.
-  const before = await readNotes(files, signal);
+  const before = await readUnfinished(files, signal);
   const found: LakeFile[] = [];
-  for (const info of await files.list(`${table}/date=`, signal)) {
+  for (const info of await listTable(files, table, signal)) {
     const name = parsePath(info.path);
     if (name === undefined) continue;
     if (name.date < (dates.from ?? "") || name.date > (dates.to ?? "9")) continue;
     found.push({ ...info, ...name });
   }
-  const notes = [...before, ...(await readNotes(files, signal))];
+  const notes = [...before, ...(await readUnfinished(files, signal))];
   const there = new Set(found.map(({ path }) => path));
+  const staged = new Map<string, LakeFile>();
+  for (const { into, staged: place } of notes) {
+    const name = parsePath(into);
+    if (place === undefined || there.has(into) || name?.table !== table) continue;
+    if (name.date < (dates.from ?? "") || name.date > (dates.to ?? "9")) continue;
+    for (const info of await files.list(place, signal)) staged.set(into, { ...name, ...info });
+  }
   const replaced = new Set(
-    notes.flatMap(({ into, replaces }) => (there.has(into) ? replaces : [])),
+    notes.flatMap(({ into, replaces }) => (there.has(into) || staged.has(into) ? replaces : [])),
   );
-  return found.filter(({ path }) => !replaced.has(path));
+  return [...found.filter(({ path }) => !replaced.has(path)), ...staged.values()];
+}
+
+/** Everything in a folder of days; of an Iceberg table the current files, since it keeps replaced ones for its earlier snapshots. */
+async function listTable(
+  files: FileStore,
+  table: TableName,
+  signal: AbortSignal | undefined,
+): Promise<readonly FileInfo[]> {
+  const plain = await files.list(`${table}/date=`, signal);
+  if ((await files.list(`${table}/data/date=`, signal)).length === 0) return plain;
+  const manifest = new Manifest({ files, log: silentLog, nowMs: () => 0 });
+  // In this order: what is current now is in the list, even if it is replaced meanwhile.
+  await manifest.refresh(signal);
+  const data = await files.list(`${table}/data/date=`, signal);
+  return [...plain, ...data.filter(({ path }) => manifest.files.has(path))];
+}
+
+/** Commits that are not yet published. */
+async function readUnfinished(
+  files: FileStore,
+  signal: AbortSignal | undefined,
+): Promise<readonly MergeNote[]> {
+  const found: MergeNote[] = [...(await readNotes(files, signal))];
+  const ids = new Set((await files.list(pendingFolder, signal)).map(({ path }) => pendingId(path)));
+  // Nearly always: a commit is published within milliseconds.
+  if (ids.size === 0) return found;
+  const manifest = new Manifest({ files, log: silentLog, nowMs: () => 0 });
+  await manifest.refresh(signal);
+  for (const id of ids) {
+    const commit = manifest.commitWith(id);
+    for (const { path, staged } of commit?.added ?? [])
+      if (staged !== undefined) found.push({ into: path, staged, replaces: commit?.removed ?? [] });
+  }
+  return found;
 }

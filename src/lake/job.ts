@@ -1,16 +1,24 @@
 /** The lake's jobs too long for the main thread: sorting and encoding rows, and merging files. */
 import { findWorkerFile, WorkerThread } from "../base/worker-thread.ts";
+import type { LakeFormat } from "./commit.ts";
 import { openBytes } from "./decode.ts";
 import { encodeRows } from "./encode.ts";
 import { joinRows, sortRows } from "./order.ts";
 import type { Rows } from "./table.ts";
 
 export type LakeJob =
-  | { readonly kind: "encode"; readonly rows: Rows; readonly version: string }
+  | {
+      readonly kind: "encode";
+      readonly rows: Rows;
+      readonly version: string;
+      readonly format?: LakeFormat;
+      readonly metadata?: Readonly<Record<string, string>>;
+    }
   | {
       readonly kind: "merge";
       readonly files: readonly Uint8Array[];
       readonly version: string;
+      readonly format?: LakeFormat;
       readonly metadata: Readonly<Record<string, string>>;
     };
 
@@ -35,9 +43,9 @@ export function openLakeWorker(): LakeWorker {
 }
 
 export async function runLakeJob(job: LakeJob): Promise<LakeJobResult> {
-  const metadata = job.kind === "merge" ? job.metadata : {};
+  const { metadata = {}, version, format = "parquet" } = job;
   const rows = sortRows(job.kind === "merge" ? await mergedRows(job.files) : job.rows);
-  const bytes = await encodeRows(rows, { version: job.version, metadata });
+  const bytes = await encodeRows(rows, { version, metadata, format });
   return { bytes, rowCount: rows.count };
 }
 

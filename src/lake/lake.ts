@@ -6,6 +6,8 @@ import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import type { FrameRows } from "./gather.ts";
 import { LakeClock } from "./clock.ts";
+import { type LakeFormat, pendingFolder } from "./commit.ts";
+import { Manifest } from "./manifest.ts";
 import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
 import { type LakeRetention, Upkeep } from "./upkeep.ts";
@@ -20,7 +22,7 @@ export interface LakeOptions {
   readonly log: Log;
   readonly nowMs: () => number;
   readonly random: () => number;
-  /** Which small files are merged: everything, for a lake that one process writes; only those this one wrote; or none. */
+  /** Which small files are merged: all, only those this process wrote, or none. */
   readonly merge: "all" | "own" | "none";
   readonly retentionMs?: number;
   /** The time that retention is judged by; the lake's own clock where absent. */
@@ -30,6 +32,9 @@ export interface LakeOptions {
   readonly maxBytes?: number;
   readonly series?: boolean;
   readonly workers?: LakeWorker;
+  readonly format?: LakeFormat;
+  readonly snapshotsMs?: number;
+  readonly location?: string;
 }
 
 /** Files written since the last look after which another is worth it. */
@@ -42,6 +47,7 @@ export class Lake {
   readonly #upkeep: Upkeep;
   readonly #workers: LakeWorker;
   readonly #own = new Set<string>();
+  readonly #id: string;
   #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
   #upkeepFiles = 0;
@@ -52,8 +58,15 @@ export class Lake {
     this.files = options.files;
     this.#workers = options.workers ?? openLakeWorker();
     // Two pipes of one machine may begin in the same millisecond.
-    const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
-    const shared = { ...options, workers: this.#workers, id, ...this.#retention() };
+    this.#id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
+    const manifest = new Manifest(options);
+    const shared = {
+      ...options,
+      workers: this.#workers,
+      id: this.#id,
+      manifest,
+      ...this.#retention(),
+    };
     const onWritten = (path: string): void => void this.#own.add(path);
     this.#writer = new LakeWriter({ ...shared, onWritten });
     const mine = (path: string): boolean => this.#own.has(path);
@@ -84,6 +97,14 @@ export class Lake {
 
   dropOldest(): number {
     return this.#writer.dropOldest();
+  }
+
+  /** Finishes commits that a killed process left half published, and fails where the lake cannot be written: at the start, not a roll later. */
+  async open(): Promise<void> {
+    await this.#upkeep.finish();
+    const probe = `${pendingFolder}probe-${this.#id}`;
+    await this.files.write(probe, new Uint8Array());
+    await this.files.remove(probe);
   }
 
   /** When it resolves, all accepted rows are in files. */

@@ -2,9 +2,10 @@
  * Copies a lake's files to another place and keeps the copy in step: what was merged here takes the place of what it was made
  * of there. What was forgotten here stays there. It can be ended anywhere and goes on where it stopped.
  */
-import type { FileStore } from "../net/objects/store.ts";
-import { listLake, notesFolder } from "./files.ts";
-import { parsePath } from "./names.ts";
+import type { FileInfo, FileStore } from "../net/objects/store.ts";
+import { type LakeFile, listLake } from "./files.ts";
+import { parsePath, partitionFolder } from "./names.ts";
+import { notesFolder } from "./notes.ts";
 import { tableNames } from "./table.ts";
 
 export interface MirrorResult {
@@ -21,24 +22,30 @@ export async function mirrorLake(
   let [copied, bytes, removed] = [0, 0, 0];
   for (const table of tableNames) {
     const ours = await listLake(from, table, {}, signal);
-    const there = new Map<string, number>();
+    const there = new Map<string, FileInfo>();
     for (const file of await to.list(`${table}/date=`, signal))
-      if (parsePath(file.path) !== undefined) there.set(file.path, file.bytes);
+      if (parsePath(file.path) !== undefined) there.set(file.path, file);
     for (const date of new Set(ours.map((file) => file.date))) {
       const now = ours.filter((file) => file.date === date);
-      const names = new Set(now.map(({ path }) => path));
+      const names = new Set(now.map(nameIn));
       const outdated = [...there.keys()].filter(
         (path) => parsePath(path)?.date === date && !names.has(path),
       );
-      const missing = now.filter((file) => there.get(file.path) !== file.bytes);
+      const missing = now.filter((file) => {
+        const copy = there.get(nameIn(file));
+        // A day of jobs is written again as jobs end; every other file stays as it is.
+        const isOlder = table === "jobs" && (copy?.modifiedMs ?? 0) < file.modifiedMs;
+        return copy?.bytes !== file.bytes || isOlder;
+      });
       // The merged file may replace any of the outdated ones: readers of the mirror skip those from its first byte on.
-      const into = missing.find(({ merged }) => merged)?.path;
+      const merged = missing.find((file) => file.merged);
+      const into = merged === undefined ? undefined : nameIn(merged);
       const note = `${notesFolder}mirror-${table}-${date}.json`;
       if (into !== undefined && outdated.length > 0)
         await to.write(note, Buffer.from(JSON.stringify({ into, replaces: outdated })), signal);
       for (const file of missing) {
         signal.throwIfAborted();
-        await to.write(file.path, await from.read(file.path, undefined, signal), signal);
+        await to.write(nameIn(file), await from.read(file.path, undefined, signal), signal);
         copied++;
         bytes += file.bytes;
       }
@@ -51,3 +58,6 @@ export async function mirrorLake(
   }
   return { copied, bytes, removed };
 }
+
+/** A merged file may still lie outside its table. */
+const nameIn = ({ table, date, name }: LakeFile): string => partitionFolder(table, date) + name;

@@ -80,6 +80,13 @@ function rankOf(column: TextColumn | undefined): Int32Array {
   return found;
 }
 
+/** These rows alone, in this order. */
+export function selectRows(rows: Rows, chosen: readonly number[]): Rows {
+  if (chosen.length === rows.count) return rows;
+  const singles = Uint32Array.from({ length: chosen.length + 1 }, (_, at) => at);
+  return gather(rows, Uint32Array.from(chosen), singles, chosen.length);
+}
+
 /** Rows of several files as one, in their order. */
 export function joinRows(parts: readonly Rows[]): Rows {
   const [first] = parts;

@@ -29,15 +29,32 @@ const seriesTable: readonly ColumnSpec[] = [
   { name: "value", kind: "number", required: true },
 ];
 
+/** One row per job and hour of the UTC calendar; `project` is the Kubernetes namespace, else the account. */
+const jobsTable: readonly ColumnSpec[] = [
+  { name: "time", kind: "time", required: true },
+  { name: "job", kind: "text", required: true },
+  { name: "name", kind: "text" },
+  { name: "kind", kind: "text" },
+  { name: "user_name", kind: "text" },
+  { name: "account", kind: "text" },
+  { name: "project", kind: "text" },
+  { name: "gpu_seconds", kind: "number" },
+  { name: "useful_seconds", kind: "number" },
+  { name: "held_idle_seconds", kind: "number" },
+  { name: "joules", kind: "number" },
+];
+
 export const tables: Readonly<Record<TableName, readonly ColumnSpec[]>> = {
   gpu: gpuTable,
   series: seriesTable,
+  jobs: jobsTable,
 };
 
 /** What rows are sorted by, before their time; together with the time it is what makes a row the same row. */
 export const sortedBy: Readonly<Record<TableName, readonly string[]>> = {
   gpu: ["uuid", "host"],
   series: ["name", "labels"],
+  jobs: ["job"],
 };
 
 /** Keys of the metadata in a file's footer. */
@@ -45,6 +62,6 @@ export const metadataKeys = {
   schema: "gpulse.schema",
   version: "gpulse.version",
   table: "gpulse.table",
-  /** Which offsets of which logs a merged file holds, as JSON. */
+  /** Which offsets of which logs a file holds, as JSON. */
   origins: "gpulse.origins",
 } as const;

@@ -9,9 +9,11 @@ export interface ColumnSpec {
   readonly required?: boolean;
 }
 
-/** The lake's two tables. */
-export const tableNames = ["gpu", "series"] as const;
+/** The lake's tables: readings of GPUs, other series, and what jobs used by the hour. */
+export const tableNames = ["gpu", "series", "jobs"] as const;
 export type TableName = (typeof tableNames)[number];
+/** Tables whose files are in the manifest. A hub writes its files of jobs again under their names as jobs end. */
+export const committedTables = ["gpu", "series"] as const satisfies TableName[];
 
 export interface TextColumn {
   readonly name: string;
@@ -71,6 +73,10 @@ export class GrowingRows {
   readonly #texts = new Map<string, GrowingText>();
   readonly #numbers = new Map<string, GrowingNumber>();
   readonly #found = new Map<string, Map<number, number>>();
+  /** Of the last record that each row has something of. */
+  #offsets: Float64Array | undefined;
+  /** The record that is being added, for rows out of a log. */
+  offset: number | undefined;
 
   constructor(table: TableName) {
     this.table = table;
@@ -85,13 +91,31 @@ export class GrowingRows {
   row(who: string, timeMs: number): number {
     let of = this.#found.get(who);
     if (of === undefined) this.#found.set(who, (of = new Map<number, number>()));
-    const known = of.get(timeMs);
-    if (known !== undefined) return known;
-    if (this.count === this.#capacity) this.#grow();
-    const row = this.count++;
-    of.set(timeMs, row);
-    this.#times[row] = timeMs;
+    let row = of.get(timeMs);
+    if (row === undefined) {
+      if (this.count === this.#capacity) this.#grow();
+      row = this.count++;
+      of.set(timeMs, row);
+      this.#times[row] = timeMs;
+    }
+    if (this.offset !== undefined)
+      (this.#offsets ??= new Float64Array(this.#capacity))[row] = this.offset;
     return row;
+  }
+
+  /** The rows that have something of a record for which `isWanted`, and the first such record; undefined where there is none. */
+  rowsOf(
+    isWanted: (offset: number) => boolean,
+  ): { readonly rows: readonly number[]; readonly first: number } | undefined {
+    const rows: number[] = [];
+    let first = Number.POSITIVE_INFINITY;
+    for (let row = 0; row < this.count; row++) {
+      const offset = this.#offsets?.[row] ?? 0;
+      if (!isWanted(offset)) continue;
+      rows.push(row);
+      first = Math.min(first, offset);
+    }
+    return rows.length === 0 ? undefined : { rows, first };
   }
 
   has(who: string): boolean {
@@ -136,6 +160,11 @@ export class GrowingRows {
     const times = new Float64Array(this.#capacity);
     times.set(this.#times);
     this.#times = times;
+    if (this.#offsets !== undefined) {
+      const offsets = new Float64Array(this.#capacity);
+      offsets.set(this.#offsets);
+      this.#offsets = offsets;
+    }
     for (const column of this.#texts.values()) {
       const index = new Int32Array(this.#capacity).fill(-1);
       index.set(column.index);

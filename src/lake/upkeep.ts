@@ -1,24 +1,20 @@
 /**
- * Keeps a lake in shape: merges small files of a day into one, and forgets days that are too old. A merge never leaves a
- * moment in which a row cannot be read: note, merged file, removal of what it stands for, end of the note.
+ * Keeps a lake in shape: merges small files of a day into one, and forgets days that are too old. Both are commits of the manifest, so
+ * several processes may do it at once. No row is ever in a table twice: a reader that only globs misses rows for as long as the
+ * removal of the replaced files takes. After a kill any process of the lake finishes it.
  */
+import { randomUUID } from "node:crypto";
 import { formatError } from "../base/error.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
-import { joinRanges, readOrigins } from "./coverage.ts";
-import { openBytes, openFile } from "./decode.ts";
+import { type CommittedFile, stagedPath } from "./commit.ts";
 import { rowGroupRows } from "./encode.ts";
-import { type LakeFile, listLake, notesFolder, readNotes } from "./files.ts";
-import {
-  dateOf,
-  mergedName,
-  type OffsetRange,
-  parsePath,
-  partitionFolder,
-  plainName,
-} from "./names.ts";
+import { Manifest } from "./manifest.ts";
+import { dateOf, mergedName, parsePath, partitionFolder } from "./names.ts";
+import { endMerge, readNotes } from "./notes.ts";
+import { joinRanges } from "./ranges.ts";
 import { metadataKeys } from "./schema.ts";
-import { type TableName, tableNames } from "./table.ts";
+import { committedTables, type TableName, tableNames } from "./table.ts";
 import type { LakeWorker } from "./job.ts";
 
 export interface UpkeepOptions {
@@ -32,11 +28,13 @@ export interface UpkeepOptions {
   readonly retention?: LakeRetention;
   /** So many small files of today are worth a merge; of a day that is over, two are. */
   readonly minFiles?: number;
-  /** Files that may be merged; all where absent, which takes a lake that no other process merges. */
+  /** Files that may be merged; all where absent. */
   readonly only?: (path: string) => boolean;
   readonly onWritten?: (path: string) => void;
   /** Rows of a merged file. */
   readonly targetRows?: number;
+  /** Shared with other parts of this process; its own where absent. */
+  readonly manifest?: Manifest;
 }
 
 export interface LakeRetention {
@@ -56,19 +54,19 @@ const maxMergeBytes = 32 * 2 ** 20;
 
 export class Upkeep {
   readonly #options: UpkeepOptions;
-  readonly #rowCounts = new Map<string, number>();
-  #sequence = 0;
+  readonly #manifest: Manifest;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
+    this.#manifest = options.manifest ?? new Manifest(options);
   }
 
-  /** Ends what a killed process began, merges, forgets. One process at a time does this for a lake. */
+  /** Finishes what a killed process began, merges, forgets. */
   async run(signal: AbortSignal): Promise<UpkeepResult> {
-    if (this.#options.only === undefined) await this.finish(signal);
+    await this.finish(signal);
     const done = { merged: 0, into: 0, removedDays: await this.#forget(signal) };
-    for (const table of tableNames)
-      for (const group of await this.#groups(table, signal)) {
+    for (const table of committedTables)
+      for (const group of this.#groups(table)) {
         if (signal.aborted) return done;
         if (!(await this.#merge(table, group, signal))) continue;
         done.merged += group.length;
@@ -77,115 +75,92 @@ export class Upkeep {
     return done;
   }
 
-  /** A merge that was cut short: its file is there, then what it stands for goes; or it is not, then nothing happened. */
+  /** Finishes commits that were cut short. */
   async finish(signal?: AbortSignal): Promise<void> {
     const { files } = this.#options;
-    for (const { path, into, replaces } of await readNotes(files, signal)) {
-      const there = (await files.list(into, signal)).some((file) => file.path === into);
-      if (there) for (const old of replaces) await files.remove(old, signal);
-      await files.remove(path, signal);
-    }
+    for (const note of await readNotes(files, signal)) await endMerge(files, note, signal);
+    await this.#manifest.adopt(signal);
+    await this.#manifest.finish(signal);
   }
 
   /** Small files of one day, in lots that fit into one file. */
-  async #groups(table: TableName, signal: AbortSignal): Promise<readonly (readonly LakeFile[])[]> {
-    const { files, nowMs, minFiles = 16, targetRows = rowGroupRows } = this.#options;
+  #groups(table: TableName): readonly (readonly CommittedFile[])[] {
+    const { nowMs, minFiles = 16, targetRows = rowGroupRows, only } = this.#options;
     const today = dateOf(nowMs());
-    const days = new Map<string, LakeFile[]>();
-    for (const file of await listLake(files, table, {}, signal))
-      if (this.#options.only?.(file.path) !== false)
-        days.set(file.date, [...(days.get(file.date) ?? []), file]);
-    const groups: LakeFile[][] = [];
-    for (const [date, all] of days) {
-      const enough = date < today ? 2 : minFiles;
-      if (all.length < enough) continue;
-      const small: { readonly file: LakeFile; readonly rows: number }[] = [];
-      for (const file of all) {
-        const rows = await this.#rowCount(file, signal);
-        if (rows !== undefined && rows < targetRows / 2) small.push({ file, rows });
-      }
-      if (small.length < enough) continue;
-      let group: LakeFile[] = [];
+    const days = new Map<string, CommittedFile[]>();
+    for (const file of this.#manifest.files.values()) {
+      const name = parsePath(file.path);
+      if (name?.table !== table || only?.(file.path) === false) continue;
+      if (file.rows < targetRows / 2) days.set(name.date, [...(days.get(name.date) ?? []), file]);
+    }
+    const groups: CommittedFile[][] = [];
+    for (const [date, small] of days) {
+      if (small.length < (date < today ? 2 : minFiles)) continue;
+      let group: CommittedFile[] = [];
       let [bytes, rowCount] = [0, 0];
-      for (const { file, rows } of small) {
-        if (bytes + file.bytes > maxMergeBytes || rowCount + rows > targetRows) {
+      for (const file of small.sort((a, b) => (a.path < b.path ? -1 : 1))) {
+        if (bytes + file.bytes > maxMergeBytes || rowCount + file.rows > targetRows) {
           groups.push(group);
           group = [];
           [bytes, rowCount] = [0, 0];
         }
         group.push(file);
         bytes += file.bytes;
-        rowCount += rows;
+        rowCount += file.rows;
       }
       groups.push(group);
     }
     return groups.filter((group) => group.length > 1);
   }
 
-  /** From the footer, once a file; undefined where it cannot be read: it is left as it is. */
-  async #rowCount({ path, bytes }: LakeFile, signal: AbortSignal): Promise<number | undefined> {
-    const known = this.#rowCounts.get(path);
-    if (known !== undefined) return known;
-    try {
-      const { rowCount } = await openFile(this.#options.files, path, bytes, signal);
-      this.#rowCounts.set(path, rowCount);
-      return rowCount;
-    } catch (thrown) {
-      this.#options.log.warn("a file of the lake cannot be read", {
-        file: path,
-        error: formatError(thrown),
-      });
-      return undefined;
-    }
-  }
-
   async #merge(
     table: TableName,
-    group: readonly LakeFile[],
+    group: readonly CommittedFile[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { files, workers, version, log } = this.#options;
+    const { files, workers, version, log, nowMs } = this.#options;
     const [first] = group;
-    if (first === undefined) return false;
+    const date = parsePath(first?.path ?? "")?.date;
+    if (date === undefined) return false;
     try {
       const contents: Uint8Array[] = [];
-      const ranges: OffsetRange[] = [];
-      for (const file of group) {
-        const bytes = await files.read(file.path, undefined, signal);
-        const opened = await openBytes(bytes, file.path);
-        ranges.push(
-          ...readOrigins(opened.metadata),
-          ...(file.range === undefined ? [] : [file.range]),
-        );
-        contents.push(bytes);
-      }
+      for (const { path } of group) contents.push(await files.read(path, undefined, signal));
+      const origins = joinRanges(group.flatMap((file) => file.origins ?? []));
       const merged = await workers.run({
         kind: "merge",
         files: contents,
         version,
-        metadata:
-          ranges.length === 0 ? {} : { [metadataKeys.origins]: JSON.stringify(joinRanges(ranges)) },
+        format: this.#manifest.format,
+        metadata: origins.length === 0 ? {} : { [metadataKeys.origins]: JSON.stringify(origins) },
       });
-      const id = `${this.#options.id}-${this.#sequence++}`;
-      const into = partitionFolder(table, first.date) + mergedName(this.#options.nowMs(), id);
-      const note = `${notesFolder}${plainName(id, this.#options.nowMs(), 0).replace(/parquet$/, "json")}`;
-      const replaces = group.map(({ path }) => path);
-      await files.write(note, Buffer.from(JSON.stringify({ into, replaces })), signal);
-      await files.write(into, merged.bytes, signal);
-      this.#rowCounts.set(into, merged.rowCount);
-      this.#options.onWritten?.(into);
-      for (const old of replaces) {
-        await files.remove(old, signal);
-        this.#rowCounts.delete(old);
-      }
-      await files.remove(note, signal);
-      return true;
+      const id = randomUUID();
+      const added: CommittedFile = {
+        path: partitionFolder(table, date, this.#manifest.format) + mergedName(nowMs(), id),
+        staged: stagedPath(id, 0),
+        rows: merged.rowCount,
+        bytes: merged.bytes.length,
+        firstMs: group.reduce(
+          (least, one) => Math.min(least, one.firstMs),
+          Number.POSITIVE_INFINITY,
+        ),
+        lastMs: group.reduce((most, one) => Math.max(most, one.lastMs), 0),
+        ...(origins.length > 0 && { origins }),
+      };
+      await files.write(stagedPath(id, 0), merged.bytes, signal);
+      const removed = group.map(({ path }) => path);
+      const isCurrent = (): boolean => removed.every((path) => this.#manifest.files.has(path));
+      const commit = await this.#manifest.commit(
+        id,
+        async () => (isCurrent() ? { operation: "merge", added: [added], removed } : undefined),
+        signal,
+      );
+      if (commit !== undefined) this.#options.onWritten?.(added.path);
+      // Another process merged or removed one of them first.
+      else await files.remove(stagedPath(id, 0), signal);
+      return commit !== undefined;
     } catch (thrown) {
-      // Whatever was done so far is as good as before, or is ended by the next run.
-      log.warn("files of the lake could not be merged", {
-        day: first.date,
-        error: formatError(thrown),
-      });
+      // The next run finishes it, or begins again.
+      log.warn("files of the lake could not be merged", { day: date, error: formatError(thrown) });
       return false;
     }
   }
@@ -195,23 +170,31 @@ export class Upkeep {
     const { files, retention, log } = this.#options;
     if (retention === undefined) return 0;
     const oldest = dateOf((await retention.trustedNowMs()) - retention.ms);
-    const days = new Set<string>();
-    let [fileCount, byteCount] = [0, 0];
+    const isOld = (path: string): boolean => (parsePath(path)?.date ?? oldest) < oldest;
+    const old = new Map<string, number>();
     for (const table of tableNames)
-      for (const { path, bytes } of await files.list(`${table}/date=`, signal)) {
-        const date = parsePath(path)?.date;
-        if (date === undefined || date >= oldest) continue;
-        await files.remove(path, signal);
-        days.add(date);
-        fileCount++;
-        byteCount += bytes;
-      }
+      for (const { path, bytes } of await files.list(`${table}/date=`, signal))
+        if (isOld(path)) old.set(path, bytes);
+    for (const { path, bytes } of this.#manifest.files.values())
+      if (isOld(path)) old.set(path, bytes);
+    await this.#manifest.commit(
+      randomUUID(),
+      async () => {
+        const removed = [...this.#manifest.files.keys()].filter(isOld);
+        return removed.length === 0 ? undefined : { operation: "expire", added: [], removed };
+      },
+      signal,
+    );
+    // Files of no commit: the table of jobs, and files that others put there.
+    for (const path of old.keys())
+      if (!this.#manifest.retired.has(path)) await files.remove(path, signal);
+    const days = new Set([...old.keys()].map((path) => parsePath(path)?.date ?? ""));
     if (days.size > 0)
       log.info("days of the lake past retention are removed", {
         place: files.name,
         days: [...days].sort().join(", "),
-        files: fileCount,
-        bytes: byteCount,
+        files: old.size,
+        bytes: [...old.values()].reduce((sum, one) => sum + one, 0),
       });
     return days.size;
   }

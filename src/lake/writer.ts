@@ -1,16 +1,22 @@
 /**
- * Gathers rows by table and day, and writes each lot as a file. Nothing is held for longer than its bound in memory allows,
+ * Gathers rows by table and day, and writes all lots of a flush as files of one commit. Nothing is held for longer than its bound in memory allows,
  * and flush() resolves only when all accepted rows are in files. Rows out of a log are written once, however often it is read.
  */
+import { randomUUID } from "node:crypto";
 import { retryUntilDone } from "../net/objects/retry.ts";
 import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
+import { type CommittedFile, stagedPath } from "./commit.ts";
 import { Coverage } from "./coverage.ts";
 import { rowGroupRows } from "./encode.ts";
 import { type FrameRows, Gatherer, type RowsAt } from "./gather.ts";
-import { dateOf, type OffsetRange, partitionFolder, plainName, rangeName } from "./names.ts";
+import { dateOf, type OffsetRange, originName, partitionFolder, plainName } from "./names.ts";
+import { abandonedMs, type LakeChange, Manifest } from "./manifest.ts";
+import { selectRows } from "./order.ts";
+import { subtractRanges } from "./ranges.ts";
+import { metadataKeys } from "./schema.ts";
 import { GrowingRows, type TableName } from "./table.ts";
 import type { LakeWorker } from "./job.ts";
 
@@ -31,6 +37,8 @@ export interface LakeWriterOptions {
   /** Whether series without a column are written to the long table. */
   readonly series?: boolean;
   readonly onWritten?: (path: string) => void;
+  /** Shared with other parts of this process; its own where absent. */
+  readonly manifest?: Manifest;
 }
 
 /** Rows of one table and day, out of one partition of a log or out of none. */
@@ -41,10 +49,25 @@ interface Lot {
   range?: OffsetRange;
 }
 
-interface SealedFile {
-  readonly path: string;
+/** A lot that gets no more rows. */
+interface SealedLot {
+  readonly table: TableName;
+  readonly date: string;
   readonly rows: GrowingRows;
-  encoded?: Uint8Array;
+  /** Where it came from; absent for rows that are in no log. */
+  readonly range?: OffsetRange;
+  /** Its name where it came from no log. */
+  readonly name: string;
+  staged?: StagedLot;
+}
+
+/** The rows of a lot that no other process has committed, in a file outside the tables. */
+interface StagedLot {
+  readonly file: CommittedFile;
+  /** Which rows of the lot: another commit may have taken some meanwhile. */
+  readonly rowCount: number;
+  readonly first: number | undefined;
+  readonly stagedMs: number;
 }
 
 /** A partition of a log as far as it was read. */
@@ -67,13 +90,16 @@ export class LakeWriter {
   readonly #maxRows: number;
   readonly #maxBytes: number;
   readonly #gatherer = new Gatherer();
+  readonly #manifest: Manifest;
   readonly #coverage: Coverage;
   readonly #lots = new Map<string, Lot>();
   readonly #readings = new Map<string, PartitionProgress>();
-  readonly #sealed: SealedFile[] = [];
+  readonly #sealed: SealedLot[] = [];
   readonly #startMs: number;
   #sequence = 0;
   #writing: Promise<void> | undefined;
+  /** The first of the sealed lots and the id of their commit: after a failure nobody knows whether it exists, so it is tried again. */
+  #committing: { readonly id: string; readonly lots: readonly SealedLot[] } | undefined;
   /** Of a write that nobody waited for. */
   #problem: unknown;
 
@@ -81,7 +107,8 @@ export class LakeWriter {
     this.#options = options;
     this.#maxRows = options.maxRows ?? rowGroupRows;
     this.#maxBytes = options.maxBytes ?? 128 * 2 ** 20;
-    this.#coverage = new Coverage(options.files, options.log);
+    this.#manifest = options.manifest ?? new Manifest(options);
+    this.#coverage = new Coverage(this.#manifest);
     this.#startMs = options.nowMs();
   }
 
@@ -113,7 +140,7 @@ export class LakeWriter {
   get heldBytes(): number {
     let bytes = 0;
     for (const { rows } of this.#lots.values()) bytes += rows.bytes;
-    for (const { rows, encoded } of this.#sealed) bytes += encoded?.length ?? rows.bytes;
+    for (const { rows } of this.#sealed) bytes += rows.bytes;
     return bytes;
   }
 
@@ -125,55 +152,52 @@ export class LakeWriter {
 
   /** Drops the oldest rows, for a store that has been unavailable for too long. Returns how many. */
   dropOldest(): number {
-    const [oldest] =
-      this.#writing === undefined ? this.#sealed.splice(0, 1) : this.#sealed.splice(1, 1);
+    const [oldest] = this.#sealed.splice(this.#committing?.lots.length ?? 0, 1);
     return oldest?.rows.count ?? 0;
   }
 
   async #takeFromLog(frame: FrameRows, origin: Origin, signal: AbortSignal): Promise<void> {
-    const key = `${origin.log}\u0000${origin.partition}`;
+    const key = keyOf(origin);
     const date = dateOf(frame.frame.timeMs);
     let reading = this.#readings.get(key);
-    // A leap means that another process had the partition meanwhile: a name must not claim the offsets that it read.
-    if (reading === undefined || origin.offset < reading.last || origin.offset > reading.last + 1) {
+    const { since = origin.offset } = origin;
+    // A leap means that another process had the partition meanwhile: a file must not claim the offsets that it read.
+    if (reading === undefined || origin.offset < reading.last || since > reading.last + 1) {
       this.#sealLog(key);
       this.#options.workers.prepare?.();
       reading = { last: origin.offset, dates: new Set() };
       this.#readings.set(key, reading);
     }
     if (!reading.dates.has(date)) {
-      await retryUntilDone(this.#options, signal, async () => {
-        await this.#coverage.load("gpu", date, signal);
-        await this.#coverage.load("series", date, signal);
-      });
+      await retryUntilDone(this.#options, signal, () => this.#manifest.refresh(signal));
       reading.dates.add(date);
     }
     reading.last = origin.offset;
-    const known = this.#coverage.has("gpu", date, origin);
-    if (known) this.counts.repeated++;
+    if (this.#coverage.has({ ...origin, table: "gpu", date }, origin.offset))
+      this.counts.repeated++;
     this.#gatherer.frame(frame, this.#rowsAt(origin));
     const full = [...this.#lots.values()].some(
       ({ range, rows }) =>
-        range?.log === origin.log &&
-        range.partition === origin.partition &&
-        rows.count >= this.#maxRows,
+        range !== undefined && keyOf(range) === key && rows.count >= this.#maxRows,
     );
     if (full) this.#sealLog(key);
   }
 
   #rowsAt(origin: Origin | undefined): RowsAt {
-    const suffix = origin === undefined ? "" : `${origin.log}\u0000${origin.partition}`;
+    const suffix = origin === undefined ? "" : keyOf(origin);
     return (table, timeMs) => {
       if (table === "series" && this.#options.series === false) return undefined;
       const date = dateOf(timeMs);
-      if (origin !== undefined && this.#coverage.has(table, date, origin)) return undefined;
+      if (origin !== undefined && this.#coverage.has({ ...origin, table, date }, origin.offset))
+        return undefined;
       const key = `${table}/${date}/${suffix}`;
       let lot = this.#lots.get(key);
       if (lot === undefined)
         this.#lots.set(key, (lot = { table, date, rows: new GrowingRows(table) }));
       if (origin !== undefined) {
-        const { log, partition, offset } = origin;
-        lot.range = { log, partition, first: lot.range?.first ?? offset, last: offset };
+        const { log, logId, partition, offset } = origin;
+        lot.range = { log, logId, partition, first: lot.range?.first ?? offset, last: offset };
+        lot.rows.offset = offset;
       }
       return lot.rows;
     };
@@ -194,12 +218,9 @@ export class LakeWriter {
     this.#lots.delete(key);
     const { table, date, rows, range } = lot;
     if (rows.count === 0) return;
-    const name =
-      range === undefined
-        ? plainName(this.#options.id, this.#startMs, this.#sequence++)
-        : rangeName(range);
-    if (range !== undefined) this.#coverage.add(table, date, range);
-    this.#sealed.push({ path: partitionFolder(table, date) + name, rows });
+    if (range !== undefined) this.#coverage.claim({ ...range, table, date }, range);
+    const name = plainName(this.#options.id, this.#startMs, this.#sequence++);
+    this.#sealed.push({ table, date, rows, name, ...(range !== undefined && { range }) });
   }
 
   /** One after the other, in order; who comes while it is going on waits for its own too. */
@@ -212,20 +233,84 @@ export class LakeWriter {
   }
 
   async #writeAll(signal: AbortSignal): Promise<void> {
-    for (let next = this.#sealed[0]; next !== undefined; next = this.#sealed[0]) {
-      const { workers, version } = this.#options;
-      next.encoded ??= (
-        await workers.run({ kind: "encode", rows: next.rows.finish(), version })
-      ).bytes;
-      const { path, encoded } = next;
-      await retryUntilDone(this.#options, signal, () =>
-        this.#options.files.write(path, encoded, signal),
+    while (this.#sealed.length > 0) {
+      this.#committing ??= { id: randomUUID(), lots: [...this.#sealed] };
+      const { id, lots } = this.#committing;
+      const commit = await retryUntilDone(this.#options, signal, () =>
+        this.#manifest.commit(id, () => this.#stage(id, lots, signal), signal),
       );
-      this.#options.onWritten?.(next.path);
-      this.counts.rows += next.rows.count;
-      this.counts.files++;
-      this.counts.bytes += next.encoded.length;
-      if (this.#sealed[0] === next) this.#sealed.shift();
+      // Rows that another process had committed meanwhile.
+      for (const { staged } of lots)
+        if (staged?.file.staged !== undefined && commit?.added.includes(staged.file) !== true)
+          await this.#options.files.remove(staged.file.staged, signal);
+      this.#committing = undefined;
+      this.#sealed.splice(0, lots.length);
+      for (const { path, rows, bytes } of commit?.added ?? []) {
+        this.#options.onWritten?.(path);
+        this.counts.rows += rows;
+        this.counts.files++;
+        this.counts.bytes += bytes;
+      }
     }
   }
+
+  /** Files with all rows of these lots that no commit has; nothing where there is no such row. */
+  async #stage(
+    id: string,
+    lots: readonly SealedLot[],
+    signal: AbortSignal,
+  ): Promise<LakeChange | undefined> {
+    const added: CommittedFile[] = [];
+    for (const [place, lot] of lots.entries()) {
+      const file = await this.#stageLot(lot, stagedPath(id, place), signal);
+      if (file !== undefined) added.push(file);
+    }
+    return added.length === 0 ? undefined : { operation: "append", added, removed: [] };
+  }
+
+  async #stageLot(
+    lot: SealedLot,
+    staged: string,
+    signal: AbortSignal,
+  ): Promise<CommittedFile | undefined> {
+    const { workers, version, files, nowMs } = this.#options;
+    const { table, date, rows, range } = lot;
+    const of = range === undefined ? undefined : { ...range, table, date };
+    const left = of && rows.rowsOf((offset) => !this.#coverage.isStored(of, offset));
+    if (of !== undefined && left === undefined) return undefined;
+    const rowCount = left?.rows.length ?? rows.count;
+    const before = lot.staged;
+    if (
+      before?.rowCount === rowCount &&
+      before.first === left?.first &&
+      before.stagedMs > nowMs() - abandonedMs / 2
+    )
+      return before.file;
+    const chosen = left === undefined ? rows.finish() : selectRows(rows.finish(), left.rows);
+    const origins = of && range && subtractRanges(range, this.#coverage.stored(of));
+    const metadata = origins && { [metadataKeys.origins]: JSON.stringify(origins) };
+    const encoded = await workers.run({
+      kind: "encode",
+      rows: chosen,
+      version,
+      format: this.#manifest.format,
+      ...(metadata !== undefined && { metadata }),
+    });
+    const name = range && left ? originName({ ...range, first: left.first }) : lot.name;
+    const file: CommittedFile = {
+      path: partitionFolder(table, date, this.#manifest.format) + name,
+      staged,
+      rows: encoded.rowCount,
+      bytes: encoded.bytes.length,
+      firstMs: chosen.times.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY),
+      lastMs: chosen.times.reduce((most, one) => Math.max(most, one), 0),
+      ...(origins !== undefined && { origins }),
+    };
+    await files.write(staged, encoded.bytes, signal);
+    lot.staged = { file, rowCount, first: left?.first, stagedMs: nowMs() };
+    return file;
+  }
 }
+
+const keyOf = ({ log, logId = "", partition }: Omit<Origin, "offset">): string =>
+  `${log}\u0000${logId}\u0000${partition}`;

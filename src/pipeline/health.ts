@@ -1,9 +1,11 @@
-/** Whether sources deliver: what `/readyz` answers. Process health is another question, and always yes while it answers. */
+/** Whether sources deliver, and what `/readyz` answers. Process health is another question, and always yes while it answers. */
 import type { SourceState } from "./source-state.ts";
 
 export interface SourceHealth {
   readonly source: string;
   readonly ok: boolean;
+  /** `starting`: it has neither delivered nor failed yet. */
+  readonly state: "delivering" | "starting" | "failing" | "hung";
   /** One sentence on what is wrong; absent while all is well. */
   readonly problem?: string;
 }
@@ -17,13 +19,25 @@ export function sourceHealth(state: SourceState, nowMs: number): SourceHealth {
     return {
       source,
       ok: false,
+      state: "hung",
       problem: `hung: ${ill?.problem ?? "no answer"}, past its deadline since ${seconds} s`,
     };
   }
   if (ill !== undefined)
-    return { source, ok: false, problem: `${ill.tier} readings: ${ill.problem}` };
+    return { source, ok: false, state: "failing", problem: `${ill.tier} readings: ${ill.problem}` };
   if (state.ended !== true && !tiers.some((tier) => tier.success === true)) {
-    return { source, ok: false, problem: "has not delivered yet" };
+    return { source, ok: false, state: "starting", problem: "has not delivered yet" };
   }
-  return { source, ok: true };
+  return { source, ok: true, state: "delivering" };
+}
+
+/**
+ * Whether the process does what it can: every source has been tried, and one delivers or waits for its driver. A GPU whose
+ * driver hangs is an alert, not a reason to hold up an update: a new process would hang on it as well.
+ */
+export function isReady(sources: readonly SourceHealth[]): boolean {
+  return (
+    sources.every(({ state }) => state !== "starting") &&
+    sources.some(({ state }) => state === "delivering" || state === "hung")
+  );
 }

@@ -195,6 +195,24 @@ test("slow readings come every 5 s and static ones every minute, each as a frame
   await pipeline.stop();
 });
 
+test("a tier with news is read at once, and its schedule goes on", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  let announce: ((tier: Tier) => void) | undefined;
+  const source: PolledSource = {
+    ...polled((_tier, timeMs) => frameAt(timeMs), ["slow"]),
+    onChange: (listener) => (announce = listener),
+  };
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(6_300);
+  announce?.("slow");
+  announce?.("slow");
+  await clock.advance(4_000);
+  expect(sink.taken.map(({ frame }) => frame.timeMs)).toEqual([0, 5_000, 6_300, 6_301, 10_000]);
+  await pipeline.stop();
+});
+
 test("a stream waits for its sink and loses nothing; a failing one is started again", async () => {
   const clock = new FakeClock(0);
   const taken: number[] = [];

@@ -86,6 +86,7 @@ export class Poller {
   readonly #succeededMs = new Map<Tier, number>();
   /** The last instant of the fastest schedule that was reported as down. */
   #downMs: number | undefined;
+  #earlyMs = 0;
   readonly #refreshes = new Set<Refresh>();
   readonly #stops: (() => void)[] = [];
   readonly #abort = new AbortController();
@@ -115,6 +116,7 @@ export class Poller {
         ),
       );
     }
+    this.#source.onChange?.((tier) => this.#readEarly(tier));
     this.#readDue();
   }
 
@@ -134,6 +136,16 @@ export class Poller {
       this.#refreshes.add({ pending: new Set(this.#source.tiers), resolve });
       this.#readDue();
     });
+  }
+
+  /** A tier that is due, or paused after failures, is read on its schedule. */
+  #readEarly(tier: Tier): void {
+    const { clock } = this.#options;
+    if (this.#due.has(tier) || clock.monotonicMs() < (this.#pausedUntilMs.get(tier) ?? 0)) return;
+    // Two frames of one instant would contradict each other in a store.
+    this.#earlyMs = Math.max(clock.nowMs(), this.#earlyMs + 1);
+    this.#due.set(tier, this.#earlyMs);
+    this.#readDue();
   }
 
   /** Once no frame of the source is fresh, reports its GPUs as down at every tick of its fastest schedule. */

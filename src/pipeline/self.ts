@@ -1,4 +1,5 @@
 /** Self-metrics of the process, its sources and sinks, and of a pipe. */
+import type { Histogram } from "../model/histogram/histogram.ts";
 import { buildCommit } from "../base/build-info.ts";
 import { self } from "../model/catalogue/index.ts";
 import { presenceNames } from "../model/presence.ts";
@@ -33,6 +34,7 @@ export interface GcFacts {
   readonly buckets: readonly number[];
   readonly count: number;
   readonly sumSeconds: number;
+  readonly native: Histogram;
 }
 
 export interface RuntimeFacts {
@@ -86,7 +88,7 @@ export function collectSelf(put: PutMetric, nowMs: number, input: SelfInput): vo
         put(self.sourceReads, count, { ...ofTier, outcome });
       put(self.sourceSkipped, counts.skippedTicks, ofTier);
       for (const state of presenceNames)
-        if (state !== "ended")
+        if (state !== "ended" && state !== "exporter reports 0")
           put(self.sourceReadings, counts.readings?.[state], { ...ofTier, state });
     }
   }

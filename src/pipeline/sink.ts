@@ -45,6 +45,8 @@ export interface Sink {
   flush?(signal: AbortSignal): Promise<void>;
   /** Writes may go on while it flushes, and do not make the flush longer: it is about what was written before. */
   readonly takesWhileFlushing?: boolean;
+  /** Flushing more often makes what it stores worse, such as many small files: checkpoints by time are this far apart. */
+  readonly rollMs?: number;
   /** Stores a dead letter; resolves when it is stored. */
   reject?(letter: DeadLetter): Promise<void>;
   /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */

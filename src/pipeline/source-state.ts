@@ -82,6 +82,7 @@ export function countReadings(frame: Frame): Record<PresenceName, number> {
     failed: counts[presence.failed] ?? 0,
     ended: counts[presence.ended] ?? 0,
     pending: counts[presence.pending] ?? 0,
+    "exporter reports 0": counts[presence["exporter reports 0"]] ?? 0,
   };
 }
 

@@ -4,7 +4,7 @@ import { loopTurns } from "../base/fair/loop-turns.ts";
 import { limitDebug, silentLog, type Log } from "../base/log.ts";
 import { backoffMs, pause } from "../base/retry.ts";
 import type { Frame } from "../model/frame.ts";
-import type { StreamFrameInfo, StreamingSource } from "../sources/source.ts";
+import type { Emit, StreamFrameInfo, StreamingSource } from "../sources/source.ts";
 import type { Clock } from "../base/clock.ts";
 import { DeviceLog } from "./device-log.ts";
 import { countReadings, findFrameProblem, type SourceState, tierState } from "./source-state.ts";
@@ -16,6 +16,8 @@ export interface StreamRunOptions {
   readonly log?: Log;
   /** Resolves when there is room for the next frame. */
   readonly deliver: (frame: Frame, info: StreamFrameInfo) => Promise<void>;
+  /** As `run` of the source takes it. */
+  readonly checkpoint?: () => Promise<void>;
   /** Called with a frame that is invalid; absent only counts it. */
   readonly reject?: (problem: string, info: StreamFrameInfo) => Promise<void>;
 }
@@ -24,14 +26,14 @@ export interface StreamRunOptions {
 export async function runStream(
   source: StreamingSource,
   state: SourceState,
-  { clock, signal, log = silentLog, deliver, reject }: StreamRunOptions,
+  { clock, signal, log = silentLog, deliver, checkpoint, reject }: StreamRunOptions,
 ): Promise<void> {
   const frameLog = limitDebug(log, () => clock.monotonicMs());
   const deviceLog = new DeviceLog({ state, log, nowMs: () => clock.monotonicMs() });
   const counts = tierState(state, "stream");
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   try {
-    await source.run(async (frame, info = {}) => {
+    const emit: Emit = async (frame, info = {}) => {
       // A stream and sinks that never wait, such as a replay at full speed into a spool, would hold up timers and signals.
       await loopTurns.turn("ingest");
       const problem = findFrameProblem(frame);
@@ -54,7 +56,8 @@ export async function runStream(
           readings: counts.readings.present,
         });
       await deliver(frame, info);
-    }, signal);
+    };
+    await source.run(emit, signal, checkpoint);
     state.ended = true;
   } catch (thrown) {
     if (signal.aborted) return;

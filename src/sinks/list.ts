@@ -6,6 +6,8 @@ import { hubHttp, hubHttps } from "./hub/define.ts";
 import { influxdb, influxdbs } from "./influxdb/define.ts";
 import { mqtt, mqtts } from "./mqtt/define.ts";
 import { otlpHttp, otlpHttps } from "./otlp/define.ts";
+import { clickhouse, clickhouses } from "./clickhouse/define.ts";
+import { cloudwatch } from "./cloudwatch/define.ts";
 import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { stdout } from "./stdout/define.ts";
 
@@ -23,6 +25,9 @@ export const sinks: readonly SinkDefinition[] = [
   kafkaSink,
   influxdb,
   influxdbs,
+  clickhouse,
+  clickhouses,
+  cloudwatch,
   mqtt,
   mqtts,
 ];

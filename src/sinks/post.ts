@@ -29,13 +29,17 @@ export class SamplesPoster {
     this.#client = new HttpClient(options.http);
   }
 
-  /** The response, or the outcome where there is none. */
+  /**
+   * The response, or the outcome where there is none.
+   * @param url where a request has a query of its own
+   */
   async post(
     body: Uint8Array,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    url = this.#options.url,
   ): Promise<HttpResponse | SendResult> {
-    const { url, timeoutMs, version } = this.#options;
+    const { timeoutMs, version } = this.#options;
     try {
       const { headers: own, ...rest } = await this.#client.options();
       this.#sent = own;

@@ -31,6 +31,8 @@ export interface Card {
   readonly findChannels: (timeMs: number) => Promise<readonly CardChannel[]>;
   /** Its processes: slow readings whose series come and go. Called only while the card is awake. */
   readonly findUsers?: (timeMs: number) => Promise<readonly CardChannel[]>;
+  /** Who holds it by the kubelet's list, while it sleeps: nothing of the card is read. */
+  readonly findHolders?: () => Promise<readonly CardChannel[]>;
   /** Series reported as absent while the card has slept since the start and its channels are unknown. */
   readonly expected: readonly CardSeries[];
 }
@@ -40,6 +42,8 @@ export interface CardSourceOptions {
   /** Every card there is now, also those known before. Must not wake any. */
   readonly discover: () => Promise<readonly Card[]>;
   readonly nowMs: () => number;
+  /** Calls the listener when the owner of a card has changed. */
+  readonly onOwnerChange?: (listener: () => void) => void;
   /** How long one card is waited for. */
   readonly cardDeadlineMs?: number;
 }
@@ -67,8 +71,8 @@ interface Entry {
 /** Undefined is a card that did not answer in time. */
 type Outcome =
   | undefined
-  | { readonly state: "asleep" | "gone" }
-  | { readonly state: "awake"; readonly readings: readonly ReadResult<number>[] };
+  | { readonly state: "gone" }
+  | { readonly state: "asleep" | "awake"; readonly readings: readonly ReadResult<number>[] };
 
 interface CardSourcePlan {
   readonly layout: Layout;
@@ -110,6 +114,10 @@ export class CardSource implements PolledSource {
 
   lossOf(uuid: string): string | undefined {
     return this.#entries.find(({ card }) => card.device.uuid === uuid)?.loss;
+  }
+
+  onChange(listener: (tier: Tier) => void): void {
+    this.#options.onOwnerChange?.(() => listener("slow"));
   }
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
@@ -159,8 +167,11 @@ export class CardSource implements PolledSource {
       const state = await entry.card.sleepState();
       if (state === "awake" && findUsers !== undefined) {
         const users = await findUsers(timeMs);
-        if (!isSame(users, entry.users)) this.#plans.delete("slow");
-        entry.users = users;
+        this.#setUsers(entry, users);
+      }
+      if (state === "asleep" && tier === "slow" && entry.card.findHolders !== undefined) {
+        const others = entry.users.filter(({ metric }) => metric !== gpu.ownerInfo);
+        this.#setUsers(entry, [...others, ...(await entry.card.findHolders())]);
       }
       if (state !== "awake" || !isDue) return;
       const channels = await entry.card.findChannels(timeMs);
@@ -169,6 +180,11 @@ export class CardSource implements PolledSource {
       entry.foundAtMs = timeMs;
       entry.unsupported.clear();
     });
+  }
+
+  #setUsers(entry: Entry, users: readonly CardChannel[]): void {
+    if (!isSame(users, entry.users)) this.#plans.delete("slow");
+    entry.users = users;
   }
 
   #planFor(tier: Tier): CardSourcePlan {
@@ -243,9 +259,14 @@ async function readCard(entry: Entry, tier: Tier, timeMs: number): Promise<Outco
   const state = await entry.card.sleepState();
   // When it is back its files may have other names: they are looked for again.
   if (state === "gone") entry.foundAtMs = undefined;
-  if (state !== "awake") return { state };
+  if (state === "gone") return { state };
   const readings = await Promise.all(
-    channelsOf(entry, tier).map((channel) => readChannel(entry, channel, timeMs)),
+    channelsOf(entry, tier).map(async (channel) =>
+      // A pod may hold a card that sleeps, and reading its owner touches nothing of the card.
+      state === "asleep" && channel.metric !== gpu.ownerInfo
+        ? asleep
+        : readChannel(entry, channel, timeMs),
+    ),
   );
   return { state, readings };
 }
@@ -273,11 +294,9 @@ function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
   if (infoSlot >= 0) writer.set(infoSlot, 1);
   slots.forEach((slot, place) => {
     const reading =
-      outcome?.state === "awake"
-        ? (outcome.readings[place] ?? failed)
-        : outcome?.state === "asleep"
-          ? asleep
-          : failed;
+      outcome === undefined || outcome.state === "gone"
+        ? failed
+        : (outcome.readings[place] ?? failed);
     if (reading.ok) writer.set(slot, reading.value);
     else writer.absent(slot, reading.reason);
   });

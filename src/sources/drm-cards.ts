@@ -1,5 +1,6 @@
 /** What cards under class/drm have in common, AMD's and Intel's: discovery that wakes none, PCIe channels, doctor findings. */
 import type { Log } from "../base/log.ts";
+import type { DeviceFacts } from "../machine/owners/kubelet/device-names.ts";
 import { createOwnerResolver, type OwnerResolver } from "../machine/owners/resolver.ts";
 import {
   type DrmCard,
@@ -31,12 +32,25 @@ export interface DrmMachine {
 }
 
 export async function openDrmMachine(
-  { sysfs, procfs, nowMs, log, host }: SourceContext,
+  { sysfs, procfs, nowMs, log, host, kubeletSocket }: SourceContext,
   fileAccess: FileAccess,
 ): Promise<DrmMachine> {
-  const resolver = createOwnerResolver({ procfs, nowMs, log, fileAccess });
+  const resolver = createOwnerResolver({ procfs, nowMs, log, fileAccess, kubeletSocket });
   const machine = await machineIdentity(host, procfs);
   return { sysfs, procfs, fileAccess, resolver, machine, log };
+}
+
+/** The numbers by which device plugins and DRA drivers name a card. */
+export function drmNumbers({
+  name,
+  renderNode,
+  deviceId,
+}: DrmCard): Pick<DeviceFacts, "drmCard" | "drmRender" | "pciDeviceId"> {
+  return {
+    drmCard: Number(name.slice("card".length)),
+    drmRender: renderNode,
+    pciDeviceId: Number.isNaN(deviceId) ? undefined : deviceId,
+  };
 }
 
 export interface DrmVendor {

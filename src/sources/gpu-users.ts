@@ -3,12 +3,13 @@ import { within } from "../base/retry.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
 import { type GpuProcess, ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
+import type { DeviceFacts } from "../machine/owners/kubelet/device-names.ts";
 import type { OwnerResolver } from "../machine/owners/resolver.ts";
 import { denied, failed, present, type ReadResult } from "../machine/sysfs/read-result.ts";
 import type { CardChannel } from "./cards.ts";
 
 export interface GpuUsers {
-  readonly uuid: string;
+  readonly device: DeviceFacts;
   readonly processes: readonly GpuProcess[];
   /** Whether every process of the machine could be looked into. */
   readonly isWhole: boolean;
@@ -19,12 +20,11 @@ export async function userChannels(
   resolver: OwnerResolver,
   withProcesses: boolean,
 ): Promise<readonly CardChannel[]> {
-  const { uuid, processes, isWhole } = users;
+  const { device, processes, isWhole } = users;
   const resolved = await Promise.all(processes.map(({ pid }) => resolver.resolve(pid)));
-  // The result is for the next read: a slow kubelet must not delay this one.
-  void resolver.refresh();
+  await resolver.refresh();
   const owners = new Map<number, Owner>(resolved.map((owner) => [owner.pid, owner]));
-  const use = { processes, holders: resolver.podOfDevice(uuid) };
+  const use = { processes, holders: resolver.podOfDevice(device) };
   const channels: CardChannel[] = [
     constant(gpu.processes, undefined, isWhole ? present(processes.length) : denied),
   ];
@@ -44,6 +44,18 @@ export async function userChannels(
     );
   }
   return channels;
+}
+
+/** Containers that hold the device by the kubelet's list. */
+export async function holderChannels(
+  device: DeviceFacts,
+  resolver: OwnerResolver,
+): Promise<readonly CardChannel[]> {
+  await resolver.refresh();
+  const use = { processes: [], holders: resolver.podOfDevice(device) };
+  return ownersOfGpu(use, new Map()).owners.map(({ labels }) =>
+    constant(gpu.ownerInfo, labels, present(1)),
+  );
 }
 
 const toReadResult = (value: number | undefined): ReadResult<number> =>

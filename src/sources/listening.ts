@@ -74,9 +74,11 @@ const maxConnections = 256;
 
 export class ListeningSource implements StreamingSource {
   readonly shape = "streaming";
+  readonly answersOnCommit = true;
   readonly #options: ListeningOptions;
   readonly #server: http.Server;
   readonly #samples = new SampleFrames();
+  #hasHistograms = false;
   readonly #waiting: HeldRequest[] = [];
   /** Emitted but not yet acknowledged. */
   readonly #emitted: HeldRequest[] = [];
@@ -174,16 +176,17 @@ export class ListeningSource implements StreamingSource {
       this.#check(request);
       const body = await this.#body(request);
       const { batch, answer } = this.#options.understand(body, request.headers);
-      const { frames, histograms, badSeries } = this.#samples.frames(batch);
+      const { frames, histograms, droppedHistograms, badSeries } = this.#samples.frames(batch);
       if (badSeries > 0)
         this.#options.log.warn("series without a name dropped", { series: badSeries });
-      if (histograms > 0)
-        this.#options.log.warn(
-          "native histograms dropped: a pipe carries numbers; send classic ones",
-          {
-            histograms,
-          },
-        );
+      if (histograms > 0 && !this.#hasHistograms) {
+        this.#hasHistograms = true;
+        this.#options.log.info("native histograms are carried as classic ones", { histograms });
+      }
+      if (droppedHistograms > 0)
+        this.#options.log.warn("native histograms dropped: they have more than 500 buckets", {
+          histograms: droppedHistograms,
+        });
       if (frames.length === 0) return respond(answer);
       this.#hold(
         frames,

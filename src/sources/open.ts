@@ -31,11 +31,30 @@ export async function openSources(
   return opened;
 }
 
-/** What `auto` means on this machine: every source that may be picked and finds something. */
-export async function detectSources(context: SourceContext): Promise<SourceSpec[]> {
+/**
+ * The sources to open, `auto` replaced by what this machine has: every source that may be picked and finds something. Of a
+ * source that is named beside it no second is opened: `nvidia:?processes=true` and `auto` read NVIDIA's GPUs once.
+ */
+export async function resolveAuto(
+  specs: readonly SourceSpec[],
+  context: SourceContext,
+): Promise<SourceSpec[]> {
+  const named = new Set(
+    specs.filter((spec) => spec !== "auto").map((spec) => parseSource(spec).definition.name),
+  );
+  const found: SourceSpec[] = [];
+  for (const spec of specs)
+    found.push(...(spec === "auto" ? await detectSources(context, named) : [spec]));
+  return found;
+}
+
+async function detectSources(
+  context: SourceContext,
+  named: ReadonlySet<string>,
+): Promise<SourceSpec[]> {
   const found: SourceSpec[] = [];
   for (const definition of sources) {
-    if (!definition.auto) continue;
+    if (!definition.auto || named.has(definition.name)) continue;
     const { options } = parseSource(`${definition.name}:`);
     const { state } = await definition.doctor(options, context);
     if (state === "found") found.push(`${definition.name}:`);

@@ -3,20 +3,29 @@
  * whichever program collected it; any other is a plain number with its own labels. A stale marker ends a series; it is no value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
+import { formatValue } from "../formats/prometheus/page.ts";
+import { ClassicBounds, type ClassicHistogram } from "../formats/samples/classic.ts";
 import { histogramAt, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, deviceFromLabels } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
-import { type Layout, LayoutBuilder, type Series, seriesKey } from "../model/layout.ts";
+import {
+  type Layout,
+  LayoutBuilder,
+  type SampleSuffix,
+  type Series,
+  seriesKey,
+} from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import { isStale } from "../model/stale.ts";
 
 export interface ReceivedFrames {
   readonly frames: readonly Frame[];
-  /** Native histograms: a frame holds numbers alone. */
+  /** Native histograms that became classic ones, since a frame holds numbers alone; those of too many buckets are dropped. */
   readonly histograms: number;
+  readonly droppedHistograms: number;
   /** Series without a name, or with labels that are none. */
   readonly badSeries: number;
 }
@@ -24,18 +33,25 @@ export interface ReceivedFrames {
 /** Remembered series, layouts and GPUs; a sender that changes them all the time makes it start again. */
 const maxCachedSeries = 100_000;
 
-interface SeriesValue {
+interface SeriesOfName {
   readonly key: string;
   readonly series: Series;
+}
+
+interface SeriesValue extends SeriesOfName {
   readonly value: number;
   readonly state: number;
 }
 
+const asEnded = (one: SeriesOfName): SeriesValue => ({ ...one, value: 0, state: presence.ended });
+
 export class SampleFrames {
-  readonly #series = new Map<string, { readonly key: string; readonly series: Series } | null>();
+  readonly #series = new Map<string, SeriesOfName | null>();
   readonly #layouts = new Map<string, Layout>();
   readonly #devices = new Map<string, Device>();
   readonly #plain = new Map<string, MetricEntry>();
+  /** Of series that have been native histograms. */
+  readonly #classic = new Map<string, ClassicBounds>();
 
   devices(): readonly Device[] {
     return [...this.#devices.values()];
@@ -47,18 +63,29 @@ export class SampleFrames {
     const known = Array.from({ length: batch.seriesCount }, (_, series) =>
       this.#seriesAt(batch, series, text),
     );
-    let histograms = 0;
+    let [histograms, droppedHistograms] = [0, 0];
     const instants = new Map<number, Map<string, SeriesValue>>();
     for (let at = 0; at < batch.sampleCount; at++) {
       const found = known[batch.sampleSeries[at] as number];
       if (found === undefined || found === null) continue;
-      if (histogramAt(batch, words, at) !== undefined) {
-        histograms++;
-        continue;
-      }
       const timeMs = batch.times[at] as number;
       let readings = instants.get(timeMs);
       if (readings === undefined) instants.set(timeMs, (readings = new Map<string, SeriesValue>()));
+      const native = histogramAt(batch, words, at);
+      if (native !== undefined) {
+        const classic = this.#classicOf(found.key).convert(native);
+        if (classic === undefined) droppedHistograms++;
+        else {
+          histograms++;
+          for (const one of this.#classicValues(found, classic)) readings.set(one.key, one);
+        }
+        continue;
+      }
+      const bounds = isStale(words, at) ? this.#classic.get(found.key)?.end() : undefined;
+      if (bounds !== undefined && bounds.length > 0) {
+        for (const one of this.#endedValues(found, bounds)) readings.set(one.key, one);
+        continue;
+      }
       const value = batch.values[at] as number;
       const state = isStale(words, at)
         ? presence.ended
@@ -68,9 +95,59 @@ export class SampleFrames {
       readings.set(found.key, { ...found, value, state });
     }
     const frames = [...instants]
+      .filter(([, readings]) => readings.size > 0)
       .sort(([left], [right]) => left - right)
       .map(([timeMs, readings]) => this.#frame(timeMs, [...readings.values()]));
-    return { frames, histograms, badSeries: known.filter((one) => one === null).length };
+    return {
+      frames,
+      histograms,
+      droppedHistograms,
+      badSeries: known.filter((one) => one === null).length,
+    };
+  }
+
+  #classicOf(key: string): ClassicBounds {
+    const known = this.#classic.get(key);
+    if (known !== undefined) return known;
+    if (this.#classic.size >= maxCachedSeries / 100) this.#classic.clear();
+    const made = new ClassicBounds();
+    this.#classic.set(key, made);
+    return made;
+  }
+
+  #classicValues(found: SeriesOfName, { buckets, sum, count, ended }: ClassicHistogram) {
+    const present = (one: SeriesOfName, value: number): SeriesValue => ({
+      ...one,
+      value,
+      state: Number.isFinite(value) ? presence.present : presence.failed,
+    });
+    return [
+      ...buckets.map(([bound, below]) => present(this.#part(found, "_bucket", bound), below)),
+      present(this.#part(found, "_sum"), sum),
+      present(this.#part(found, "_count"), count),
+      ...ended.map((bound) => asEnded(this.#part(found, "_bucket", bound))),
+    ];
+  }
+
+  #endedValues(found: SeriesOfName, bounds: readonly number[]): readonly SeriesValue[] {
+    return [
+      ...[...bounds, Infinity].map((bound) => asEnded(this.#part(found, "_bucket", bound))),
+      asEnded(this.#part(found, "_sum")),
+      asEnded(this.#part(found, "_count")),
+    ];
+  }
+
+  /** A series of the classic form. */
+  #part({ series }: SeriesOfName, suffix: SampleSuffix, bound?: number): SeriesOfName {
+    const named = resolveMetric(`${series.metric.name}${suffix}`, this.#plain);
+    const labels =
+      bound === undefined
+        ? series.labels
+        : [...series.labels, ["le", formatValue(bound)] as const].sort(([a], [b]) =>
+            a < b ? -1 : 1,
+          );
+    const made: Series = { ...named, labels };
+    return { key: seriesKey(made), series: made };
   }
 
   #frame(timeMs: number, readings: readonly SeriesValue[]): Frame {

@@ -17,6 +17,8 @@ export interface SourceContext {
   /** Where /sys and /proc are, so that a container can mount the host's elsewhere. */
   readonly sysfs: string;
   readonly procfs: string;
+  /** The kubelet's PodResources socket; where a kubelet usually has it if absent. */
+  readonly kubeletSocket?: string | undefined;
   /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
   readonly fileAccess?: FileAccess;
   /** Stores a dead letter; resolves when it is stored. If absent, dead letters are only counted and logged. */
@@ -56,6 +58,8 @@ export interface PolledSource {
   lossOf?(uuid: string): string | undefined;
   /** Absent where it reads in this process. */
   process?(): SourceProcess;
+  /** Calls the listener when a tier has news before its schedule: the pipeline then reads that tier at once. */
+  onChange?(listener: (tier: Tier) => void): void;
   /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */
   read(tier: Tier, timeMs: number, signal: AbortSignal): Frame | Promise<Frame>;
   close(): void | Promise<void>;
@@ -66,8 +70,11 @@ export interface StreamingSource {
   readonly shape: "streaming";
   /** Another process goes on with what this one has not committed: what it commits must have arrived, not wait in a spool here. */
   readonly sharesWork?: boolean;
+  /** Clients wait until what they sent is committed: no sink's roll interval may delay a checkpoint. */
+  readonly answersOnCommit?: boolean;
   devices(): readonly Device[];
-  run(emit: Emit, signal: AbortSignal): Promise<void>;
+  /** @param checkpoint stores and commits what was emitted, before another process goes on with it; absent where nothing is stored */
+  run(emit: Emit, signal: AbortSignal, checkpoint?: () => Promise<void>): Promise<void>;
   /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */
   commit?(): Promise<void>;
   /** Remembers which frames those are now, and gives what commits them and none that came later. */
@@ -78,6 +85,8 @@ export interface StreamingSource {
   rejectedRows?(): number;
   /** The last known lag of each partition. */
   lag?(): readonly SourceLag[];
+  /** Records that are there and not yet emitted; undefined while that is unknown, such as without a broker. */
+  unreadRecords?(): number | undefined;
   close(): void | Promise<void>;
 }
 

@@ -13,7 +13,11 @@ export interface Analysis {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** Columns of the lake's GPU table; one that no file has counts as absent throughout. */
+  /** The table it reads: `jobs`, or the GPU table where absent. */
+  readonly table?: "jobs";
+  /** Of the jobs table: the column of `samples` that its hours are summed up by; its SQL is sql/jobs.sql. */
+  readonly groupBy?: string;
+  /** Columns of the lake's table; one that no file has counts as absent throughout. */
   readonly reads: readonly string[];
   readonly parameters: readonly ParameterName[];
   readonly columns: readonly ResultColumn[];

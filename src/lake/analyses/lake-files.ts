@@ -6,6 +6,7 @@ import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError } from "../../base/error.ts";
 import { FolderFiles } from "../../net/objects/folder.ts";
 import type { FileInfo, FileStore } from "../../net/objects/store.ts";
+import { listLake as listTable } from "../files.ts";
 import type { AnalysisSettings } from "./parameters.ts";
 import type { LakeSpan } from "./statement.ts";
 
@@ -24,12 +25,12 @@ export async function listLake(
   store: FileStore,
   { sinceMs, untilMs }: Pick<AnalysisSettings, "sinceMs" | "untilMs">,
   signal?: AbortSignal,
+  table: "gpu" | "jobs" = "gpu",
 ): Promise<LakeFiles> {
   const files: FileInfo[] = [];
   const days: number[] = [];
-  for (const file of await store.list("gpu/", signal)) {
-    const date = /^gpu\/date=(\d{4}-\d\d-\d\d)\/[^/]+\.parquet$/.exec(file.path)?.[1];
-    const startMs = date === undefined ? Number.NaN : Date.parse(`${date}T00:00:00Z`);
+  for (const file of await listTable(store, table, {}, signal)) {
+    const startMs = Date.parse(`${file.date}T00:00:00Z`);
     if (Number.isNaN(startMs) || startMs + dayMs <= sinceMs || startMs >= untilMs) continue;
     files.push(file);
     days.push(startMs);
@@ -48,7 +49,12 @@ export async function listLake(
   };
 }
 
-export function emptyLake(where: string): GpulseError {
+export function emptyLake(where: string, table: "gpu" | "jobs" = "gpu"): GpulseError {
+  if (table === "jobs")
+    return new GpulseError(
+      "LAKE_EMPTY",
+      `${where} has no files of the jobs table (jobs/date=…/*.parquet) for the requested time: check the address and --since; a hub with a lake and a job ledger writes it.`,
+    );
   return new GpulseError(
     "LAKE_EMPTY",
     `${where} has no files of the GPU table (gpu/date=…/*.parquet) for the requested time: ` +

@@ -1,5 +1,5 @@
 /** Every analysis there is, in the order a report shows them. A table: the SQL of each is in sql/NAME.sql. */
-import { type Analysis, number, text } from "./analysis.ts";
+import { type Analysis, number, type ResultColumn, text } from "./analysis.ts";
 import type { ParameterName } from "./parameters.ts";
 
 const who = [
@@ -34,6 +34,27 @@ export const correlatedColumns = [
   "gpu_clock_hertz_graphics",
   "gpu_fan_speed_ratio_1",
 ] as const;
+
+const jobHours = (title: string, groupBy: string, column: ResultColumn): Analysis => ({
+  name: `jobs_${column.name}`,
+  title: `Jobs by ${title}`,
+  summary: `What jobs held, used and wasted, summed up by ${title}.`,
+  table: "jobs",
+  groupBy,
+  reads: ["gpu_seconds", "useful_seconds", "held_idle_seconds", "joules"],
+  parameters: ["since", "until", "timezone", ...cost],
+  columns: [
+    column,
+    number("jobs", "", "Jobs that held a GPU."),
+    number("gpu_hours", "h", "Hours of GPUs held; each GPU counts."),
+    number("useful_hours", "h", "Of these, with work on the GPU."),
+    number("held_idle_hours", "h", "Of these, without."),
+    number("useful_share", "ratio", "Useful hours, of those whose activity is known."),
+    number("energy_kwh", "kWh", "Energy assigned to the jobs."),
+    number("cost", "", "Energy times the price; absent without one."),
+    number("co2_grams", "g", "Energy times the CO₂ factor; absent without one."),
+  ],
+});
 
 export const analyses: readonly Analysis[] = [
   {
@@ -254,6 +275,14 @@ export const analyses: readonly Analysis[] = [
       text("state", "baseline, steady, worse or better."),
     ],
   },
+  jobHours("user", "user_name", text("user", "Who ran them; - where not known.")),
+  jobHours("account", "account", text("account", "The scheduler's account; - without one.")),
+  jobHours(
+    "project",
+    "project",
+    text("project", "The Kubernetes namespace, else the account; - without either."),
+  ),
+  jobHours("day", "day", day),
 ];
 
 const byName = new Map(analyses.map((one) => [one.name, one]));

@@ -41,7 +41,7 @@ export function samplesSql(
 ): string {
   const columns = [...new Set(analyses.flatMap((one) => readsOf(one, settings)))];
   const { span } = lake;
-  return expand(sqlFile("samples"), lake.dialect, {
+  return expand(sqlFile(isOfJobs(analyses) ? "job-samples" : "samples"), lake.dialect, {
     lake: lake.from,
     readings: columns
       .map(
@@ -71,7 +71,13 @@ export function analysisSql(
   const places = (say: (name: string, place: number) => string, between: string): string =>
     metrics.map(say).join(between);
   const lags = Array.from({ length: 2 * settings.lags + 1 }, (_, place) => place - settings.lags);
-  return expand(sqlFile(analysis.name), dialect, {
+  const { groupBy } = analysis;
+  return expand(sqlFile(groupBy === undefined ? analysis.name : "jobs"), dialect, {
+    group: analysis.columns[0]?.name ?? "",
+    group_value:
+      groupBy === "day"
+        ? "{{day({{div(local_ms, 86400000)}})}}"
+        : `coalesce(${groupBy ?? ""}, '-')`,
     ...Object.fromEntries(
       Object.entries(settings.numbers).map(([name, value]) => [name, numberSql(value)]),
     ),
@@ -88,6 +94,9 @@ export function analysisSql(
     metric_means: places((name) => `    avg(${name}) as ${name}`, ",\n"),
   }).replace(/\s*;?\s*$/, "");
 }
+
+/** All analyses of one run read the same table. */
+export const isOfJobs = ([first]: readonly Analysis[]): boolean => first?.table === "jobs";
 
 const readsOf = (analysis: Analysis, { metrics }: AnalysisSettings): readonly string[] =>
   analysis.name === "correlation" ? (metrics ?? analysis.reads) : analysis.reads;

@@ -4,120 +4,26 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
-import { gpu } from "../../model/catalogue/index.ts";
-import { type Frame, FrameWriter } from "../../model/frame.ts";
-import { labelSet } from "../../model/labels.ts";
-import { LayoutBuilder } from "../../model/layout.ts";
-import type { Emit, PolledSource, SourceContext, StreamingSource } from "../../sources/source.ts";
+import type { PolledSource, SourceContext } from "../../sources/source.ts";
 import { systemClock } from "../../base/clock.ts";
+import {
+  buffering,
+  frameAt,
+  MarkedLog,
+  never,
+  NumberedLog,
+  pipeOf,
+  untilAborted,
+} from "../../../test/fixtures/pipeline/numbered-log.ts";
 import { FakeClock } from "../../../test/fixtures/fake-clock.ts";
 import type { Delivery, Sink } from "../sink.ts";
 import { openSpool } from "../spool/open.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import { Pipe, type PipeOptions } from "./pipe.ts";
 import { SelfFrames } from "../../model/self-frames.ts";
 import { collectPipe } from "../self.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
-
-const layout = (() => {
-  const builder = new LayoutBuilder();
-  builder.add(gpu.power, labelSet({ uuid: "A" }));
-  return builder.build();
-})();
-
-function frameAt(timeMs: number): Frame {
-  const writer = new FrameWriter(layout, timeMs);
-  writer.set(0, 100);
-  return writer.finish();
-}
-
-/** A log of numbered frames that can be read again from what was committed, as a Kafka partition can. */
-class NumberedLog implements StreamingSource {
-  readonly shape = "streaming";
-  readonly length: number;
-  committed = 0;
-  commits: number[] = [];
-  #position = 0;
-  readonly #then: (emit: Emit, signal: AbortSignal) => Promise<void>;
-
-  constructor(length: number, then = async (_emit: Emit, _signal: AbortSignal) => {}) {
-    this.length = length;
-    this.#then = then;
-  }
-
-  devices = () => [];
-  close = () => {};
-
-  async run(emit: Emit, signal: AbortSignal): Promise<void> {
-    for (this.#position = this.committed; this.#position < this.length && !signal.aborted;) {
-      const offset = this.#position;
-      await emit(frameAt(offset), { origin: { log: "topic", partition: 3, offset }, host: "far" });
-      this.#position = offset + 1;
-    }
-    await this.#then(emit, signal);
-  }
-
-  get position(): number {
-    return this.#position;
-  }
-
-  async commit(): Promise<void> {
-    this.committed = this.#position;
-    this.commits.push(this.#position);
-  }
-}
-
-/** May be asked to commit less than all it gave. */
-class MarkedLog extends NumberedLog {
-  marks = 0;
-
-  mark(): () => Promise<void> {
-    this.marks++;
-    const upTo = this.position;
-    return async () => {
-      this.committed = upTo;
-      this.commits.push(upTo);
-    };
-  }
-}
-
-/** Holds what it is given in memory until it is flushed; what is not flushed a kill takes. */
-function buffering(flushed: Delivery[]): Sink & { held: Delivery[] } {
-  const held: Delivery[] = [];
-  return {
-    name: "buffer",
-    held,
-    write: (delivery) => void held.push(delivery),
-    flush: async () => void flushed.push(...held.splice(0)),
-    close: () => {},
-  };
-}
-
-function pipeOf(
-  source: StreamingSource | PolledSource,
-  sinks: readonly Sink[],
-  more: Partial<PipeOptions> = {},
-) {
-  return new Pipe({
-    sources: [{ name: "log", source }],
-    transforms: [],
-    sinks,
-    intervalMs: 1_000,
-    host: "h",
-    clock: systemClock,
-    log: silentLog,
-    checkpointFrames: 10,
-    checkpointMs: 60_000,
-    graceMs: 50,
-    ...more,
-  });
-}
-
-const never = (): AbortSignal => new AbortController().signal;
-const untilAborted = (_emit: Emit, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
 test("at every checkpoint the source hears of no more than every sink holds, and at the end of all", async () => {
   const source = new NumberedLog(25);
@@ -407,12 +313,27 @@ test("dead letters go to the sinks that keep them, are counted, and alone are re
   await running;
 });
 
-test("a pipe that is told to end when nothing comes does so with everything kept", async () => {
-  const source = new NumberedLog(5, untilAborted);
-  const flushed: Delivery[] = [];
-  const end = await pipeOf(source, [buffering(flushed)], { idleMs: 30 }).run(never());
-  expect(end).toEqual({ why: "ended", checkpointed: true });
-  expect(source.committed).toBe(5);
+test("a sink that rolls less often than the checkpoint interval is flushed by its own", async () => {
+  const clock = new FakeClock(0);
+  const stop = new AbortController();
+  const source: PolledSource = {
+    shape: "polled",
+    tiers: ["fast"],
+    devices: () => [],
+    read: (_tier, timeMs) => frameAt(timeMs),
+    close: () => {},
+  };
+  let flushes = 0;
+  const lake = { ...buffering([]), rollMs: 60_000, flush: async () => void flushes++ };
+  const running = pipeOf(source, [lake], {
+    clock,
+    checkpointFrames: 1_000,
+    checkpointMs: 5_000,
+  }).run(stop.signal);
+  await clock.advance(95_000);
+  stop.abort();
+  await running;
+  expect(flushes).toBe(2);
 });
 
 test("polled sources flow through as well", async () => {

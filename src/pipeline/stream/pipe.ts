@@ -37,10 +37,10 @@ export interface PipeOptions {
   readonly host: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** A checkpoint after so many frames, or when so much time has passed since the first of them. */
+  /** A checkpoint after so many frames, or after so much time or the longest roll interval of a sink. */
   readonly checkpointFrames: number;
   readonly checkpointMs: number;
-  /** Ends as if the data had, when nothing came for so long. */
+  /** Ends as if the data had, when nothing came for so long, nothing is being stored and no source has unread records. */
   readonly idleMs?: number;
   /** How long the last checkpoint may take once it is asked to stop. */
   readonly graceMs: number;
@@ -50,10 +50,13 @@ export interface PipeOptions {
 export interface PipeEnd {
   readonly why: "ended" | "stopped";
   readonly checkpointed: boolean;
+  /** After an idle end: records that came since. Absent where no source counts them. */
+  readonly unread?: number | undefined;
 }
 
 const closeGraceMs = 5_000;
 const drainLookMs = 25;
+const longestIdleLookMs = 250;
 
 interface SourceCounts {
   frames: number;
@@ -73,6 +76,9 @@ export class Pipe {
   /** Ends the flushing of sinks. */
   readonly #giveUp = new AbortController();
   #uncommitted = 0;
+  #lastLag: ReturnType<Pipe["lag"]> | undefined;
+  /** Frames on their way into the sinks. */
+  #waiting = 0;
   #lettersCommitted = 0;
   #checkpointing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -105,8 +111,22 @@ export class Pipe {
     return this.#uncommitted;
   }
 
-  /** What is still to be read, of sources that know. */
+  /** What is still to be read and stored, of sources that know; after the end as it was then. */
   lag(): readonly (readonly [source: string, lag: SourceLag])[] {
+    return this.#lastLag ?? this.#currentLag();
+  }
+
+  /** Records that are there and not yet read; undefined where a source does not know, or none counts them. */
+  unread(): number | undefined {
+    let sum: number | undefined;
+    for (const records of this.#unread()) {
+      if (records === undefined) return undefined;
+      sum = (sum ?? 0) + records;
+    }
+    return sum;
+  }
+
+  #currentLag(): readonly (readonly [source: string, lag: SourceLag])[] {
     return this.#options.sources.flatMap(({ name, source }) =>
       source.shape === "streaming" ? (source.lag?.() ?? []).map((lag) => [name, lag] as const) : [],
     );
@@ -163,7 +183,13 @@ export class Pipe {
     idle.abort();
     this.#abort.abort();
     if (why !== "ended") await this.#within(Promise.all(streams), this.#options.graceMs);
-    const end = await this.#finish(why, problem !== undefined, stop);
+    const finished = await this.#finish(why, problem !== undefined, stop);
+    const unread = why === "idle" ? this.#unread() : [];
+    const end: PipeEnd =
+      unread.length === 0
+        ? finished
+        : { ...finished, unread: unread.reduce((sum: number, one) => sum + (one ?? 0), 0) };
+    this.#lastLag = this.#currentLag();
     await this.#close();
     if (this.#failure !== undefined) throw this.#failure as Error;
     if (problem !== undefined) throw problem as Error;
@@ -194,6 +220,7 @@ export class Pipe {
       signal: this.#abort.signal,
       deliver: (frame, info) =>
         this.#take(name, info.devices ?? source.devices(), frame, "stream", info),
+      checkpoint: () => this.#checkpointAfresh(),
       reject: (reason, { origin }) =>
         this.letters.reject({ content: new Uint8Array(), reason, source: name, origin }),
     });
@@ -216,7 +243,8 @@ export class Pipe {
       origin,
       tags,
     };
-    await this.#gate.pass(async () => {
+    this.#waiting++;
+    const written = this.#gate.pass(async () => {
       if (this.#failure !== undefined) throw this.#failure as Error;
       for (const transform of this.#options.transforms) delivery = transform(delivery);
       await this.#write(delivery);
@@ -229,6 +257,7 @@ export class Pipe {
       this.#uncommitted++;
       this.#lastFrameMs = this.#options.clock.monotonicMs();
     });
+    await written.finally(() => this.#waiting--);
     if (this.#uncommitted >= this.#options.checkpointFrames) void this.#checkpoint();
   }
 
@@ -269,11 +298,23 @@ export class Pipe {
 
   /** Dead letters alone are a reason too: they are stored and need not be read again. */
   #tick(): void {
-    this.#cancelTimer = this.#options.clock.after(this.#options.checkpointMs, () => {
+    const { checkpointMs, sinks, sources } = this.#options;
+    const isAwaited = sources.some(
+      ({ source }) => source.shape === "streaming" && source.answersOnCommit === true,
+    );
+    const rolls = isAwaited ? [] : sinks.map(({ rollMs = 0 }) => rollMs);
+    const everyMs = Math.max(checkpointMs, ...rolls);
+    this.#cancelTimer = this.#options.clock.after(everyMs, () => {
       if (this.#uncommitted > 0 || this.deadLetters > this.#lettersCommitted)
         void this.#checkpoint();
       this.#tick();
     });
+  }
+
+  /** One that is under way may have begun before what is to be stored now came. */
+  async #checkpointAfresh(): Promise<void> {
+    await this.#checkpointing;
+    if (this.#failure === undefined) await this.#checkpoint();
   }
 
   #checkpoint(): Promise<void> {
@@ -357,10 +398,7 @@ export class Pipe {
       this.#uncommitted > 0 || this.deadLetters > this.#lettersCommitted || isWhole;
     let checkpointed = !isNeeded();
     if (this.#failure === undefined && !checkpointed) {
-      const last = (async () => {
-        await this.#checkpointing;
-        if (this.#failure === undefined) await this.#checkpoint();
-      })();
+      const last = this.#checkpointAfresh();
       // A sink that is away is waited for as long as it takes, unless a person wants an end.
       if (isWhole) await Promise.race([last, this.#stoppedFor(stop, graceMs)]);
       else await this.#within(last, graceMs);
@@ -399,12 +437,29 @@ export class Pipe {
   async #idle(signal: AbortSignal): Promise<"idle"> {
     const { idleMs, clock } = this.#options;
     if (idleMs === undefined) return new Promise(() => {});
+    let busyMs = this.#lastFrameMs;
     while (!signal.aborted) {
-      const sinceMs = clock.monotonicMs() - this.#lastFrameMs;
-      if (sinceMs >= idleMs) return "idle";
-      await pause(idleMs - sinceMs, signal, clock);
+      const nowMs = clock.monotonicMs();
+      busyMs = this.#isBusy() ? nowMs : Math.max(busyMs, this.#lastFrameMs);
+      const leftMs = idleMs - (nowMs - busyMs);
+      if (leftMs <= 0) return "idle";
+      await pause(Math.min(leftMs, longestIdleLookMs), signal, clock);
     }
     return new Promise(() => {});
+  }
+
+  /** A stalled sink and a source that lags also give no frames for a while. */
+  #isBusy(): boolean {
+    if (this.#waiting > 0 || this.#checkpointing !== undefined) return true;
+    return this.#unread().some((records) => records !== 0);
+  }
+
+  #unread(): readonly (number | undefined)[] {
+    return this.#options.sources.flatMap(({ source }) =>
+      source.shape === "streaming" && source.unreadRecords !== undefined
+        ? [source.unreadRecords()]
+        : [],
+    );
   }
 
   async #stoppedFor(stop: AbortSignal, graceMs: number): Promise<void> {

@@ -31,6 +31,7 @@ export const inputs = {
   memoryController: share(gpu.memoryControllerUtilization),
   clockSm: share(gpu.clock, ["domain", "sm"]),
   clockGraphics: share(gpu.clock, ["domain", "graphics"]),
+  clockMeanSm: share(gpu.clockMean, ["domain", "sm"]),
   powerCapped: share(gpu.throttleActive, ["reason", "power_cap", "power_brake", "current"]),
   thermallyCapped: share(gpu.throttleActive, ["reason", "thermal", "thermal_hardware"]),
   graphics: share(gpu.graphicsActivity),

@@ -51,6 +51,19 @@ function added(activity: Transform, given: Frame, device = h200): Record<string,
   );
 }
 
+test("an estimate uses the source's mean clock where there is one, not the few readings of the frames", () => {
+  const activity = createActivity();
+  added(activity, fast(1_000, 1_400));
+  const flops = added(
+    activity,
+    frame(2_000, [
+      [gpu.tensorPipeActivity, 0.5, { pipe: "half" }],
+      [gpu.clockMean, 1_800e6, { domain: "sm" }],
+    ]),
+  )["gpu_tensor_flops_estimate bf16"];
+  expect(flops).toBeCloseTo(0.5 * 132 * 4_096 * 1_800e6 * 0.915, -10);
+});
+
 const fast = (timeMs: number, megahertz: number): Frame =>
   frame(timeMs, [
     [gpu.utilization, 1],
@@ -86,7 +99,7 @@ test("estimates come from the activity and the mean clock since the slow frame b
   });
   const out = added(activity, frame(5_000, product));
   expect(out).toEqual({
-    "gpu_tensor_flops_estimate bf16": 668_322e9,
+    "gpu_tensor_flops_estimate bf16": 675_706e9,
     "gpu_tensor_flops_estimate fp64": 0,
     gpu_fp32_flops_estimate: 0,
     gpu_dram_bytes_per_second_estimate: 833_722e6,
@@ -104,7 +117,7 @@ test("the assumed precision is the label, and its rate counts", () => {
     freshForMs: 1,
     devices: [h200],
   });
-  expect(added(activity, frame(5_000, product))["gpu_tensor_flops_estimate fp8"]).toBe(1_336_643e9);
+  expect(added(activity, frame(5_000, product))["gpu_tensor_flops_estimate fp8"]).toBe(1_351_413e9);
 });
 
 test("a model without rates, or one without a clock, has no estimate, and still a bound", () => {

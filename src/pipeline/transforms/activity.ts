@@ -205,7 +205,7 @@ function extend(frame: Frame, plan: Plan, { rates, means, bounds, activityOf }: 
   for (const { key, inputs, estimates, words } of plan.devices) {
     const own = means.get(key);
     if (own === undefined) continue;
-    const clockHertz = own.clockSm ?? own.clockGraphics;
+    const clockHertz = own.clockMeanSm ?? own.clockSm ?? own.clockGraphics;
     for (const { slot, estimate } of estimates) {
       const uuid = labelValue(series[slot]?.labels ?? [], "uuid") ?? "";
       const known = rates.get(uuid);

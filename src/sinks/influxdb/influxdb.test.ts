@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createLog } from "../../base/log.ts";
+import { createLog, type Log } from "../../base/log.ts";
 import { gpu, gpuz, host } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
@@ -81,19 +81,20 @@ const waitMs = 20_000;
 const body = ({ body: bytes }: ReceivedRequest): string[] =>
   bytes.toString("utf8").trimEnd().split("\n");
 
-async function open(query: string, said: string[] = [], scheme = "influxdb"): Promise<Sink> {
-  const log = createLog({
+const logInto = (said: string[]): Log =>
+  createLog({
     level: "info",
     json: false,
     colour: false,
     nowMs: () => 0,
     write: (line) => said.push(line),
   });
-  return openSink(
+
+const open = (query: string, said: string[] = [], scheme = "influxdb"): Promise<Sink> =>
+  openSink(
     `${scheme}://${receiver.url}/gpu?preset=gpuz&gzip=false&linger=1m&${query}`,
-    sinkContextIn("unused", log),
+    sinkContextIn("unused", logInto(said)),
   );
-}
 
 test("lines wait for each other, and flush sends them and resolves when they are stored", async () => {
   const sink = await open("");
@@ -243,4 +244,12 @@ test.each([
   ["influxdb://host/gpu?token=${NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE, which is not set"],
 ])("%s is refused with a sentence", async (url, words) => {
   await expect(openSink(url, sinkContextIn("unused"))).rejects.toThrow(words);
+});
+
+test("a pipe hears at the start that InfluxDB is down, before there is anything to write", async () => {
+  const said: string[] = [];
+  const context = { ...sinkContextIn("unused", logInto(said)), waits: true };
+  const sink = await openSink("influxdb://127.0.0.1:9/gpu", context);
+  await expect.poll(() => said.join("")).toMatch(/InfluxDB does not answer.*influxdb:.*gpu/);
+  await sink.close();
 });

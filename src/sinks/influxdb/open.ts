@@ -2,8 +2,10 @@
 import path from "node:path";
 import type * as v from "valibot";
 import { fillSecrets } from "../../config/secrets.ts";
-import { GpulseError } from "../../base/error.ts";
+import { GpulseError, formatError } from "../../base/error.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { HttpClient } from "../../net/http/client.ts";
+import { request } from "../../net/http/request.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
@@ -60,6 +62,7 @@ export function openInfluxSink(
     log: context.log,
     random: context.random,
   });
+  if (context.waits === true) void reportSilence(target, options, context);
   const { preset, measurement, fields, tags } = options;
   const lines = new InfluxLineWriter({ preset, measurement, fields }, tags);
   return new InfluxSink({
@@ -69,6 +72,29 @@ export function openInfluxSink(
     sender,
     writer,
   });
+}
+
+/** A sink is first used when there is something to write: a server that is down is reported at the start. */
+async function reportSilence(
+  target: Target,
+  options: InfluxOptions,
+  { log }: SinkContext,
+): Promise<void> {
+  const { server, shown } = target;
+  const url = new URL("ping", server);
+  url.username = url.password = "";
+  const client = new HttpClient(httpOf(target, options, process.env));
+  try {
+    const more = { timeoutMs: options.timeout, maxBytes: 65_536 };
+    await request(url.href, { ...(await client.options()), method: "GET", ...more });
+  } catch (thrown) {
+    log.warn("InfluxDB does not answer, it is waited for", {
+      to: shown,
+      error: formatError(thrown),
+    });
+  } finally {
+    client.close();
+  }
 }
 
 const refusalError = (problem: string): GpulseError =>

@@ -1,6 +1,7 @@
 /** Frames to InfluxDB. `write` queues lines in memory; `flush` resolves once the server has accepted or refused them. */
 import type { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
+import { memoryShipping } from "../shipping.ts";
 import type { InfluxLineWriter } from "./lines.ts";
 import type { InfluxWriter } from "./writer.ts";
 
@@ -14,7 +15,6 @@ export interface InfluxSinkParts {
 }
 
 const closeWithinMs = 10_000;
-const none = { records: 0, samples: 0 };
 
 export class InfluxSink implements Sink {
   readonly name: string;
@@ -36,18 +36,7 @@ export class InfluxSink implements Sink {
 
   /** A sample here is a point; nothing is spooled on disk. */
   shipping(): ShippingStats {
-    const { waiting, dropped: _, ...stats } = this.#parts.sender.stats();
-    return {
-      ship: { ...stats, name: this.name },
-      spool: {
-        bytes: 0,
-        diskBytes: 0,
-        records: waiting,
-        samples: waiting,
-        dropped: { full: none, old: none, disk: none, damaged: none },
-        damagedBytes: 0,
-      },
-    };
+    return memoryShipping(this.name, this.#parts.sender.stats());
   }
 
   async close(): Promise<void> {

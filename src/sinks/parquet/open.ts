@@ -11,7 +11,7 @@ export async function openLakeSink(
   options: LakeSinkOptions,
   context: SinkContext,
 ): Promise<LakeSink> {
-  const { rows, memory, series, merge, retention, mirror } = options;
+  const { rows, roll, memory, series, merge, retention, mirror, format, location } = options;
   const files = await openFiles(address, process.env);
   const lake = new Lake({
     files,
@@ -23,12 +23,14 @@ export async function openLakeSink(
     random: context.random,
     merge,
     series,
+    format,
+    snapshotsMs: options.snapshots,
+    ...(location !== undefined && { location }),
     maxRows: rows,
     maxBytes: memory,
     ...(retention === undefined ? {} : { retentionMs: retention }),
     ...(mirror === undefined ? {} : { mirror: await openFiles(mirror, process.env) }),
   });
-  // Fails at once where the target can never be written, not after the first minute.
-  await files.list("_merges/");
-  return new LakeSink(name, lake, context);
+  await lake.open();
+  return new LakeSink(name, lake, roll, context);
 }

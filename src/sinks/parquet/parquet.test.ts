@@ -149,3 +149,9 @@ test("a sink's parts come together to an address again", () => {
     "s3://b/p%20q?endpoint=http%3A%2F%2Fh%3A1",
   );
 });
+
+test("a folder that cannot be written fails at the start, not at the first roll", async () => {
+  await expect(openSink("parquet:/proc/gpulse-lake", context)).rejects.toMatchObject({
+    code: "FILES_FAILED",
+  });
+});

@@ -4,8 +4,6 @@ import type { Lake } from "../../lake/lake.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery, Sink, SinkContext } from "../../pipeline/sink.ts";
 
-/** A machine that reads GPUs asks for no flush: so often what it read becomes readable. */
-const flushEveryMs = 60_000;
 /** How long closing may wait for a place that is away. */
 const closeWithinMs = 30_000;
 
@@ -13,6 +11,7 @@ export class LakeSink implements Sink {
   readonly name: string;
   readonly takesWhileFlushing = true;
   readonly lake: Lake;
+  readonly rollMs: number;
   readonly #host: string;
   readonly #log: Log;
   readonly #stop = new AbortController();
@@ -20,12 +19,19 @@ export class LakeSink implements Sink {
   #isFlushing = false;
   #isDropping = false;
 
-  constructor(name: string, lake: Lake, context: Pick<SinkContext, "hostName" | "log">) {
+  constructor(
+    name: string,
+    lake: Lake,
+    rollMs: number,
+    context: Pick<SinkContext, "hostName" | "log">,
+  ) {
     this.name = name;
+    this.rollMs = rollMs;
     this.lake = lake;
     this.#host = context.hostName;
     this.#log = context.log;
-    this.#timer = setInterval(() => void this.#flushNow(), flushEveryMs).unref();
+    // A machine that reads GPUs asks for no flush.
+    this.#timer = setInterval(() => void this.#flushNow(), rollMs).unref();
   }
 
   write({ frame, devices, host, tags, origin }: Delivery): Promise<void> {
@@ -37,6 +43,7 @@ export class LakeSink implements Sink {
   }
 
   flush(signal: AbortSignal): Promise<void> {
+    this.#timer.refresh();
     return this.lake.flush(AbortSignal.any([signal, this.#stop.signal]));
   }
 

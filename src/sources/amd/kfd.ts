@@ -1,4 +1,5 @@
-/** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, and what compute programs hold. */
+/** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, which are parts, and what compute programs hold. */
+import type { DevicePartition } from "../../machine/owners/kubelet/device-names.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
 import { parseProperties } from "./parse.ts";
@@ -8,6 +9,8 @@ export interface KfdNode {
   /** What the files of processes are named after. */
   readonly gpuId: number;
   readonly pciBusId: string;
+  /** The number in /dev/dri/renderD129; a partition has one of its own and the address of its GPU. */
+  readonly renderMinor: number | undefined;
   /** Nodes it has a link to, XGMI or PCIe peer to peer. */
   readonly peers: ReadonlySet<number>;
   /** By node, one direction; the driver's own figure for the link, where it has one. */
@@ -56,6 +59,7 @@ async function readNode(
     node,
     gpuId: gpuId.value,
     pciBusId: pciAddress(facts.get("domain") ?? 0, location),
+    renderMinor: facts.get("drm_render_minor"),
     peers: new Set(links.flat().map(({ node: peer }) => peer)),
     // io_links last: a direct XGMI link is better than the way over PCIe that p2p_links may list beside it.
     peerBytesPerSecond: new Map(
@@ -120,5 +124,39 @@ export async function readKfdProcesses(
         }
         return { pid: Number(name), vramBytes };
       }),
+  );
+}
+
+/** A partitioned GPU has a platform device for each part but the first; which GPU it is of, only its kfd node says. */
+export async function readPartitions(
+  sysfs: string,
+  pciBusId: string,
+  nodes: readonly KfdNode[],
+  fileAccess: FileAccess,
+): Promise<readonly DevicePartition[]> {
+  const folder = `${sysfs}/devices/platform`;
+  const names = await listDir(folder, fileAccess);
+  if (!names.ok) return [];
+  const parts = await Promise.all(
+    names.value
+      .filter((name) => /^amdgpu_xcp_\d{1,4}$/.test(name))
+      .map(async (name): Promise<DevicePartition> => {
+        const entries = await listDir(`${folder}/${name}/drm`, fileAccess);
+        const numberOf = (form: RegExp): number | undefined => {
+          const [, digits] =
+            (entries.ok ? entries.value : [])
+              .map((entry) => form.exec(entry))
+              .find((match) => match !== null) ?? [];
+          return digits === undefined ? undefined : Number(digits);
+        };
+        return { name, drmCard: numberOf(/^card(\d+)$/), drmRender: numberOf(/^renderD(\d+)$/) };
+      }),
+  );
+  // Some drivers put a part's number into the function of its address.
+  const slotOf = (address: string): string => address.replace(/\.\d$/, "");
+  const own = nodes.filter((node) => slotOf(node.pciBusId) === slotOf(pciBusId));
+  return parts.filter(
+    ({ drmRender }) =>
+      drmRender !== undefined && own.some(({ renderMinor }) => renderMinor === drmRender),
   );
 }

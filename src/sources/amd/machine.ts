@@ -1,20 +1,21 @@
 /** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, fallbackUuid } from "../../model/device.ts";
+import type { DeviceFacts } from "../../machine/owners/kubelet/device-names.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import { present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { type Card, type CardChannel, type CardSeries, oncePerTick } from "../cards.ts";
-import { DrmCardRegistry, type DrmMachine } from "../drm-cards.ts";
-import { latestOf, userChannels } from "../gpu-users.ts";
+import { DrmCardRegistry, type DrmMachine, drmNumbers } from "../drm-cards.ts";
+import { holderChannels, latestOf, userChannels } from "../gpu-users.ts";
 import { MetricsFile, openCardContext } from "./card-context.ts";
 import type { AmdOptions } from "./define.ts";
 import { amdVendor, familyOf } from "./family.ts";
 import { EnergyStep } from "./gpu-metrics/energy.ts";
 import { partitionChannels, rasChannels } from "./health.ts";
-import { readKfdNodes, readKfdProcesses } from "./kfd.ts";
+import { readKfdNodes, readKfdProcesses, readPartitions } from "./kfd.ts";
 import { pcieChannels, pcieTrafficChannels, peerChannels, xgmiChannels } from "./link.ts";
 import { loadChannels, memoryChannels } from "./load.ts";
 import { nameCard, readNameTable, unnamedPrefix } from "./names.ts";
@@ -109,6 +110,7 @@ export class AmdMachine {
     const metrics = new MetricsFile(card.device, fileAccess);
     const step = new EnergyStep(familyOf(card.deviceId).joulesPerStep);
     const bandwidth = pcie ? new PcieBandwidth(card.device, fileAccess, this.#turn) : undefined;
+    let facts: DeviceFacts = { ...device, ...drmNumbers(card) };
     let users: CardUsers | undefined;
     return {
       key,
@@ -118,7 +120,10 @@ export class AmdMachine {
       findChannels: async (timeMs) => {
         const context = await openCardContext(card, fileAccess, metrics, timeMs);
         users ??= new CardUsers(card.pciBusId, context.isApu);
-        const nodes = await readKfdNodes(this.#options.sysfs, fileAccess);
+        const { sysfs } = this.#options;
+        const nodes = await readKfdNodes(sysfs, fileAccess);
+        const partitions = await readPartitions(sysfs, card.pciBusId, nodes, fileAccess);
+        facts = { ...facts, partitions };
         const lists: readonly (readonly CardChannel[])[] = [
           loadChannels(context),
           memoryChannels(context),
@@ -141,11 +146,16 @@ export class AmdMachine {
         ];
         return withLimits(lists.flat(), this.#toolCardOf(card.pciBusId));
       },
+      findHolders: () => holderChannels(facts, resolver),
       findUsers: async (timeMs) => {
         const visit = await this.#visit(timeMs);
         if (visit === undefined || users === undefined) return [];
         const list = users.read(timeMs, visit);
-        const found = { uuid: device.uuid, processes: list, isWhole: visit.scan.denied === 0 };
+        const found = {
+          device: facts,
+          processes: list,
+          isWhole: visit.scan.denied === 0,
+        };
         return userChannels(found, resolver, processes);
       },
     };

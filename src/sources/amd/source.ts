@@ -30,6 +30,7 @@ export async function openAmd(
   return CardSource.open({
     host,
     nowMs,
+    onOwnerChange: (listener) => drm.resolver.onChange(listener),
     discover: async () => {
       const cards = await machine.discover();
       return cards.length > 0 || tools === undefined || machine.hasSeenCards

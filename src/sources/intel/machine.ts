@@ -13,11 +13,12 @@ import {
   DrmCardRegistry,
   type DrmMachine,
   type DrmVendor,
+  drmNumbers,
   openDrmMachine,
   pcieErrorChannels,
   pcieLinkChannels,
 } from "../drm-cards.ts";
-import { latestOf, userChannels } from "../gpu-users.ts";
+import { holderChannels, latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";
 import { EnergyMeters } from "./energy.ts";
 import { awakeChannels, clockChannels, CounterRates, throttleChannels } from "./graphics.ts";
@@ -42,9 +43,15 @@ export async function openIntel(
   context: SourceContext,
   fileAccess: FileAccess,
 ): Promise<PolledSource> {
-  const machine = new IntelMachine(await openDrmMachine(context, fileAccess), processes);
+  const drm = await openDrmMachine(context, fileAccess);
+  const machine = new IntelMachine(drm, processes);
   const { host, nowMs } = context;
-  return CardSource.open({ host, nowMs, discover: () => machine.registry.discover() });
+  return CardSource.open({
+    host,
+    nowMs,
+    onOwnerChange: (listener) => drm.resolver.onChange(listener),
+    discover: () => machine.registry.discover(),
+  });
 }
 
 class IntelMachine {
@@ -72,26 +79,29 @@ class IntelMachine {
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
     const state = { differences: new CounterRates(), meters: new EnergyMeters() };
     const uuid = fallbackUuid("intel", card.pciBusId, machine);
+    const device = {
+      uuid,
+      index: 0,
+      vendor: "intel",
+      model: nameIntel(card.deviceId),
+      simulated: false,
+      pciBusId: card.pciBusId,
+      driver: kernel.ok && kernel.value !== "" ? kernel.value : undefined,
+    };
+    const facts = { ...device, ...drmNumbers(card) };
     return {
       key,
-      device: {
-        uuid,
-        index: 0,
-        vendor: "intel",
-        model: nameIntel(card.deviceId),
-        simulated: false,
-        pciBusId: card.pciBusId,
-        driver: kernel.ok && kernel.value !== "" ? kernel.value : undefined,
-      },
+      device,
       expected,
       sleepState: () => readSleepState(card.device, fileAccess),
       findChannels: () => this.#findChannels(card, clients, state),
+      findHolders: () => holderChannels(facts, resolver),
       findUsers: async (timeMs) => {
         const scan = await this.#scanProcesses(timeMs);
         if (scan === undefined) return [];
         const isWhole = scan.denied === 0;
         const list = clients.processes(timeMs, scan);
-        const use = { uuid, processes: list, isWhole };
+        const use = { device: facts, processes: list, isWhole };
         const users = await userChannels(use, resolver, this.#withProcesses);
         return [...users, ...clients.engineChannels(isWhole)];
       },

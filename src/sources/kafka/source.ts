@@ -12,7 +12,7 @@ import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceContext, SourceLag, StreamingSource } from "../source.ts";
 import { type KafkaClient, loadClient } from "../../net/kafka/client.ts";
-import { prepareTopics } from "../../net/kafka/topic.ts";
+import { MissingTopicError, prepareTopics, waitForTopic } from "../../net/kafka/topic.ts";
 
 interface KafkaSourceParts {
   readonly target: KafkaTarget;
@@ -20,10 +20,14 @@ interface KafkaSourceParts {
   readonly producer: KafkaProducer;
   readonly letters: DeadLetterProducer;
   readonly log: Log;
+  /** Absent where the topic is there. */
+  readonly waitForTopic?: (signal: AbortSignal) => Promise<void>;
 }
 
 const closeWithinMs = 5_000;
 const mostTags = 256;
+/** Of the 32 hexadecimal digits of a topic's id: enough to tell topics of one name apart, short enough for file names. */
+const topicIdDigits = 12;
 
 class KafkaSource implements StreamingSource {
   readonly shape = "streaming";
@@ -41,8 +45,10 @@ class KafkaSource implements StreamingSource {
     return [...this.#devices.values()];
   }
 
-  async run(emit: Emit, signal: AbortSignal): Promise<void> {
-    await this.#parts.reader.run((message) => this.#take(message, emit), signal);
+  async run(emit: Emit, signal: AbortSignal, checkpoint?: () => Promise<void>): Promise<void> {
+    await this.#parts.waitForTopic?.(signal);
+    if (signal.aborted) return;
+    await this.#parts.reader.run((message) => this.#take(message, emit), signal, checkpoint);
   }
 
   async commit(): Promise<void> {
@@ -63,6 +69,10 @@ class KafkaSource implements StreamingSource {
     }));
   }
 
+  unreadRecords(): number | undefined {
+    return this.#parts.reader.unread();
+  }
+
   lettersKept(): number {
     return this.#parts.letters.kept;
   }
@@ -75,7 +85,13 @@ class KafkaSource implements StreamingSource {
   async #take(message: IncomingMessage, emit: Emit): Promise<void> {
     const { target, letters, log } = this.#parts;
     const { partition, value } = message;
-    const origin = { log: target.topic, partition, offset: Number(message.offset) };
+    const origin = {
+      log: target.topic,
+      logId: message.topicId.replaceAll("-", "").slice(0, topicIdDigits),
+      partition,
+      offset: Number(message.offset),
+      since: Number(message.since),
+    };
     const decoded = this.#decode(message);
     if (!decoded.ok) {
       const { reason } = decoded;
@@ -123,9 +139,15 @@ export async function openKafkaSource(
   options: KafkaSourceOptions,
   context: SourceContext,
 ): Promise<KafkaSource> {
-  const { target, client, prepare } = await openTopic(options, context);
+  // Another process, or another stage of a pipeline, may be about to create it; what is to end with the topic needs one.
+  const { target, client, prepare, isMissing } = await openTopic(
+    options,
+    context,
+    options.until === "stopped",
+  );
   const { log, nowMs } = context;
   const random = Math.random;
+  const waiting = { target, log, nowMs, random };
   const producer = new KafkaProducer(client, {
     target,
     compression: "gzip",
@@ -148,14 +170,23 @@ export async function openKafkaSource(
     random,
   });
   const letters = new DeadLetterProducer(target, producer, prepare);
-  return new KafkaSource({ target, reader, producer, letters, log });
+  return new KafkaSource({
+    target,
+    reader,
+    producer,
+    letters,
+    log,
+    ...(isMissing && { waitForTopic: (signal) => waitForTopic(client, waiting, signal) }),
+  });
 }
 
-/** @throws GpulseError where no broker answers in time, or the topic is not there. */
+/** @throws GpulseError where no broker answers in time, or the topic is not there and need be. */
 export async function openTopic(
   options: ClusterOptions & { readonly timeout: number },
   { nowMs }: SourceContext,
+  mayBeMissing = false,
 ): Promise<{
+  readonly isMissing: boolean;
   readonly target: KafkaTarget;
   readonly client: KafkaClient;
   readonly prepare: (topic: string) => Promise<void>;
@@ -163,9 +194,20 @@ export async function openTopic(
   const target = targetOf(options, process.env);
   const client = await loadClient();
   const preparing = { target, withinMs: options.timeout, nowMs, random: Math.random };
-  await prepareTopics(client, { ...preparing, topics: [target.topic], create: undefined });
+  const isMissing = await prepareTopics(client, {
+    ...preparing,
+    topics: [target.topic],
+    create: undefined,
+  }).then(
+    () => false,
+    (thrown: unknown) => {
+      if (mayBeMissing && thrown instanceof MissingTopicError) return true;
+      throw thrown;
+    },
+  );
   const create = { partitions: 1, replication: -1 };
   return {
+    isMissing,
     target,
     client,
     prepare: (topic) => prepareTopics(client, { ...preparing, topics: [topic], create }),

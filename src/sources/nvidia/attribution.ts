@@ -29,8 +29,7 @@ export async function ownerExtras(
   labels: Labels,
 ): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
-  // The result is for the next read: a slow kubelet must not delay this one.
-  void resolver.refresh();
+  await resolver.refresh();
   const extras = new Map<string, ExtraSeries>();
   const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {
     if (Object.values(who).every((value) => value === undefined)) return;
@@ -38,7 +37,7 @@ export async function ownerExtras(
     extras.set(labelKey(of), { metric: "ownerInfo", labels: of, value: 1 });
   };
   devices.forEach((device, at) => {
-    const held = resolver.podOfDevice(device.uuid);
+    const held = resolver.podOfDevice(device);
     // A pod may hold a GPU and not use it yet: it owns it all the same.
     const holders = held.known ? held.value : [];
     for (const { namespace, pod, container } of holders) add(at, { namespace, pod, container });

@@ -135,8 +135,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     import("./doctor.ts"),
     import("./fallback.ts"),
   ]);
-  const { procfs, nowMs, log, host } = context;
-  const resolver = createOwnerResolver({ procfs, nowMs, log });
+  const { procfs, nowMs, log, host, kubeletSocket } = context;
+  const resolver = createOwnerResolver({ procfs, nowMs, log, kubeletSocket });
   const { connection } = await reach(given, context);
   if (connection === undefined) {
     if (given.fallback === "never") throw new Error(unbuilt.says);
@@ -162,7 +162,7 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
 
 async function openSmi(
   given: Options,
-  { procfs, nowMs, log, host }: SourceContext,
+  { procfs, nowMs, log, host, kubeletSocket }: SourceContext,
 ): Promise<SmiSource> {
   const [{ SmiSource, smiRunDeadlineMs }, { SmiRunner }, { createOwnerResolver }] =
     await Promise.all([
@@ -174,7 +174,7 @@ async function openSmi(
     host,
     processes: given.processes,
     runner: new SmiRunner({ command: given.smi, deadlineMs: smiRunDeadlineMs, nowMs }),
-    resolver: createOwnerResolver({ procfs, nowMs, log }),
+    resolver: createOwnerResolver({ procfs, nowMs, log, kubeletSocket }),
   });
 }
 

@@ -49,6 +49,10 @@ export class FallbackSource implements PolledSource {
     return this.#options.nvml.process();
   }
 
+  onChange(listener: (tier: Tier) => void): void {
+    this.#options.nvml.onChange(listener);
+  }
+
   async read(tier: Tier, timeMs: number): Promise<Frame> {
     const { nvml } = this.#options;
     if (this.#usesNvml) return nvml.read(tier, timeMs);

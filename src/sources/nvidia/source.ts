@@ -62,6 +62,10 @@ export class NvidiaSource implements PolledSource {
     return { restarts: this.#backoff.restarts, ...this.#usage };
   }
 
+  onChange(listener: (tier: Tier) => void): void {
+    this.#options.resolver.onChange(() => listener("slow"));
+  }
+
   /** Opens the library and finds the GPUs; what fails is returned, and tried again with every read. */
   async start(): Promise<NvmlFailure | undefined> {
     this.#noticeEnd();

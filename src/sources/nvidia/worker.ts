@@ -2,6 +2,7 @@
  * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
  * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
+import { compileWhenBusy } from "../../base/compilers.ts";
 import { residentBytes } from "../../base/resident-bytes.ts";
 import { code, codeName } from "./nvml/codes.ts";
 import { endWithParent } from "./end-with-parent.ts";
@@ -19,6 +20,7 @@ import type {
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
 import { SlowCallScheduler } from "./reader/slow-call-scheduler.ts";
 import { NvmlSession } from "./reader/session.ts";
+import { nextClockReadMs } from "./reader/sm-clock.ts";
 import { SleepFiles } from "./reader/sleep.ts";
 
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
@@ -31,6 +33,7 @@ let loaded: LoadedNvml | undefined;
 let session: NvmlSession | undefined;
 let startedMs = 0;
 let timer: NodeJS.Timeout | undefined;
+let clockTimer: NodeJS.Timeout | undefined;
 
 process.on("message", ({ id, request }: RequestEnvelope) => {
   const reply = (answer: WorkerResponse): void => void process.send?.({ id, answer });
@@ -39,6 +42,8 @@ process.on("message", ({ id, request }: RequestEnvelope) => {
   handle(request, reply).catch(fail);
 });
 endWithParent();
+// Beside an H200 read once a second, the compilers would take 4 MB and save no time.
+compileWhenBusy();
 
 type Reply = (answer: WorkerResponse) => void;
 
@@ -68,6 +73,7 @@ async function handle(request: WorkerRequest, reply: Reply): Promise<void> {
       return reply(bench(request.passes));
     case "close":
       clearTimeout(timer);
+      clearTimeout(clockTimer);
       loaded?.nvml.nvmlShutdown();
       reply({ kind: "done" });
       process.disconnect();
@@ -116,6 +122,7 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
     now.pass(timeMs);
     scheduler.passed(timeMs);
     arm();
+    watchClocks();
   } else if (tier === "slow") now.readCounters(timeMs, () => performance.now());
   if (now.cards.length === 0 && now.goneWith !== undefined) {
     const detail = codeName(now.goneWith);
@@ -145,6 +152,27 @@ function arm(): void {
       ? dueMs - nowMs
       : 0;
   timer = setTimeout(step, Math.min(60_000, Math.max(0, waitMs)));
+}
+
+/** Readings of the clock while a GPU is busy; none between passes while none is. */
+function watchClocks(): void {
+  if (session?.wantsClockSamples === true) clockTimer ??= clockTimeout(Date.now());
+  else {
+    clearTimeout(clockTimer);
+    clockTimer = undefined;
+  }
+}
+
+/** A timer of its own: what else is due would have to be looked up at every reading, which costs more than the reading. */
+function clockTimeout(nowMs: number): NodeJS.Timeout {
+  return setTimeout(
+    () => {
+      const readMs = Date.now();
+      session?.sampleClocks(readMs);
+      clockTimer = clockTimeout(readMs);
+    },
+    nextClockReadMs(nowMs, Math.random()) - nowMs,
+  );
 }
 
 function step(): void {

@@ -3,6 +3,7 @@ import type http from "node:http";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
 import { OtlpCache } from "../../formats/otlp/decode/cache.ts";
+import { DeltaTotals, describeRefusedDeltas } from "../../formats/otlp/decode/delta.ts";
 import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
 import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
@@ -29,25 +30,40 @@ export function openOtlpListener(
   log: Log,
 ): Promise<ListeningSource> {
   const cache = new OtlpCache();
+  const totals = new DeltaTotals();
   return ListeningSource.open({
     ...address,
     name,
     log,
     paths: ["/v1/metrics"],
-    understand: (body, headers) => understand(body, isJson(headers), cache),
+    understand: (body, headers) => understand(body, isJson(headers), cache, totals),
     refusal,
   });
 }
 
-function understand(body: Buffer, json: boolean, cache: OtlpCache): ReceivedBatch {
+function understand(
+  body: Buffer,
+  json: boolean,
+  cache: OtlpCache,
+  totals: DeltaTotals,
+): ReceivedBatch {
   try {
     cache.makeRoom();
-    const { batch, delta, malformed, problem } = json
+    const decoded = json
       ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
       : otlpBatch(decodeOtlp(body, cache), cache);
-    const rejected = delta + malformed + countRefused(batch.refusedHistograms);
+    const total = totals.accumulate(decoded.batch, decoded.deltaSeries, performance.now());
+    const { batch, outOfOrder, overLimit } = total;
+    const rejected =
+      decoded.unspecified +
+      decoded.malformed +
+      outOfOrder +
+      overLimit +
+      countRefused(batch.refusedHistograms);
     const histograms = batch.refusedHistograms[0]?.problem;
-    const reported = [problem, histograms].filter((part) => part !== undefined).join("; ");
+    const reported = [decoded.problem, describeRefusedDeltas(total), histograms]
+      .filter((part) => part !== undefined)
+      .join("; ");
     const answer: HttpReply = {
       status: 200,
       type: json ? "application/json" : "application/x-protobuf",

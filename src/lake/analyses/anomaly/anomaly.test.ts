@@ -47,6 +47,24 @@ test("a load that starts and stops is nothing to report on", () => {
   expect(summary(watchOrdinary(180, (_, usual) => usual).began)).toEqual([]);
 });
 
+test("a capped load that swings is no stuck clock and no straggler where it is read every 15 s", () => {
+  const random = new Random(2, "made-up");
+  const freeUntil = 60 * minute;
+  const frames = makeFrames(5 * 60 * minute, (second) => {
+    if (second % 15 !== 0) return undefined;
+    const isCapped = second >= freeUntil;
+    return {
+      // Its peaks at the cap are hardly ever read.
+      watts: isCapped ? random.between(320, 560) : random.between(200, 300),
+      utilization: 0.98,
+      clockHertz: isCapped ? 1_755e6 : 1_980e6,
+      powerCapped: Number(isCapped),
+      job: isCapped ? "training-2" : "inference-1",
+    };
+  });
+  expect(summary(watchAll(frames).began)).toEqual([]);
+});
+
 test("a jump of temperature at steady power is reported within a minute, and its end too", () => {
   const from = 124 * minute + 100;
   const { changes } = watchOrdinary(150, (second, usual) => ({

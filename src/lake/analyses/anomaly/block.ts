@@ -10,6 +10,8 @@ const settleMs = 5 * 60_000;
 export interface ReadingBlock {
   readonly endMs: number;
   readonly spanMs: number;
+  /** Read so seldom, as by a scrape every 15 s, that its means are single instants. */
+  readonly isSparse: boolean;
   readonly powerWatts: number;
   /** Power as the heatsink remembers it: over 15, 60 and 240 s. */
   readonly pastWatts: readonly [number, number, number];
@@ -53,6 +55,13 @@ class Mean {
 const startupMs = 30_000;
 const busyFrom = 0.3;
 const atCap = 0.85;
+/** Single instants of a power that swings: its peaks are hardly ever among them. */
+const atCapBySeldom = 0.6;
+const seldomMs = 5_000;
+/** A power that swings is at its cap in one of so many readings. */
+const capReadings = 8;
+/** Fewer readings do not average out what a load does from second to second. */
+const leastReadings = 4;
 
 export class ReadingBlocks {
   readonly #past = memorySeconds.map(() => ({ watts: 0, mean: new Mean() }));
@@ -68,7 +77,9 @@ export class ReadingBlocks {
   #peak = 0;
   #freeHertz: number | undefined;
   #topHertz: number | undefined;
-  #atCap = false;
+  /** When it last drew about its limit, and for how long that explains a cap. */
+  #atCapMs = Number.NEGATIVE_INFINITY;
+  #capMemoryMs = 0;
   #memoryBytes: number | undefined;
   #owner: string | undefined;
   #ownerSinceMs = Number.NEGATIVE_INFINITY;
@@ -115,7 +126,10 @@ export class ReadingBlocks {
     this.#fan.add(now.get("fanRatio"));
     const capped = now.get("powerCapped") ?? 0;
     this.#heat.add(now.get("heatThrottled") ?? 0);
-    this.#atCap ||= watts > atCap * (now.get("powerLimitWatts") ?? Number.POSITIVE_INFINITY);
+    const isNear = gapMs > seldomMs ? atCapBySeldom : atCap;
+    if (watts > isNear * (now.get("powerLimitWatts") ?? Number.POSITIVE_INFINITY))
+      this.#atCapMs = timeMs;
+    this.#capMemoryMs = Math.min(3 * blockMs, gapMs) * capReadings;
     this.#clock(now.get("clockHertz"), utilization ?? 0, capped > 0);
     this.#memoryBytes = now.get("memoryBytes");
     if (now.owner !== this.#owner) {
@@ -133,10 +147,13 @@ export class ReadingBlocks {
 
   #end(): ReadingBlock {
     const endMs = this.#lastMs;
+    const isAtCap = this.#atCapMs >= Math.min(this.#startMs, endMs - this.#capMemoryMs);
+    const isSparse = this.#power.count < leastReadings;
     const [fast, middle, slow] = this.#past;
     const block: ReadingBlock = {
       endMs,
       spanMs: blockMs,
+      isSparse,
       powerWatts: this.#power.take() ?? 0,
       pastWatts: [fast?.mean.take() ?? 0, middle?.mean.take() ?? 0, slow?.mean.take() ?? 0],
       settled: this.#startMs >= this.#settledMs,
@@ -146,7 +163,7 @@ export class ReadingBlocks {
       celsius: this.#celsius.take(),
       fanRatio: this.#fan.take(),
       // A power cap reported far below the limit does not hold the clock down.
-      freeHertz: this.#atCap ? this.#freeHertz : this.#topHertz,
+      freeHertz: isAtCap ? this.#freeHertz : this.#topHertz,
       busyHertz: this.#busyClock.take(),
       heldByHeat: (this.#heat.take() ?? 0) > 0,
       memoryBytes: this.#memoryBytes,
@@ -156,7 +173,6 @@ export class ReadingBlocks {
     this.#peak = 0;
     this.#freeHertz = undefined;
     this.#topHertz = undefined;
-    this.#atCap = false;
     return block;
   }
 }

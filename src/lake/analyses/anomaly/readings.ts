@@ -158,7 +158,7 @@ function ownerIn(frame: Frame, owners: readonly Owner[]): string | undefined {
 }
 
 /** Workload before pod before user: the closest to one run of one program. */
-function ownerOf(labels: LabelSet): string {
+export function ownerOf(labels: LabelSet): string {
   const namespace = labelValue(labels, "namespace");
   const name =
     labelValue(labels, "workload") ?? labelValue(labels, "pod") ?? labelValue(labels, "user") ?? "";

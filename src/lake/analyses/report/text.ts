@@ -22,7 +22,7 @@ export function csvOf({ columns, rows }: AnalysisResult): string {
   return lines.map((line) => `${line.join(",")}\n`).join("");
 }
 
-function csvCell(value: ResultCell): string {
+export function csvCell(value: ResultCell): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   // A cell that a spreadsheet would take for a formula stays a text.

@@ -6,7 +6,7 @@ import { columns } from "../../../model/columns.ts";
 import type { Analysis } from "../analysis.ts";
 import { sparkDialect, textSql } from "../dialect.ts";
 import type { AnalysisSettings } from "../parameters.ts";
-import { analysisSql, type LakeSpan, samplesSql } from "../statement.ts";
+import { analysisSql, isOfJobs, type LakeSpan, samplesSql } from "../statement.ts";
 
 export interface SparkScript {
   readonly analyses: readonly Analysis[];
@@ -66,6 +66,13 @@ function disarmedSql({ columns: answered }: Analysis): string {
 }
 
 function schemaSql(analyses: readonly Analysis[], settings: AnalysisSettings): string {
+  if (isOfJobs(analyses))
+    return [
+      "time timestamp",
+      ...["job", "user_name", "account", "project"].map((name) => `${name} string`),
+      ...(analyses[0]?.reads.map((name) => `${name} double`) ?? []),
+      "date date",
+    ].join(", ");
   const read = new Set([...analyses.flatMap(({ reads }) => reads), ...(settings.metrics ?? [])]);
   return [
     "time timestamp",

@@ -20,6 +20,8 @@ export const margin = { bytes: 8, version: 0x0100_0008, celsius: 4 } as const;
 export const fanSpeed = { bytes: 12, version: 0x0100_000c, fan: 4, rpm: 8 } as const;
 /** nvmlPciInfo_t: char[16] legacy id, five u32, char[32] id. */
 export const pciInfo = { bytes: 68, busId: 36, busIdBytes: 32 } as const;
+/** nvmlGpuInstanceInfo_t: handle, u32 id, u32 profile, u32 start and u32 size of its placement. */
+export const gpuInstanceInfo = { bytes: 24, profileId: 12, placementStart: 16 } as const;
 /** nvmlEventData_t: handle, u64 type, u64 data, u32 GPU instance, u32 compute instance. */
 export const eventData = { bytes: 32, device: 0, type: 8, data: 16 } as const;
 

@@ -10,6 +10,7 @@ import type { ListedDevice } from "./inventory.ts";
 import { processTasks } from "./processes.ts";
 import type { SleepFiles } from "./sleep.ts";
 import { slowTasks } from "./slow.ts";
+import { SmClock } from "./sm-clock.ts";
 import { memoryTotal, staticTasks } from "./static.ts";
 
 export interface CardSet {
@@ -73,6 +74,7 @@ export function buildCards(
       continue;
     }
     card.fast.push(...fastTasks(bench));
+    card.smClock = new SmClock(bench);
     card.scheduler.push(...slowTasks(bench), ...staticTasks(bench, cards));
   }
   for (const board of [boards.fast, boards.slow, boards.static]) board.seal();

@@ -12,6 +12,7 @@ import {
 import type { TierValues } from "./latest-values.ts";
 import { FieldBatch, type NvmlField } from "./fields.ts";
 import type { MigInstance } from "./inventory.ts";
+import type { SmClock } from "./sm-clock.ts";
 import { ReadTask, type Task } from "./task.ts";
 
 export interface NvmlCard {
@@ -35,6 +36,8 @@ export interface NvmlCard {
   /** Its slot of gpu_xid_watched; a MIG instance has none. */
   readonly xidSlot?: number;
   utilizationRatio?: number;
+  /** A MIG instance has none of its own. */
+  smClock?: SmClock;
   /** The driver keeps it awake anyway. */
   isPersistent?: boolean;
 }

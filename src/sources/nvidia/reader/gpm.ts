@@ -4,6 +4,7 @@ import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
 import type { CardBuilder } from "./card.ts";
 import type { GpmMetric } from "./gpm-metrics.ts";
+import type { SmClock } from "./sm-clock.ts";
 import { nextRetryMs, type Task } from "./task.ts";
 
 /** The second sample follows soon after the first, so that the first slow read has a value. */
@@ -25,6 +26,8 @@ export function gpmTask(
   metrics: readonly GpmMetric[],
   /** Metrics that another call fills where GPM does not. */
   shared: ReadonlySet<number> = new Set(),
+  /** The clock whose mean is stored with every value. */
+  clock?: SmClock,
 ): GpmTask {
   const { nvml, card } = bench;
   const board = bench.boards.slow;
@@ -115,9 +118,14 @@ export function gpmTask(
       if (nowMs < retryAtMs) return code.notSupported;
       const got = measure(nowMs);
       if (got === code.success) {
-        if (samples >= 2) file(nowMs);
+        if (clock !== undefined) clock.isUsed = true;
+        if (samples >= 2) {
+          file(nowMs);
+          clock?.store(nowMs);
+        }
         return got;
       }
+      clock?.leaveOut(presenceOf(got), nowMs);
       metrics.forEach((_, index) => absent(index, presenceOf(got), nowMs));
       if (isUnsupported(got)) retryAtMs = nextRetryMs(nowMs, bench.random);
       return got;

@@ -3,7 +3,7 @@ import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
 import { code, meansDriverGone } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
-import { nameBytes, pciInfo, readText } from "../nvml/structs.ts";
+import { gpuInstanceInfo, nameBytes, pciInfo, readText } from "../nvml/structs.ts";
 
 /** In place of the handle of a GPU that the driver does not list; NVML refuses it as an invalid argument. */
 export const noHandle = 0;
@@ -100,6 +100,8 @@ function describe(
   if (identity === undefined) return undefined;
   const vbios = readTextOf((out, bytes) => nvml.nvmlDeviceGetVbiosVersion(handle, out, bytes));
   const bus = Buffer.alloc(4);
+  const minor = Buffer.alloc(4);
+  const hasMinor = nvml.nvmlDeviceGetMinorNumber(handle, minor) === code.success;
   const isPcie =
     nvml.nvmlDeviceGetBusType(handle, bus) === code.success && bus.readUInt32LE(0) === 2;
   return {
@@ -112,6 +114,7 @@ function describe(
     driver,
     vbios,
     linkType: isPcie ? "PCIe" : undefined,
+    minor: hasMinor ? minor.readUInt32LE(0) : undefined,
   };
 }
 
@@ -135,6 +138,7 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[]
     const mig = {
       gpuInstance: String(id.readUInt32LE(0)),
       computeInstance: hasPart ? String(part.readUInt32LE(0)) : undefined,
+      ...placementOf(nvml, handle, id.readUInt32LE(0)),
     };
     const device: Device = {
       ...parent,
@@ -154,4 +158,21 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[]
     });
   }
   return found;
+}
+
+/** Which profile a GPU instance has and where it begins; a container may lack the right to ask. */
+function placementOf(
+  nvml: Nvml,
+  handle: number,
+  gpuInstance: number,
+): { readonly profileId?: number; readonly placementStart?: number } {
+  const out = Buffer.alloc(8);
+  if (nvml.nvmlDeviceGetGpuInstanceById(handle, gpuInstance, out) !== code.success) return {};
+  const info = Buffer.alloc(gpuInstanceInfo.bytes);
+  const got = nvml.nvmlGpuInstanceGetInfo(Number(out.readBigUInt64LE(0)), info);
+  if (got !== code.success) return {};
+  return {
+    profileId: info.readUInt32LE(gpuInstanceInfo.profileId),
+    placementStart: info.readUInt32LE(gpuInstanceInfo.placementStart),
+  };
 }

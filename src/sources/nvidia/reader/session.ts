@@ -109,9 +109,23 @@ export class NvmlSession {
         if (!this.#run(card, task, nowMs)) break;
       }
       if (card.lostSinceMs !== undefined || (!dozing && !this.#isStill(card, nowMs))) continue;
+      if (!dozing) card.smClock?.note(nowMs);
       this.#boards?.fast.set(card.upSlot, 1, nowMs);
       if (card.asleepSlot !== undefined)
         this.#boards?.fast.set(card.asleepSlot, Number(dozing), nowMs);
+    }
+  }
+
+  /** Whether the clock of a busy GPU is to be read between passes. */
+  get wantsClockSamples(): boolean {
+    return !this.#doze.dozing && this.#cards.some(({ smClock }) => smClock?.wantsSamples === true);
+  }
+
+  sampleClocks(nowMs: number): void {
+    if (this.#doze.dozing) return;
+    for (const card of this.#cards) {
+      const { smClock } = card;
+      if (smClock?.wantsSamples === true) this.#follow(card, smClock.sample(nowMs), nowMs);
     }
   }
 
@@ -201,7 +215,10 @@ export class NvmlSession {
 
   /** False when the card is lost, and the rest of its calls need not be made. */
   #run(card: NvmlCard, task: Task, nowMs: number): boolean {
-    const got = task.run(nowMs);
+    return this.#follow(card, task.run(nowMs), nowMs);
+  }
+
+  #follow(card: NvmlCard, got: number, nowMs: number): boolean {
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
     else if (meansLost(got)) this.#lose(card, nowMs, `NVML reports ${codeName(got)}`);
     return card.lostSinceMs === undefined;

@@ -20,6 +20,7 @@ export function slowTasks(bench: CardBuilder): Task[] {
     (sample) => nvml.nvmlGpmSampleGet(card.handle, sample),
     gpuMetrics(links),
     new Set(Object.values(pcieIds)),
+    card.smClock,
   );
   return [
     bench.reading(

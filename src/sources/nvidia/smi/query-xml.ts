@@ -33,6 +33,7 @@ function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGp
     (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
   if (uuid === undefined) return [];
   const vbios = parseReportedText(textAt(gpu, "vbios_version"));
+  const minor = readCell(textAt(gpu, "minor_number") ?? "", "count");
   const device: Device = {
     uuid,
     index,
@@ -42,6 +43,7 @@ function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGp
     pciBusId,
     driver,
     vbios,
+    ...(typeof minor === "number" ? { minor } : {}),
   };
   const processes = readProcesses(gpu);
   const readings = [...smiRules.flatMap((rule) => readRule(gpu, rule)), ...reasons(gpu)];

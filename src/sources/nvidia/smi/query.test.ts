@@ -21,6 +21,7 @@ test("an H200 under load as XML reports everything nvidia-smi knew", () => {
   expect(one?.device).toEqual({
     uuid: "GPU-11111111-2222-3333-4444-555555555555",
     index: 0,
+    minor: 0,
     vendor: "nvidia",
     model: "NVIDIA H200",
     simulated: false,

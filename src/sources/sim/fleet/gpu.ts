@@ -1,6 +1,6 @@
 /** One simulated GPU: its card and state, what runs on it, and what is wrong with it. */
 import type { Device } from "../../../model/device.ts";
-import type { SimCard, Demand } from "../physics/card.ts";
+import { governorMs, type SimCard, type Demand } from "../physics/card.ts";
 import type { GpuModel } from "../physics/model.ts";
 import type { SimGpuState, CardEnvironment } from "../physics/state.ts";
 import type { Random } from "../random.ts";
@@ -70,5 +70,5 @@ export function assignmentAt(assignments: readonly Assignment[], elapsedMs: numb
 
 /** A card without a display, with nothing to do for a while, is put to sleep by its driver. */
 export function isAsleep(gpu: SimGpu): boolean {
-  return gpu.sleeps && gpu.state.quietSteps * gpu.card.stepMs > 10_000;
+  return gpu.sleeps && gpu.state.quietSteps * governorMs > 10_000;
 }

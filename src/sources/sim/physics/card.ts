@@ -58,6 +58,8 @@ export function highestRung(values: Float64Array, bound: number): number {
 export interface SimCard {
   readonly model: GpuModel;
   readonly stepMs: number;
+  /** Steps from one decision of the governor to the next: it measures the mean over them. */
+  readonly governorSteps: number;
   readonly ladder: ClockLadder;
   readonly topRung: number;
   /** Steps that the reported power is averaged over. */
@@ -69,18 +71,23 @@ export interface SimCard {
   readonly memoryDecay: number;
 }
 
-/** The physics steps at this pace everywhere. A real governor follows a load within about 100 ms: half of that shows it. */
-export const stepMs = 50;
+/** The governor decides at this pace. A real one follows a load within about 100 ms: half of that shows it. */
+export const governorMs = 50;
 
-export function makeSimCard(model: GpuModel): SimCard {
+/** The simulator steps at the governor's pace. */
+export const stepMs = governorMs;
+
+/** A card that steps at another pace takes whole parts of the governor's: bursts of 30 ms heat a die whose junction follows in 50 ms. */
+export function makeSimCard(model: GpuModel, ownStepMs = stepMs): SimCard {
   const ladder = clockLadder(model);
-  const decay = (seconds: number): number => Math.exp(-stepMs / 1_000 / seconds);
+  const decay = (seconds: number): number => Math.exp(-ownStepMs / 1_000 / seconds);
   return {
     model,
-    stepMs,
+    stepMs: ownStepMs,
+    governorSteps: Math.max(1, Math.round(governorMs / ownStepMs)),
     ladder,
     topRung: ladder.hertz.length - 1,
-    windowSteps: Math.max(1, Math.round(model.power.windowMs / stepMs)),
+    windowSteps: Math.max(1, Math.round(model.power.windowMs / ownStepMs)),
     junctionDecay: decay(model.thermal.junction.seconds),
     spreaderDecay: decay(model.thermal.spreader.seconds),
     baseDecay: decay(model.thermal.base.seconds),

@@ -1,5 +1,5 @@
 /** The clock governor: power cap, thermal limits, power brake, idle states. It sees what happened in earlier steps, never the coming one. */
-import { type SimCard, dynamicScale, highestRung } from "./card.ts";
+import { type SimCard, dynamicScale, governorMs, highestRung } from "./card.ts";
 import {
   type CardEnvironment,
   clockVolts,
@@ -44,7 +44,7 @@ export function idleWatts(card: SimCard, deep: boolean, celsius: number): number
 /** While the mean is still low the card may draw this much over its limit, as H200 traces show in the first second of a load. */
 const burstShare = 1.05;
 const burstGain = 0.08;
-/** The reason bit of the power cap stays this many steps, 300 ms, after the cap lets go. */
+/** The reason bit of the power cap stays this many decisions, 300 ms, after the cap lets go. */
 const capHold = 6;
 
 export const reasonBit = {
@@ -55,7 +55,7 @@ export const reasonBit = {
   clockSetting: 16,
 } as const;
 
-/** Chooses the rung for the coming step and the throttle reasons that go with it. */
+/** Chooses the rung until the next decision and the throttle reasons that go with it. */
 export function govern(
   card: SimCard,
   state: SimGpuState,
@@ -64,7 +64,7 @@ export function govern(
 ): void {
   const { clocks } = card.model;
   state.quietSteps = wanted ? 0 : state.quietSteps + 1;
-  if (state.quietSteps * card.stepMs > clocks.holdMs) {
+  if (state.quietSteps * governorMs > clocks.holdMs) {
     state.rung = -1;
     state.reasons = 0;
     state.thermalRungs = 0;

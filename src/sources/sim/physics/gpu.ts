@@ -1,5 +1,5 @@
 /** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
-import type { SimCard, Demand } from "./card.ts";
+import { type SimCard, type Demand, governorMs } from "./card.ts";
 import { kernels } from "../kernels.ts";
 import { govern, idleWatts, leakageWatts, scaleAt } from "./governor.ts";
 import {
@@ -11,17 +11,21 @@ import {
 } from "./state.ts";
 import { airflow, fanTarget, heat, updateSensors, sinkKelvinPerWatt } from "./thermal.ts";
 
-/** Share of a step's activity that the utilisation counters take in: they show about the last 200 ms. */
+/** The utilisation counters show about the last 200 ms: what they take in of 50 ms. */
 const counterShare = 0.25;
+const counterMs = 50;
 
 /** A GPU that has been idle for long. Deep idle unless a context is held on a card whose clocks that keeps up. */
 export function idleState(card: SimCard, around: CardEnvironment, context: boolean): SimGpuState {
   const deep = !(context && card.model.clocks.contextHoldsBoost);
   const state: SimGpuState = {
     rung: deep ? -1 : card.topRung,
-    quietSteps: deep ? card.model.clocks.holdMs / card.stepMs + 1 : 0,
+    quietSteps: deep ? card.model.clocks.holdMs / governorMs + 1 : 0,
     seenCoreWatts: 0,
     seenMemoryWatts: 0,
+    measuredSteps: 0,
+    measuredCoreWatts: 0,
+    measuredMemoryWatts: 0,
     capHoldSteps: 0,
     thermalRungs: 0,
     reasons: 0,
@@ -100,7 +104,8 @@ export function step(
   demand: Readonly<Demand>,
 ): void {
   const { power, clocks } = card.model;
-  govern(card, state, around, demand.busy > 0 || (demand.context && clocks.contextHoldsBoost));
+  if (state.measuredSteps === 0)
+    govern(card, state, around, demand.busy > 0 || (demand.context && clocks.contextHoldsBoost));
 
   const scale = scaleAt(card, state.rung);
   const coreAtBoost = demand.busy * demand.core * power.coreWatts;
@@ -108,11 +113,28 @@ export function step(
   const leakage = leakageWatts(card, clockVolts(card, state), state.dieCelsius);
   const dieWatts = (power.clockTreeWatts + coreAtBoost) * scale + leakage;
   state.powerWatts = power.boardWatts + dieWatts + trafficWatts;
-  state.seenCoreWatts = coreAtBoost;
-  state.seenMemoryWatts = trafficWatts;
+  measure(card, state, coreAtBoost, trafficWatts);
 
   heat(card, state, around, dieWatts, trafficWatts);
   count(card, state, demand);
+}
+
+/** Collects what the governor goes by at its next decision. */
+function measure(
+  card: SimCard,
+  state: SimGpuState,
+  coreAtBoost: number,
+  trafficWatts: number,
+): void {
+  state.measuredSteps += 1;
+  state.measuredCoreWatts += coreAtBoost;
+  state.measuredMemoryWatts += trafficWatts;
+  if (state.measuredSteps < card.governorSteps) return;
+  state.seenCoreWatts = state.measuredCoreWatts / card.governorSteps;
+  state.seenMemoryWatts = state.measuredMemoryWatts / card.governorSteps;
+  state.measuredSteps = 0;
+  state.measuredCoreWatts = 0;
+  state.measuredMemoryWatts = 0;
 }
 
 function count(card: SimCard, state: SimGpuState, demand: Readonly<Demand>): void {
@@ -125,14 +147,15 @@ function count(card: SimCard, state: SimGpuState, demand: Readonly<Demand>): voi
     if ((bits & 1) === 1)
       state.reasonSeconds[reason] = (state.reasonSeconds[reason] ?? 0) + seconds;
   }
-  state.utilization += (demand.busy - state.utilization) * counterShare;
-  state.memoryUtilization +=
-    (demand.busy * demand.memoryBusy - state.memoryUtilization) * counterShare;
-  state.tensorActivity += (demand.busy * demand.tensor - state.tensorActivity) * counterShare;
-  state.dramActivity += (demand.busy * demand.dram - state.dramActivity) * counterShare;
+  const share =
+    card.stepMs === counterMs ? counterShare : 1 - (1 - counterShare) ** (card.stepMs / counterMs);
+  state.utilization += (demand.busy - state.utilization) * share;
+  state.memoryUtilization += (demand.busy * demand.memoryBusy - state.memoryUtilization) * share;
+  state.tensorActivity += (demand.busy * demand.tensor - state.tensorActivity) * share;
+  state.dramActivity += (demand.busy * demand.dram - state.dramActivity) * share;
   if (demand.busy > 0) state.units = demand.units;
-  state.receive += (demand.receive - state.receive) * counterShare;
-  state.transmit += (demand.transmit - state.transmit) * counterShare;
+  state.receive += (demand.receive - state.receive) * share;
+  state.transmit += (demand.transmit - state.transmit) * share;
   state.memoryBytes = demand.memoryBytes;
   state.context = demand.context;
 }

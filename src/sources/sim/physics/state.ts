@@ -42,11 +42,15 @@ export type SimThrottleReason = (typeof simThrottleReasons)[number];
 export interface SimGpuState {
   /** Rung of the clock ladder, or -1 in deep idle. */
   rung: number;
-  /** Steps since the card last had a reason to stay at boost. */
+  /** Decisions of the governor since the card last had a reason to stay at boost. */
   quietSteps: number;
   /** What the governor measured last: compute power as it would be at boost, and memory power. */
   seenCoreWatts: number;
   seenMemoryWatts: number;
+  /** What it has measured since: sums over this many steps. */
+  measuredSteps: number;
+  measuredCoreWatts: number;
+  measuredMemoryWatts: number;
   capHoldSteps: number;
   /** How far the thermal governor holds the clock down, in rungs. */
   thermalRungs: number;

@@ -32,7 +32,10 @@ export const undecidedDetection: Detection = { verdict: undefined };
 export const normalDetection: Detection = { verdict: false };
 
 /** A PromQL selector of one of the GPU's series. */
-export const selector = (metric: string, { host, uuid }: AnomalyDevice, extra = ""): string =>
-  `${metric}{host=${JSON.stringify(host)},uuid=${JSON.stringify(uuid)}${extra}}`;
+export const selector = (
+  metric: string,
+  { host, uuid }: Pick<AnomalyDevice, "host" | "uuid">,
+  extra = "",
+): string => `${metric}{host=${JSON.stringify(host)},uuid=${JSON.stringify(uuid)}${extra}}`;
 
 export const digits = (value: number, places = 0): string => value.toFixed(places);

@@ -197,7 +197,12 @@ export class StragglerDetector implements Detector {
     const work = sum(this.#seen, ({ workWatts }) => workWatts);
     this.#power.less =
       isFull && work > leastLoad * scaleWatts * windowBlocks ? less / work : undefined;
-    this.#power.noise = noiseOf(this.#seen.map((one) => one.utilization));
+    const byLoad = noiseOf(this.#seen.map((one) => one.utilization));
+    // Instants of a load that swings within seconds differ by more than its utilisation shows.
+    const byPower = block.isSparse
+      ? noiseOf(this.#seen.map((one) => one.workWatts - one.lessWatts))
+      : 0;
+    this.#power.noise = Math.max(byLoad, byPower);
     const traffic = this.#seen.flatMap((one) => one.traffic ?? []);
     const usually = group.traffic.median;
     const isReported = isFull && traffic.length === windowBlocks && usually > 0.02;

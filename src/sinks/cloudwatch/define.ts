@@ -1,0 +1,77 @@
+/** `cloudwatch:NAMESPACE`: metrics to Amazon CloudWatch by PutMetricData, as statistics per period. */
+import * as v from "valibot";
+import { durationMs, text } from "../../config/fields.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+
+/** Each metric of each GPU costs money every month: these are what an alarm or a dashboard of GPUs needs. */
+export const defaultMetrics = [
+  "gpu_up",
+  "gpu_utilization_ratio",
+  "gpu_memory_used_bytes",
+  "gpu_memory_total_bytes",
+  "gpu_power_watts",
+  "gpu_temperature_celsius",
+  "gpu_xid_errors_total",
+] as const;
+
+export const cloudWatchOptions = v.strictObject({
+  namespace: v.optional(
+    v.pipe(
+      text("a namespace"),
+      v.regex(/^(?!AWS\/)[\w.\-/#:]{1,255}$/, "1 to 255 of A-Z a-z 0-9 . - _ / # :, and not AWS/"),
+      v.description("The namespace of the metrics in CloudWatch."),
+    ),
+    "gpulse",
+  ),
+  region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
+  metrics: v.optional(
+    v.pipe(
+      text("names of metrics with commas, or all"),
+      v.description("Which metrics are sent; all sends each, which CloudWatch charges for."),
+    ),
+    defaultMetrics.join(","),
+  ),
+  period: v.optional(
+    v.pipe(
+      durationMs(1_000, 3_600_000),
+      v.description(
+        "Readings of a period become one set of minimum, maximum, sum and count; below 60s it is high-resolution.",
+      ),
+    ),
+    "60s",
+  ),
+  profile: v.optional(
+    v.pipe(
+      text("a profile"),
+      v.description(
+        "Of ~/.aws/credentials; AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+      ),
+    ),
+  ),
+  endpoint: v.optional(v.pipe(text("an address"), v.description("A server other than Amazon's."))),
+  timeout: v.optional(
+    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    "30s",
+  ),
+});
+
+export const cloudwatch = defineSink({
+  name: "cloudwatch",
+  summary: "Metrics to Amazon CloudWatch, as statistics per period.",
+  mainOption: "namespace",
+  options: cloudWatchOptions,
+  examples: [
+    {
+      url: "cloudwatch:gpulse?region=eu-central-1",
+      description: "utilization, memory, power, temperature and Xids of every GPU, by the minute",
+    },
+    {
+      url: "cloudwatch:lab/gpus?region=eu-central-1&metrics=gpu_power_watts&period=10s",
+      description: "one metric, in high resolution",
+    },
+  ],
+  create: async (given, context) => {
+    const { openCloudWatchSink } = await import("./open.ts");
+    return openCloudWatchSink(given, context);
+  },
+});
