@@ -4,9 +4,26 @@ import { type LabelSet, labelValue } from "../model/labels.ts";
 import { longestPattern } from "../storage/embedded/index/pattern.ts";
 import type { Matcher } from "../model/select.ts";
 
-/** Compiled for whole-string matches, or the reason it cannot be. */
+/** Patterns of rules and panels come again with every evaluation, and compiling one takes longer than using it. */
+const compiled = new Map<string, RE2JS>();
+const mostCompiled = 64;
+const longestCached = 512;
+
+/** Compiled for whole-string matches; throws where it cannot be. */
 export function compileRegex(pattern: string): RE2JS {
-  return RE2JS.compile(`^(?s:${pattern})$`);
+  const found = compiled.get(pattern);
+  if (found !== undefined) {
+    // The one that was used last goes last.
+    compiled.delete(pattern);
+    compiled.set(pattern, found);
+    return found;
+  }
+  const regex = RE2JS.compile(`^(?s:${pattern})$`);
+  if (pattern.length > longestCached) return regex;
+  compiled.set(pattern, regex);
+  const [oldest] = compiled.keys();
+  if (compiled.size > mostCompiled && oldest !== undefined) compiled.delete(oldest);
+  return regex;
 }
 
 export function regexProblem(pattern: string): string | undefined {

@@ -16,7 +16,7 @@ import type { LookupResult } from "./lookup.ts";
 import type { AppendResult, RefusedSample } from "./options.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 import { putStale } from "../../model/stale.ts";
-import type { WalSampleColumns } from "./wal/records.ts";
+import { noHistograms, type WalSampleColumns } from "./wal/records.ts";
 
 /** Given instead of a series whose samples are to be refused because there are too many series already. */
 export const refusedByLimit = 0xffffffff;
@@ -212,6 +212,7 @@ export class Appender {
     const { reason } = this.#target.budget;
     if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason ??= reason;
     columns.histograms = [];
+    columns.encoded = noHistograms;
     this.#isOnlyNewer = false;
     this.#target.count(tally);
     return tally;
@@ -307,6 +308,7 @@ export class Appender {
     return {
       n: 0,
       histograms: [],
+      encoded: noHistograms,
       refs: this.#refs,
       times: this.#times,
       values: this.#values,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -124,5 +124,39 @@ test("frames of a stream take turns at the same instant, and none ends another's
   await store.endSource("kafka", 3000);
   expect(store.stats().appended.stored).toBe(stored + 3);
   await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("after an interruption of more than a minute every series that was up to date ends at its last sample", async () => {
+  const folder = dir();
+  const [hour, minute] = [3_600_000, 60_000];
+  const stoppedMs = Math.floor(Date.now() / hour) * hour;
+  type OpenStore = Awaited<ReturnType<typeof openStore>>;
+  const write = (store: OpenStore, name: string, timeMs: number): void => {
+    const appender = store.appender();
+    appender.add(appender.ref(labelSet({ __name__: name })), timeMs, 1);
+    appender.commit();
+  };
+  const first = await openStore({ ...options(folder), nowMs: () => stoppedMs });
+  write(first, "imported", stoppedMs - hour);
+  write(first, "current", stoppedMs - 1_000);
+  await first.seal();
+  write(first, "current", stoppedMs);
+  await first.close();
+  const wal = path.join(folder, "wal");
+  for (const file of readdirSync(wal))
+    utimesSync(path.join(wal, file), stoppedMs / 1e3, stoppedMs / 1e3);
+
+  const second = await openStore({ ...options(folder), nowMs: () => stoppedMs });
+  expect(second.endInterrupted(stoppedMs + minute - 1)).toMatchObject({ stored: 0 });
+  expect(second.endInterrupted(stoppedMs + hour)).toMatchObject({ stored: 1 });
+  write(second, "current", stoppedMs + hour);
+  const points = async (query: string) => {
+    const { data } = await second.range(query, stoppedMs - hour, stoppedMs + hour, minute);
+    return data.type === "matrix" ? data.series.flatMap(({ times }) => [...times]) : [];
+  };
+  expect(await points("current")).toEqual([stoppedMs, stoppedMs + hour]);
+  expect(await points("imported")).toHaveLength(5);
+  await second.close();
   rmSync(folder, { recursive: true, force: true });
 });

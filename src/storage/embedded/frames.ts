@@ -41,7 +41,7 @@ interface OpenLayouts {
 
 const streamTier = "stream";
 /** Queries look back no further: a series this old needs no staleness marker. */
-const lookbackMs = 5 * 60_000;
+export const lookbackMs = 5 * 60_000;
 const fewLayouts = 100;
 
 export class FrameAppender {

@@ -4,6 +4,7 @@ import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
 import { Bytes } from "./slab/bytes.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
 import {
+  noHistograms,
   samplesBound,
   seriesBound,
   type WalSampleColumns,
@@ -32,11 +33,15 @@ export class LogWriter {
     this.#newLabels.push(labels);
   }
 
+  /** Native histograms are encoded here and nowhere else: `encoded` of the columns is valid until the next write. */
   write(columns: WalSampleColumns): void {
     const refs = this.#newRefs;
     const histograms = this.#histograms;
     histograms.length = 0;
-    if (columns.histograms.length > 0) writeHistograms(histograms, columns.histograms);
+    columns.encoded =
+      columns.histograms.length > 0
+        ? writeHistograms(histograms, columns.histograms)
+        : noHistograms;
     const most =
       framedBytes(samplesBound(columns.n) + histograms.length) +
       (refs.length === 0 ? 0 : framedBytes(seriesBound(this.#newLabels)));

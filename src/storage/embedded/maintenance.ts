@@ -27,6 +27,7 @@ import { columnsOf, withOutdated } from "./rollups/outdated.ts";
 import { rollupMergeLimits } from "./rollups/retention.ts";
 import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
+import { RuleRetention } from "./rule-retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
 import { reopenBlock } from "./start.ts";
 import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
@@ -56,6 +57,7 @@ export class Maintenance {
   /** A sync of the series log failed: what the kernel still holds of it is not known. */
   #isSeriesLogSuspect = false;
   readonly rollups: RollupMaintenance;
+  readonly #rules: RuleRetention;
   seals = 0;
   compactions = 0;
 
@@ -64,6 +66,7 @@ export class Maintenance {
     this.#workers = workers;
     this.#seriesDropped = seriesDropped;
     this.#sealedAtMs = state.monotonicMs();
+    this.#rules = new RuleRetention(state);
     this.rollups = new RollupMaintenance(state, workers, (source) => this.#isolate(source));
   }
 
@@ -119,6 +122,7 @@ export class Maintenance {
     const state = this.#state;
     if (applyRetention(state, state.failures.isFull)) await this.#dropSeries();
     this.#retryUnreadable();
+    this.#rules.apply();
     await this.rollups.round();
     await this.#mergeAll({
       retained: () => rawBlocks(state),

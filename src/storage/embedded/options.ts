@@ -1,6 +1,7 @@
 /** Options, results and statistics of the embedded store. */
 import type { Log } from "../../base/log.ts";
 import type { Engine } from "../../query/engine.ts";
+import type { RetentionRule } from "./rules.ts";
 import type { Cardinality } from "./index/cardinality.ts";
 
 export interface StoreLimits {
@@ -19,6 +20,8 @@ export interface StoreOptions {
   readonly retentionBytes?: number;
   /** How long rollups are retained; none are made where it is absent or 0. */
   readonly rollupRetentionMs?: number | undefined;
+  /** Series that are retained for less long. Absent: those of the last opener stay as they are, and nothing is removed by them. */
+  readonly retentionRules?: readonly RetentionRule[] | undefined;
   /** Sealed samples are rolled up when there are as many hours of them. */
   readonly rollEveryMs?: number;
   /** Memory for decompressed columns of blocks; a head that outgrows it is sealed early. */
@@ -106,6 +109,18 @@ export interface StartReport {
   readonly lostBytes: number;
   /** Sentences: what could not be read. */
   readonly lost: readonly string[];
+  /** When the last process wrote to the log, by the clock of the file system; undefined for a new folder. */
+  readonly lastWriteMs: number | undefined;
+}
+
+export interface RuleStats {
+  readonly match: string;
+  readonly retentionMs: number;
+  readonly rollupRetentionMs: number;
+  /** Series that it selects now. */
+  readonly series: number;
+  /** Raw samples before this were removed by it; undefined where none was. */
+  readonly removedBeforeMs: number | undefined;
 }
 
 export interface StoreStats {
@@ -140,6 +155,8 @@ export interface StoreStats {
     readonly behindMs: number;
     readonly rolled: number;
   };
+  /** Retention rules by matcher. */
+  rules(): readonly RuleStats[];
   /** Past retention, still on the disk. */
   readonly removedBlocks: number;
   readonly removedBytes: number;

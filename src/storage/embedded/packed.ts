@@ -21,6 +21,14 @@ const copied = 0xffffffff;
 /** A native histogram in memory without its counts. */
 const histogramBytes = 300;
 
+/** What native histograms take once they are decoded. */
+export const bytesOfHistograms = (histograms: readonly Histogram[]): number =>
+  histograms.reduce(
+    (sum, { positive, negative }) =>
+      sum + histogramBytes + 12 * (positive.counts.length + negative.counts.length),
+    0,
+  );
+
 class DecodeBuffer {
   values: Float64Array;
   words: Uint32Array;
@@ -145,8 +153,7 @@ export class PackedColumns {
     const list = this.#openHistograms;
     const listed = list.length;
     pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at, list);
-    for (const { positive, negative } of list.slice(listed))
-      this.#budget?.hold(histogramBytes + 12 * (positive.counts.length + negative.counts.length));
+    this.#budget?.hold(bytesOfHistograms(list.slice(listed)));
     this.#openUsed = at + count;
     return at;
   }

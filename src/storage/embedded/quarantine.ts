@@ -80,6 +80,13 @@ export class Quarantine {
     );
   }
 
+  /** The same of rollups of any resolution. */
+  get unopenedRollups(): readonly number[] {
+    return this.parts.flatMap(({ block, id, resolutionMs }) =>
+      block === undefined && resolutionMs !== undefined ? [id] : [],
+    );
+  }
+
   get unopenedAll(): readonly number[] {
     return this.parts.flatMap(({ block, id }) => (block === undefined ? [id] : []));
   }

@@ -11,7 +11,7 @@ import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer, mergePieces } from "./merge.ts";
-import { PackedColumns, PackedSeries, withMarks } from "./packed.ts";
+import { bytesOfHistograms, PackedColumns, PackedSeries, withMarks } from "./packed.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type {
   Matcher,
@@ -21,10 +21,17 @@ import type {
   SelectHint,
   Selection,
 } from "../../model/select.ts";
-import { hasEntries, hasUnrolled, planSelection, type SelectionPlan } from "./rollups/choose.ts";
+import {
+  hasEntries,
+  hasUnrolled,
+  mayUseRollups,
+  planSelection,
+  type SelectionPlan,
+} from "./rollups/choose.ts";
 import type { RollupRead } from "./rollups/plan.ts";
 import { type CollectRaw, RollupReader, type TierBlocks } from "./rollups/read.ts";
 import type { RollupState } from "./rollups/state.ts";
+import type { RetainedSeries } from "./rules.ts";
 import { TimesPool } from "./times-pool.ts";
 
 /** A text in a list of label values, and its JSON. */
@@ -36,13 +43,22 @@ export interface ReadSources {
   readonly index: LabelIndex;
   readonly head: Head;
   readonly blocks: readonly Block[];
-  readonly quarantine: Pick<Quarantine, "unopened" | "parts">;
+  readonly quarantine: Pick<Quarantine, "unopened" | "unopenedRollups" | "parts">;
   readonly goneBeforeMs: number;
   readonly rollups: RollupState;
+  readonly rules: readonly RetainedSeries[];
 }
 
-export const warnUnopened = (id: number): string =>
-  `block ${id} cannot be opened: results may be incomplete`;
+/** Sentences on files that cannot be opened: rollups matter where raw samples are gone. */
+export function warnUnopened(
+  { unopened, unopenedRollups }: ReadSources["quarantine"],
+  plans: readonly SelectionPlan[],
+): readonly string[] {
+  const warn = (what: string, id: number): string =>
+    `${what} ${id} cannot be opened: results may be incomplete`;
+  const rollups = plans.some(({ gone }) => gone !== undefined) ? unopenedRollups : [];
+  return [...unopened.map((id) => warn("block", id)), ...rollups.map((id) => warn("rollup", id))];
+}
 
 export class StoreReader implements Queryable {
   readonly #from: () => ReadSources;
@@ -52,7 +68,7 @@ export class StoreReader implements Queryable {
   }
 
   heeds(hint: SelectHint, fromMs: number, toMs: number): boolean {
-    return planSelection(this.#from(), hint, fromMs, toMs).rollups !== undefined;
+    return mayUseRollups(this.#from(), hint, fromMs, toMs);
   }
 
   async select(
@@ -68,14 +84,15 @@ export class StoreReader implements Queryable {
     const { index, head, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
-    const plan = planSelection(this.#from(), hint, fromMs, toMs);
-    const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget, plan);
+    const { plans, ofSeries } = planSelection(this.#from(), matchers, hint, fromMs, toMs);
+    const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget, hint);
     await this.#each(refs, signal, (ref, open) => {
+      const plan = plans[ofSeries.get(ref) ?? 0] as SelectionPlan;
       const isRawOnly = hasUnrolled(this.#from(), plan.rollups, ref);
-      const series = walk.find(ref, { ...open, epochs: head.epochs, isRawOnly });
+      const series = walk.find(ref, { ...open, epochs: head.epochs, plan, isRawOnly });
       if (series !== undefined) selected.push(series);
     });
-    const warnings = [...walk.warnings(), ...quarantine.unopened.map(warnUnopened)];
+    const warnings = [...walk.warnings(), ...warnUnopened(quarantine, plans)];
     return annotate(selected, warnings, walk.infos());
   }
 
@@ -221,6 +238,7 @@ export function annotate(
 /** What a series is read from. `isRawOnly`: its rollups are outdated, raw samples answer where there are any. */
 export interface SeriesSources extends BlockSources {
   readonly epochs: readonly { readonly source: EpochSource }[];
+  readonly plan: SelectionPlan;
   readonly isRawOnly: boolean;
 }
 
@@ -245,7 +263,6 @@ export class SelectionWalk {
   readonly #pieces = new SeriesPieces();
   readonly #columns: PackedColumns;
   readonly #budget: SelectBudget | undefined;
-  readonly #plan: SelectionPlan;
   readonly #rollups: RollupReader;
   /** How many series miss something, by the page that cannot be read. */
   readonly #incomplete = new Map<string, number>();
@@ -257,10 +274,9 @@ export class SelectionWalk {
     fromMs: number,
     toMs: number,
     budget: SelectBudget | undefined,
-    plan: SelectionPlan,
+    hint: SelectHint | undefined,
   ) {
-    this.#plan = plan;
-    this.#rollups = new RollupReader(plan.function, fromMs, toMs, budget);
+    this.#rollups = new RollupReader(hint?.function, fromMs, toMs, budget);
     this.#labels = labels;
     this.#budget = budget;
     this.#columns = new PackedColumns(budget);
@@ -271,7 +287,7 @@ export class SelectionWalk {
 
   /** `at`: the series' number in the epochs and for its labels, where it is not the one of the blocks. */
   find(ref: number, sources: SeriesSources, at = ref): SelectedSeries | undefined {
-    const { rollups, gone } = this.#plan;
+    const { rollups, gone } = sources.plan;
     const read = sources.isRawOnly ? gone : rollups;
     if (read !== undefined) {
       const found = this.#rolledUp(ref, read, sources, at);
@@ -301,7 +317,7 @@ export class SelectionWalk {
       collect(ref, sources, at, fromMs, toMs, pieces);
     const column = this.#rollups.read(ref, read, sources.tiers, collectRaw, unreadable);
     if (typeof column === "string") {
-      const { gone } = this.#plan;
+      const { gone } = sources.plan;
       if (read !== gone && gone !== undefined) return this.#rolledUp(ref, gone, sources, at);
       if (read === gone && column === "unreadable") this.#misses(unreadable);
       return "raw";
@@ -336,7 +352,7 @@ export class SelectionWalk {
     let to = lowerBound(column.times, from, column.n, this.#toMs);
     if (to < column.n && column.times[to] === this.#toMs) to++;
     if (from === to) return undefined;
-    this.#budget?.hold((to - from) * 16);
+    this.#budget?.hold((to - from) * 16 + bytesOfHistograms(column.histograms));
     const values = column.values.slice(from, to);
     const found = { times: column.times.slice(from, to), values };
     const words = new Uint32Array(values.buffer);

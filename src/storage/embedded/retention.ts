@@ -27,7 +27,7 @@ function rawCutoffMs(state: StoreState): number {
 /**
  * It follows the trusted time and is never ahead of the newest sample: a store that receives nothing deletes nothing.
  */
-function cutoffOf(state: StoreState, retentionMs: number): number {
+export function cutoffOf(state: StoreState, retentionMs: number): number {
   const newestMs = newestSampleMs(state.blocks, state.head) + newestSlackMs;
   return Math.min(state.retentionNowMs(), newestMs) - retentionMs;
 }

@@ -2,7 +2,7 @@
  * Opens a data folder: what the manifest names, then the log after it. Damage is reported and left out, never a reason not to
  * start; a file that cannot be read is set aside, not deleted.
  */
-import { readdirSync, renameSync } from "node:fs";
+import { readdirSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { formatError, systemCode } from "../../base/error.ts";
@@ -71,9 +71,10 @@ import {
   walFolder,
   writeStateIfChanged,
 } from "./state.ts";
-import { listSegments, WriteAheadLog } from "./wal/log.ts";
+import { listSegments, segmentFile, WriteAheadLog } from "./wal/log.ts";
 import { readMark } from "./wal/mark.ts";
 import { replayLog, segmentStore } from "./wal/replay.ts";
+import { loadRules } from "./rules.ts";
 import { releaseUnused, renewSeriesLog } from "./series-collection.ts";
 
 export interface StartResult {
@@ -88,6 +89,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   makeFolderSync(blocksFolder(dir), { mode: 0o700 });
   makeFolderSync(walFolder(dir), { mode: 0o700 });
   makeFolderSync(rollupsFolder(dir), { mode: 0o700 });
+  const lastWriteMs = lastWriteOf(walFolder(dir));
   const manifest = findManifest(dir, lost);
   sweep(dir, manifest, lost);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
@@ -162,6 +164,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
       -Infinity,
     unlinkedBeforeMs: manifest.unlinkedBeforeMs ?? -Infinity,
     rollups,
+    rules: loadRules(manifest.rules),
     storedTrustedMs: manifest.trustedMs ?? -Infinity,
     tombstones: manifest.tombstones.map(loadTombstone),
     nextBlock: Math.max(
@@ -199,8 +202,16 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     lostSeries: series.lostSeries,
     lostBytes: replay.lostBytes,
     lost: [...lost, ...quarantine.parts.map(describeUnreadable)],
+    lastWriteMs,
   };
   return { state, report };
+}
+
+function lastWriteOf(folder: string): number | undefined {
+  const times = listSegments(folder).map(
+    (segment) => statSync(segmentFile(folder, segment)).mtimeMs,
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 interface IdentifiedManifest extends Manifest {

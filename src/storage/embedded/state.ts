@@ -21,6 +21,7 @@ import type { Quarantine } from "./quarantine.ts";
 import { storeRollups } from "./rollups/manifest.ts";
 import { rollupBlocks, type RollupState } from "./rollups/state.ts";
 import type { StoreOptions } from "./options.ts";
+import { type RetainedSeries, storeRules } from "./rules.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 import type { TrustedClock } from "../../base/state/trusted-clock.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
@@ -68,6 +69,8 @@ export interface StoreState {
   goneBeforeMs: number;
   unlinkedBeforeMs: number;
   rollups: RollupState;
+  /** Retention rules by matcher, and what they have removed. */
+  rules: readonly RetainedSeries[];
   nextBlock: number;
   walFrom: number;
   /** What the disk refuses now. */
@@ -95,6 +98,7 @@ type Files = Partial<
     | "goneBeforeMs"
     | "unlinkedBeforeMs"
     | "rollups"
+    | "rules"
     | "walFrom"
     | "tombstones"
     | "seriesLog"
@@ -115,7 +119,7 @@ export const newestSampleMs = (blocks: readonly Block[], head: Head): number =>
 export function changeState(state: StoreState, change: Files): void {
   state.requireLock();
   const { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
-  const { goneBeforeMs, unlinkedBeforeMs, rollups } = state;
+  const { goneBeforeMs, unlinkedBeforeMs, rollups, rules } = state;
   const before = { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber };
   Object.assign(state, change);
   try {
@@ -123,7 +127,7 @@ export function changeState(state: StoreState, change: Files): void {
     writeState(state);
   } catch (thrown) {
     if (thrown instanceof ReplacedUnsyncedError) throw thrown;
-    Object.assign(state, before, { goneBeforeMs, unlinkedBeforeMs, rollups });
+    Object.assign(state, before, { goneBeforeMs, unlinkedBeforeMs, rollups, rules });
     assignTombstones(state);
     throw thrown;
   }
@@ -183,6 +187,7 @@ const manifestOf = (state: StoreState): Manifest => ({
   goneBeforeMs: storeBound(state.goneBeforeMs),
   unlinkedBeforeMs: storeBound(state.unlinkedBeforeMs),
   rollups: storeRollups(state.rollups, state.quarantine),
+  ...(state.rules.length > 0 && { rules: storeRules(state.rules) }),
   walFrom: state.walFrom,
   walStart: state.wal.startOf(state.walFrom),
   seriesLog: state.seriesLogNumber,
@@ -190,26 +195,30 @@ const manifestOf = (state: StoreState): Manifest => ({
   tombstones: state.tombstones.map(storeTombstone),
 });
 
-/** Assigns each block the deletions that apply to it, and drops deletions that apply to none. */
+/** Assigns each block the deletions that apply to it, and drops deletions that apply to none, nor to one that cannot be opened now. */
 export function assignTombstones(state: StoreState): void {
-  state.tombstones = assign(state);
-  const { rollups } = state;
-  const tiers = rollups.tiers.map((tier) => ({ ...tier, tombstones: assign(tier) }));
+  const { rollups, quarantine } = state;
+  state.tombstones = assign(state, quarantine.unopened);
+  const tiers = rollups.tiers.map((tier) => ({
+    ...tier,
+    tombstones: assign(tier, quarantine.unopenedOf(tier.resolutionMs)),
+  }));
   state.rollups = { ...rollups, tiers };
 }
 
 /** Returns the deletions that apply to a block. */
-function assign({
-  blocks,
-  removed,
-  tombstones,
-}: Pick<StoreState, "blocks" | "removed" | "tombstones">): readonly Tombstone[] {
+function assign(
+  { blocks, removed, tombstones }: Pick<StoreState, "blocks" | "removed" | "tombstones">,
+  unopened: readonly number[],
+): readonly Tombstone[] {
   const needed = new Set<Tombstone>();
   for (const block of [...blocks, ...removed.map((one) => one.block)]) {
     block.tombstones = tombstones.filter((tombstone) => touches(block, tombstone));
     for (const tombstone of block.tombstones) needed.add(tombstone);
   }
-  return tombstones.filter((tombstone) => needed.has(tombstone));
+  return tombstones.filter(
+    (tombstone) => needed.has(tombstone) || unopened.some((id) => id < tombstone.beforeBlock),
+  );
 }
 
 function touches(block: Block, { beforeBlock, fromMs, toMs, refs }: Tombstone): boolean {

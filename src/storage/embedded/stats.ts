@@ -3,7 +3,7 @@ import { cardinality } from "./index/cardinality.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { QueryPool } from "./offload/pool.ts";
 import { describeUnreadable } from "./quarantine.ts";
-import { defaultLimits, type StartReport, type StoreStats } from "./options.ts";
+import { defaultLimits, type RuleStats, type StartReport, type StoreStats } from "./options.ts";
 import { settledToMs } from "./rollups/maintenance.ts";
 import { hasRollups } from "./rollups/retention.ts";
 import type { StoreState } from "./state.ts";
@@ -44,6 +44,7 @@ export function statsOf(
     minTimeMs: finite(Math.min(headMin, ...blocks.map((block) => block.footer.minTimeMs))),
     maxTimeMs: finite(Math.max(headMax, ...blocks.map((block) => block.footer.maxTimeMs))),
     rollups: { ...rollupStats(state), rolled },
+    rules: () => ruleStats(state),
     removedBlocks: removed.length,
     removedBytes: removed.reduce((sum, { block }) => sum + block.bytes, 0),
     logBytes: wal.bytesSinceCut,
@@ -57,6 +58,14 @@ export function statsOf(
     cardinality: (limit = 10) => cardinality(index, limit),
   };
 }
+
+const ruleStats = ({ rules, index }: StoreState): readonly RuleStats[] =>
+  rules.flatMap(({ match, matchers, applied, gone }) => {
+    if (applied === undefined) return [];
+    const { retentionMs, rollupRetentionMs } = applied;
+    const series = index.select(matchers).length;
+    return [{ match, retentionMs, rollupRetentionMs, series, removedBeforeMs: finite(gone.rawMs) }];
+  });
 
 function rollupStats(state: StoreState): Omit<StoreStats["rollups"], "rolled"> {
   const { rolledToMs, tiers } = state.rollups;

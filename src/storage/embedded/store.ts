@@ -17,7 +17,7 @@ import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
 import { formatVersion, storeBound, storeTombstone, writeManifest } from "./files/manifest.ts";
 import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
-import { FrameAppender, type FrameOrigin } from "./frames.ts";
+import { FrameAppender, type FrameOrigin, lookbackMs } from "./frames.ts";
 import { RawLabels } from "./index/raw-labels.ts";
 import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
@@ -29,6 +29,7 @@ import { StoreReader } from "./reader.ts";
 import { storeRollups } from "./rollups/manifest.ts";
 import { deleteFromRollups } from "./rollups/outdated.ts";
 import { rollupBlocks, rollupFile, withoutRemoved } from "./rollups/state.ts";
+import { storeRules } from "./rules.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Matcher } from "../../model/select.ts";
 import {
@@ -56,6 +57,8 @@ import { problemsOf, statsOf } from "./stats.ts";
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
 const refusedLogEveryMs = 60_000;
+/** A restart takes less, and a scrape a minute apart goes on within it. */
+const interruptionMs = 60_000;
 const resultKinds = [
   "stored",
   "late",
@@ -188,6 +191,24 @@ export class Store extends StoreReader implements History {
     await this.durable();
   }
 
+  /**
+   * Ends every series that was up to date when the last process stopped writing, an instant after its last sample, so that
+   * the time in which nothing was stored is a gap and not a flat line. Nothing after a short interruption: most series go on.
+   */
+  endInterrupted(nowMs: number): AppendResult {
+    const { head, index } = this.#state;
+    const { lastWriteMs } = this.#report;
+    const appender = this.appender();
+    if (lastWriteMs === undefined || nowMs - lastWriteMs < interruptionMs) return appender.commit();
+    for (let ref = 0; ref < index.table.end; ref++) {
+      const newestMs = head.newestMs(ref);
+      // What was imported or sent late had ended before.
+      const wasCurrent = newestMs >= lastWriteMs - lookbackMs && newestMs < nowMs - interruptionMs;
+      if (wasCurrent && index.table.isAlive(ref)) appender.addStale(ref, newestMs + 1);
+    }
+    return appender.commit();
+  }
+
   answer(
     request: QueryRequest,
     options: QueryOptions,
@@ -266,6 +287,7 @@ export class Store extends StoreReader implements History {
         goneBeforeMs: storeBound(state.goneBeforeMs),
         unlinkedBeforeMs: storeBound(state.goneBeforeMs),
         rollups: storeRollups(withoutRemoved(state.rollups), state.quarantine),
+        ...(state.rules.length > 0 && { rules: storeRules(state.rules) }),
         walFrom: 1,
         walStart: { sequence: 0, samples: 0 },
         seriesLog: state.seriesLogNumber,
@@ -308,14 +330,17 @@ export class Store extends StoreReader implements History {
     await this.#maintenance
       .enqueue(async () => this.#maintenance.storeTrustedTime())
       .catch(() => undefined);
-    await this.#state.wal.close();
-    await this.#workers.close();
-    await this.#queryPool?.close();
-    this.#state.seriesLog.close();
-    const removed = this.#state.removed.map(({ block }) => block);
-    for (const block of [...this.#state.blocks, ...removed, ...rollupBlocks(this.#state.rollups)])
-      block.release();
-    this.#lock.release();
+    try {
+      await this.#state.wal.close();
+    } finally {
+      await this.#workers.close();
+      await this.#queryPool?.close();
+      this.#state.seriesLog.close();
+      const removed = this.#state.removed.map(({ block }) => block);
+      for (const block of [...this.#state.blocks, ...removed, ...rollupBlocks(this.#state.rollups)])
+        block.release();
+      this.#lock.release();
+    }
   }
 
   /** The log names these series; a second copy of their names costs a write, and its loss would cost all their samples. */

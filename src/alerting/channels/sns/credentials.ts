@@ -3,11 +3,9 @@
  * environment; and from them those of a role, which expire. Instance and container metadata, SSO and web identities are
  * not asked.
  */
-import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import path from "node:path";
 import { NotifyError } from "../../route/notification.ts";
 import { formatError } from "../../../base/error.ts";
+import { amazonDomain, findAwsCredentials } from "../../../net/http/aws-credentials.ts";
 import { type AwsCredentials, signedHeaders } from "../../../net/http/sigv4.ts";
 import type { ChannelContext, ChannelMessage } from "../channel.ts";
 import type { NotificationPoster } from "../post.ts";
@@ -51,54 +49,17 @@ async function ownCredentials({
 }: ReadySns): Promise<AwsCredentials> {
   if (accessKey !== undefined && secretKey !== undefined)
     return { accessKey: await accessKey.read(), secretKey: await secretKey.read() };
-  const profile = sigv4.profile || env["AWS_PROFILE"];
-  const found =
-    profile === undefined || profile === ""
-      ? {
-          aws_access_key_id: env["AWS_ACCESS_KEY_ID"],
-          aws_secret_access_key: env["AWS_SECRET_ACCESS_KEY"],
-          aws_session_token: env["AWS_SESSION_TOKEN"],
-        }
-      : await profileOf(profile, env);
-  const {
-    aws_access_key_id: id,
-    aws_secret_access_key: key,
-    aws_session_token: sessionToken,
-  } = found;
-  if (id === undefined || key === undefined)
+  const found = await findAwsCredentials(env, sigv4.profile).catch((thrown: unknown) => {
+    const profile = sigv4.profile || env["AWS_PROFILE"];
+    throw new NotifyError(`the AWS profile "${profile}" cannot be read: ${formatError(thrown)}`, {
+      retryable: true,
+    });
+  });
+  if (found === undefined)
     throw new NotifyError(
       "there are no AWS credentials: give sigv4 access_key and secret_key, a profile, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
       { retryable: true },
     );
-  return {
-    accessKey: id,
-    secretKey: key,
-    ...(sessionToken === undefined ? {} : { sessionToken }),
-  };
-}
-
-/** A section of `~/.aws/credentials`: `[name]`, and a line `key = value` each. */
-async function profileOf(
-  profile: string,
-  env: ReadySns["env"],
-): Promise<Readonly<Record<string, string | undefined>>> {
-  const file =
-    env["AWS_SHARED_CREDENTIALS_FILE"] ?? path.join(env["HOME"] ?? homedir(), ".aws/credentials");
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (thrown) {
-    throw new NotifyError(`the AWS profile "${profile}" cannot be read: ${formatError(thrown)}`, {
-      retryable: true,
-    });
-  }
-  const found: Record<string, string> = {};
-  let section = "";
-  for (const line of text.split(/\r?\n/)) {
-    section = /^\s*\[\s*([^\]]+?)\s*\]/.exec(line)?.[1] ?? section;
-    const [, key, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (section === profile && key !== undefined && value !== undefined) found[key] = value;
-  }
   return found;
 }
 
@@ -156,7 +117,3 @@ async function assumeRole(
     untilMs,
   };
 }
-
-/** China has a domain of its own. */
-export const amazonDomain = (region: string): string =>
-  region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";

@@ -8,7 +8,8 @@ import { NotificationPoster } from "../post.ts";
 import { compileAll, groupKeyHash, printAll } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten, shortenBytes } from "../shorten.ts";
-import { amazonDomain, credentialReader } from "./credentials.ts";
+import { amazonDomain } from "../../../net/http/aws-credentials.ts";
+import { credentialReader } from "./credentials.ts";
 
 export interface ReadySns {
   readonly accessKey: SecretText | undefined;

@@ -13,9 +13,9 @@ export interface PlannedBlock {
 /** This many blocks of about one size become one. */
 const defaultTogether = 4;
 /** Below this a block is small whatever it spans. */
-const smallSamples = 2_000_000;
+export const smallSamples = 2_000_000;
 /** A block with more than this much beyond retention is rewritten without it. */
-const overdueShare = 0.1;
+export const overdueShare = 0.1;
 
 export const isOverdue = (
   { minTimeMs }: Pick<PlannedBlock, "minTimeMs">,

@@ -95,15 +95,22 @@ const isOrdinary = (value: number): boolean =>
 function toWhole(n: number): number {
   let exponent = 0;
   let power = 1;
+  // Values before this one were scaled by a smaller power.
+  let scaledFrom = 0;
   for (let i = 0; i < n; i++) {
     const value = plain[i] as number;
-    while (Math.round(value * power) / power !== value) {
+    let scaled = Math.round(value * power);
+    while (scaled / power !== value) {
       exponent++;
       if (exponent >= powersOfTen.length) return -1;
       power = powersOfTen[exponent] as number;
+      scaled = Math.round(value * power);
+      scaledFrom = i;
     }
+    if (scaled > largestWhole || scaled < -largestWhole) return -1;
+    whole[i] = scaled;
   }
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; i < scaledFrom; i++) {
     const value = plain[i] as number;
     const scaled = Math.round(value * power);
     if (scaled / power !== value || scaled > largestWhole || scaled < -largestWhole) return -1;
@@ -145,16 +152,24 @@ function writeWhole(
     lastEnd = at + 8;
     return codecConstant;
   }
+  findRanges(n, unit);
   let best = codecOffset;
   let bestCost = Infinity;
   for (let codec = codecOffset; codec <= Math.min(codecDelta2, n); codec++) {
-    const m = differences(codec, n, first, unit);
-    const [least, width] = range(m);
-    const cost = thorough ? byteEntropyBits(work, m, least, width) : width * m;
-    if (cost < bestCost) [best, bestCost] = [codec, cost];
+    const width = widths[codec] as number;
+    let cost = width * (n - codec + 1);
+    if (thorough) {
+      const m = differences(codec, n, first, unit);
+      cost = byteEntropyBits(work, m, leasts[codec] as number, width);
+    }
+    if (cost < bestCost) {
+      best = codec;
+      bestCost = cost;
+    }
   }
   const m = differences(best, n, first, unit);
-  const [least, width] = range(m);
+  const least = leasts[best] as number;
+  const width = widths[best] as number;
   let end = at;
   out[end++] = exponent;
   out[end++] = width;
@@ -175,23 +190,45 @@ function differences(codec: number, n: number, first: number, unit: number): num
   for (let i = 1; i < n; i++)
     work[i - 1] = ((whole[i] as number) - (whole[i - 1] as number)) / unit;
   if (codec === codecDelta) return n - 1;
-  for (let i = 1; i < n - 1; i++) plain[i - 1] = (work[i] as number) - (work[i - 1] as number);
-  work.set(plain.subarray(0, n - 2));
+  for (let i = 1; i < n - 1; i++) work[i - 1] = (work[i] as number) - (work[i - 1] as number);
   return n - 2;
 }
 
-function range(m: number): [least: number, width: number] {
-  if (m === 0) return [0, 0];
-  let least = work[0] as number;
-  let most = least;
-  for (let i = 1; i < m; i++) {
-    const value = work[i] as number;
+/** By codec: the least difference, and how many bytes the others are above it at most. */
+const leasts = new Float64Array(codecDelta2 + 1);
+const widths = new Uint8Array(codecDelta2 + 1);
+
+/** Finds both for every codec in one pass; all three divide by the unit, which changes no order. */
+function findRanges(n: number, unit: number): void {
+  const first = whole[0] as number;
+  let before = first;
+  let [least, most] = [first, first];
+  let [leastDelta, mostDelta, leastDelta2, mostDelta2] = [Infinity, -Infinity, Infinity, -Infinity];
+  let deltaBefore = Number.NaN;
+  for (let i = 1; i < n; i++) {
+    const value = whole[i] as number;
     if (value < least) least = value;
     else if (value > most) most = value;
+    const delta = value - before;
+    if (delta < leastDelta) leastDelta = delta;
+    if (delta > mostDelta) mostDelta = delta;
+    // Of the first difference there is none before it: both comparisons with NaN are false.
+    const delta2 = delta - deltaBefore;
+    if (delta2 < leastDelta2) leastDelta2 = delta2;
+    if (delta2 > mostDelta2) mostDelta2 = delta2;
+    deltaBefore = delta;
+    before = value;
   }
+  putRange(codecOffset, least - first, most - first, unit);
+  putRange(codecDelta, leastDelta, mostDelta, unit);
+  putRange(codecDelta2, leastDelta2, mostDelta2, unit);
+}
+
+function putRange(codec: number, least: number, most: number, unit: number): void {
   let width = 0;
-  for (let span = most - least; span >= 1; span = Math.floor(span / 256)) width++;
-  return [least, width];
+  for (let span = (most - least) / unit; span >= 1; span = Math.floor(span / 256)) width++;
+  leasts[codec] = least <= most ? least / unit : 0;
+  widths[codec] = width;
 }
 
 function writePlanes(m: number, least: number, width: number, out: Uint8Array, at: number): number {

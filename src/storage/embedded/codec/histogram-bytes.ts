@@ -16,7 +16,7 @@ import {
   noBuckets,
 } from "../../../model/histogram/histogram.ts";
 import type { Bytes } from "../slab/bytes.ts";
-import { type ByteCursor, readVarint, unzigzag, zigzag } from "./varint.ts";
+import { type ByteCursor, readVarint, unzigzag, writeVarint, zigzag } from "./varint.ts";
 
 /** Buckets or bounds of one histogram: what a record of the log and a chunk of the head have room for. */
 export const maxStoredBuckets = 4096;
@@ -44,8 +44,8 @@ export function writeHistogram(out: Bytes, histogram: Histogram): void {
   const isWhole =
     isVarint(count) &&
     isVarint(zeroCount) &&
-    positive.counts.every(isVarint) &&
-    negative.counts.every(isVarint);
+    areVarints(positive.counts) &&
+    areVarints(negative.counts);
   out.byte(resetHints.indexOf(histogram.resetHint) | (isWhole ? 0 : plainCounts));
   out.byte(histogram.schema & 0xff);
   writeFloat(out, histogram.zeroThreshold);
@@ -54,17 +54,32 @@ export function writeHistogram(out: Bytes, histogram: Histogram): void {
   for (const bound of bounds) writeFloat(out, bound);
   writeIndexes(out, positive.indexes);
   writeIndexes(out, negative.indexes);
-  const write = isWhole
-    ? (value: number) => out.varint(value)
-    : (value: number) => writeFloat(out, value);
-  write(count);
-  write(zeroCount);
-  positive.counts.forEach(write);
-  negative.counts.forEach(write);
+  const writeCounts = isWhole ? writeVarints : writeFloats;
+  totals[0] = count;
+  totals[1] = zeroCount;
+  for (const counts of [totals, positive.counts, negative.counts]) writeCounts(out, counts);
 }
 
-/** Throws a RangeError for bytes that are none. */
-export function readHistogram(bytes: Uint8Array, cursor: ByteCursor): Histogram {
+const totals = new Float64Array(2);
+
+function writeVarints(out: Bytes, values: Float64Array): void {
+  out.reserve(values.length * 8);
+  const { array } = out;
+  let at = out.length;
+  for (let i = 0; i < values.length; i++) at = writeVarint(array, at, values[i] as number);
+  out.length = at;
+}
+
+function writeFloats(out: Bytes, values: Float64Array): void {
+  for (const value of values) writeFloat(out, value);
+}
+
+/** Throws a RangeError for bytes that are none. Where its buckets are those of `before` it shares their indexes. */
+export function readHistogram(
+  bytes: Uint8Array,
+  cursor: ByteCursor,
+  before?: Histogram,
+): Histogram {
   const head = bytes[cursor.at++];
   const schema = ((bytes[cursor.at++] ?? 0) << 24) >> 24;
   const resetHint = resetHints[(head ?? plainCounts - 1) & ~plainCounts];
@@ -73,8 +88,8 @@ export function readHistogram(bytes: Uint8Array, cursor: ByteCursor): Histogram 
   const zeroThreshold = readFloat(bytes, cursor);
   const sum = readFloat(bytes, cursor);
   const bounds = readBounds(bytes, cursor);
-  const positive = readIndexes(bytes, cursor);
-  const negative = readIndexes(bytes, cursor);
+  const positive = readIndexesLike(before?.positive.indexes, bytes, cursor);
+  const negative = readIndexesLike(before?.negative.indexes, bytes, cursor);
   const read = head < plainCounts ? readVarint : readFloat;
   const count = read(bytes, cursor);
   const zeroCount = read(bytes, cursor);
@@ -99,7 +114,14 @@ export function readHistogram(bytes: Uint8Array, cursor: ByteCursor): Histogram 
 
 /** Not -0, which a varint would lose. */
 const isVarint = (value: number): boolean =>
-  Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
+  value > 0
+    ? value <= Number.MAX_SAFE_INTEGER && Math.floor(value) === value
+    : value === 0 && 1 / value > 0;
+
+function areVarints(values: Float64Array): boolean {
+  for (let i = 0; i < values.length; i++) if (!isVarint(values[i] as number)) return false;
+  return true;
+}
 
 const float = new Float64Array(1);
 const floatBytes = new Uint8Array(float.buffer);
@@ -128,11 +150,36 @@ export function readBounds(bytes: Uint8Array, cursor: ByteCursor): Float64Array 
 
 export function writeIndexes(out: Bytes, indexes: Int32Array): void {
   out.varint(indexes.length);
+  out.reserve(indexes.length * 8);
+  const { array } = out;
+  let at = out.length;
   let before = -1;
-  for (const index of indexes) {
-    out.varint(zigzag(index - before - 1));
+  for (let i = 0; i < indexes.length; i++) {
+    const index = indexes[i] as number;
+    at = writeVarint(array, at, zigzag(index - before - 1));
     before = index;
   }
+  out.length = at;
+}
+
+/** `like` itself where it has the same indexes; otherwise they are read into an array of their own. */
+function readIndexesLike(
+  like: Int32Array | undefined,
+  bytes: Uint8Array,
+  cursor: ByteCursor,
+): Int32Array {
+  const start = cursor.at;
+  if (like !== undefined && readVarint(bytes, cursor) === like.length) {
+    let before = -1;
+    let at = 0;
+    for (; at < like.length; at++) {
+      before += 1 + unzigzag(readVarint(bytes, cursor));
+      if (before !== like[at]) break;
+    }
+    if (at === like.length) return like;
+  }
+  cursor.at = start;
+  return readIndexes(bytes, cursor);
 }
 
 export function readIndexes(

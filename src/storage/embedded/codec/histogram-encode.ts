@@ -241,6 +241,18 @@ function writeCounts(
   out: Bytes,
   thorough: boolean,
 ): void {
+  if (buckets.every((one) => one.indexes === indexes)) {
+    const all = buckets.map(({ counts }) => counts);
+    for (let bucket = 0; bucket < indexes.length; bucket++) {
+      for (let at = 0; at < all.length; at++) {
+        const count = (all[at] as Float64Array)[bucket] as number;
+        part[at] = count;
+        totals[at] = (totals[at] as number) + count;
+      }
+      writePart(all.length, out, thorough);
+    }
+    return;
+  }
   const next = new Uint32Array(buckets.length);
   for (const index of indexes) {
     let n = 0;

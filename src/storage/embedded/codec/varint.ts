@@ -21,6 +21,12 @@ export function writeVarint(out: Uint8Array, at: number, value: number): number 
 }
 
 export function readVarint(bytes: Uint8Array, cursor: ByteCursor): number {
+  // Most are one byte long.
+  const first = bytes[cursor.at] as number;
+  if (first < 0x80) {
+    cursor.at++;
+    return first;
+  }
   let value = 0;
   let scale = 1;
   for (let length = 0; length < 8; length++) {

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import * as v from "valibot";
+import type { Matcher } from "../../../model/select.ts";
 import type { Tombstone } from "../column-source.ts";
 import { replaceFile } from "../../../base/state/atomic.ts";
 import { StoreError } from "../error.ts";
@@ -43,6 +44,21 @@ export interface Manifest {
   readonly unlinkedBeforeMs?: number | null;
   /** Absent before version 4: then they are made in the background. */
   readonly rollups?: StoredRollups;
+  /** Retention rules by matcher, and what they have removed; absent where there are none. */
+  readonly rules?: readonly StoredRetainedSeries[];
+}
+
+export interface StoredRetainedSeries {
+  readonly match: string;
+  readonly matchers: readonly Matcher[];
+  /** Null where it is no longer configured. */
+  readonly applied: {
+    readonly retentionMs: number;
+    readonly rollupRetentionMs: number;
+    readonly sinceMs: number;
+  } | null;
+  readonly goneBeforeMs: number | null;
+  readonly tiersGoneBeforeMs: readonly (number | null)[];
 }
 
 export interface StoredRollups {
@@ -108,6 +124,25 @@ const manifestSchema = v.object({
       ),
     }),
   ),
+  rules: v.nullish(
+    v.array(
+      v.object({
+        match: v.string(),
+        matchers: v.array(
+          v.object({
+            name: v.string(),
+            op: v.picklist(["=", "!=", "=~", "!~"]),
+            value: v.string(),
+          }),
+        ),
+        applied: v.nullable(
+          v.object({ retentionMs: v.number(), rollupRetentionMs: v.number(), sinceMs: v.number() }),
+        ),
+        goneBeforeMs: bound,
+        tiersGoneBeforeMs: v.array(bound),
+      }),
+    ),
+  ),
 });
 
 export const newStoreId = (): string => randomBytes(8).toString("hex");
@@ -154,6 +189,8 @@ function parse(line: string): unknown {
 
 /** JSON has no infinity: an open bound is null. */
 export const storeBound = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
+
+export const loadBound = (ms: number | null): number => ms ?? -Infinity;
 
 export const storeTombstone = ({
   refs,

@@ -7,13 +7,13 @@
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { clearHistogramWords, histogramHigh } from "../../../model/histogram/word.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
-import { encodeHistograms, histogramIn } from "../codec/histogram-encode.ts";
+import { encodeHistograms } from "../codec/histogram-encode.ts";
 import { Bytes } from "../slab/bytes.ts";
 import { GrowableFloat64, GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { type Arena, arenaOffset, arenaSlab, writeWord } from "./arena.ts";
 import type { OpenHistograms } from "./open-histograms.ts";
 import { chunkSamples, type Timebases } from "./timebases.ts";
-import type { WalSampleColumns } from "../wal/records.ts";
+import type { EncodedHistograms, WalSampleColumns } from "../wal/records.ts";
 
 export const chunkHeaderBytes = 12;
 export const openPerSlab = 16_384;
@@ -59,7 +59,8 @@ export class ChunkChains {
   }
 
   /** Appends sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
-  append({ refs, times, values, words, histograms }: WalSampleColumns, i: number): void {
+  append(columns: WalSampleColumns, i: number): void {
+    const { refs, times, values, words } = columns;
     const ref = refs[i] as number;
     const timeMs = times[i] as number;
     if (ref >= this.#slot.array.length) this.#reach(ref);
@@ -88,7 +89,7 @@ export class ChunkChains {
       open[place * 2] = words[i * 2] as number;
       open[place * 2 + 1] = words[i * 2 + 1] as number;
       if (words[i * 2 + 1] === histogramHigh)
-        this.#openHistogram(ref, open, place, histogramIn(words, i, histograms));
+        this.#openHistogram(ref, open, place, columns.encoded);
     }
     this.#count.array[ref] = n + 1;
   }
@@ -155,19 +156,24 @@ export class ChunkChains {
     const histograms: Histogram[] = [];
     for (let i = 0; i < n; i++)
       if (chunkWords[i * 2 + 1] === histogramHigh)
-        chunkWords[i * 2] = histograms.push(this.#histograms.take(chunkWords[i * 2] as number)) - 1;
+        chunkWords[i * 2] =
+          histograms.push(this.#histograms.take(chunkWords[i * 2] as number, histograms.at(-1))) -
+          1;
     encoded.length = 0;
     encodeHistograms(chunkWords, 0, n, histograms, encoded, false);
   }
 
+  /** The word is the number of the histogram, and becomes its address. */
   #openHistogram(
     ref: number,
     open: Uint32Array,
     place: number,
-    histogram: Histogram | undefined,
+    { bytes, starts }: EncodedHistograms,
   ): void {
-    if (histogram === undefined) return clearHistogramWords(open, place, place + 1);
-    open[place * 2] = this.#histograms.add(histogram);
+    const number = open[place * 2] as number;
+    if (number + 1 >= starts.length) return clearHistogramWords(open, place, place + 1);
+    const [start, end] = [starts[number] as number, starts[number + 1] as number];
+    open[place * 2] = this.#histograms.add(bytes, start, end);
     this.#withHistograms.add(ref);
   }
 

@@ -41,6 +41,11 @@ export class Head {
     if (timeMs >= this.#newest.at(ref)) this.#newest.put(ref, timeMs + 1);
   }
 
+  /** The newest instant of a series; -1 where it has none. */
+  newestMs(ref: number): number {
+    return (this.#newest.array[ref] ?? 0) - 1;
+  }
+
   /** A series' number is about to mean another series. */
   forget(ref: number): void {
     this.#newest.put(ref, 0);

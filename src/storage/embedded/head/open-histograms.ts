@@ -3,8 +3,7 @@
  * it holds them itself, and their places are used again.
  */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
-import { readHistogram, writeHistogram } from "../codec/histogram-bytes.ts";
-import { Bytes } from "../slab/bytes.ts";
+import { readHistogram } from "../codec/histogram-bytes.ts";
 
 /** Places are multiples of this; one of each size is used again for that size only. */
 const unit = 64;
@@ -15,27 +14,31 @@ export interface OpenHistogramsView {
   readonly slabs: readonly Uint8Array[];
 }
 
-const scratch = new Bytes();
-
 export class OpenHistograms implements OpenHistogramsView {
   readonly slabs: Uint8Array[] = [];
   /** Free places by their size in units. */
   readonly #free = new Map<number, number[]>();
   #used = slabUnits;
 
-  /** Returns the address. */
-  add(histogram: Histogram): number {
-    scratch.length = 0;
-    writeHistogram(scratch, histogram);
-    const units = Math.ceil(scratch.length / unit);
+  /** Copies the bytes of one histogram and returns their address. */
+  add(bytes: Uint8Array, start: number, end: number): number {
+    const units = Math.ceil((end - start) / unit);
     const address = this.#free.get(units)?.pop() ?? this.#place(units);
-    slabOf(this, address).set(scratch.used, offsetOf(address));
+    const slab = slabOf(this, address);
+    for (let from = start, to = offsetOf(address); from < end; from++, to++)
+      slab[to] = bytes[from] as number;
     return address;
   }
 
-  /** Reads it for the last time. */
-  take(address: number): Histogram {
-    const histogram = openHistogram(this, address);
+  /** Copies one of another epoch and returns its address here. */
+  copy(from: OpenHistogramsView, address: number): number {
+    openHistogram(from, address);
+    return this.add(slabOf(from, address), offsetOf(address), cursor.at);
+  }
+
+  /** Reads it for the last time; `before` is the one before it, often with the same buckets. */
+  take(address: number, before?: Histogram): Histogram {
+    const histogram = openHistogram(this, address, before);
     const units = Math.ceil((cursor.at - offsetOf(address)) / unit);
     const free = this.#free.get(units);
     if (free === undefined) this.#free.set(units, [address]);
@@ -64,7 +67,11 @@ const offsetOf = (address: number): number => (address % slabUnits) * unit;
 
 const cursor = { at: 0 };
 
-export function openHistogram(view: OpenHistogramsView, address: number): Histogram {
+export function openHistogram(
+  view: OpenHistogramsView,
+  address: number,
+  before?: Histogram,
+): Histogram {
   cursor.at = offsetOf(address);
-  return readHistogram(slabOf(view, address), cursor);
+  return readHistogram(slabOf(view, address), cursor, before);
 }

@@ -49,7 +49,8 @@ function selectionSize(
   { matchers, fromMs, toMs, hint }: SelectRequest,
 ): SelectionSize {
   const { index, head, blocks, rollups } = sources;
-  const read = planSelection(sources, hint, fromMs, toMs).rollups;
+  const [plan] = planSelection(sources, matchers, hint, fromMs, toMs).plans;
+  const read = plan?.rollups;
   const rawFromMs = Math.max(fromMs, read?.rawFromMs ?? fromMs);
   let samples = 0;
   for (const { epoch } of head.epochs) samples += within(epoch, rawFromMs, toMs);

@@ -11,7 +11,7 @@ import type { Block } from "../blocks/block.ts";
 import type { Tombstone } from "../column-source.ts";
 import { type ChunkChainsView, openPerSlab } from "../head/chunk-chains.ts";
 import type { EpochView } from "../head/epoch.ts";
-import { openHistogram, OpenHistograms, type OpenHistogramsView } from "../head/open-histograms.ts";
+import { OpenHistograms, type OpenHistogramsView } from "../head/open-histograms.ts";
 import { chunkSamples } from "../head/timebases.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { type ReadSources, warnUnopened } from "../reader.ts";
@@ -46,8 +46,11 @@ export interface SelectPlan {
   readonly epochs: readonly EpochView[];
   readonly blocks: readonly PlannedBlock[];
   readonly warnings: readonly string[];
+  readonly hint: SelectHint | undefined;
   /** Which parts are read from rollups. */
-  readonly selection: SelectionPlan;
+  readonly selections: readonly SelectionPlan[];
+  /** Which of these each series has, numbered from 0; the first where absent. */
+  readonly selectionOf: Uint16Array | undefined;
   readonly tiers: readonly {
     readonly resolutionMs: number;
     readonly blocks: readonly PlannedBlock[];
@@ -92,13 +95,18 @@ export async function planSelect(
     const refs = index.select(matchers);
     const labels = new LabelPacker(index);
     const copies = epochs.map(({ epoch }) => new EpochCopy(() => epoch.view(), refs.length));
-    const selection = planSelection(sources, options.hint, fromMs, toMs);
-    const rawOnly = selection.rollups && new Uint8Array(refs.length);
+    const { hint } = options;
+    const { plans, ofSeries } = planSelection(sources, matchers, hint, fromMs, toMs);
+    const selectionOf = plans.length > 1 ? new Uint16Array(refs.length) : undefined;
+    const rawOnly = plans.some((plan) => plan.rollups) ? new Uint8Array(refs.length) : undefined;
     let untilMs = performance.now() + sliceMs;
     let count = 0;
     for (const ref of refs) {
       if (!index.table.isAlive(ref)) continue;
-      if (rawOnly !== undefined && hasUnrolled(from(), selection.rollups, ref)) rawOnly[count] = 1;
+      const number = ofSeries.get(ref) ?? 0;
+      if (selectionOf !== undefined) selectionOf[count] = number;
+      if (rawOnly !== undefined && hasUnrolled(from(), plans[number]?.rollups, ref))
+        rawOnly[count] = 1;
       for (const copy of copies) copy.add(ref, count);
       labels.add(ref);
       refs[count++] = ref;
@@ -117,7 +125,7 @@ export async function planSelect(
     const overlapping = blocks.filter(
       ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs >= fromMs,
     );
-    const tiers = tiersOf(rollups, selection);
+    const tiers = tiersOf(rollups, plans);
     return {
       blocks: [...overlapping, ...tiers.flatMap((tier) => tier.blocks)],
       plan: {
@@ -128,8 +136,10 @@ export async function planSelect(
         labels: labels.take(),
         epochs: copies.map((copy) => copy.view()),
         blocks: overlapping.map(toPlanned),
-        warnings: quarantine.unopened.map(warnUnopened),
-        selection,
+        warnings: warnUnopened(quarantine, plans),
+        hint,
+        selections: plans,
+        selectionOf,
         tiers: tiers.map(({ resolutionMs, blocks: own }) => ({
           resolutionMs,
           blocks: own.map(toPlanned),
@@ -144,8 +154,10 @@ export async function planSelect(
 const toPlanned = ({ id, file, tombstones }: Block): PlannedBlock => ({ id, file, tombstones });
 
 /** The rollup blocks that a selection may read. */
-function tiersOf({ tiers }: RollupState, { rollups, gone }: SelectionPlan): TierBlocks {
-  const segments = [rollups, gone].flatMap((read) => read?.segments ?? []);
+function tiersOf({ tiers }: RollupState, plans: readonly SelectionPlan[]): TierBlocks {
+  const segments = plans.flatMap(({ rollups, gone }) =>
+    [rollups, gone].flatMap((read) => read?.segments ?? []),
+  );
   return tiers.map(({ resolutionMs, blocks }) => ({
     resolutionMs,
     blocks: blocks.filter(({ footer }) =>
@@ -189,7 +201,7 @@ class EpochCopy {
     const words = new Uint32Array(copied.buffer, copied.byteOffset, copied.length * 2);
     for (let i = 0; i < words.length; i += 2)
       if (words[i + 1] === histogramHigh)
-        words[i] = this.#histograms.add(openHistogram(from, words[i] as number));
+        words[i] = this.#histograms.copy(from, words[i] as number);
   }
 
   view(): EpochView {

@@ -16,6 +16,7 @@ import { Block, type BlockContext } from "../blocks/block.ts";
 import { PageCache } from "../blocks/page-cache.ts";
 import { EpochSource } from "../head/epoch-source.ts";
 import { annotate, SelectionWalk } from "../reader.ts";
+import type { SelectionPlan } from "../rollups/choose.ts";
 import type { PackedLabels, PlannedBlock, SelectPlan } from "./plan.ts";
 
 /** A block that no query has read for this long is closed. */
@@ -98,8 +99,8 @@ export class PlannedStore implements Queryable {
     if (plan === undefined) throw new Error("BUG: a selection that was not planned");
     const labels = unpackLabels(plan.labels);
     const epochs = plan.epochs.map((epoch) => ({ source: new EpochSource({ view: () => epoch }) }));
-    const { selection, rawOnly } = plan;
-    const walk = new SelectionWalk((at) => labels[at] as LabelSet, fromMs, toMs, budget, selection);
+    const { selections, selectionOf, rawOnly } = plan;
+    const walk = new SelectionWalk((at) => labels[at] as LabelSet, fromMs, toMs, budget, hint);
     const selected: SelectedSeries[] = [];
     let untilMs = performance.now() + sliceMs;
     const openAll = () => ({
@@ -113,7 +114,9 @@ export class PlannedStore implements Queryable {
     let sources = openAll();
     for (let at = 0; at < plan.refs.length; at++) {
       const isRawOnly = rawOnly?.[at] === 1;
-      const found = walk.find(plan.refs[at] as number, { ...sources, isRawOnly }, at);
+      const selection = selections[selectionOf?.[at] ?? 0] as SelectionPlan;
+      const from = { ...sources, plan: selection, isRawOnly };
+      const found = walk.find(plan.refs[at] as number, from, at);
       if (found !== undefined) selected.push(found);
       if ((at & 15) !== 15 || performance.now() < untilMs) continue;
       await loopTurns.turn("query", this.#client);

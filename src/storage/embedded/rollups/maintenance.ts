@@ -9,10 +9,12 @@ import { byMetric } from "../order.ts";
 import { ReplacedUnsyncedError } from "../../../base/state/atomic.ts";
 import { changeState, type StoreState } from "../state.ts";
 import { bucketEnd, bucketStart, rollAlignMs, seriesRef } from "./columns.ts";
+import { goneBySeries, goneOfAll } from "./gone.ts";
 import { columnsOf, hideBuckets } from "./outdated.ts";
 import { hasRollups } from "./retention.ts";
 import {
   emptyRollups,
+  type OutdatedRange,
   rollupBlocks,
   rollupFile,
   type RollupState,
@@ -47,26 +49,73 @@ export class RollupMaintenance {
     const state = this.#state;
     if (!hasRollups(state.options)) return this.#forget();
     this.#replaceUnreadable();
-    for (const range of state.rollups.outdated) {
-      const { rolledToMs = -Infinity } = state.rollups;
-      const rawFromMs = Math.max(state.goneBeforeMs, oldestMs(state.blocks));
-      const afterMs = Math.max(
-        bucketStart(range.fromMs, rollAlignMs),
-        // Of a bucket that retention has cut, the rollup is all there is.
-        state.goneBeforeMs === -Infinity
-          ? bucketStart(rawFromMs, rollAlignMs)
-          : bucketEnd(state.goneBeforeMs, rollAlignMs),
-      );
-      const toMs = Math.min(bucketEnd(range.toMs, rollAlignMs), rolledToMs);
-      const outdated = (rollups: RollupState): Partial<RollupState> => ({
-        outdated: rollups.outdated.filter((one) => one !== range),
-      });
-      if (afterMs < toMs) await this.#roll(afterMs, toMs, range.refs, outdated);
-      else changeState(state, { rollups: { ...state.rollups, ...outdated(state.rollups) } });
-    }
+    for (const range of state.rollups.outdated)
+      if (!this.#hasUnreadable(range)) await this.#rollAgain(range);
     const next = nextSlice(state);
     if (next === undefined) return;
     await this.#roll(next.afterMs, next.toMs, undefined, () => ({ rolledToMs: next.toMs }));
+  }
+
+  /** Raw samples of the range cannot be read now, or the entries that new ones are to replace are not known. */
+  #hasUnreadable({ fromMs, toMs }: OutdatedRange): boolean {
+    const { quarantine, blocks } = this.#state;
+    if (quarantine.unopenedAll.length > 0) return true;
+    return quarantine.parts.some(
+      ({ block }) =>
+        block !== undefined &&
+        blocks.includes(block) &&
+        block.footer.minTimeMs <= toMs &&
+        block.footer.maxTimeMs >= fromMs,
+    );
+  }
+
+  /** Rolls an outdated range up again, for series of which rules have removed more from a later time on. */
+  async #rollAgain(range: OutdatedRange): Promise<void> {
+    const state = this.#state;
+    const { rolledToMs = -Infinity } = state.rollups;
+    const toMs = Math.min(bucketEnd(range.toMs, rollAlignMs), rolledToMs);
+    const rawFromMs = oldestMs(state.blocks);
+    const parts = this.#byGone(range)
+      .map(({ goneBeforeMs, refs }) => ({
+        refs,
+        afterMs: Math.max(
+          bucketStart(range.fromMs, rollAlignMs),
+          // Of a bucket that retention has cut, the rollup is all there is.
+          goneBeforeMs === -Infinity
+            ? bucketStart(rawFromMs, rollAlignMs)
+            : bucketEnd(goneBeforeMs, rollAlignMs),
+        ),
+      }))
+      .filter(({ afterMs }) => afterMs < toMs);
+    const outdated = (rollups: RollupState): Partial<RollupState> => ({
+      outdated: rollups.outdated.filter((one) => one !== range),
+    });
+    if (parts.length === 0)
+      return changeState(state, { rollups: { ...state.rollups, ...outdated(state.rollups) } });
+    for (const [i, { afterMs, refs }] of parts.entries())
+      await this.#roll(afterMs, toMs, refs, i === parts.length - 1 ? outdated : () => ({}));
+  }
+
+  /** The series of an outdated range by what is gone of them; undefined for all there are. */
+  #byGone({ fromMs, toMs, refs }: OutdatedRange) {
+    const { rules, rollups, goneBeforeMs, index, blocks } = this.#state;
+    const gone = goneBySeries(rules, goneOfAll(goneBeforeMs, rollups), index);
+    if (gone.size === 0) return [{ goneBeforeMs, refs }];
+    const isIn = ({ footer }: Block): boolean =>
+      footer.minTimeMs <= toMs && footer.maxTimeMs >= fromMs;
+    const inRollups = rollups.tiers.flatMap((tier) => tier.blocks.filter(isIn));
+    const all = refs ?? ascending([...blocks.filter(isIn).map(refsOf), ...inRollups.map(seriesOf)]);
+    const groups = new Map<number, number[]>();
+    for (const ref of all) {
+      const beforeMs = gone.get(ref)?.rawMs ?? goneBeforeMs;
+      const group = groups.get(beforeMs) ?? [];
+      group.push(ref);
+      groups.set(beforeMs, group);
+    }
+    return [...groups].map(([beforeMs, group]) => ({
+      goneBeforeMs: beforeMs,
+      refs: Uint32Array.from(group),
+    }));
   }
 
   /** Rollups were turned off and their files are deleted: should they be turned on again, they begin from the start. */
@@ -83,7 +132,7 @@ export class RollupMaintenance {
       for (const block of blocks) {
         const { minTimeMs, maxTimeMs } = block.footer;
         if (!state.quarantine.has(block)) continue;
-        if (bucketStart(minTimeMs, rollAlignMs) < state.goneBeforeMs) continue;
+        if (bucketStart(minTimeMs, rollAlignMs) < this.#goneBeforeMs(block)) continue;
         const { rollups } = state;
         changeState(state, {
           rollups: {
@@ -107,7 +156,20 @@ export class RollupMaintenance {
     state.quarantine.retain([...state.blocks, ...rollupBlocks(state.rollups)]);
   }
 
-  /** Rolls the range (afterMs, toMs] up and makes it count together with the change. */
+  /** The latest instant that raw samples of one of the block's series are gone before. */
+  #goneBeforeMs(block: Block): number {
+    const { rules, rollups, goneBeforeMs, index } = this.#state;
+    const gone = goneBySeries(rules, goneOfAll(goneBeforeMs, rollups), index);
+    let latestMs = goneBeforeMs;
+    for (const ref of gone.size === 0 ? [] : seriesOf(block))
+      latestMs = Math.max(latestMs, gone.get(ref)?.rawMs ?? -Infinity);
+    return latestMs;
+  }
+
+  /**
+   * Rolls the range (afterMs, toMs] up and makes it count together with the change. Where not all raw samples could be read
+   * it is outdated from the start: a restart forgets what could not be read, the manifest does not.
+   */
   async #roll(
     afterMs: number,
     toMs: number,
@@ -141,14 +203,17 @@ export class RollupMaintenance {
         ({ footer }) => footer.minTimeMs <= toMs && footer.maxTimeMs > afterMs,
       );
       if (before.length === 0) return [];
-      const columns = columnsOf(refs ?? seriesOf(before));
+      const columns = columnsOf(refs ?? ascending(before.map(seriesOf)));
       const { resolutionMs, id } = files[i] as (typeof files)[number];
       return [hideBuckets(afterMs + 1, toMs, columns, resolutionMs, id)];
     }
+    const rollups = { ...state.rollups, tiers, ...change(state.rollups) };
+    const isPartial = unreadable !== undefined || state.quarantine.unopened.length > 0;
+    const outdated = isPartial
+      ? [...rollups.outdated, { fromMs: afterMs + 1, toMs, refs }]
+      : rollups.outdated;
     try {
-      changeState(state, {
-        rollups: { ...state.rollups, tiers, ...change(state.rollups) },
-      });
+      changeState(state, { rollups: { ...rollups, outdated } });
     } catch (thrown) {
       if (!(thrown instanceof ReplacedUnsyncedError)) for (const block of made) block?.remove();
       throw thrown;
@@ -181,19 +246,24 @@ function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undef
   return { afterMs, toMs: Math.min(settledMs, afterMs + sliceMs) };
 }
 
-/** Sealed samples up to here are not expected to be joined by others. */
-export function settledToMs({ blocks, retentionNowMs }: StoreState): number {
+/**
+ * Sealed samples up to here are not expected to be joined by others. Judged by the wall clock: the time that retention trusts
+ * may be behind it for days, and samples that a jump made late are rolled up again.
+ */
+export function settledToMs({ blocks, options }: StoreState): number {
   const newestMs = Math.max(...blocks.map(({ footer }) => footer.maxTimeMs));
-  return bucketStart(Math.min(newestMs, retentionNowMs()) - settleMs + 1, rollAlignMs);
+  return bucketStart(Math.min(newestMs, options.nowMs()) - settleMs + 1, rollAlignMs);
 }
 
 const oldestMs = (blocks: readonly Block[]): number =>
   Math.min(...blocks.map(({ footer }) => footer.minTimeMs));
 
-/** Ascending, each once. */
-function seriesOf(blocks: readonly Block[]): Uint32Array {
+const refsOf = ({ directory }: Block): Uint32Array => directory.refs;
+const seriesOf = ({ directory }: Block): Uint32Array => directory.refs.map(seriesRef);
+
+/** Each once. */
+function ascending(lists: readonly Uint32Array[]): Uint32Array {
   const refs = new Set<number>();
-  for (const { directory } of blocks)
-    for (const column of directory.refs) refs.add(seriesRef(column));
+  for (const list of lists) for (const ref of list) refs.add(ref);
   return Uint32Array.from(refs).sort();
 }

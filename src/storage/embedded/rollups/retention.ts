@@ -11,8 +11,10 @@ export const hasRollups = ({ rollupRetentionMs = 0 }: StoreOptions): boolean =>
   rollupRetentionMs > 0;
 
 /** The coarsest ones for all of it, finer ones for a fifth, and never for less than the raw samples. */
-export function tierRetentionMs(options: StoreOptions, resolutionMs: number): number {
-  const { retentionMs, rollupRetentionMs = 0 } = options;
+export function tierRetentionMs(
+  { retentionMs, rollupRetentionMs = 0 }: Pick<StoreOptions, "retentionMs" | "rollupRetentionMs">,
+  resolutionMs: number,
+): number {
   if (rollupRetentionMs === 0) return 0;
   const share = resolutionMs === coarsestMs ? 1 : finerShare;
   return Math.max(retentionMs, rollupRetentionMs * share);

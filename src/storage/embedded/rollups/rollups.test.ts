@@ -359,3 +359,50 @@ test("a folder without rollups gets them in the background, a day at a time", as
   expect(behind.map((ms) => Math.ceil(ms / dayMs))).toEqual([3, 2, 1, 0, 0]);
   await store.close();
 }, 60_000);
+
+test("rollups are made while the time that retention trusts is behind, since the clock once was", async () => {
+  const dir = folders.make();
+  let now = startMs - 40 * dayMs;
+  const options = {
+    nowMs: () => now,
+    monotonicMs: () => 0,
+    rollEveryMs: hourMs,
+    rollupRetentionMs: 400 * dayMs,
+  };
+  const behind = await openAt(dir, options);
+  await fill([behind], new Generator(19), 1);
+  await behind.seal();
+  await behind.close();
+  now = startMs + 2 * dayMs;
+  const store = await openAt(dir, options);
+  expect(store.trustedNowMs).toBeLessThan(startMs);
+  await rounds(store, 3);
+  expect(store.stats().rollups).toMatchObject({ rolledToMs: startMs + 23 * hourMs, behindMs: 0 });
+  await store.close();
+}, 60_000);
+
+test("samples from before a jump of the clock to the future are rolled up once it is set right", async () => {
+  const dir = folders.make();
+  let now = startMs + 40 * dayMs;
+  const options = { nowMs: () => now, rollEveryMs: hourMs, rollupRetentionMs: 400 * dayMs };
+  const [raw, rolled] = [
+    await openAt(folders.make(), { nowMs: () => now }),
+    await openAt(dir, options),
+  ];
+  for (const store of [raw, rolled]) {
+    append(store, now - dayMs, [[named("load", { series: "0" }), 1]]);
+    append(store, now, [[named("load", { series: "0" }), 2]]);
+    await store.seal();
+    await rounds(store, 2);
+  }
+  expect(rolled.stats().rollups.rolledToMs).toBeGreaterThan(startMs + 39 * dayMs);
+  now = startMs + 2 * dayMs;
+  await fill([raw, rolled], new Generator(23), 1);
+  for (const store of [raw, rolled]) {
+    await store.seal();
+    await rounds(store, 2);
+  }
+  const range = [startMs + hourMs, startMs + 23 * hourMs] as const;
+  await expectAllSame(rolled, raw, range, /the result is the same as from raw samples/);
+  await Promise.all([raw.close(), rolled.close()]);
+}, 60_000);

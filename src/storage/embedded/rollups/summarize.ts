@@ -79,6 +79,10 @@ export function summarizeSamples(
   out.clear(2 * bounds.length);
   let i = from;
   for (const end of bounds) {
+    if (summarizeNumbers(times, values, i, end, out)) {
+      i = end;
+      continue;
+    }
     let [count, sum, lost, resets, previous] = [0, 0, 0, 0, Number.NaN];
     let [min, max] = [Number.NaN, Number.NaN];
     let [first, last, staleAt, isMixed] = [-1, -1, -1, false];
@@ -120,6 +124,47 @@ export function summarizeSamples(
   }
 }
 
+/** The entry of a bucket of finite numbers alone, as nearly all are; false where it has something else, which makes its sum infinite or NaN. */
+function summarizeNumbers(
+  times: Float64Array,
+  values: Float64Array,
+  from: number,
+  end: number,
+  out: RollupEntries,
+): boolean {
+  const first = values[from] as number;
+  // A sum begins at 0, not at -0.
+  let sum = first + 0;
+  let lost = 0;
+  let resets = 0;
+  let min = first;
+  let max = first;
+  let previous = first;
+  for (let i = from + 1; i < end; i++) {
+    const value = values[i] as number;
+    const next = sum + value;
+    const added = next - sum;
+    lost += sum - (next - added) + (value - added);
+    sum = next;
+    if (value < min) min = value;
+    if (value > max) max = value;
+    if (value < previous) resets += previous;
+    previous = value;
+  }
+  if (!Number.isFinite(sum) || !Number.isFinite(lost)) return false;
+  const at = out.n++;
+  out.firstTimes.values[at] = times[from] as number;
+  out.lastTimes.values[at] = times[end - 1] as number;
+  out.first.values[at] = first;
+  out.last.values[at] = previous;
+  out.count.values[at] = end - from;
+  out.sum.values[at] = toDecimal(sum + lost);
+  out.min.values[at] = min;
+  out.max.values[at] = max;
+  out.resets.values[at] = resets;
+  return true;
+}
+
 /** Entries of a coarser resolution from those of a finer one that divides it. */
 export function summarizeEntries(
   from: RollupEntries,
@@ -129,6 +174,11 @@ export function summarizeEntries(
   out.clear(from.n);
   for (let i = 0; i < from.n;) {
     const endMs = bucketEnd(from.lastTimes.values[i] as number, resolutionMs);
+    const end = summarizeSums(from, i, endMs, out);
+    if (end > i) {
+      i = end;
+      continue;
+    }
     let [count, sum, lost, resets, previous] = [0, 0, 0, 0, Number.NaN];
     let [min, max] = [Number.NaN, Number.NaN];
     let [first, last, staleAt, mixedAt] = [-1, -1, -1, -1];
@@ -171,6 +221,53 @@ export function summarizeEntries(
     if (staleAt > Math.max(last, mixedAt))
       out.mark(from.lastTimes.values[staleAt] as number, putStale);
   }
+}
+
+/** The entry of finer entries from `start` to `endMs`, and the index after them; `start` where one is a mark, infinite or NaN. */
+function summarizeSums(
+  from: RollupEntries,
+  start: number,
+  endMs: number,
+  out: RollupEntries,
+): number {
+  const times = from.lastTimes.values;
+  const [firsts, lasts, counts] = [from.first.values, from.last.values, from.count.values];
+  const [sums, mins, maxs] = [from.sum.values, from.min.values, from.max.values];
+  const inner = from.resets.values;
+  let count = counts[start] as number;
+  let sum = (sums[start] as number) + 0;
+  let min = mins[start] as number;
+  let max = maxs[start] as number;
+  let resets = inner[start] as number;
+  let previous = lasts[start] as number;
+  let lost = 0;
+  let i = start + 1;
+  for (; i < from.n && (times[i] as number) <= endMs; i++) {
+    count += counts[i] as number;
+    const value = sums[i] as number;
+    const next = sum + value;
+    const added = next - sum;
+    lost += sum - (next - added) + (value - added);
+    sum = next;
+    if ((mins[i] as number) < min) min = mins[i] as number;
+    if ((maxs[i] as number) > max) max = maxs[i] as number;
+    if ((firsts[i] as number) < previous) resets += previous;
+    resets += inner[i] as number;
+    previous = lasts[i] as number;
+  }
+  // A mark is a NaN in every column, and a NaN or an infinity among the samples makes their sum one.
+  if (!Number.isFinite(sum) || !Number.isFinite(lost)) return start;
+  const at = out.n++;
+  out.firstTimes.values[at] = from.firstTimes.values[start] as number;
+  out.lastTimes.values[at] = times[i - 1] as number;
+  out.first.values[at] = firsts[start] as number;
+  out.last.values[at] = previous;
+  out.count.values[at] = count;
+  out.sum.values[at] = toDecimal(sum + lost);
+  out.min.values[at] = min;
+  out.max.values[at] = max;
+  out.resets.values[at] = resets;
+  return i;
 }
 
 /** By words: a NaN must not pass through a number. */

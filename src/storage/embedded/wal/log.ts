@@ -188,16 +188,18 @@ export class WriteAheadLog {
     const isNew = this.#isNew;
     this.#isNew = false;
     const position = { sequence: this.#sequence, samples: this.#samples };
-    this.#syncing = (async () => {
+    const syncing = (async () => {
       await new Promise<void>((resolve, reject) => {
         fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#problem(error))));
       });
       if (isNew) await this.#syncName();
       if (this.#marksOnSync) this.#mark.write(position);
     })().finally(() => {
-      this.#syncing = undefined;
+      // A segment that was begun meanwhile has put the sync of the old one in its place.
+      if (this.#syncing === syncing) this.#syncing = undefined;
     });
-    await this.#syncing;
+    this.#syncing = syncing;
+    await syncing;
   }
 
   /** Removes the segments before this one. */
@@ -214,11 +216,14 @@ export class WriteAheadLog {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#making;
-    await this.sync();
-    if (this.#fd >= 0) closeSync(this.#fd);
-    this.#fd = -1;
-    this.#mark.close();
-    removeLeftover(this.#spareFile);
+    try {
+      await this.sync();
+    } finally {
+      if (this.#fd >= 0) closeSync(this.#fd);
+      this.#fd = -1;
+      this.#mark.close();
+      removeLeftover(this.#spareFile);
+    }
   }
 
   get #spareFile(): string {

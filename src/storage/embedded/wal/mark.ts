@@ -47,7 +47,10 @@ export class AcknowledgedMark {
     this.#fd = openSync(this.#file, "r+");
   }
 
-  /** Best effort: a mark that stays behind hides no loss before it. */
+  /**
+   * Best effort: a mark that stays behind hides no loss before it. Where it cannot be written and the end of the log is lost as
+   * well, the loss that is reported is too small.
+   */
   write(position: LogPosition): void {
     const slot = this.#slot;
     const { sequence, samples } = (this.#position = position);
@@ -58,7 +61,10 @@ export class AcknowledgedMark {
     slot.writeUInt32LE(zlib.crc32(slot.subarray(0, allCheckedBytes)), allCheckedBytes);
     try {
       this.open();
-      writeSync(this.#fd, slot, 0, slotBytes, (this.#writes % 2) * slotBytes);
+      const start = (this.#writes % 2) * slotBytes;
+      // A short write would leave the mark behind.
+      for (let done = 0; done < slotBytes;)
+        done += writeSync(this.#fd, slot, done, slotBytes - done, start + done);
     } catch {
       // The records themselves are written; the next mark covers them.
     }

@@ -36,7 +36,20 @@ export interface WalSampleColumns {
   readonly words: Uint32Array;
   /** Native histograms, by the words that stand for them. */
   readonly histograms: readonly Histogram[];
+  /** The same as the log has them, once it does. */
+  encoded: EncodedHistograms;
 }
+
+/** Histograms as bytes (codec/histogram-bytes.ts): number i is from `starts[i]` to `starts[i + 1]`. */
+export interface EncodedHistograms {
+  readonly bytes: Uint8Array;
+  readonly starts: Uint32Array;
+}
+
+export const noHistograms: EncodedHistograms = {
+  bytes: new Uint8Array(0),
+  starts: new Uint32Array(0),
+};
 
 export const samplesBound = (n: number): number => samplesHeader + 8 * n + 8 * n + 4 * n;
 
@@ -78,9 +91,15 @@ const isCounted = (payload: Buffer): boolean =>
   payload[0] === typeSamples || payload[0] === typeHistograms;
 
 /** The end of a record of samples among which there are native histograms. */
-export function writeHistograms(out: Bytes, histograms: readonly Histogram[]): void {
+export function writeHistograms(out: Bytes, histograms: readonly Histogram[]): EncodedHistograms {
+  const starts = new Uint32Array(histograms.length + 1);
   out.varint(histograms.length);
-  for (const histogram of histograms) writeHistogram(out, histogram);
+  for (let at = 0; at < histograms.length; at++) {
+    starts[at] = out.length;
+    writeHistogram(out, histograms[at] as Histogram);
+  }
+  starts[histograms.length] = out.length;
+  return { bytes: out.array, starts };
 }
 
 /** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length; `histograms` end it. */
@@ -188,10 +207,9 @@ function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandle
   const words = new Uint32Array(payload.buffer, valuesAt, n * 2);
   handler.samples({
     n,
-    histograms:
-      payload[0] === typeHistograms
-        ? readHistograms(payload, headerBytes + instants * 8 + n * 12, words)
-        : [],
+    ...(payload[0] === typeHistograms
+      ? readHistograms(payload, headerBytes + instants * 8 + n * 12, words)
+      : { histograms: [], encoded: noHistograms }),
     times: payload[1] === 0 ? new Float64Array(n).fill(given[0] ?? 0) : given,
     values: new Float64Array(payload.buffer, valuesAt, n),
     words,
@@ -200,13 +218,21 @@ function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandle
 }
 
 /** Every one that a word stands for must be there: a record counts as a whole or is lost as a whole. */
-function readHistograms(payload: Buffer, at: number, words: Uint32Array): readonly Histogram[] {
+function readHistograms(
+  payload: Buffer,
+  at: number,
+  words: Uint32Array,
+): Pick<WalSampleColumns, "histograms" | "encoded"> {
   const cursor = { at };
   const histograms: Histogram[] = [];
-  for (let left = readVarint(payload, cursor); left > 0; left--)
+  const starts: number[] = [];
+  for (let left = readVarint(payload, cursor); left > 0; left--) {
+    starts.push(cursor.at);
     histograms.push(readHistogram(payload, cursor));
+  }
+  starts.push(cursor.at);
   for (let i = 0; i < words.length; i += 2)
     if (words[i + 1] === histogramHigh && (words[i] as number) >= histograms.length)
       throw new RangeError("a record of samples lacks a histogram");
-  return histograms;
+  return { histograms, encoded: { bytes: payload, starts: Uint32Array.from(starts) } };
 }

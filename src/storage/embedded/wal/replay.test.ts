@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { frameBytes, sealFrame } from "../../../base/state/record.ts";
 import { segmentFile } from "./log.ts";
-import { samplesBound, writeSamples, writeSeries } from "./records.ts";
+import { noHistograms, samplesBound, writeSamples, writeSeries } from "./records.ts";
 import { replayLog } from "./replay.ts";
 
 test("a last record that ends in megabytes of zeros is read whole: they may be its values", () => {
@@ -47,6 +47,7 @@ test("samples lost before a record of series are counted by the next record of s
         values,
         words,
         histograms: [],
+        encoded: noHistograms,
       };
       expect(end + samplesBound(n)).toBeLessThan(segment.length);
       logged += n;
