@@ -1,5 +1,6 @@
 /** A benchmark run as plain data, as stored in a `.gpulserun` file. No I/O and no derived values. */
 import type { RunTrace } from "../formats/run/trace.ts";
+import type { VisiblePart } from "../machine/snapshot.ts";
 import type { Device } from "../model/device.ts";
 
 export type { GpuTrace, RunTrace } from "../formats/run/trace.ts";
@@ -28,6 +29,8 @@ export interface Run {
   /** False where the recorder was ended before the command: what is here is what it had written. */
   readonly complete: boolean;
   readonly work?: RunWork;
+  /** What the benchmark wrote about itself (`--result`). */
+  readonly result?: RunResult;
   readonly phases: readonly RunPhase[];
   /** What the command could see, and what another machine gave through the hub. */
   readonly devices: readonly RunDevice[];
@@ -49,7 +52,18 @@ export type RunSpan = readonly [fromMs: number, toMs: number];
 export interface RunWork {
   readonly amount: number;
   readonly unit: string;
-  readonly from: "flag" | "pattern" | "metric" | "simulator";
+  readonly from: "flag" | "pattern" | "metric" | "result" | "simulator";
+}
+
+export interface RunResult {
+  readonly tool: string;
+  /** The part of the run that was measured: energy, rates and averages are of it alone. Absent where the tool says no time. */
+  readonly window?: RunSpan;
+  readonly figures: readonly {
+    readonly name: string;
+    readonly value: number | string;
+    readonly unit: string;
+  }[];
 }
 
 export interface RunPhase {
@@ -62,7 +76,7 @@ export interface RunDevice extends Device {
   readonly host: string;
   /** What `gpu_power_watts` of it means: `none` where nothing reports its power. */
   readonly power: PowerKind;
-  /** From the first to the last instant of the command. */
+  /** From the first to the last instant of the command, or of the window of its result. */
   readonly energy: RunEnergy;
 }
 
@@ -84,6 +98,8 @@ export interface Visibility {
   readonly variables: Readonly<Record<string, string>>;
   /** uuids of the GPUs of the host that the command could not see. */
   readonly hidden: readonly string[];
+  /** Which parts of the machine could be seen before the run. Files made before it was recorded have none. */
+  readonly parts?: readonly VisiblePart[];
 }
 
 export interface RunOverhead {
@@ -144,4 +160,13 @@ export interface RunFile {
   readonly after: unknown;
   /** The command's output, cut at a limit. */
   readonly output: Uint8Array;
+}
+
+/** When the numbers of a run were measured: all of the command, or the window of its result. */
+export const measuredSpan = ({ startedMs, endedMs, result }: Run): RunSpan =>
+  result?.window ?? [startedMs, endedMs];
+
+export function measuredSeconds({ durationSeconds, result }: Run): number {
+  const window = result?.window;
+  return window === undefined ? durationSeconds : (window[1] - window[0]) / 1_000;
 }

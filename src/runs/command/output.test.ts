@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LineReader, OutputLog, PhaseReader, WorkReader } from "./output.ts";
+import { findPhase, LineReader, OutputLog, PhaseReader, WorkReader } from "./output.ts";
 
 function lines(...chunks: readonly (string | Buffer)[]): string[] {
   const seen: string[] = [];
@@ -47,8 +47,42 @@ test.each([
   ["last", 100],
 ] as const)("work is the %s of what was said", (take, want) => {
   const reader = new WorkReader(/(\S+) images/, take);
-  for (const line of ["1,234.5 images", "nothing", "no images", "100 images"]) reader.line(line);
+  for (const line of ["1,234.5 images", "nothing", "no images", "100 images"]) reader.line(line, 0);
   expect(reader.amount()).toBe(want);
+});
+
+test.each([
+  ["sum", 1, 2],
+  ["sum", 2, 7],
+  ["sum", 4, undefined],
+  ["last", 1, 9],
+  ["last", 4, undefined],
+] as const)("the %s of the work in phase %i is %s", (take, phase, want) => {
+  const reader = new WorkReader(/(\d+) images/, take);
+  reader.line("1 images", 0);
+  reader.line("2 images", 1);
+  reader.line("3 images", 2);
+  reader.line("4 images", 2);
+  reader.line("9 images", 3);
+  expect(reader.amountIn(phase)).toBe(want);
+});
+
+test("a phase is measured only if it is marked once and lasts", () => {
+  const phases = [
+    { name: "a", startMs: 1, endMs: 5 },
+    { name: "b", startMs: 5, endMs: 9 },
+    { name: "a", startMs: 9, endMs: 10 },
+    { name: "c", startMs: 10, endMs: 10 },
+  ];
+  expect(findPhase(phases, "b")).toEqual({ ...phases[1], count: 2 });
+  const problem = (name: string) => {
+    const found = findPhase(phases, name);
+    return "problem" in found ? found.problem : "";
+  };
+  expect(problem("a")).toContain('2 phases "a"');
+  expect(problem("c")).toContain("no duration");
+  expect(problem("d")).toContain('no phase "d", only a, b, c');
+  expect(findPhase([], "d")).toEqual({ problem: 'the output marks no phase "d", and no other' });
 });
 
 test("work nobody said is not 0", () => {

@@ -4,6 +4,8 @@ import type { RunPhase } from "../run.ts";
 import type { StreamName } from "./child.ts";
 
 const maxLine = 16_384;
+/** Printed ten times a second, a day and a half. */
+const maxMatches = 1_000_000;
 
 /** Lines of each stream apart; a carriage return ends one too, since progress bars use it. */
 export class LineReader {
@@ -53,6 +55,11 @@ export class PhaseReader {
     if (this.#marks.at(-1)?.name !== name) this.#marks.push({ name, startMs: timeMs });
   }
 
+  /** How many have begun. */
+  get count(): number {
+    return this.#marks.length;
+  }
+
   /** Each lasts until the next begins, the last until the end. */
   phases(endedMs: number): RunPhase[] {
     return this.#marks.map((mark, at) => ({
@@ -62,9 +69,31 @@ export class PhaseReader {
   }
 }
 
+/** The one phase of that name with how many had begun in it, or why there is none to measure. */
+export function findPhase(
+  phases: readonly RunPhase[],
+  name: string,
+): (RunPhase & { readonly count: number }) | { readonly problem: string } {
+  const [only, ...more] = phases.filter((one) => one.name === name);
+  const others = [...new Set(phases.map((one) => one.name))].slice(0, 10).join(", ");
+  if (only === undefined)
+    return {
+      problem: `the output marks no phase "${name}", ${others === "" ? "and no other" : `only ${others}`}`,
+    };
+  if (more.length > 0)
+    return {
+      problem: `the output marks ${more.length + 1} phases "${name}": name each of its own`,
+    };
+  return only.endMs > only.startMs
+    ? { ...only, count: phases.indexOf(only) + 1 }
+    : { problem: `the phase "${name}" has no duration` };
+}
+
 export class WorkReader {
   readonly #pattern: RegExp;
   readonly #take: "sum" | "last";
+  /** Of `sum`, each with the phase it was printed in; of `last`, the last one alone. */
+  #matches: { readonly value: number; readonly phase: number }[] = [];
   #amount: number | undefined;
 
   constructor(pattern: RegExp, take: "sum" | "last") {
@@ -72,17 +101,29 @@ export class WorkReader {
     this.#take = take;
   }
 
-  line(text: string): void {
+  /** @param phase how many phases had begun. */
+  line(text: string, phase: number): void {
     const found = this.#pattern.exec(text)?.[1];
     // 1,234.5 is a number people print.
     const value = found === undefined ? Number.NaN : Number(found.replaceAll(/[,_](?=\d{3})/g, ""));
     if (!Number.isFinite(value)) return;
     this.#amount = this.#take === "sum" ? (this.#amount ?? 0) + value : value;
+    if (this.#take === "last") this.#matches = [];
+    if (this.#matches.length < maxMatches) this.#matches.push({ value, phase });
   }
 
   /** Undefined where no line matched. */
   amount(): number | undefined {
     return this.#amount;
+  }
+
+  /** The sum of what was printed in the phase, or the last number printed since its start: a total may follow its end. */
+  amountIn(phase: number): number | undefined {
+    if (this.#matches.length >= maxMatches) return undefined;
+    const within = this.#matches.filter((one) =>
+      this.#take === "last" ? one.phase >= phase : one.phase === phase,
+    );
+    return within.length === 0 ? undefined : within.reduce((sum, { value }) => sum + value, 0);
   }
 }
 

@@ -31,6 +31,7 @@ export function caveatsOf(
     ...simulated(subjects),
     ...workUnits(subjects, metrics),
     ...doubts(subjects),
+    ...visibility(subjects),
     ...repeats(subjects),
     ...sampling(subjects),
     ...throttled(all),
@@ -110,6 +111,31 @@ function* doubts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
           code: "doubt",
           sentence: `${name}, ${run.name}: ${doubt}`,
         };
+}
+
+/** What only one side saw, as inside a container: neither the same nor different on the other. */
+function* visibility(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
+  const views = subjects.map(({ name, runs }) => {
+    const parts = runs.flatMap((run) => run.visibility ?? []);
+    return { name, of: (part: string) => parts.filter((one) => one.part === part) };
+  });
+  const all = subjects.flatMap(({ runs }) => runs.flatMap((run) => run.visibility ?? []));
+  for (const part of new Set(all.map((one) => one.part))) {
+    const seen = views.filter(({ of }) => of(part).some(({ state }) => state === "seen"));
+    const lacking = views.flatMap(({ name, of }) => {
+      const [worst] = of(part)
+        .filter(({ state }) => state === "unseen" || state === "partly")
+        .toSorted((one, other) => (one.state > other.state ? -1 : 1));
+      return worst === undefined ? [] : [{ name, ...worst }];
+    });
+    const others = seen.filter(({ name }) => lacking.every((one) => one.name !== name));
+    if (others.length === 0 || lacking.length === 0) continue;
+    yield {
+      level: "warning",
+      code: "visibility",
+      sentence: `Only one side saw all of its ${part}: ${others.map(({ name, of }) => `${name} did (${of(part)[0]?.detail ?? ""})`).join(", ")}, ${lacking.map(({ name, state, detail }) => `${name} ${state === "partly" ? "in part" : "not"} (${detail})`).join(", ")}.`,
+    };
+  }
 }
 
 function* repeats(subjects: readonly ComparisonSubject[]): Generator<Caveat> {

@@ -1,5 +1,6 @@
 /** The comparison: every metric of every subject beside the first one's, as plain data that reports, API and page show alike. */
 import { gpu } from "../../model/catalogue/index.ts";
+import { formatBounds, formatMfu, type ReadColumn } from "../activity.ts";
 import { type Caveat, caveatsOf } from "./caveats.ts";
 import { type Curve, curvesOf } from "./curves.ts";
 import { type Difference, differenceOf, numbersOf } from "./difference.ts";
@@ -16,8 +17,16 @@ import {
 import { type Interval, meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
+import {
+  adviseRepeats,
+  outlierSentence,
+  type RepeatAdvice,
+  type RepeatReview,
+  reviewRepeats,
+  warmUpSentence,
+} from "./repeats.ts";
 import type { PowerKind } from "../run.ts";
-import type { RunSeries, ComparisonSubject, WorkAmount } from "./series.ts";
+import type { ComparisonSubject, GpuSeries, RunSeries, WorkAmount } from "./series.ts";
 import { differenceOfRanges } from "./windows.ts";
 import { type Statement, statementsOf } from "./words.ts";
 
@@ -34,13 +43,18 @@ export interface Comparison {
   readonly subjects: readonly ComparedSubject[];
   readonly metrics: readonly ComparedMetric[];
   readonly statements: readonly Statement[];
+  /** How small a difference the repeats tell apart; absent with too few of them, and of time ranges. */
+  readonly advice?: RepeatAdvice;
   readonly caveats: readonly Caveat[];
   readonly curves: readonly Curve[];
 }
 
 export interface ComparedSubject {
   readonly name: string;
+  /** Those in the figures, in the order in which they were started. */
   readonly runs: readonly ComparedRun[];
+  /** Warm-up, outliers and spread of the repeats; absent of time ranges. */
+  readonly repeats?: RepeatReview;
 }
 
 export interface ComparedRun {
@@ -50,12 +64,16 @@ export interface ComparedRun {
   readonly samplingMs: number;
   readonly work: WorkAmount | { readonly why: string };
   readonly doubts: readonly string[];
+  /** Model FLOP utilisation, where the work is counted in FLOP and the peak of every GPU is known. */
+  readonly mfu?: string;
   readonly gpus: readonly {
     readonly uuid: string;
     readonly model: string;
     readonly host: string;
     readonly simulated: boolean;
     readonly power: PowerKind;
+    /** What held its work back, with shares of the time; absent where that is not known. */
+    readonly boundBy?: string;
   }[];
 }
 
@@ -85,6 +103,8 @@ export interface CompareOptions {
   readonly paired?: boolean;
   /** Each subject's whole time, where its repeats are windows of it. */
   readonly wholes?: readonly RunSeries[];
+  /** Leaves out no repeat as warm-up. */
+  readonly keepsWarmUp?: boolean;
   /** What more there is to know before reading on. */
   readonly caveats?: readonly Caveat[];
 }
@@ -92,30 +112,40 @@ export interface CompareOptions {
 const SEED = 20_260_801;
 
 export function compare(
-  subjects: readonly ComparisonSubject[],
+  given: readonly ComparisonSubject[],
   options: CompareOptions = {},
 ): Comparison {
   const { seed = SEED, level = 0.95, basis = "runs", paired = false } = options;
-  const all = metricsOf(subjects.flatMap(({ runs }) => runs));
-  const judged = subjects.map((subject) => ({
-    subject,
-    figures: subject.runs.map((run) => figuresOf(run, all)),
-  }));
+  const all = metricsOf(given.flatMap(({ runs }) => runs));
+  const recorded = given.map((subject): SubjectFiguresBuilder => {
+    const runs =
+      basis === "runs"
+        ? subject.runs.toSorted((one, other) => one.startMs - other.startMs)
+        : subject.runs;
+    return { subject: { ...subject, runs }, figures: runs.map((run) => figuresOf(run, all)) };
+  });
   const wholes = options.wholes?.map((run) => figuresOf(run, all));
   addPerJoule([
-    ...judged,
+    ...recorded,
     ...(wholes === undefined
       ? []
       : [{ subject: { name: "", runs: options.wholes ?? [] }, figures: wholes }]),
   ]);
+  const headline = headlineOf(wholes ?? recorded.flatMap(({ figures }) => figures));
+  const reviews = recorded.map((one) =>
+    basis === "runs" ? reviewOf(one, headline, options) : undefined,
+  );
+  const judged = recorded.map((one, at) => withoutWarmUp(one, reviews[at]));
+  const subjects = judged.map(({ subject }) => subject);
+  const advice = adviseRepeats(reviews);
   const caveats = [
     ...(options.caveats ?? []),
+    ...reviews.flatMap((review, at) => repeatCaveats(subjects[at]?.name ?? "", review)),
     ...caveatsOf(judged, all).filter(
       ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
     ),
   ];
   const reported = all.filter(({ key }) => isMetricReported(key, basis, judged));
-  const headline = headlineOf(wholes ?? judged.flatMap(({ figures }) => figures));
   const metrics = reported.map((metric): ComparedMetric => {
     const { key, title, unit, better, as } = metric;
     const values = judged.map(({ figures }) =>
@@ -155,7 +185,10 @@ export function compare(
       }),
     };
   });
-  const draft = { subjects: subjects.map(describe), metrics };
+  const draft = {
+    subjects: subjects.map((subject, at) => describe(subject, reviews[at])),
+    metrics,
+  };
   return {
     format: "gpulse-comparison",
     version: 2,
@@ -165,6 +198,7 @@ export function compare(
     paired,
     ...draft,
     statements: statementsOf(draft.subjects, metrics),
+    ...(advice === undefined ? {} : { advice }),
     caveats,
     curves: curvesOf(
       options.wholes?.map((run, at) => ({ name: subjects[at]?.name ?? "", runs: [run] })) ??
@@ -173,6 +207,41 @@ export function compare(
     ),
   };
 }
+
+const reviewOf = (
+  { subject, figures }: SubjectFiguresBuilder,
+  headline: string,
+  { keepsWarmUp = false }: CompareOptions,
+): RepeatReview | undefined =>
+  reviewRepeats(
+    subject.runs.map(({ name }, at) => ({ run: name, figures: figures[at] ?? new Map() })),
+    headline,
+    !keepsWarmUp,
+  );
+
+function withoutWarmUp(
+  { subject, figures }: SubjectFiguresBuilder,
+  review: RepeatReview | undefined,
+): SubjectFiguresBuilder {
+  const first = review?.warmUp.length ?? 0;
+  return {
+    subject: { ...subject, runs: subject.runs.slice(first) },
+    figures: figures.slice(first),
+  };
+}
+
+const repeatCaveats = (name: string, review: RepeatReview | undefined): readonly Caveat[] => [
+  ...(review?.warmUp ?? []).map((one): Caveat => ({
+    level: "note",
+    code: "warm-up",
+    sentence: `${name}: ${warmUpSentence(one)}.`,
+  })),
+  ...(review?.outliers ?? []).map((one): Caveat => ({
+    level: "warning",
+    code: "outlier",
+    sentence: `${name}: ${outlierSentence(one)}.`,
+  })),
+];
 
 /** The step of a reading; of what is worked out of power, as large a share of it as power's step is of the power. */
 function resolutionOf({ key, resolution, needs }: Metric, figures: Figures | undefined): number {
@@ -237,21 +306,53 @@ function summaryOf(
   };
 }
 
-const describe = ({ name, runs }: ComparisonSubject): ComparedSubject => ({
+const describe = (
+  { name, runs }: ComparisonSubject,
+  repeats: RepeatReview | undefined,
+): ComparedSubject => ({
   name,
-  runs: runs.map((run: RunSeries): ComparedRun => ({
+  runs: runs.map(describeRun),
+  ...(repeats === undefined ? {} : { repeats }),
+});
+
+function describeRun(run: RunSeries): ComparedRun {
+  const seconds = secondsOf(run);
+  const columns = new Map(run.gpus.map((one) => [one.uuid, columnsDuring(run, one)] as const));
+  const none: ReadColumn = () => [];
+  const mfu = formatMfu(
+    {
+      ...("why" in run.work ? {} : { work: run.work }),
+      durationSeconds: seconds,
+      devices: run.gpus,
+    },
+    (uuid) => columns.get(uuid) ?? none,
+  );
+  return {
     name: run.name,
     startMs: run.startMs,
-    seconds: secondsOf(run),
+    seconds,
     samplingMs: run.samplingMs,
     work: run.work,
     doubts: run.doubts,
-    gpus: run.gpus.map(({ uuid, model, host, simulated, power }) => ({
-      uuid,
-      model,
-      host,
-      simulated,
-      power,
-    })),
-  })),
-});
+    ...(mfu === undefined ? {} : { mfu }),
+    gpus: run.gpus.map(({ uuid, model, host, simulated, power }) => {
+      const boundBy = formatBounds(columns.get(uuid) ?? none);
+      return {
+        uuid,
+        model,
+        host,
+        simulated,
+        power,
+        ...(boundBy === undefined ? {} : { boundBy }),
+      };
+    }),
+  };
+}
+
+const columnsDuring =
+  ({ startMs, endMs }: RunSeries, { timeMs, columns }: GpuSeries): ReadColumn =>
+  (name) =>
+    [...(columns.get(name) ?? [])].filter((value, at) => {
+      const time = timeMs[at] ?? Number.NaN;
+      return !Number.isNaN(value) && time >= startMs && time <= endMs;
+    });

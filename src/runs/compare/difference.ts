@@ -6,14 +6,15 @@ import {
   type DifferenceTest,
   FEWEST_REPEATS,
   meanOfAll,
-  repeatsNeeded,
+  repeatsToDetect,
 } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { formatLength } from "./quantity.ts";
+import { criticalT } from "./student.ts";
 
 export interface Difference {
-  /** `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
-  readonly verdict: "real" | "same" | "undecided" | "not-compared";
+  /** `likely`: large and steady over a part of the range, but too few independent readings for a test. `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
+  readonly verdict: "real" | "likely" | "same" | "undecided" | "not-compared";
   readonly why?: string;
   /** What would decide a difference as large as this one. Absent where that cannot be estimated. */
   readonly needs?: DecisionNeeds;
@@ -26,6 +27,14 @@ export interface Difference {
   readonly low?: number;
   readonly high?: number;
   readonly p?: number;
+  /** The part of the range in which a likely difference is steady, and how large it is there. */
+  readonly steady?: SteadyPart;
+}
+
+export interface SteadyPart {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly amount: number;
 }
 
 export interface DecisionNeeds {
@@ -115,7 +124,8 @@ function undecided(
   repeats: number,
   level: number,
 ): Pick<Difference, "verdict" | "why" | "needs"> {
-  const count = repeatsNeeded(difference, (high - low) / 2, repeats, level);
+  const spread = ((high - low) / 2 / criticalT(level, 2 * repeats - 2)) * Math.sqrt(repeats / 2);
+  const count = repeatsToDetect(difference, spread, level, repeats + 1);
   if (count === undefined) return { verdict: "undecided", why: tooSmall };
   const needs = { more: count - repeats, of: "repeats" } as const;
   return {

@@ -23,7 +23,7 @@ const NORMAL_95 = 1.959963984540054;
 export const meanOfAll = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-function varianceOf(values: readonly number[]): number {
+export function varianceOf(values: readonly number[]): number {
   const mean = meanOfAll(values);
   return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
 }
@@ -89,23 +89,45 @@ export function comparePairs(
 /** More would take longer than anybody repeats. */
 const MOST_REPEATS = 1_000;
 
+/** Found in four of five cases. */
+const POWER = 0.8;
+
+/** By level and repeats: a comparison asks for the same ones for every metric. */
+const reaches = new Map<string, number>();
+
+/** Standard errors between 0 and a difference that a test at `level` finds in `POWER` of all cases. */
+function reachOf(level: number, repeats: number): number {
+  const key = `${level} ${repeats}`;
+  const freedom = 2 * repeats - 2;
+  const reach = reaches.get(key) ?? criticalT(level, freedom) + criticalT(2 * POWER - 1, freedom);
+  reaches.set(key, reach);
+  return reach;
+}
+
+/** The smallest difference that `repeats` of each find, if one repeat of each varies by `spread` (a standard deviation). */
+export const detectableDifference = (spread: number, repeats: number, level = 0.95): number =>
+  reachOf(level, repeats) * spread * Math.sqrt(2 / repeats);
+
 /**
- * How many repeats of each make the interval narrower than the difference, if neither it nor the spread changes.
+ * How many repeats of each find a difference of that size, if one varies by `spread`: two-sided at `level`, with 80 % power.
  * Undefined beyond what anybody would record.
  */
-export function repeatsNeeded(
+export function repeatsToDetect(
   difference: number,
-  half: number,
-  repeats: number,
+  spread: number,
   level = 0.95,
+  fewest = FEWEST_REPEATS,
 ): number | undefined {
-  const error = (half / criticalT(level, 2 * repeats - 2)) * Math.sqrt(repeats);
-  // Student's t is never below the normal's quantile: fewer than these cannot do.
-  const least = Math.ceil(((NORMAL_95 * error) / difference) ** 2);
-  for (let count = Math.max(repeats + 1, least); count <= MOST_REPEATS; count += 1)
-    if ((criticalT(level, 2 * count - 2) * error) / Math.sqrt(count) < Math.abs(difference))
-      return count;
-  return undefined;
+  const isFound = (count: number): boolean =>
+    detectableDifference(spread, count, level) <= Math.abs(difference);
+  if (!isFound(MOST_REPEATS)) return undefined;
+  let [few, enough] = [fewest - 1, MOST_REPEATS];
+  while (enough - few > 1) {
+    const middle = Math.floor((few + enough) / 2);
+    if (isFound(middle)) enough = middle;
+    else few = middle;
+  }
+  return enough;
 }
 
 function tested(difference: number, error: number, freedom: number, level: number): DifferenceTest {

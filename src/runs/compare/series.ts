@@ -1,4 +1,5 @@
 /** The input of a comparison: subjects, each with repeats of one measurement. Plain data from any source. */
+import type { VisiblePart } from "../../machine/snapshot.ts";
 import type { PowerKind } from "../run.ts";
 
 export interface GpuSeries {
@@ -41,6 +42,8 @@ export interface RunSeries {
   };
   /** A stretch in which the GPUs idled, before the run. */
   readonly baselineMs?: readonly [fromMs: number, toMs: number];
+  /** Which parts of its machine could be seen; absent where nobody recorded it. */
+  readonly visibility?: readonly VisiblePart[];
   /** Sentences that say why its numbers may not be those of the system: what changed, who else was there, how it failed. */
   readonly doubts: readonly string[];
 }

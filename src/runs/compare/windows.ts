@@ -8,6 +8,7 @@ import {
   differenceOf,
   differenceOfConstants,
   formatNeeds,
+  type SteadyPart,
   tooSmall,
 } from "./difference.ts";
 import { usualDistance, weighReadings, type WeightedReadings } from "./distribution.ts";
@@ -57,7 +58,78 @@ export function differenceOfRanges(
   metric: Metric,
   one: WindowedSubject,
   other: WindowedSubject,
-  options: { readonly paired: boolean; readonly level: number; readonly resolution?: number },
+  options: RangeOptions,
+): Difference {
+  const found = testRanges(metric, one, other, options);
+  if (found.verdict !== "undecided" || !options.paired) return found;
+  const curves = [one, other].flatMap(({ whole }) => curvesOf(metric, whole));
+  const isEnough = curves.every(({ readings: count }) => count >= FEWEST_READINGS * WINDOWS);
+  const steady = isEnough ? findSteadyPart(one, other, found) : undefined;
+  if (steady === undefined) return found;
+  const { why: _, needs: __, ...rest } = found;
+  return { ...rest, verdict: "likely", steady };
+}
+
+interface RangeOptions {
+  readonly paired: boolean;
+  readonly level: number;
+  readonly resolution?: number;
+}
+
+/** A likely difference is at least this share of the larger of the two. */
+const LIKELY_SHARE = 0.1;
+/** Windows that begin or end the range and agree: fewer may be one event. */
+const FEWEST_STEADY = 2;
+/** In these, the differences vary by at most this share of their mean. */
+const STEADY_SHARE = 0.25;
+
+/**
+ * A change inside the range makes readings follow each other so closely that a test decides nothing, though the two are
+ * far apart from then on. The longest run of windows at either end of the range in which they are equally far apart.
+ */
+function findSteadyPart(
+  one: WindowedSubject,
+  other: WindowedSubject,
+  { amount = 0 }: Difference,
+): SteadyPart | undefined {
+  const [first, second] = [one, other].map(({ value }) => ("value" in value ? value.value : 0));
+  const size = Math.max(Math.abs(first ?? 0), Math.abs(second ?? 0));
+  if (Math.abs(amount) < LIKELY_SHARE * size) return undefined;
+  const differences = one.windows.map((before, at): number | undefined => {
+    const after = other.windows[at];
+    return after !== undefined && "value" in before && "value" in after
+      ? after.value - before.value
+      : undefined;
+  });
+  const count = differences.length;
+  const stepMs = (one.whole.endMs - one.whole.startMs) / count;
+  for (let length = count; length >= FEWEST_STEADY; length -= 1)
+    for (const start of [count - length, 0]) {
+      const part = differences.slice(start, start + length);
+      const known = part.filter((value) => value !== undefined);
+      if (known.length < part.length || !isSteady(known, amount)) continue;
+      const fromMs = one.whole.startMs + start * stepMs;
+      const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+      return { fromMs, toMs: fromMs + length * stepMs, amount: mean };
+    }
+  return undefined;
+}
+
+/** All as far apart, the same way round, and no closer than over the whole range. */
+function isSteady(differences: readonly number[], amount: number): boolean {
+  const mean = differences.reduce((sum, value) => sum + value, 0) / differences.length;
+  return (
+    Math.sign(mean) === Math.sign(amount) &&
+    Math.abs(mean) >= 0.999 * Math.abs(amount) &&
+    differences.every((value) => Math.abs(value - mean) <= STEADY_SHARE * Math.abs(mean))
+  );
+}
+
+function testRanges(
+  metric: Metric,
+  one: WindowedSubject,
+  other: WindowedSubject,
+  options: RangeOptions,
 ): Difference {
   const { resolution, paired } = options;
   if ("why" in one.value) return { verdict: "not-compared", as: metric.as, why: one.value.why };

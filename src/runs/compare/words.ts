@@ -1,10 +1,11 @@
 /** Differences in sentences: real ones, none, and what cannot be decided yet. Every number in them is of the data. */
 import type { ComparedMetric, ComparedSubject } from "./compare.ts";
 import type { Difference } from "./difference.ts";
-import { decimalsFor, formatDecimals, sizeOf } from "./quantity.ts";
+import { decimalsFor, formatDecimals, formatMeasurement, sizeOf } from "./quantity.ts";
 
 export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
   real: "real difference",
+  likely: "likely difference",
   same: "no difference",
   undecided: "cannot be decided yet",
   "not-compared": "not compared",
@@ -13,6 +14,7 @@ export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
 /** Headings of the lists that reports make of statements, in their order. */
 export const verdictHeadings: readonly (readonly [Difference["verdict"], string])[] = [
   ["real", "Real differences"],
+  ["likely", "Likely differences"],
   ["undecided", "Cannot be decided yet"],
   ["same", "No difference"],
   ["not-compared", "Not compared"],
@@ -94,6 +96,8 @@ function sentence(
     return `${upper(phrase.noun)} of ${name} and ${first}: no difference${amount === 0 ? "" : ` (${measured})`}.`;
   if (verdict === "undecided" || verdict === "not-compared")
     return `${upper(phrase.noun)} of ${name}: ${verdictWords[verdict]} (${measured}): ${why ?? ""}.`;
+  if (verdict === "likely")
+    return `${upper(phrase.noun)} of ${name}: ${verdictWords[verdict]} (${measured})${steadyText(metric, difference)}.`;
   const how = amount > 0 ? phrase.up : phrase.down;
   const much = sure(metric, difference);
   if (metric.key === "power")
@@ -103,6 +107,87 @@ function sentence(
   if (metric.key === "perJoule") return `${name} does ${much} ${how} than ${first}.`;
   if (ofItself.has(metric.key)) return `${name} is ${much} ${how} than ${first}.`;
   return `${upper(phrase.noun)} of ${name}: ${much} ${how} than of ${first}.`;
+}
+
+/** `; +412 W from 15:32 UTC to the end`: where the change happened inside the range. */
+function steadyText(metric: ComparedMetric, difference: Difference): string {
+  const { steady } = difference;
+  if (steady === undefined) return "";
+  const time = (ms: number): string =>
+    `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const amount = formatDifference(metric, {
+    as: "difference",
+    verdict: "likely",
+    amount: steady.amount,
+  });
+  return `; ${amount} from ${time(steady.fromMs)} to ${time(steady.toMs)}`;
+}
+
+export interface ComparisonHeadline {
+  readonly grade: "Clear" | "Likely" | "Cannot tell" | "No difference";
+  readonly text: string;
+}
+
+const gradeOf = {
+  real: "Clear",
+  likely: "Likely",
+  undecided: "Cannot tell",
+  same: "No difference",
+} as const;
+/** A difference that was found comes before one that was not, however large. */
+const graded = [["real", "likely"], ["undecided"], ["same"]] as const;
+
+/** The comparison in one line: how sure, and the largest difference of the metric to look at first, with both values. */
+export function summarizeComparison(
+  subjects: readonly ComparedSubject[],
+  metrics: readonly ComparedMetric[],
+): ComparisonHeadline | undefined {
+  const all = metrics.flatMap((metric) =>
+    metric.differences.map((difference, at) => ({ metric, difference, at: at + 1 })),
+  );
+  const [found] = graded.flatMap((verdicts) =>
+    all
+      .filter(({ difference }) => verdicts.some((verdict) => verdict === difference.verdict))
+      .sort((one, other) => weightOf(other) - weightOf(one))
+      .slice(0, 1),
+  );
+  const [first] = subjects;
+  if (found === undefined || first === undefined) return undefined;
+  const { metric, difference, at } = found;
+  const { verdict, why } = difference;
+  if (verdict === "not-compared") return undefined;
+  const [before, after] = [metric.of[0]?.mean, metric.of[at]?.mean];
+  const values =
+    before === undefined || after === undefined
+      ? ""
+      : `, ${formatMeasurement(after, metric.unit, workUnit(subjects[at]))} against ${formatMeasurement(before, metric.unit, workUnit(first))}`;
+  const more =
+    verdict === "likely"
+      ? steadyText(metric, difference)
+      : verdict === "undecided" && why !== undefined
+        ? `: ${lower(why)}`
+        : "";
+  const about = `${upper(phraseOf(metric).noun)} of ${subjects[at]?.name ?? ""} and ${first.name}`;
+  return { grade: gradeOf[verdict], text: `${about}${values}${more}.` };
+}
+
+/** The metric a reader looks at first, then the largest relative difference. */
+function weightOf({
+  metric,
+  difference,
+}: {
+  metric: ComparedMetric;
+  difference: Difference;
+}): number {
+  const [before = 0] = [metric.of[0]?.mean];
+  const share = before === 0 ? 0 : Math.abs((difference.amount ?? 0) / before);
+  return (metric.headline ? 1e9 : 0) + share;
+}
+
+/** What the work of a subject is counted in: those that are not compared may count different things. */
+export function workUnit(subject: ComparedSubject | undefined): string {
+  const units = subject?.runs.flatMap(({ work }) => ("why" in work ? [] : [work.unit])) ?? [];
+  return units.length === 0 ? "units" : [...new Set(units)].join(" and ");
 }
 
 const phraseOf = ({ key, title }: ComparedMetric): Phrase =>

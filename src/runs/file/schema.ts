@@ -22,6 +22,15 @@ const schema = v.looseObject({
   exitCode: v.nullable(v.number()),
   complete: v.boolean(),
   work: v.optional(v.looseObject({ amount: finite, unit: shortText, from: shortText })),
+  result: v.optional(
+    v.looseObject({
+      tool: shortText,
+      window: v.optional(span),
+      figures: v.array(
+        v.looseObject({ name: shortText, value: v.union([finite, shortText]), unit: shortText }),
+      ),
+    }),
+  ),
   phases: v.array(v.looseObject({ name: shortText, startMs: finite, endMs: finite })),
   devices: v.array(
     v.looseObject({
@@ -41,6 +50,15 @@ const schema = v.looseObject({
   visible: v.looseObject({
     variables: v.record(v.string(), v.string()),
     hidden: v.array(v.string()),
+    parts: v.optional(
+      v.array(
+        v.looseObject({
+          part: shortText,
+          state: v.picklist(["seen", "partly", "unseen", "absent"]),
+          detail: shortText,
+        }),
+      ),
+    ),
   }),
   samplingMs: v.pipe(finite, v.minValue(1)),
   baselines: v.looseObject({ before: v.optional(span), after: v.optional(span) }),

@@ -4,16 +4,18 @@
  */
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { formatFactBytes } from "../snapshot/words.ts";
-import { otherFields, personalFields } from "./fields.ts";
+import { otherFields, personalFields, requiredFields } from "./fields.ts";
 
 export interface MissingField {
   readonly field: string;
   readonly why: string;
+  /** The submission checker refuses a description in which it is empty. */
+  readonly required: boolean;
 }
 
 export interface MlperfDescription {
-  /** Every field of the form; empty where it is missing. */
-  readonly system: Readonly<Record<string, string | number>>;
+  /** Every field of the form as text, which MLPerf's checkers expect of numbers too; empty where it is missing. */
+  readonly system: Readonly<Record<string, string>>;
   readonly missing: readonly MissingField[];
   /** What must be known before it is handed in. */
   readonly warnings: readonly string[];
@@ -26,12 +28,12 @@ export function describeForMlperf(snapshot: Snapshot): MlperfDescription {
     ...acceleratorFields(snapshot),
     ...softwareFields(snapshot),
   };
-  const system: Record<string, string | number> = {};
+  const system: Record<string, string> = {};
   const missing: MissingField[] = [];
   for (const [field, why] of [...personalFields, ...otherFields]) {
     const value = found[field];
-    system[field] = value ?? "";
-    if (value === undefined) missing.push({ field, why });
+    system[field] = String(value ?? "");
+    if (value === undefined) missing.push({ field, why, required: requiredFields.has(field) });
   }
   return { system, missing, warnings: warningsOf(snapshot) };
 }
@@ -61,6 +63,7 @@ function hostFields({ facts }: Snapshot): Fields {
     // MLPerf counts the cores of one processor.
     host_processor_core_count:
       cores === undefined || sockets === undefined ? undefined : cores / sockets,
+    host_processor_vcpu_count: processor.threads,
     host_processor_frequency:
       frequency.maxHertz === undefined
         ? undefined

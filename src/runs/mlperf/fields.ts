@@ -1,4 +1,4 @@
-/** The fields of MLPerf Inference's system description that its checker asks for, and why a machine may not know them. */
+/** The fields of a system description that MLPerf's checkers ask for, and why a machine may not know them. */
 
 type Field = readonly [name: string, whyMissing: string];
 
@@ -24,6 +24,7 @@ export const otherFields: readonly Field[] = [
   ["host_processor_model_name", notHere],
   ["host_processors_per_node", notHere],
   ["host_processor_core_count", notHere],
+  ["host_processor_vcpu_count", notHere],
   ["host_processor_frequency", notHere],
   ["host_processor_caches", notHere],
   ["host_processor_interconnect", noSource],
@@ -52,3 +53,33 @@ export const otherFields: readonly Field[] = [
   ["sw_notes", "may stay empty"],
   ["boot_firmware_version", "required with power: the BIOS version is not reported here"],
 ];
+
+/** Those that MLPerf Inference's submission checker refuses if they are empty; the others must be there and may be. */
+export const requiredFields: ReadonlySet<string> = new Set([
+  "division",
+  "submitter",
+  "system_type",
+  "status",
+  "system_name",
+  "number_of_nodes",
+  "host_processor_model_name",
+  "host_processors_per_node",
+  "host_processor_core_count",
+  "host_memory_capacity",
+  "host_memory_configuration",
+  "host_storage_capacity",
+  "host_storage_type",
+  "host_networking",
+  "host_network_card_count",
+  "host_networking_topology",
+  "accelerators_per_node",
+  "accelerator_model_name",
+  "accelerator_memory_capacity",
+  "accelerator_host_interconnect",
+  "accelerator_memory_configuration",
+  "accelerator_interconnect",
+  "cooling",
+  "framework",
+  "operating_system",
+  "other_software_stack",
+]);

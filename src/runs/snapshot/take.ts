@@ -19,6 +19,7 @@ import {
   processesOf,
 } from "../../machine/snapshot-gpu.ts";
 import { p2pLinks } from "./p2p-links.ts";
+import { readVisibility } from "../../machine/visibility.ts";
 import {
   type GpuProcessReading,
   type Snapshot,
@@ -91,6 +92,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
       host: await hostReadings(machine),
     },
     hidden: await readHidden(machine, facts),
+    visibility: await readVisibility(machine, { ...facts, software }, missing),
     missing: missing.list(),
   };
 }

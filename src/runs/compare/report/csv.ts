@@ -1,6 +1,6 @@
 /** A comparison as CSV: one line a metric and subject, numbers in base units with every digit, absent ones empty. Pure. */
 import type { Comparison } from "../compare.ts";
-import { workUnit } from "./rows.ts";
+import { workUnit } from "../words.ts";
 
 const heads = [
   "metric",

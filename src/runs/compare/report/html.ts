@@ -1,8 +1,11 @@
-/** A comparison in one file: words first, then tables and charts; light or dark as the reader has it, nothing fetched. Pure. */
+/**
+ * A comparison in one file: the verdict first, then differences, tables and charts; light or dark as the reader has it, nothing
+ * fetched. Printed, it is one page: the verdict, what to beware of, real differences, means and two charts. Pure.
+ */
 import { escapeHtml, contentSecurityMeta } from "../../../lake/analyses/report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { formatMeasurement } from "../quantity.ts";
-import { verdictHeadings } from "../words.ts";
+import { summarizeComparison, verdictHeadings } from "../words.ts";
 import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
@@ -10,11 +13,12 @@ import { intervalBar, timeChart } from "./time-chart.ts";
 const style = `
 :root{color-scheme:light dark;--ink:#1b2330;--soft:#556070;--line:#dde2e8;--paper:#fff;--card:#f6f8fa;--bad:#b42318;--warn:#8a5a00;--good:#0b6b4f;
 --c0:#2563eb;--c1:#c2620a;--c2:#0b7a55;--c3:#be185d;--c4:#7c3aed;--c5:#0e7490;--c6:#65730b;--c7:#475569}
-@media (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa6b5;--line:#2b3442;--paper:#11161d;--card:#182029;--bad:#ff8f85;--warn:#f5b24a;--good:#3ecf9a;
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa6b5;--line:#2b3442;--paper:#11161d;--card:#182029;--bad:#ff8f85;--warn:#f5b24a;--good:#3ecf9a;
 --c0:#6ea8ff;--c1:#f5a04a;--c2:#3ecf9a;--c3:#ff7ab6;--c4:#b794ff;--c5:#4fd1e8;--c6:#c3d14a;--c7:#a3b1c2}}
 body{margin:0 auto;padding:2rem 1rem 4rem;max-width:96rem;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
 h1{margin:0 0 .25rem;font-size:1.5rem}h2{margin:2rem 0 .5rem;font-size:1.1rem}.soft{color:var(--soft)}
 i{display:inline-block;width:.8rem;height:.25rem;margin-right:.35rem;vertical-align:middle;background:currentColor;border-radius:1px}
+.verdict{margin:.75rem 0;padding:.6rem .9rem;border-left:4px solid var(--soft);background:var(--card);font-size:1.15rem}.verdict.clear{border-color:var(--good)}.verdict.likely{border-color:var(--warn)}
 ul{margin:0;padding:0;list-style:none}.words li{padding:.15rem 0}.words .headline{font-size:1.15rem;font-weight:600}
 .caveats{margin:1rem 0;padding:.5rem .75rem;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 .caveats li{padding:.15rem 0}.caveats .refused b{color:var(--bad)}.caveats .warning b{color:var(--warn)}.caveats .note b{color:var(--soft)}
@@ -35,7 +39,12 @@ ${Array.from({ length: 8 }, (_, place) => `.c${place}{color:var(--c${place})}`).
 .cards tr{display:block;margin:0 0 .6rem;padding:.4rem .6rem;border:1px solid var(--line);border-radius:8px}
 .cards tr>*{display:flex;justify-content:space-between;gap:1rem;padding:.1rem 0;border:0;text-align:right}.cards tr>th{font-weight:600}
 .cards .h{display:block;flex:1 1 40%;color:var(--soft);font-weight:400;text-align:left;overflow-wrap:anywhere}.cards .picture{display:none}}
-@media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11px}table{font-size:9px}.wrap{overflow:visible;border:0}tr{break-inside:avoid}h2{break-after:avoid}}`;
+.paper{display:none}
+@page{size:A4;margin:12mm}
+@media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:10px;line-height:1.35}h1{font-size:15px}h2{margin:.6rem 0 .2rem;font-size:11px;break-after:avoid}p{margin:.25rem 0}
+.screen{display:none}.paper{display:block}.verdict{margin:.4rem 0;padding:.4rem .6rem;font-size:13px}.words li,.caveats li{padding:0}.words .headline{font-size:11px}.caveats{margin:.4rem 0;padding:.3rem .5rem}
+table{font-size:8.5px}th,td{padding:.12rem .3rem}.wrap{overflow:visible;border:0}tr{break-inside:avoid}
+.charts{grid-template-columns:1fr 1fr;gap:.4rem}figure{padding:.3rem}figcaption{font-size:9px}figure:nth-child(n+3){display:none}}`;
 
 export interface ComparisonReportFacts {
   readonly madeMs: number;
@@ -50,15 +59,25 @@ export function htmlOf(comparison: Comparison, { madeMs, version }: ComparisonRe
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <h1>${comparison.subjects.map(({ name }, at) => `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`).join(' <span class="soft">against</span> ')}</h1>
 <p class="soft">Made ${made} UTC by gpulse ${escapeHtml(version)}.</p>
+${summary(comparison)}
 ${caveats(comparison)}
 ${words(comparison)}
+${comparison.advice === undefined ? "" : `<p class="soft">${escapeHtml(comparison.advice.sentence)}</p>`}
 ${means(comparison)}
 ${charts(comparison)}
-${runs(comparison)}
+<div class="screen">${runs(comparison)}
 ${spread(comparison)}
-<h2>How this was worked out</h2><p class="soft">${escapeHtml(methodText(comparison))}</p>
+<h2>How this was worked out</h2><p class="soft">${escapeHtml(methodText(comparison))}</p></div>
+<p class="paper soft">95 % intervals over repeats, Welch's t, each metric by itself. Power is what the devices' own sensors say: not at the wall, and not MLPerf power. Every run, chart and percentile is in the HTML file that this page was printed from.</p>
 </body></html>
 `;
+}
+
+/** How sure, and the largest difference of the metric to look at first. */
+function summary({ subjects, metrics }: Comparison): string {
+  const found = summarizeComparison(subjects, metrics);
+  if (found === undefined) return "";
+  return `<p class="verdict ${found.grade.toLowerCase().replace(" ", "-")}"><b>${found.grade}.</b> ${escapeHtml(found.text)}</p>`;
 }
 
 function caveats({ caveats: all }: Comparison): string {
@@ -71,7 +90,9 @@ function words({ statements }: Comparison): string {
     .map(([verdict, heading]) => {
       const found = statements.filter((one) => one.verdict === verdict);
       if (found.length === 0) return "";
-      return `<h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul>`;
+      // On paper, what is not a difference stands in the table alone.
+      const onPaper = verdict === "real" || verdict === "likely";
+      return `<div${onPaper ? "" : ' class="screen"'}><h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul></div>`;
     })
     .join("");
 }
@@ -152,7 +173,16 @@ function charts({ curves, metrics, subjects }: Comparison): string {
 }
 
 function runs(comparison: Comparison): string {
-  const names = ["subject", "run", "GPUs", "started (UTC)", "duration", "work", "power is of"];
+  const names = [
+    "subject",
+    "run",
+    "GPUs",
+    "started (UTC)",
+    "duration",
+    "work",
+    "bound by",
+    "power is of",
+  ];
   const heads = names.map((text) => `<th class="t">${text}</th>`);
   const row = (name: string, at: number, run: ComparedRun): string =>
     `<tr>${[
@@ -171,7 +201,8 @@ function runs(comparison: Comparison): string {
       formatMeasurement(run.seconds, "seconds"),
       "why" in run.work
         ? `<span class="soft">n/a: ${escapeHtml(run.work.why)}</span>`
-        : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}`,
+        : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}${run.mfu === undefined ? "" : `<br><span class="soft">${escapeHtml(run.mfu)}</span>`}`,
+      boundsOf(run),
       escapeHtml([...new Set(run.gpus.map(({ power }) => power))].join(", ")),
     ]
       .map((cell, place) => `<td class="t">${headed(names[place])}<span>${cell}</span></td>`)
@@ -180,6 +211,16 @@ function runs(comparison: Comparison): string {
     own.map((run) => row(name, at, run)),
   );
   return `<h2>${comparison.basis === "runs" ? "The runs" : "The windows of time"}</h2>${table(heads, rows, "cards")}`;
+}
+
+/** Of several GPUs that differ, each by its place. */
+function boundsOf({ gpus }: ComparedRun): string {
+  const found = gpus.map(({ boundBy }) => boundBy?.replace(/^bound by /, ""));
+  if (found.every((text) => text === undefined))
+    return '<span class="soft">n/a: not enough is reported</span>';
+  const [first] = found;
+  if (found.every((text) => text === first)) return escapeHtml(first ?? "");
+  return found.map((text, at) => `GPU ${at}: ${escapeHtml(text ?? "n/a")}`).join("<br>");
 }
 
 function spread(comparison: Comparison): string {

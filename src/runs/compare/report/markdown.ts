@@ -35,6 +35,7 @@ export function markdownOf(comparison: Comparison): string {
       const found = statements.filter((one) => one.verdict === verdict);
       return found.length === 0 ? [] : [`## ${heading}`, list(found)];
     }),
+    ...(comparison.advice === undefined ? [] : ["## Repeats", comparison.advice.sentence]),
     comparison.basis === "runs" ? "## Means over repeats" : "## Means",
     table(
       [

@@ -8,7 +8,7 @@ import {
   formatNumber,
   sizeOf,
 } from "../quantity.ts";
-import { formatDifference, formatInterval, verdictWords } from "../words.ts";
+import { formatDifference, formatInterval, verdictWords, workUnit } from "../words.ts";
 
 export interface MetricRow {
   readonly metric: ComparedMetric;
@@ -35,12 +35,6 @@ export interface SpreadRow {
 }
 
 export const spreadHeads = ["min", "p1", "p50", "p99", "max", "mean", "readings"] as const;
-
-/** What the work of a subject is counted in: those that are not compared may count different things. */
-export function workUnit(subject: Comparison["subjects"][number] | undefined): string {
-  const units = subject?.runs.flatMap(({ work }) => ("why" in work ? [] : [work.unit])) ?? [];
-  return units.length === 0 ? "units" : [...new Set(units)].join(" and ");
-}
 
 /** `3 repeats`, or `8 windows` of a time range. */
 export const repeatsText = (basis: Comparison["basis"], count: number): string =>

@@ -1,0 +1,160 @@
+/** What schedulers have reported, by host: which job held which GPU from when to when. */
+import { isFinalState, type SchedulerJob } from "../../model/scheduler-job.ts";
+import type { SchedulerReport } from "./directory.ts";
+import type { Allocation } from "./interval.ts";
+import type { JobRecord } from "./record.ts";
+
+/** Jobs that are remembered at once; a cluster that runs more at a time has other problems. */
+const mostAttempts = 200_000;
+
+export interface Attempt {
+  readonly id: string;
+  readonly job: SchedulerJob;
+}
+
+export const attemptKey = ({ scheduler, cluster, id }: SchedulerJob): string =>
+  `${scheduler}:${cluster === undefined ? "" : `${cluster}/`}${id}`;
+
+/** A requeued job keeps its id, and ids are used again after a reset: the submit time distinguishes them. */
+export const attemptId = (job: SchedulerJob): string =>
+  `${attemptKey(job)}@${Math.floor((job.submitMs ?? job.startMs ?? 0) / 1_000)}`;
+
+/** `node7.lab.example` and `node7` are one machine: schedulers and agents differ in this. */
+export const shortHost = (host: string): string => host.split(".", 1)[0] ?? host;
+
+export class Attempts {
+  readonly #byId = new Map<string, Attempt>();
+  readonly #byHost = new Map<string, Set<string>>();
+  /** Of the scheduler that is furthest behind. */
+  readonly #asOfMs = new Map<string, number>();
+  #ignored = 0;
+
+  /** Jobs beyond the limit, which were not taken. */
+  get ignored(): number {
+    return this.#ignored;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Until when every scheduler has reported; undefined without any. */
+  get asOfMs(): number | undefined {
+    return this.#asOfMs.size === 0 ? undefined : Math.min(...this.#asOfMs.values());
+  }
+
+  get(id: string): Attempt | undefined {
+    return this.#byId.get(id);
+  }
+
+  all(): IterableIterator<Attempt> {
+    return this.#byId.values();
+  }
+
+  *reports(): IterableIterator<SchedulerReport> {
+    for (const [name, asOfMs] of this.#asOfMs) {
+      const cluster = name.slice(name.indexOf(":") + 1);
+      const jobs = [...this.#byId.values()]
+        .map(({ job }) => job)
+        .filter((job) => (job.cluster ?? "") === cluster);
+      yield { scheduler: "slurm", ...(cluster === "" ? {} : { cluster }), asOfMs, jobs };
+    }
+  }
+
+  /** Ids of the jobs that hold or held GPUs and are new or have changed. */
+  take({ scheduler, cluster = "", asOfMs, jobs }: SchedulerReport): string[] {
+    const name = `${scheduler}:${cluster}`;
+    this.#asOfMs.set(name, Math.max(asOfMs, this.#asOfMs.get(name) ?? Number.NEGATIVE_INFINITY));
+    const changed: string[] = [];
+    for (const job of jobs) {
+      if (!holdsGpus(job)) continue;
+      const id = attemptId(job);
+      if (!this.#byId.has(id) && this.#byId.size >= mostAttempts) {
+        this.#ignored++;
+        continue;
+      }
+      this.#byId.set(id, { id, job });
+      changed.push(id);
+      for (const { host } of job.allocations ?? []) {
+        const key = shortHost(host);
+        const ids = this.#byHost.get(key) ?? new Set();
+        this.#byHost.set(key, ids.add(id));
+      }
+    }
+    return changed;
+  }
+
+  forget(id: string): void {
+    const attempt = this.#byId.get(id);
+    this.#byId.delete(id);
+    for (const { host } of attempt?.job.allocations ?? []) {
+      const ids = this.#byHost.get(shortHost(host));
+      ids?.delete(id);
+      if (ids?.size === 0) this.#byHost.delete(shortHost(host));
+    }
+  }
+
+  onHost(host: string): IterableIterator<string> {
+    return (this.#byHost.get(shortHost(host)) ?? new Set<string>()).values();
+  }
+
+  allocationsOf(host: string, gpu: number): Allocation[] {
+    const found: Allocation[] = [];
+    for (const id of this.onHost(host)) {
+      const job = this.#byId.get(id)?.job;
+      const held = job?.allocations?.find((one) => shortHost(one.host) === shortHost(host));
+      if (job?.startMs === undefined || held === undefined) continue;
+      if (held.gpuIndexes !== undefined && !held.gpuIndexes.includes(gpu)) continue;
+      found.push({
+        id,
+        workload: job.id,
+        fromMs: job.startMs,
+        toMs: job.endMs ?? Number.POSITIVE_INFINITY,
+        isCertain: held.gpuIndexes !== undefined,
+      });
+    }
+    return found;
+  }
+}
+
+function holdsGpus({
+  state,
+  allocatedGpus,
+  requestedGpus,
+  allocations,
+  startMs,
+}: SchedulerJob): boolean {
+  if (state === "waiting" || startMs === undefined) return false;
+  if (allocations?.some(({ gpuIndexes, gpuCount }) => (gpuIndexes?.length ?? gpuCount ?? 0) > 0))
+    return true;
+  return (allocatedGpus ?? requestedGpus ?? 0) > 0;
+}
+
+/** When the scheduler says the job ended; undefined while it runs. */
+export const endedMs = ({ state, endMs }: SchedulerJob): number | undefined =>
+  isFinalState(state) ? endMs : undefined;
+
+/** The record of a job as far as the scheduler knows it. */
+export function recordOf(attempt: Attempt, fromMs: number): JobRecord {
+  const { job, id } = attempt;
+  const record: JobRecord = {
+    id,
+    key: attemptKey(job),
+    kind: "slurm",
+    name: job.id,
+    startMs: job.startMs ?? fromMs,
+    endMs: job.startMs ?? fromMs,
+    end: "open",
+    stretches: [],
+  };
+  describe(record, attempt);
+  return record;
+}
+
+/** Takes over what the scheduler said last. */
+export function describe(record: JobRecord, { job }: Attempt): void {
+  record.scheduler = job;
+  record.name = job.name ?? job.id;
+  if (job.user !== undefined) record.user = job.user;
+  if (job.account !== undefined) record.account = job.account;
+}

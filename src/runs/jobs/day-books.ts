@@ -1,0 +1,156 @@
+/**
+ * The day's book of every GPU: what its meter counted on one side, what jobs, idleness and gaps account for on the other. The
+ * meter's side is moved by readings as they come, the other by intervals as they are assigned: a lost or doubled interval
+ * shows as a book that does not close.
+ */
+import { dayMs, dayOf, type GapReason, type GpuDayBook } from "./record.ts";
+import { type GpuTick, tickKey } from "./tick.ts";
+
+/** Difference between both sides, as a share of the meter's, that rounding may cause. */
+export const closedWithin = 0.001;
+/** Below this many joules a share says nothing. */
+const negligibleJoules = 1;
+
+export function bookedJoules(book: GpuDayBook): number {
+  return book.jobJoules + book.idleJoules + book.unattributedJoules;
+}
+
+/** Share of the meter's energy that is booked nowhere, or twice where negative. */
+export function bookError(book: GpuDayBook): number {
+  const missing = book.meterJoules - bookedJoules(book);
+  return Math.abs(missing) <= negligibleJoules ? 0 : missing / Math.max(1, book.meterJoules);
+}
+
+export const isClosed = (book: GpuDayBook): boolean => Math.abs(bookError(book)) <= closedWithin;
+
+const nothing: readonly GpuDayBook[] = [];
+
+type BookPart = "job" | "idle" | GapReason;
+
+/** The books of one GPU by day: one, or two around midnight. */
+export type GpuBooks = Map<string, GpuDayBook>;
+
+export class DayBooks {
+  readonly #books = new Map<string, GpuBooks>();
+
+  *all(): IterableIterator<GpuDayBook> {
+    for (const books of this.#books.values()) yield* books.values();
+  }
+
+  restore(book: GpuDayBook): void {
+    this.of(tickKey(book)).set(book.day, book);
+  }
+
+  /** The books of a GPU by its key; they stay the same object, to be held where every tick needs them. */
+  of(key: string): GpuBooks {
+    let books = this.#books.get(key);
+    if (books === undefined) this.#books.set(key, (books = new Map()));
+    return books;
+  }
+
+  /** Moves the meter from the reading before to this one. */
+  read(
+    books: GpuBooks,
+    tick: GpuTick,
+    before: { readonly timeMs: number; readonly joules: number } | undefined,
+  ): void {
+    const { timeMs, joules } = tick;
+    if (before === undefined) {
+      const book = bookOf(books, tick, timeMs);
+      book.firstJoules = book.lastJoules = joules;
+      return;
+    }
+    const isReset = joules < before.joules;
+    const isBack = timeMs <= before.timeMs;
+    if (isReset || isBack) {
+      const book = bookOf(books, tick, timeMs);
+      // Since the counter restarted it counted what it shows.
+      book.resetJoules +=
+        book.lastJoules - book.firstJoules + (isBack && !isReset ? joules - before.joules : joules);
+      book.firstJoules = book.lastJoules = joules;
+      book.meterJoules = book.resetJoules;
+      return;
+    }
+    const perMs = (joules - before.joules) / (timeMs - before.timeMs);
+    let fromMs = before.timeMs;
+    while (fromMs < timeMs) {
+      const toMs = Math.min(timeMs, Math.floor(fromMs / dayMs) * dayMs + dayMs);
+      const at = (ms: number): number =>
+        ms === timeMs ? joules : before.joules + (ms - before.timeMs) * perMs;
+      const isNew = !books.has(dayOf(fromMs));
+      const book = bookOf(books, tick, fromMs);
+      if (isNew) book.firstJoules = at(fromMs);
+      book.lastJoules = at(toMs);
+      book.meterJoules = book.resetJoules + book.lastJoules - book.firstJoules;
+      fromMs = toMs;
+    }
+  }
+
+  /** Assigns a piece of an interval, which lies within one day. */
+  assign(
+    books: GpuBooks,
+    tick: GpuTick | Omit<GpuTick, "joules" | "meter">,
+    atMs: number,
+    seconds: number,
+    joules: number,
+    part: BookPart,
+  ): void {
+    const book = bookOf(books, tick, atMs);
+    if (part === "job") {
+      book.jobJoules += joules;
+      book.heldSeconds += seconds;
+    } else if (part === "idle") {
+      book.idleJoules += joules;
+      book.idleSeconds += seconds;
+    } else {
+      book.unattributedJoules += joules;
+      book.unattributedSeconds += seconds;
+      const gap = (book.gaps[part] ??= { seconds: 0, joules: 0 });
+      gap.seconds += seconds;
+      gap.joules += joules;
+    }
+  }
+
+  /** Books of days that this GPU has left behind and that nothing can be added to any more. */
+  takeFinished(books: GpuBooks, settledMs: number): readonly GpuDayBook[] {
+    if (books.size <= 1) return nothing;
+    const finished: GpuDayBook[] = [];
+    for (const [day, book] of books) {
+      if (Date.parse(day) + dayMs > settledMs) continue;
+      finished.push(book);
+      books.delete(day);
+    }
+    return finished;
+  }
+}
+
+function bookOf(
+  books: GpuBooks,
+  tick: Omit<GpuTick, "joules" | "meter"> & { readonly meter?: GpuTick["meter"] },
+  atMs: number,
+): GpuDayBook {
+  const day = dayOf(atMs);
+  let book = books.get(day);
+  if (book === undefined) {
+    const { uuid, host, gpu, model, simulated } = tick;
+    book = { day, uuid, host, gpu, model, simulated, ...emptySums() };
+    books.set(day, book);
+  }
+  if (tick.meter !== undefined) book.meter = tick.meter;
+  return book;
+}
+
+const emptySums = () => ({
+  meter: "hardware" as const,
+  firstJoules: 0,
+  lastJoules: 0,
+  resetJoules: 0,
+  meterJoules: 0,
+  jobJoules: 0,
+  idleJoules: 0,
+  unattributedJoules: 0,
+  heldSeconds: 0,
+  idleSeconds: 0,
+  unattributedSeconds: 0,
+  gaps: {},
+});

@@ -1,0 +1,192 @@
+/**
+ * Who held a GPU between two ticks. Pure. Owners are seen at the ticks only, so one that is seen at one end of an interval is
+ * taken to have held the GPU for the half that is nearer to that end; a job whose times the scheduler reports holds it exactly
+ * from its start to its end. Cuts at whole hours, so that every piece belongs to one hour of a bill.
+ */
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import { identifyJob, type JobIdentity } from "./job-key.ts";
+import { hourMs, type EnergyRule } from "./record.ts";
+import type { GpuTick, TickOwner } from "./tick.ts";
+
+export interface Interval {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly joules: number;
+  /** Too long without a reading for the owners at its ends to be those in between. */
+  readonly isGap: boolean;
+  /** A counter restarted or a clock was set: the energy is known, how long it took is not. */
+  readonly flaw?: "counter_reset" | "clock_jumped_back" | undefined;
+  readonly before?: readonly TickOwner[] | undefined;
+  /** The tick at its end, with the growth of its counters in place of the counters. */
+  readonly after: Omit<GpuTick, "joules" | "meter">;
+}
+
+/** A GPU between two ticks. */
+export interface GpuState {
+  last: GpuTick;
+  pending: Interval[];
+  /** Everything before is assigned. */
+  settledMs: number;
+}
+
+/** A job's hold on the GPU, from the scheduler. */
+export interface Allocation {
+  readonly id: string;
+  /** The workload label of its processes. */
+  readonly workload: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Whether the scheduler names this GPU; else only a job whose processes are seen on it holds it. */
+  readonly isCertain: boolean;
+}
+
+export interface Holder {
+  /** Of a job that the scheduler reports; else `job` says who it is. */
+  readonly id?: string;
+  readonly job?: JobIdentity;
+  /** What its processes did, where they were seen. */
+  readonly owner?: TickOwner | undefined;
+}
+
+export interface Piece {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly joules: number;
+  readonly holders: readonly Holder[];
+  /** Without holders: true where the source reports owners and there were none. */
+  readonly isIdle: boolean;
+}
+
+interface Span {
+  readonly holder: Holder;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function splitInterval(interval: Interval, allocations: readonly Allocation[]): Piece[] {
+  const { fromMs, toMs, joules, after } = interval;
+  const spans = [...allocatedSpans(interval, allocations), ...seenSpans(interval, allocations)];
+  const isIdle = !interval.isGap && after.owners !== undefined;
+  const isWhole =
+    Math.floor(fromMs / hourMs) === Math.floor((toMs - 1) / hourMs) &&
+    spans.every((span) => span.fromMs === fromMs && span.toMs === toMs);
+  // Nothing changed: so it is nearly always.
+  if (isWhole)
+    return [{ fromMs, toMs, joules, holders: spans.map(({ holder }) => holder), isIdle }];
+  const cuts = new Set<number>([fromMs, toMs]);
+  for (const span of spans) cuts.add(span.fromMs).add(span.toMs);
+  for (let hour = Math.ceil((fromMs + 1) / hourMs) * hourMs; hour < toMs; hour += hourMs)
+    cuts.add(hour);
+  const sorted = [...cuts].sort((left, right) => left - right);
+  const pieces: Piece[] = [];
+  for (let at = 1; at < sorted.length; at++) {
+    const [start = 0, end = 0] = [sorted[at - 1], sorted[at]];
+    const holders = spans
+      .filter((span) => span.fromMs <= start && span.toMs >= end)
+      .map(({ holder }) => holder);
+    pieces.push({
+      fromMs: start,
+      toMs: end,
+      joules: (joules * (end - start)) / (toMs - fromMs),
+      holders,
+      isIdle,
+    });
+  }
+  return pieces;
+}
+
+function* allocatedSpans(
+  { fromMs, toMs, before, after }: Interval,
+  allocations: readonly Allocation[],
+): Generator<Span> {
+  for (const allocation of allocations) {
+    const from = Math.max(fromMs, allocation.fromMs);
+    const to = Math.min(toMs, allocation.toMs);
+    const owner = ownerOf(after.owners, allocation) ?? ownerOf(before, allocation);
+    if (from >= to || (!allocation.isCertain && owner === undefined)) continue;
+    yield { holder: { id: allocation.id, owner }, fromMs: from, toMs: to };
+  }
+}
+
+const ownerOf = (
+  owners: readonly TickOwner[] | undefined,
+  { workload }: Allocation,
+): TickOwner | undefined => owners?.find(({ labels }) => labels.workload === workload);
+
+/** Owners that are no job of the scheduler's: what it says about its jobs is better than what was seen of them. */
+function* seenSpans(
+  { fromMs, toMs, isGap, before = [], after }: Interval,
+  allocations: readonly Allocation[],
+): Generator<Span> {
+  const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
+  const isScheduled = ({ workload }: OwnerLabels): boolean =>
+    workload !== undefined && allocations.some((one) => one.workload === workload);
+  const keyed = (owners: readonly TickOwner[]): Map<string, Holder> => {
+    const holders = new Map<string, Holder>();
+    for (const owner of owners) {
+      if (isScheduled(owner.labels)) continue;
+      const job = identifyJob(owner.labels, after.host);
+      const other = holders.get(job.key)?.owner;
+      holders.set(job.key, { job, owner: other === undefined ? owner : merge(other, owner) });
+    }
+    return holders;
+  };
+  const [first, last] = [keyed(before), keyed(after.owners ?? [])];
+  for (const [key, holder] of last) {
+    if (first.has(key)) yield { holder, fromMs, toMs };
+    else if (!isGap && middleMs < toMs) yield { holder, fromMs: middleMs, toMs };
+  }
+  if (isGap) return;
+  for (const [key, holder] of first)
+    if (!last.has(key) && fromMs < middleMs) yield { holder, fromMs, toMs: middleMs };
+}
+
+/** Containers of one pod, or processes that one job runs as several users. */
+function merge(left: TickOwner, right: TickOwner): TickOwner {
+  const sum = (a: number | undefined, b: number | undefined): number | undefined =>
+    a === undefined || b === undefined ? undefined : a + b;
+  return {
+    labels: left.labels,
+    memoryBytes: sum(left.memoryBytes, right.memoryBytes),
+    utilizationRatio: sum(left.utilizationRatio, right.utilizationRatio),
+  };
+}
+
+/** Each holder's part of the energy; the parts add up to 1. */
+export function energyShares(holders: readonly Holder[]): {
+  readonly rule: EnergyRule;
+  readonly shares: readonly number[];
+} {
+  if (holders.length <= 1) return { rule: "exclusive", shares: holders.map(() => 1) };
+  // An allocation without a process on the GPU had none of its time.
+  const ratios = holders.map(({ id, owner }) =>
+    owner === undefined && id !== undefined ? 0 : owner?.utilizationRatio,
+  );
+  const total = ratios.reduce<number>((sum, ratio) => sum + (ratio ?? Number.NaN), 0);
+  if (total > 0)
+    return { rule: "process_share", shares: ratios.map((ratio) => (ratio ?? 0) / total) };
+  return { rule: "equal_split", shares: holders.map(() => 1 / holders.length) };
+}
+
+const noGrowth: Counts = {};
+
+type Counts = Readonly<Record<string, number>>;
+
+/** What counters grew by; one that restarted has counted what it shows. */
+export function growth(before: Counts | undefined, now: Counts | undefined): Counts | undefined {
+  if (now === undefined) return undefined;
+  let grown: Record<string, number> | undefined;
+  for (const name in now) {
+    const value = now[name] ?? 0;
+    // Without a reading before, how much of it is new is not known.
+    const base = before === undefined ? value : (before[name] ?? 0);
+    const more = value < base ? value : value - base;
+    if (more > 0) (grown ??= {})[name] = more;
+  }
+  return grown ?? noGrowth;
+}
+
+export function scaled(counts: Counts | undefined, part: number): Counts | undefined {
+  if (counts === undefined || part === 1) return counts;
+  return Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, value * part]));
+}

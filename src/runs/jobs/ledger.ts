@@ -1,0 +1,496 @@
+/**
+ * The job ledger: from ticks of GPUs and reports of schedulers to jobs with their GPU-seconds, energy and waste. A state
+ * machine without I/O and without a clock: the same entries in the same order give the same records, so a log of entries is
+ * enough to continue after a crash, and an entry that is repeated changes nothing.
+ */
+import { defined } from "../../base/defined.ts";
+import { Attempts, type Attempt, describe, endedMs, recordOf, shortHost } from "./attempts.ts";
+import { DayBooks } from "./day-books.ts";
+import type { SchedulerReport } from "./directory.ts";
+import {
+  energyShares,
+  type GpuState,
+  growth,
+  type Holder,
+  type Interval,
+  type Piece,
+  scaled,
+  splitInterval,
+} from "./interval.ts";
+import { identifyJob } from "./job-key.ts";
+import { defaultLedgerOptions, type LedgerOptions } from "./ledger-options.ts";
+import { OpenJob, type OpenJobState } from "./open-job.ts";
+import {
+  dayOf,
+  type GapReason,
+  type GpuDayBook,
+  hourMs,
+  type JobEnd,
+  type JobRecord,
+  type LedgerOutput,
+} from "./record.ts";
+import { type GpuTick, tickKey } from "./tick.ts";
+import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
+
+/** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
+const adoptMs = 60_000;
+const nobody: readonly string[] = [];
+
+export type LedgerEntry =
+  | readonly ["ticks", readonly GpuTick[]]
+  | readonly ["report", SchedulerReport]
+  | readonly ["clock", number]
+  | readonly ["gpu", GpuState]
+  | readonly ["job", OpenJobState]
+  | readonly ["book", GpuDayBook];
+
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #gpus = new Map<string, TrackedGpu>();
+  readonly #gpusByHost = new Map<string, TrackedGpu[]>();
+  readonly #open = new Map<string, OpenJob>();
+  readonly #openByKey = new Map<string, string>();
+  readonly #books = new DayBooks();
+  readonly #attempts = new Attempts();
+  #output: LedgerOutput = { jobs: [], parts: [], books: [] };
+  #isFull = false;
+
+  constructor(options: Partial<LedgerOptions> = {}) {
+    this.#options = { ...defaultLedgerOptions, ...options };
+  }
+
+  get floorRatio(): number {
+    return this.#options.floorRatio;
+  }
+
+  get gpuCount(): number {
+    return this.#gpus.size;
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** True while jobs are not recorded because too many are open. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  apply(entry: LedgerEntry): LedgerOutput {
+    switch (entry[0]) {
+      case "ticks":
+        for (const tick of entry[1]) this.#tick(tick);
+        break;
+      case "report":
+        this.#report(entry[1]);
+        break;
+      case "clock":
+        this.#expire(entry[1]);
+        break;
+      case "gpu":
+        this.#track(entry[1]);
+        break;
+      case "job":
+        this.#restoreJob(entry[1]);
+        break;
+      case "book":
+        this.#books.restore(entry[1]);
+    }
+    const output = this.#output;
+    this.#output = { jobs: [], parts: [], books: [] };
+    return output;
+  }
+
+  /** Entries from which another ledger continues as this one would. */
+  *snapshot(): IterableIterator<LedgerEntry> {
+    for (const { last, pending, settledMs } of this.#gpus.values())
+      yield ["gpu", { last, pending, settledMs }];
+    for (const open of this.#open.values()) yield ["job", open.state()];
+    for (const book of this.#books.all()) yield ["book", book];
+    for (const report of this.schedulerReports()) yield ["report", report];
+  }
+
+  /** What schedulers have reported about jobs that are not closed, one report for each cluster. */
+  schedulerReports(): IterableIterator<SchedulerReport> {
+    return this.#attempts.reports();
+  }
+
+  *openJobs(): IterableIterator<OpenJob> {
+    yield* this.#open.values();
+  }
+
+  /** Books of the days that are not over, with what waits for a scheduler counted as unattributed. */
+  *openBooks(): IterableIterator<GpuDayBook> {
+    for (const book of this.#books.all()) {
+      const pending = this.#gpus.get(tickKey(book))?.pending ?? [];
+      let [joules, seconds] = [0, 0];
+      for (const interval of pending)
+        for (const piece of splitInterval(interval, []))
+          if (dayOf(piece.fromMs) === book.day) {
+            joules += piece.joules;
+            seconds += (piece.toMs - piece.fromMs) / 1_000;
+          }
+      yield joules === 0 && seconds === 0
+        ? book
+        : {
+            ...book,
+            unattributedJoules: book.unattributedJoules + joules,
+            unattributedSeconds: book.unattributedSeconds + seconds,
+            gaps: { ...book.gaps, scheduler_pending: { joules, seconds } },
+          };
+    }
+  }
+
+  #track(state: GpuState): TrackedGpu {
+    const key = tickKey(state.last);
+    const books = this.#books.of(key);
+    const gpu: TrackedGpu = { ...state, key, books, jobs: new Set(), held: undefined };
+    this.#gpus.set(key, gpu);
+    const host = shortHost(state.last.host);
+    this.#gpusByHost.set(host, [...(this.#gpusByHost.get(host) ?? []), gpu]);
+    return gpu;
+  }
+
+  #restoreJob(state: OpenJobState): void {
+    const open = OpenJob.restore(state, tickKey);
+    this.#open.set(open.record.id, open);
+    if (open.record.scheduler === undefined) this.#openByKey.set(open.record.key, open.record.id);
+    for (const key of open.stretches.keys()) this.#gpus.get(key)?.jobs.add(open.record.id);
+  }
+
+  #tick(tick: GpuTick): void {
+    const key = tickKey(tick);
+    const known = this.#gpus.get(key);
+    if (known === undefined) {
+      this.#books.read(this.#books.of(key), tick, undefined);
+      this.#track({ last: tick, pending: [], settledMs: tick.timeMs });
+      return;
+    }
+    const { last } = known;
+    // One that came before has an older or an equal meter too; a clock that was set back has not.
+    const isBack = tick.timeMs <= last.timeMs;
+    if (isBack && (tick.meter !== last.meter || tick.joules <= last.joules)) return;
+    known.last = tick;
+    const isOtherMeter = tick.meter !== last.meter;
+    const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
+    this.#books.read(known.books, tick, before);
+    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) return this.#finish(known);
+    known.pending.push(this.#interval(last, tick, isOtherMeter));
+    if (isBack) known.settledMs = tick.timeMs;
+    this.#settle(known);
+  }
+
+  /**
+   * The usual tick: the same one job, or nobody, held the GPU before and after, within one hour and without a scheduler. Books
+   * the same as `#assign` does, without taking the interval apart: a tenth of its cost. False where it is not so.
+   */
+  #goesOn(gpu: TrackedGpu, last: GpuTick, tick: GpuTick): boolean {
+    const [fromMs, toMs] = [last.timeMs, tick.timeMs];
+    const owner = tick.owners?.[0];
+    if (
+      tick.joules < last.joules ||
+      toMs - fromMs > this.#options.gapMs ||
+      gpu.pending.length > 0 ||
+      this.#attempts.asOfMs !== undefined ||
+      Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs) ||
+      tick.owners === undefined ||
+      tick.owners.length !== last.owners?.length ||
+      tick.owners.length > 1 ||
+      owner?.labels !== last.owners[0]?.labels
+    )
+      return false;
+    const [seconds, joules] = [(toMs - fromMs) / 1_000, tick.joules - last.joules];
+    if (owner === undefined) {
+      gpu.settledMs = toMs;
+      this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
+      return true;
+    }
+    const known = heldBy(gpu, owner.labels);
+    const job =
+      known?.job ??
+      this.#open.get(this.#openByKey.get(identifyJob(owner.labels, tick.host).key) ?? "");
+    if (job === undefined) return false;
+    gpu.settledMs = toMs;
+    this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "job");
+    const { activityRatio } = tick;
+    const piece = {
+      fromMs,
+      toMs,
+      joules,
+      rule: "exclusive",
+      isUnobserved: false,
+      isUseful: activityRatio === undefined ? undefined : activityRatio > this.#options.floorRatio,
+      memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
+      tensorRatio: tick.tensorRatio,
+      dramRatio: tick.dramRatio,
+      activityRatio,
+      throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
+      xids: growth(last.xids, tick.xids),
+      anomalies: tick.anomalies ?? nobody,
+      neighbours: nobody,
+    } as const;
+    if (known === undefined) {
+      gpu.jobs.add(job.record.id);
+      gpu.held = { labels: owner.labels, job, stretch: job.add(gpu.key, tick, piece) };
+    } else job.addTo(known.stretch, piece);
+    for (const part of job.takeParts(false)) this.#output.parts.push(part);
+    return true;
+  }
+
+  #interval(last: GpuTick, tick: GpuTick, isOtherMeter: boolean): Interval {
+    const { joules: _, meter: __, ...after } = tick;
+    const isBack = tick.timeMs <= last.timeMs;
+    const isReset = !isBack && !isOtherMeter && tick.joules < last.joules;
+    const grown = isReset ? tick.joules : tick.joules - last.joules;
+    return {
+      fromMs: isBack ? tick.timeMs : last.timeMs,
+      toMs: tick.timeMs,
+      joules: isOtherMeter ? 0 : grown,
+      isGap: tick.timeMs - last.timeMs > this.#options.gapMs,
+      ...defined({
+        flaw: isBack ? "clock_jumped_back" : isReset ? "counter_reset" : undefined,
+        before: last.owners,
+      } as const),
+      after: {
+        ...after,
+        throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
+        xids: growth(last.xids, tick.xids),
+      },
+    };
+  }
+
+  #settle(gpu: TrackedGpu): void {
+    const { asOfMs } = this.#attempts;
+    const untilMs =
+      asOfMs === undefined
+        ? Number.POSITIVE_INFINITY
+        : Math.max(asOfMs, gpu.last.timeMs - this.#options.maxHoldMs);
+    while (gpu.pending[0] !== undefined && gpu.pending[0].toMs <= untilMs) {
+      const [interval] = gpu.pending.splice(0, 1);
+      if (interval !== undefined) this.#assign(gpu, interval);
+    }
+    this.#finish(gpu);
+  }
+
+  #finish(gpu: TrackedGpu): void {
+    for (const book of this.#books.takeFinished(gpu.books, gpu.settledMs))
+      this.#output.books.push(book);
+    this.#closeOn(gpu);
+  }
+
+  #assign(gpu: TrackedGpu, interval: Interval): void {
+    const { after, flaw } = interval;
+    gpu.settledMs = interval.toMs;
+    // No time passed by the device's clock, so there is nobody to ask who held it.
+    if (interval.fromMs >= interval.toMs)
+      return this.#books.assign(
+        gpu.books,
+        after,
+        interval.toMs,
+        0,
+        interval.joules,
+        flaw ?? "no_readings",
+      );
+    const allocations = this.#attempts.allocationsOf(after.host, after.gpu);
+    for (const piece of splitInterval(interval, allocations)) {
+      const seconds = (piece.toMs - piece.fromMs) / 1_000;
+      const jobs = piece.holders.flatMap((holder) => {
+        const job = this.#jobOf(holder, piece);
+        return job === undefined ? [] : [{ holder, job }];
+      });
+      if (jobs.length === 0) {
+        const why: GapReason =
+          flaw ??
+          (piece.holders.length > 0
+            ? "too_many_jobs"
+            : interval.isGap
+              ? "no_readings"
+              : "owner_unknown");
+        const part = piece.holders.length === 0 && piece.isIdle ? "idle" : why;
+        this.#books.assign(gpu.books, after, piece.fromMs, seconds, piece.joules, part);
+        continue;
+      }
+      this.#books.assign(gpu.books, after, piece.fromMs, seconds, piece.joules, "job");
+      this.#hold(gpu, interval, piece, jobs);
+    }
+  }
+
+  #hold(
+    gpu: TrackedGpu,
+    interval: Interval,
+    piece: Piece,
+    jobs: readonly { readonly holder: Holder; readonly job: OpenJob }[],
+  ): void {
+    const { after, isGap } = interval;
+    const part = (piece.toMs - piece.fromMs) / (interval.toMs - interval.fromMs);
+    const { rule, shares } = energyShares(jobs.map(({ holder }) => holder));
+    jobs.forEach(({ holder, job }, at) => {
+      gpu.jobs.add(job.record.id);
+      job.add(gpu.key, after, {
+        fromMs: piece.fromMs,
+        toMs: piece.toMs,
+        joules: piece.joules * (shares[at] ?? 0),
+        rule,
+        isUnobserved: isGap,
+        isUseful: isGap ? undefined : this.#isUseful(interval, holder, jobs.length),
+        memoryBytes:
+          holder.owner?.memoryBytes ?? (jobs.length === 1 ? after.memoryBytes : undefined),
+        tensorRatio: isGap ? undefined : after.tensorRatio,
+        dramRatio: isGap ? undefined : after.dramRatio,
+        activityRatio: isGap ? undefined : after.activityRatio,
+        throttleSeconds: scaled(after.throttleSeconds, part),
+        // Counted once, for those that hold the GPU at the end of the interval, when it was seen.
+        xids: piece.toMs === interval.toMs ? after.xids : undefined,
+        anomalies: after.anomalies ?? [],
+        neighbours: jobs
+          .filter(({ job: other }) => other !== job)
+          .map(({ job: { record } }) => record.id),
+      });
+      this.#output.parts.push(...job.takeParts(false));
+    });
+  }
+
+  /** Undefined where neither the GPU nor the process reports activity. */
+  #isUseful({ after }: Interval, { owner, id }: Holder, holders: number): boolean | undefined {
+    // Allocated, and none of the processes on the GPU is the job's.
+    if (owner === undefined && id !== undefined && after.owners !== undefined) return false;
+    const { floorRatio } = this.#options;
+    if (holders > 1 && owner?.utilizationRatio !== undefined)
+      return owner.utilizationRatio > floorRatio;
+    return after.activityRatio === undefined ? undefined : after.activityRatio > floorRatio;
+  }
+
+  #jobOf({ id, job }: Holder, { fromMs }: Piece): OpenJob | undefined {
+    const openId = id ?? (job === undefined ? undefined : this.#openByKey.get(job.key));
+    const open = openId === undefined ? undefined : this.#open.get(openId);
+    if (open !== undefined) return open;
+    this.#isFull = this.#open.size >= this.#options.maxOpenJobs;
+    if (this.#isFull) return undefined;
+    const attempt = id === undefined ? undefined : this.#attempts.get(id);
+    if (attempt !== undefined)
+      return this.#adopt(attempt, fromMs) ?? this.#start(recordOf(attempt, fromMs));
+    if (job === undefined) return undefined;
+    const started = this.#start({
+      ...job,
+      id: `${job.key}@${Math.floor(fromMs / 1_000)}`,
+      startMs: fromMs,
+      endMs: fromMs,
+      end: "open",
+      stretches: [],
+    });
+    this.#openByKey.set(job.key, started.record.id);
+    return started;
+  }
+
+  /** The scheduler's data came late, and its job was known by its processes alone: it goes on under its own id. */
+  #adopt(attempt: Attempt, fromMs: number): OpenJob | undefined {
+    const seen = this.#open.get(this.#openByKey.get(`slurm:${attempt.job.id}`) ?? "");
+    if (seen === undefined || (attempt.job.startMs ?? fromMs) > seen.record.startMs + adoptMs)
+      return undefined;
+    this.#open.delete(seen.record.id);
+    this.#openByKey.delete(seen.record.key);
+    const record = recordOf(attempt, fromMs);
+    record.stretches.push(...seen.record.stretches);
+    record.endMs = seen.record.endMs;
+    const open = OpenJob.restore({ ...seen.state(), job: record }, tickKey);
+    this.#open.set(record.id, open);
+    for (const key of open.stretches.keys()) {
+      const gpu = this.#gpus.get(key);
+      if (gpu === undefined) continue;
+      gpu.jobs.delete(seen.record.id);
+      gpu.jobs.add(record.id);
+      gpu.held = undefined;
+    }
+    return open;
+  }
+
+  #start(record: JobRecord): OpenJob {
+    const open = new OpenJob(record);
+    this.#open.set(record.id, open);
+    return open;
+  }
+
+  #report(report: SchedulerReport): void {
+    for (const id of this.#attempts.take(report)) {
+      const open = this.#open.get(id);
+      const attempt = this.#attempts.get(id);
+      if (open !== undefined && attempt !== undefined) describe(open.record, attempt);
+    }
+    for (const gpu of this.#gpus.values()) this.#settle(gpu);
+  }
+
+  /** Jobs that are over as far as this GPU is concerned. */
+  #closeOn(gpu: TrackedGpu): void {
+    if (gpu.jobs.size === 0 && this.#attempts.size === 0) return;
+    for (const id of gpu.jobs) {
+      const open = this.#open.get(id);
+      const stretch = open?.stretches.get(gpu.key);
+      if (open === undefined || stretch === undefined) {
+        gpu.jobs.delete(id);
+        continue;
+      }
+      const attempt = this.#attempts.get(id);
+      const afterMs = attempt === undefined ? this.#options.closeAfterMs : 0;
+      const untilMs = attempt === undefined ? stretch.stretch.toMs : endedMs(attempt.job);
+      if (untilMs === undefined || gpu.settledMs < untilMs + afterMs) continue;
+      stretch.isOver = true;
+      if (attempt === undefined ? open.isOver : this.#isSettled(attempt))
+        this.#close(open, "ended");
+    }
+    if (this.#attempts.size === 0) return;
+    for (const id of this.#attempts.onHost(gpu.last.host)) {
+      const attempt = this.#attempts.get(id);
+      // One that no GPU of ours was held by, as far as was seen, is a job all the same.
+      if (attempt === undefined || this.#open.has(id) || !this.#isSettled(attempt)) continue;
+      this.#close(this.#start(recordOf(attempt, attempt.job.startMs ?? 0)), "ended");
+    }
+  }
+
+  /** Whether all GPUs that the job held have been assigned up to its end. */
+  #isSettled({ job }: Attempt): boolean {
+    const untilMs = endedMs(job);
+    if (untilMs === undefined) return false;
+    return (job.allocations ?? []).every(({ host, gpuIndexes }) => {
+      const gpus = (this.#gpusByHost.get(shortHost(host)) ?? []).filter(
+        ({ last }) => gpuIndexes === undefined || gpuIndexes.includes(last.gpu),
+      );
+      return gpus.length > 0 && gpus.every(({ settledMs }) => settledMs >= untilMs);
+    });
+  }
+
+  #expire(nowMs: number): void {
+    const { expireAfterMs } = this.#options;
+    for (const open of this.#open.values())
+      if (nowMs - open.record.endMs > expireAfterMs && this.#isSilent(open, nowMs))
+        this.#close(open, "expired");
+    for (const attempt of this.#attempts.all()) {
+      const untilMs = endedMs(attempt.job);
+      if (untilMs === undefined || nowMs - untilMs <= expireAfterMs) continue;
+      if (!this.#open.has(attempt.id))
+        this.#close(this.#start(recordOf(attempt, attempt.job.startMs ?? 0)), "expired");
+    }
+  }
+
+  #isSilent({ stretches }: OpenJob, nowMs: number): boolean {
+    for (const key of stretches.keys()) {
+      const gpu = this.#gpus.get(key);
+      if (gpu !== undefined && nowMs - gpu.last.timeMs <= this.#options.expireAfterMs) return false;
+    }
+    return true;
+  }
+
+  #close(open: OpenJob, end: JobEnd): void {
+    const { record } = open;
+    record.end = end;
+    const ended = record.scheduler && endedMs(record.scheduler);
+    if (ended !== undefined) record.endMs = ended;
+    if (ended !== undefined) open.addUnplaced(ended);
+    this.#output.parts.push(...open.takeParts(true));
+    this.#output.jobs.push(record);
+    this.#open.delete(record.id);
+    if (this.#openByKey.get(record.key) === record.id) this.#openByKey.delete(record.key);
+    this.#attempts.forget(record.id);
+    for (const key of open.stretches.keys()) this.#gpus.get(key)?.jobs.delete(record.id);
+    this.#isFull = false;
+  }
+}

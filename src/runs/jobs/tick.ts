@@ -1,0 +1,38 @@
+/** What the ledger is fed with: the state of one GPU at one instant, with everything that has happened since the last. */
+import { deviceKey } from "../../model/device.ts";
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+
+export interface TickOwner {
+  readonly labels: OwnerLabels;
+  readonly memoryBytes?: number | undefined;
+  /** Share of the GPU's processor time. */
+  readonly utilizationRatio?: number | undefined;
+}
+
+/** A reading that the source did not make is absent. */
+export interface GpuTick {
+  readonly uuid: string;
+  readonly host: string;
+  readonly gpu: number;
+  readonly model: string;
+  readonly simulated: boolean;
+  readonly timeMs: number;
+  /** A counter that only grows, until it starts again from 0. */
+  readonly joules: number;
+  readonly meter: "hardware" | "integrated";
+  /** SM activity, else the mean utilisation since the last tick. */
+  readonly activityRatio?: number | undefined;
+  readonly tensorRatio?: number | undefined;
+  readonly dramRatio?: number | undefined;
+  readonly memoryBytes?: number | undefined;
+  /** Counters since some start, by reason and by number. */
+  readonly throttleSeconds?: Readonly<Record<string, number>> | undefined;
+  readonly xids?: Readonly<Record<string, number>> | undefined;
+  /** Kinds of anomalies that stand now. */
+  readonly anomalies?: readonly string[] | undefined;
+  /** Absent where the source does not report who uses the GPU; empty where nobody does. */
+  readonly owners?: readonly TickOwner[] | undefined;
+}
+
+export const tickKey = ({ host, uuid }: Pick<GpuTick, "host" | "uuid">): string =>
+  deviceKey(host, uuid);

@@ -1,0 +1,24 @@
+/** What the ledger holds of a GPU between two ticks, with what every usual tick needs at hand: its books, and the job that holds it. */
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import type { GpuBooks } from "./day-books.ts";
+import type { GpuState } from "./interval.ts";
+import type { OpenJob, OpenStretch } from "./open-job.ts";
+
+export interface TrackedGpu extends GpuState {
+  readonly key: string;
+  readonly books: GpuBooks;
+  /** Open jobs with a stretch on it. */
+  readonly jobs: Set<string>;
+  /** The one job that held it in the last usual tick: holds as long as the job is open. */
+  held: HeldGpu | undefined;
+}
+
+interface HeldGpu {
+  readonly labels: OwnerLabels;
+  readonly job: OpenJob;
+  readonly stretch: OpenStretch;
+}
+
+/** The job of this owner, where it has held the GPU since the tick before and is open. */
+export const heldBy = ({ held }: TrackedGpu, labels: OwnerLabels): HeldGpu | undefined =>
+  held?.labels === labels && held.job.record.end === "open" ? held : undefined;
