@@ -17,6 +17,25 @@ test("the power cap is a note, heat is a warning", () => {
   ]);
 });
 
+test("a power cap reported far below the limit is not shown", () => {
+  const capped = (power: number) =>
+    badges({ readings: { power, powerLimit: 700 }, row: { throttle: ["power_cap"] } });
+  expect(capped(174)).toEqual([]);
+  expect(capped(695)).toEqual(["power cap:note"]);
+});
+
+test("a set clock is a warning where a busy GPU runs at less than half its highest clock", () => {
+  const set = (clockSm: number, utilization: number) =>
+    badges({
+      readings: { clockSm, utilization },
+      facts: { clockMaxSm: 1_980e6 },
+      row: { throttle: ["clock_setting"] },
+    });
+  expect(set(690e6, 1)).toEqual(["clock set:warn"]);
+  expect(set(1_500e6, 1)).toEqual(["clock set:note"]);
+  expect(set(690e6, 0.1)).toEqual(["clock set:note"]);
+});
+
 test("an unknown throttle reason is still shown", () => {
   expect(badges({ row: { throttle: ["moon_phase"] } })).toEqual(["moon phase:note"]);
 });

@@ -1,8 +1,8 @@
 /** The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Colour is for problems only, so these rules are in one place. */
 import { boundMeanings, boundWords } from "../model/bound.ts";
 import { formatAge } from "./age.ts";
-import { type Gpu, read, temperatureMargin } from "./gpu.ts";
-import type { JudgedState } from "./health/verdict.ts";
+import { clock, clockMax, type Gpu, powerRatio, read, temperatureMargin } from "./gpu.ts";
+import { healthStates, type JudgedState } from "./health/verdict.ts";
 import { findXid, formatXid } from "./health/xids.ts";
 import type { WireValue, WireXid } from "./live/protocol.ts";
 
@@ -19,6 +19,12 @@ const NEAR_LIMIT_CELSIUS = 5;
 /** An XID is an event, not a state: after this long it is history. */
 const XID_SHOWN_MS = 3_600_000;
 
+/** Below this share of its limit, a reported power cap does not hold the clocks down. */
+export const CAPPED_FROM_RATIO = 0.85;
+/** Busy below this share of its highest clock, a GPU delivers far less than was paid for. */
+const SLOW_CLOCK_RATIO = 0.5;
+const SLOW_FROM_UTILIZATION = 0.8;
+
 const badge = (text: string, level: Level, tip: string): StatusBadge => ({ text, level, tip });
 
 const throttleBadges: Readonly<Record<string, StatusBadge>> = {
@@ -32,6 +38,33 @@ const throttleBadges: Readonly<Record<string, StatusBadge>> = {
 
 export const throttleBadge = (reason: string): StatusBadge =>
   throttleBadges[reason] ?? badge(reason.replaceAll("_", " "), "note", "Clocks are held down.");
+
+/** The reasons that hold its clocks down now. A cap far below the limit is left out; a set clock that costs half the speed is a warning. */
+function throttleBadgesOf(gpu: Gpu): StatusBadge[] {
+  const { throttle } = gpu.row;
+  if (typeof throttle === "string") return [];
+  const [power, busy] = [powerRatio(gpu), read(gpu, "utilization")];
+  const isFarBelow = typeof power === "number" && power < CAPPED_FROM_RATIO;
+  const share = clockShare(gpu);
+  const isSlow =
+    share !== undefined &&
+    share < SLOW_CLOCK_RATIO &&
+    typeof busy === "number" &&
+    busy >= SLOW_FROM_UTILIZATION;
+  return throttle.flatMap((reason) => {
+    if (reason === "power_cap" && isFarBelow) return [];
+    const own = throttleBadge(reason);
+    if (reason !== "clock_setting" || !isSlow) return [own];
+    const percent = Math.round(share * 100);
+    return [badge(own.text, "warn", `Busy, and held at ${percent} % of its highest clock.`)];
+  });
+}
+
+/** Of its highest clock. */
+function clockShare(gpu: Gpu): number | undefined {
+  const [now, most] = [clock(gpu), clockMax(gpu)];
+  return typeof now === "number" && typeof most === "number" && most > 0 ? now / most : undefined;
+}
 
 /** What holds the GPU's work back, with its meaning and the activity it was decided by; undefined where that is unknown. */
 export function boundBadge(gpu: Gpu): StatusBadge | undefined {
@@ -47,6 +80,13 @@ export function boundBadge(gpu: Gpu): StatusBadge | undefined {
   ];
   const level = word === "thermal" ? "warn" : "note";
   return badge(word, level, `${boundMeanings[word]}\n${numbers.join(", ")}`);
+}
+
+/** The word of the verdict that the GPU's agent reports; undefined where it reports none. */
+export function healthBadge(gpu: Gpu): StatusBadge | undefined {
+  const value = read(gpu, "healthState");
+  const state = typeof value === "number" ? healthStates[value] : undefined;
+  return state === undefined ? undefined : badge(state, healthLevels[state], "");
 }
 
 export function temperatureLevel(gpu: Gpu): Level | undefined {
@@ -67,12 +107,11 @@ export function statusBadges(gpu: Gpu): readonly StatusBadge[] {
     badges.push(badge(`ECC ${ecc}`, "warn", `${ecc} uncorrectable memory errors since boot.`));
   if (state === "asleep")
     badges.push(badge("asleep", "note", "Powered down by its driver; reading it would wake it."));
-  if (typeof row.throttle !== "string") badges.push(...row.throttle.map(throttleBadge));
+  badges.push(...throttleBadgesOf(gpu));
   return badges.sort((left, right) => rank[right.level] - rank[left.level]);
 }
 
-/** An application's error is no fault of the GPU. */
-const xidLevels: Readonly<Record<JudgedState, Level>> = {
+const healthLevels: Readonly<Record<JudgedState, Level>> = {
   healthy: "note",
   degraded: "warn",
   failing: "bad",
@@ -84,7 +123,8 @@ function xidBadges({ xid, count, lastMs }: WireXid, nowMs: number): StatusBadge[
   const when = lastMs === undefined ? "" : `, last ${formatAge(nowMs - lastMs)} ago`;
   const times = count === 1 ? "once" : `${count} times`;
   const entry = findXid(Number(xid));
-  const level = xidLevels[entry?.state ?? "degraded"];
+  // An application's error is no fault of the GPU.
+  const level = healthLevels[entry?.state ?? "degraded"];
   const name = entry === undefined ? `NVIDIA error ${xid}` : formatXid(Number(xid));
   return [badge(`XID ${xid}`, level, `${name}, seen ${times}${when}.`)];
 }
@@ -94,6 +134,11 @@ export const rank: Readonly<Record<Level, number>> = { note: 1, warn: 2, bad: 3 
 
 /** 0 when all is well; higher is worse. */
 export function severity(gpu: Gpu): number {
-  const levels = [...statusBadges(gpu).map(({ level }) => level), temperatureLevel(gpu)];
+  const health = healthBadge(gpu)?.level;
+  const levels = [
+    ...statusBadges(gpu).map(({ level }) => level),
+    temperatureLevel(gpu),
+    health === "note" ? undefined : health,
+  ];
   return Math.max(0, ...levels.map((level) => (level === undefined ? 0 : rank[level])));
 }

@@ -33,7 +33,13 @@ import {
 import { span, type TextRole, type TextRow } from "../text/row.ts";
 import { clean, fit, textWidth } from "../text/width.ts";
 import { type ScreenColumn, textCell } from "./columns.ts";
-import { boundBadge, statusBadges, temperatureLevel } from "../../view/gpu-status.ts";
+import {
+  boundBadge,
+  healthBadge,
+  statusBadges,
+  type StatusBadge,
+  temperatureLevel,
+} from "../../view/gpu-status.ts";
 
 /** Below this a bar says nothing that its number does not. */
 const LEAST_BAR = 3;
@@ -104,6 +110,30 @@ export function gpuColumns(
             cell: (gpu, wide) => {
               const shown = value(gpu);
               return [span(fit(write(shown), wide, "right"), number(shown, "text"))];
+            },
+          },
+        ]
+      : [];
+
+  /** One word, where at least one GPU has it; in colour where it is a problem. */
+  const word = (
+    title: string,
+    width: number,
+    of: (gpu: Gpu) => StatusBadge | undefined,
+  ): readonly ScreenColumn<Gpu, GpuSort>[] =>
+    gpus.some((gpu) => of(gpu) !== undefined)
+      ? [
+          {
+            title,
+            min: width,
+            max: width,
+            rank: 9,
+            cell: (gpu, wide) => {
+              const found = of(gpu);
+              const role = found === undefined || found.level === "note" ? "text" : found.level;
+              return [
+                span(fit(found?.text ?? NOT_AVAILABLE, wide), isOld || !found ? "dim" : role),
+              ];
             },
           },
         ]
@@ -254,23 +284,8 @@ export function gpuColumns(
           },
         ]
       : []),
-    ...(gpus.some((gpu) => boundBadge(gpu) !== undefined)
-      ? [
-          {
-            title: "BOUND",
-            min: 7,
-            max: 7,
-            rank: 9,
-            cell: (gpu: Gpu, width: number): TextRow => {
-              const bound = boundBadge(gpu);
-              const role = bound?.level === "warn" ? "warn" : "text";
-              return [
-                span(fit(bound?.text ?? NOT_AVAILABLE, width), isOld || !bound ? "dim" : role),
-              ];
-            },
-          },
-        ]
-      : []),
+    ...word("BOUND", 7, boundBadge),
+    ...word("HEALTH", 8, healthBadge),
     {
       title: "STATE",
       sort: "state",

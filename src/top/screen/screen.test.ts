@@ -166,6 +166,23 @@ test("a column that no GPU reports is left out", () => {
   expect(textOf(drawn.rows)[2]).not.toMatch(/PCIE|LINK|ENC|DEC|ENERGY|FAN/);
 });
 
+test("what bounds a GPU and its verdict are columns where one is known, n/a where it is not", () => {
+  const board = new FeedState({ from: "node1", origin: "local", intervalMs: 1_000 });
+  const rows = [
+    rowOf({ up: 1, utilization: 1, healthState: 0 }, { bound: "memory" }),
+    rowOf({ up: 1, utilization: 1, healthState: 2 }, { bound: "thermal" }),
+    rowOf({ up: 1, utilization: 1 }),
+  ];
+  const devices = rows.map((_, at) => deviceOf(at, { gpus: 3 }));
+  board.update({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
+  const size = { columns: 200, rows: 60 };
+  const text = textOf(drawScreen(board.picture(NOW_MS), view(), size, unicode).rows);
+  expect(text[2]).toMatch(/ BOUND +HEALTH +STATE/);
+  expect(text[3]).toMatch(/ memory +healthy /);
+  expect(text[4]).toMatch(/ thermal +failing /);
+  expect(text[5]).toMatch(/ n\/a +n\/a /);
+});
+
 test("the details mark a link below what card and slot can do", () => {
   const details = (gpu: number): string =>
     lines(8, { page: "details", gpu: `GPU-000${gpu}@node1` }).join("\n");

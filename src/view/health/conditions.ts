@@ -57,7 +57,8 @@ export const conditions: readonly Condition[] = [
     title: "GPU does not respond",
     state: "lost",
     action: "reboot",
-    needMs: 15 * second,
+    // Five readings in a row: long enough for a slow call, short enough to keep the next pod away.
+    needMs: 5 * second,
     keepMs: 0,
     isQuick: true,
     holds: ({ readings }) => readings.get("up") === 0,

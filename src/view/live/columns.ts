@@ -47,6 +47,7 @@ export const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
   smActivity: of(gpu.smActivity),
   tensorActivity: of(gpu.tensorActivity),
   dramActivity: of(gpu.dramActivity),
+  healthState: of(gpu.healthState),
 };
 
 const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {

@@ -4,11 +4,13 @@
  */
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
+import { encodeChanges } from "./changes.ts";
 import { type FleetIdentity, LiveFleet } from "./fleet.ts";
 import { HISTORY_SECONDS } from "./history.ts";
 import { readPast } from "./prime.ts";
-import type { WireDevice } from "./protocol.ts";
-import { LiveStreams } from "./streams.ts";
+import type { LiveFrame, WireDevice } from "./protocol.ts";
+import type { SharedText } from "./shared-text.ts";
+import { LiveStreams, sse } from "./streams.ts";
 
 /** Sources tick at the same instant; waiting this long puts them all into one frame. */
 const GATHER_MS = 25;
@@ -42,7 +44,8 @@ export class LiveFeed {
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
   readonly #startedMs: number;
-  #description: { readonly text: Buffer; readonly goodUntilMs: number } | undefined;
+  #description: FleetDescription | undefined;
+  #lastSent: LiveFrame | undefined;
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -58,15 +61,28 @@ export class LiveFeed {
 
   /** What is true at this instant, newer frames than the last beat's included; pages that open in one rush share it. */
   describe(): Buffer {
+    return this.#describe().json;
+  }
+
+  /** The same as an event of the live stream. */
+  describeEvent(): { readonly event: SharedText; readonly frameMs: number } {
+    const description = this.#describe();
+    description.event ??= sse("fleet", description.json.toString());
+    return { event: description.event, frameMs: description.frameMs };
+  }
+
+  #describe(): FleetDescription {
     const beganMs = this.#options.nowMs();
     if (this.#description !== undefined && beganMs < this.#description.goodUntilMs)
-      return this.#description.text;
+      return this.#description;
     const { changed } = this.#take();
     if (changed) this.#send(true);
-    const text = Buffer.from(JSON.stringify(this.#fleet.describe()));
+    const json = Buffer.from(JSON.stringify(this.#fleet.describe()));
     const nowMs = this.#options.nowMs();
-    this.#description = { text, goodUntilMs: nowMs + (nowMs - beganMs) * REST_FACTOR };
-    return text;
+    const goodUntilMs = nowMs + (nowMs - beganMs) * REST_FACTOR;
+    const frameMs = this.#fleet.frame.timeMs;
+    this.#description = { json, frameMs, goodUntilMs, event: undefined };
+    return this.#description;
   }
 
   get devices(): readonly WireDevice[] {
@@ -124,10 +140,26 @@ export class LiveFeed {
   #send(devicesChanged: boolean): void {
     // A page drops rows of another fleet than the one it has.
     if (devicesChanged) this.#description = undefined;
+    const { frame } = this.#fleet;
+    const base = this.#lastSent;
     const messages = {
       fleet: () => JSON.stringify(this.#fleet.describe()),
-      frame: () => JSON.stringify(this.#fleet.frame),
+      frame: () => JSON.stringify(frame),
+      changes: () => {
+        const changes = base && encodeChanges(base, frame);
+        return changes && JSON.stringify(changes);
+      },
+      frameMs: frame.timeMs,
+      baseMs: base?.timeMs,
     };
     this.streams.send(messages, devicesChanged, this.#options.nowMs());
+    this.#lastSent = frame;
   }
+}
+
+interface FleetDescription {
+  readonly json: Buffer;
+  readonly frameMs: number;
+  readonly goodUntilMs: number;
+  event: SharedText | undefined;
 }

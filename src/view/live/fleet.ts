@@ -18,8 +18,8 @@ import {
   type WireFleet,
 } from "./protocol.ts";
 
-/** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
-const HISTORY_POINTS_SENT = 600_000;
+/** About 200 kB compressed; a larger fleet sends fewer seconds of history instead of a longer answer. */
+const HISTORY_POINTS_SENT = 300_000;
 /** A source that invents devices must not grow the hub without end. */
 const DEVICES_KEPT = 20_000;
 

@@ -4,6 +4,7 @@
  *
  *   event: fleet   once on connect, and again when devices or their limits change: everything, with history
  *   event: frame   once a second: one row per device, in the order of the last fleet event
+ *   event: changes instead of a frame, for clients that asked with `?changes=1` and have the frame before it
  */
 import type { BoundWord } from "../../model/bound.ts";
 import type { Tier, Unit } from "../../model/catalogue/entry.ts";
@@ -12,7 +13,14 @@ import type { Tier, Unit } from "../../model/catalogue/entry.ts";
 export const SCHEMA = 1;
 
 /** `stale`: the frame that would hold the reading is too old to be the present, or has not come yet. */
-export const wireAbsences = ["unsupported", "denied", "asleep", "failed", "stale"] as const;
+export const wireAbsences = [
+  "unsupported",
+  "denied",
+  "asleep",
+  "failed",
+  "stale",
+  "exporter reports 0",
+] as const;
 export type WireAbsence = (typeof wireAbsences)[number];
 
 /** A number in the column's base unit, or why there is none. Never 0 for a reading nobody made. */
@@ -49,6 +57,7 @@ export const columnKeys = [
   "smActivity",
   "tensorActivity",
   "dramActivity",
+  "healthState",
 ] as const;
 export type ColumnKey = (typeof columnKeys)[number];
 
@@ -122,6 +131,27 @@ export interface LiveFrame {
   /** One sentence for each source that does not deliver. */
   readonly problems: readonly string[];
   readonly rows: readonly WireRow[];
+}
+
+/** Column, new values, and the rows they belong to, each as the distance from the one before; all rows where absent. */
+export type WireColumnChanges = readonly [
+  column: number,
+  values: readonly WireValue[],
+  distances?: readonly number[],
+];
+
+/** What is different from the frame of `baseMs`. Values have four significant digits. */
+export interface WireChanges {
+  readonly fleet: number;
+  readonly baseMs: number;
+  readonly timeMs: number;
+  readonly problems: readonly string[];
+  readonly columns: readonly WireColumnChanges[];
+  /** The different ages, and which of them each row has. */
+  readonly ages: readonly WireRow["ageMs"][];
+  readonly ageOf: readonly number[];
+  /** Rows that differ in something else than values and ages. */
+  readonly rows: readonly (readonly [at: number, rest: Omit<WireRow, "values" | "ageMs">])[];
 }
 
 export interface WireHistory {

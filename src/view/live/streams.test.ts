@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { constants, createGunzip } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { anonymousClient } from "../../base/fair/client-key.ts";
-import { LiveStreams } from "./streams.ts";
+import { LiveStreams, sse } from "./streams.ts";
 
 const viewer = anonymousClient("10.0.0.1");
 const closing: (() => void)[] = [];
@@ -26,14 +27,22 @@ async function openPage(): Promise<{ response: ServerResponse; socket: Socket }>
   return { response: await response, socket };
 }
 
-const messages = (frame: string) => ({ fleet: () => '"fleet"', frame: () => frame });
+const messages = (frame: string, frameMs = 0, baseMs?: number) => ({
+  fleet: () => '"fleet"',
+  frame: () => frame,
+  changes: () => '"changes"',
+  frameMs,
+  baseMs,
+});
+const whole = { isGzip: false, takesChanges: false };
+const fleetEvent = (json: string): Buffer => sse("fleet", json).bytes(false);
 /** More than the kernel's socket buffers take from a reader that does not read. */
 const huge = `"${"x".repeat(16 * 1024 * 1024)}"`;
 
 test("a page that does not read is not written to again, then let go", async () => {
   const streams = new LiveStreams(2);
   const { response } = await openPage();
-  streams.add(response, huge, viewer);
+  streams.add(response, fleetEvent(huge), 0, viewer, whole);
   const waiting = response.writableLength;
   expect(waiting).toBeGreaterThan(0);
   for (let nowMs = 0; nowMs <= 14_000; nowMs += 1_000) streams.send(messages(huge), false, nowMs);
@@ -46,9 +55,9 @@ test("a page that does not read is not written to again, then let go", async () 
 test("a slow page does not hold up the others", async () => {
   const streams = new LiveStreams(2);
   const [slow, quick] = [await openPage(), await openPage()];
-  streams.add(slow.response, huge, viewer);
-  streams.add(quick.response, '"fleet"', viewer);
-  const received = new Promise<string>((resolve) => {
+  streams.add(slow.response, fleetEvent(huge), 0, viewer, whole);
+  streams.add(quick.response, fleetEvent('"fleet"'), 0, viewer, whole);
+  const framed = new Promise<string>((resolve) => {
     let text = "";
     quick.socket.on("data", (chunk: Buffer) => {
       text += chunk.toString();
@@ -58,13 +67,13 @@ test("a slow page does not hold up the others", async () => {
   quick.socket.resume();
   await new Promise((resolve) => quick.response.write("", resolve));
   streams.send(messages('"now"'), false, 0);
-  expect(await received).toContain('event: frame\ndata: "now"\n\n');
+  expect(await framed).toContain('event: frame\ndata: "now"\n\n');
 });
 
 test("a page that catches up after devices changed gets the fleet first", async () => {
   const streams = new LiveStreams(1);
   const { response, socket } = await openPage();
-  streams.add(response, huge, viewer);
+  streams.add(response, fleetEvent(huge), 0, viewer, whole);
   streams.send(messages('"missed"'), true, 0);
   const drained = new Promise((resolve) => response.once("drain", resolve));
   let tail = "";
@@ -85,7 +94,7 @@ test("a page that catches up after devices changed gets the fleet first", async 
 test("a page that goes away is forgotten", async () => {
   const streams = new LiveStreams(1);
   const { response, socket } = await openPage();
-  streams.add(response, '"fleet"', viewer);
+  streams.add(response, fleetEvent('"fleet"'), 0, viewer, whole);
   expect(streams.makeRoom(viewer)).toBe(false);
   const closed = new Promise((resolve) => response.once("close", resolve));
   socket.destroy();
@@ -96,7 +105,7 @@ test("a page that goes away is forgotten", async () => {
 test("a client that has all pages open loses its newest to another, with the reason", async () => {
   const streams = new LiveStreams(3);
   const pages = [await openPage(), await openPage(), await openPage()];
-  for (const { response } of pages) streams.add(response, '"fleet"', viewer);
+  for (const { response } of pages) streams.add(response, fleetEvent('"fleet"'), 0, viewer, whole);
   expect(streams.makeRoom(viewer)).toBe(false);
   const newest = pages[2];
   const closed = new Promise<string>((resolve) => {
@@ -108,8 +117,81 @@ test("a client that has all pages open loses its newest to another, with the rea
   newest?.socket.resume();
   const other = anonymousClient("10.0.0.2");
   expect(streams.makeRoom(other)).toBe(true);
-  streams.add((await openPage()).response, '"fleet"', other);
+  streams.add((await openPage()).response, fleetEvent('"fleet"'), 0, other, whole);
   expect(await closed).toContain("event: closed");
   // Two against one: nobody has more than a fair share now.
   expect(streams.makeRoom(other)).toBe(false);
+});
+
+/** Everything the socket of a page receives, decompressed where it is gzip. */
+async function received(socket: Socket, until: string, isGzip: boolean): Promise<string> {
+  const unpack = isGzip ? createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }) : undefined;
+  return new Promise((resolve) => {
+    let [text, isBody] = ["", false];
+    const read = (chunk: Buffer): void => {
+      text += chunk.toString();
+      if (text.includes(until)) resolve(text);
+    };
+    unpack?.on("data", read);
+    socket.on("data", (chunk: Buffer) => {
+      // Chunked transfer: what is between the sizes.
+      for (const part of isBody ? [chunk] : [chunk.subarray(chunk.indexOf("\r\n\r\n") + 4)]) {
+        isBody = true;
+        if (unpack === undefined) read(part);
+        else unchunk(part).forEach((one) => unpack.write(one));
+      }
+    });
+    socket.resume();
+  });
+}
+
+function unchunk(bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const end = bytes.indexOf("\r\n", at);
+    const size = Number.parseInt(bytes.subarray(at, end).toString(), 16);
+    parts.push(bytes.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+  return parts;
+}
+
+test("a page that has the frame before gets the changes, one that missed it the whole frame", async () => {
+  const streams = new LiveStreams(2);
+  const [next, late] = [await openPage(), await openPage()];
+  const changes = { isGzip: false, takesChanges: true };
+  streams.add(next.response, undefined, 1_000, viewer, changes);
+  streams.add(late.response, undefined, 500, viewer, changes);
+  streams.send(messages('"first"', 2_000, 1_000), false, 0);
+  expect(await received(next.socket, "event: changes", false)).not.toContain("first");
+  expect(await received(late.socket, "event: frame", false)).not.toContain("changes");
+  await new Promise((resolve) => late.response.write("", resolve));
+  streams.send(messages('"second"', 3_000, 2_000), false, 0);
+  expect(await received(late.socket, "event: changes", false)).not.toContain("second");
+});
+
+test("all pages share one compressed message, whatever they were sent before", async () => {
+  const streams = new LiveStreams(2);
+  const gzip = { isGzip: true, takesChanges: false };
+  const [first, second] = [await openPage(), await openPage()];
+  const fleet = await sse("fleet", '"a fleet"').bytesLater(true);
+  streams.add(first.response, fleet, 0, viewer, gzip);
+  streams.add(second.response, undefined, 0, viewer, gzip);
+  const both = Promise.all([
+    received(first.socket, '"two"', true),
+    received(second.socket, '"two"', true),
+  ]);
+  for (const frame of ['"one"', '"two"']) {
+    streams.send(messages(frame), false, 0);
+    streams.beat();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const [one, two] = await both;
+  expect(one).toContain('event: fleet\ndata: "a fleet"\n\n');
+  expect(two).not.toContain("a fleet");
+  for (const text of [one, two]) {
+    expect(text.startsWith("retry: 1000\n\n")).toBe(true);
+    expect(text).toContain('event: frame\ndata: "one"\n\n');
+    expect(text).toContain('event: frame\ndata: "two"\n\n');
+  }
 });

@@ -1,11 +1,12 @@
 /**
  * Server-Sent Events to the open pages. Data for a slow page is never queued: it misses frames until its
- * socket is empty again, then gets the newest, and one that takes nothing for long is let go.
+ * socket is empty again, then gets the newest; one that reads nothing for long is closed.
  */
 import type { ServerResponse } from "node:http";
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
 import type { WireClosed } from "./protocol.ts";
+import { gzipHeader, SharedText } from "./shared-text.ts";
 
 /** A page this far behind shows its own "reconnecting"; holding its socket would only pin memory. */
 const GIVE_UP_AFTER_MS = 15_000;
@@ -16,17 +17,30 @@ const closedForOthers: WireClosed = {
   retryAfterSeconds: 60,
 };
 
-interface Page {
+interface Page extends PageOptions {
   readonly response: ServerResponse;
   readonly client: ClientKey;
   /** Since when its socket has been full. */
   behindSinceMs: number | undefined;
   needsFleet: boolean;
+  /** The time of the last frame it was sent; undefined where that is not known. */
+  frameMs: number | undefined;
+}
+
+export interface PageOptions {
+  /** It accepts gzip, and the head of the response says so. */
+  readonly isGzip: boolean;
+  /** It can apply changes to the frame before. */
+  readonly takesChanges: boolean;
 }
 
 export interface LiveMessages {
   readonly fleet: () => string;
   readonly frame: () => string;
+  /** What is new since the frame of `baseMs`; undefined where only a whole frame will do. */
+  readonly changes: () => string | undefined;
+  readonly frameMs: number;
+  readonly baseMs: number | undefined;
 }
 
 export class LiveStreams {
@@ -53,35 +67,51 @@ export class LiveStreams {
           page.client.address === greediest.address,
       );
     if (newest === undefined) return false;
-    newest.response.end(sse("closed", JSON.stringify(closedForOthers)));
+    newest.response.end(sse("closed", JSON.stringify(closedForOthers)).bytes(newest.isGzip));
     this.#remove(newest);
     return true;
   }
 
   /**
-   * The response must have its head written. The fleet is JSON, as bytes that many pages share; undefined for a page that has it
-   * from its HTML.
+   * The response must have its head written.
+   * @param fleet a fleet event that many pages share; undefined for a page that has it from its HTML
+   * @param frameMs the time of the frame that the page has with its fleet
    */
-  add(response: ServerResponse, fleet: string | Buffer | undefined, client: ClientKey): void {
-    const page: Page = { response, client, behindSinceMs: undefined, needsFleet: false };
+  add(
+    response: ServerResponse,
+    fleet: Buffer | undefined,
+    frameMs: number | undefined,
+    client: ClientKey,
+    options: PageOptions,
+  ): void {
+    const page: Page = {
+      ...options,
+      response,
+      client,
+      frameMs,
+      behindSinceMs: undefined,
+      needsFleet: false,
+    };
     this.#pages.add(page);
     this.#share.take(client);
     response.on("close", () => this.#remove(page));
     response.on("error", () => this.#remove(page));
     response.cork();
-    response.write("retry: 1000\n");
-    if (fleet !== undefined) {
-      response.write("event: fleet\ndata: ");
-      response.write(fleet);
-    }
-    response.write("\n\n");
+    if (options.isGzip) response.write(gzipHeader);
+    response.write(retry.bytes(options.isGzip));
+    if (fleet !== undefined) response.write(fleet);
     response.uncork();
   }
 
-  /** Sends what each page lacks: the fleet where devices changed, else the frame. */
-  send({ fleet, frame }: LiveMessages, devicesChanged: boolean, nowMs: number): void {
-    const fleetText = once(() => sse("fleet", fleet()));
-    const frameText = once(() => sse("frame", frame()));
+  /** Sends what each page lacks: the fleet where devices changed, else what is new. */
+  send(messages: LiveMessages, devicesChanged: boolean, nowMs: number): void {
+    const { frameMs, baseMs } = messages;
+    const fleet = once(() => sse("fleet", messages.fleet()));
+    const frame = once(() => sse("frame", messages.frame()));
+    const changes = once(() => {
+      const json = messages.changes();
+      return json === undefined ? frame() : sse("changes", json);
+    });
     for (const page of this.#pages) {
       page.needsFleet ||= devicesChanged;
       if (page.response.writableLength > 0) {
@@ -89,22 +119,25 @@ export class LiveStreams {
         continue;
       }
       page.behindSinceMs = undefined;
-      page.response.write(page.needsFleet ? fleetText() : frameText());
+      const isNext = page.takesChanges && baseMs !== undefined && page.frameMs === baseMs;
+      const message = page.needsFleet ? fleet() : isNext ? changes() : frame();
+      page.response.write(message.bytes(page.isGzip));
       page.needsFleet = false;
+      page.frameMs = frameMs;
     }
   }
 
   /** Sends one event; a page that is behind fetches what it missed when it catches up. */
   sendEvent(name: string, json: () => string): void {
     const text = once(() => sse(name, json()));
-    for (const { response } of this.#pages)
-      if (response.writableLength === 0) response.write(text());
+    for (const { response, isGzip } of this.#pages)
+      if (response.writableLength === 0) response.write(text().bytes(isGzip));
   }
 
-  /** A comment line, so that proxies and sockets see life even when there is nothing to say. */
+  /** A comment line, so that proxies and sockets see traffic even when there is nothing to send. */
   beat(): void {
-    for (const { response } of this.#pages)
-      if (response.writableLength === 0) response.write(": alive\n\n");
+    for (const { response, isGzip } of this.#pages)
+      if (response.writableLength === 0) response.write(alive.bytes(isGzip));
   }
 
   close(): void {
@@ -126,11 +159,14 @@ export class LiveStreams {
   }
 }
 
-/** JSON holds no line breaks, so one data line is enough. As bytes: a string would be encoded again for every page. */
-const sse = (event: string, json: string): Buffer =>
-  Buffer.from(`event: ${event}\ndata: ${json}\n\n`);
+const retry = new SharedText("retry: 1000\n\n");
+const alive = new SharedText(": alive\n\n");
 
-function once(make: () => Buffer): () => Buffer {
-  let made: Buffer | undefined;
+/** JSON holds no line breaks, so one data line is enough. */
+export const sse = (event: string, json: string): SharedText =>
+  new SharedText(`event: ${event}\ndata: ${json}\n\n`);
+
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
   return () => (made ??= make());
 }

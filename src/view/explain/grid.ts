@@ -1,0 +1,140 @@
+/**
+ * The time that an explanation looks at, in cells of 20 seconds: the last hours without a gap, and before them a slice of
+ * every few hours, which shows what is usual at a fraction of the cost of reading a whole day.
+ */
+import type { SampleColumn } from "../../model/select.ts";
+
+export const cellMs = 20_000;
+
+/** Consecutive cells. As PromQL has it, a cell is (start, end]. */
+export interface GridWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly firstCell: number;
+  readonly cellCount: number;
+}
+
+export interface GridOptions {
+  /** Read without a gap up to the moment asked about. */
+  readonly recentMs: number;
+  readonly historyMs: number;
+  readonly sliceMs: number;
+  readonly sliceEveryMs: number;
+  /** Of the recent time, what is read of GPUs on other machines. */
+  readonly peerRecentMs: number;
+}
+
+export const defaultGrid: GridOptions = {
+  recentMs: 2 * 3_600_000,
+  historyMs: 24 * 3_600_000,
+  sliceMs: 8 * 60_000,
+  sliceEveryMs: 2 * 3_600_000,
+  peerRecentMs: 24 * 60_000,
+};
+
+export class CellGrid {
+  /** Oldest first; the last is the recent one. */
+  readonly windows: readonly GridWindow[];
+  /** What shows how GPUs of other machines are usually: every second slice, and the end of the recent window. */
+  readonly peerWindows: readonly GridWindow[];
+  readonly timeMs: number;
+  readonly cellCount: number;
+  /** The first cell of the recent window. */
+  readonly recentCell: number;
+  /** End of each cell. */
+  readonly endMs: Float64Array;
+
+  constructor(timeMs: number, options: GridOptions = defaultGrid) {
+    const { recentMs, historyMs, sliceMs, sliceEveryMs, peerRecentMs } = options;
+    this.timeMs = timeMs;
+    const spans: { fromMs: number; toMs: number }[] = [];
+    for (let toMs = timeMs - recentMs - sliceEveryMs / 2; toMs - sliceMs >= timeMs - historyMs;) {
+      spans.unshift({ fromMs: toMs - sliceMs, toMs });
+      toMs -= sliceEveryMs;
+    }
+    spans.push({ fromMs: timeMs - recentMs, toMs: timeMs });
+    let firstCell = 0;
+    this.windows = spans.map(({ fromMs, toMs }) => {
+      const cellCount = Math.round((toMs - fromMs) / cellMs);
+      const window = { fromMs, toMs, firstCell, cellCount };
+      firstCell += cellCount;
+      return window;
+    });
+    this.cellCount = firstCell;
+    const peerCells = Math.round(Math.min(peerRecentMs, recentMs) / cellMs);
+    this.peerWindows = [
+      ...this.windows.slice(0, -1).filter((_, at) => at % 2 === 0),
+      {
+        fromMs: timeMs - peerCells * cellMs,
+        toMs: timeMs,
+        firstCell: firstCell - peerCells,
+        cellCount: peerCells,
+      },
+    ];
+    this.recentCell = firstCell - Math.round(recentMs / cellMs);
+    this.endMs = new Float64Array(firstCell);
+    for (const { fromMs, firstCell: first, cellCount } of this.windows)
+      for (let cell = 0; cell < cellCount; cell++)
+        this.endMs[first + cell] = fromMs + (cell + 1) * cellMs;
+  }
+
+  get fromMs(): number {
+    return this.windows[0]?.fromMs ?? this.timeMs;
+  }
+
+  /** When a cell begins. */
+  startMs(cell: number): number {
+    return (this.endMs[cell] ?? this.timeMs) - cellMs;
+  }
+
+  /** The cells back to this long before the moment asked about, within the recent window. */
+  since(agoMs: number): number {
+    return Math.max(this.recentCell, this.cellCount - Math.ceil(agoMs / cellMs));
+  }
+}
+
+/** How the samples of a cell become one number. */
+export type CellValue = "mean" | "last" | "max";
+/** How several series of one field become one number. */
+export type CellCombination = "max" | "min" | "sum";
+
+/**
+ * Adds the samples of one series to the cells of a window. Cells that have a number already (another fan, another reason)
+ * are combined.
+ */
+export function fillCells(
+  cells: Float64Array,
+  window: GridWindow,
+  { times, values, stale }: SampleColumn,
+  value: CellValue,
+  combine: CellCombination = "max",
+): void {
+  let cell = -1;
+  let sum = 0;
+  let count = 0;
+  const close = (): void => {
+    if (count === 0) return;
+    const seen = value === "mean" ? sum / count : sum;
+    const at = window.firstCell + cell;
+    const before = cells[at] ?? Number.NaN;
+    if (Number.isNaN(before)) cells[at] = seen;
+    else cells[at] = combine === "sum" ? before + seen : Math[combine](before, seen);
+  };
+  for (let at = 0; at < times.length; at++) {
+    if (stale?.[at] === 1) continue;
+    const now = Math.ceil(((times[at] as number) - window.fromMs) / cellMs) - 1;
+    if (now < 0 || now >= window.cellCount) continue;
+    if (now !== cell) {
+      close();
+      cell = now;
+      sum = 0;
+      count = 0;
+    }
+    const one = values[at] as number;
+    if (value === "mean") sum += one;
+    else if (value === "last" || count === 0) sum = one;
+    else sum = Math.max(sum, one);
+    count += 1;
+  }
+  close();
+}

@@ -1,0 +1,73 @@
+/** Serving figures in words, for the terminal and the page: three significant digits, a dash where there is no value. */
+import {
+  type Figure,
+  type FigureUnit,
+  figureSpecs,
+  type FigureName,
+  type ServingGpus,
+  type ServingReplica,
+} from "./figures.ts";
+
+const matchWords = {
+  pod: "its pod",
+  workload: "its workload",
+  container: "its container",
+  host: "all of the machine",
+} as const;
+
+export function formatFigure(figure: Figure, unit: FigureUnit, currency?: string): string {
+  if ("absent" in figure) return "-";
+  const { value } = figure;
+  switch (unit) {
+    case "ratio":
+      return `${digits(100 * value)} %`;
+    case "seconds":
+      return value < 1 ? `${digits(1_000 * value)} ms` : `${digits(value)} s`;
+    case "watts":
+      return `${digits(value)} W`;
+    case "tokens/s":
+    case "requests/s":
+    case "requests":
+    case "per minute":
+    case "tokens/J":
+    case "J/token":
+      return digits(value);
+    case "per million tokens":
+      return currency === undefined ? digits(value) : `${digits(value)} ${currency}`;
+  }
+}
+
+export const formatFigureOf = (
+  { figures }: Pick<ServingReplica, "figures">,
+  name: FigureName,
+  currency?: string,
+): string => formatFigure(figures[name], figureSpecs[name].unit, currency);
+
+export function formatGpus(gpus: ServingGpus): string {
+  if ("absent" in gpus) return "-";
+  const byHost = new Map<string, string[]>();
+  for (const { host, index } of gpus.list) byHost.set(host, [...(byHost.get(host) ?? []), index]);
+  const hosts = [...byHost].map(([host, indexes]) => `${host}:${indexes.join(",")}`);
+  const shown =
+    hosts.length > 3 ? [...hosts.slice(0, 3), `${hosts.length - 3} more machines`] : hosts;
+  return `${shown.join(" ")} (${matchWords[gpus.by]})`;
+}
+
+/** One sentence on where the energy went, or why that is not known. */
+export function formatSplit(split: ServingReplica["energySplit"]): string {
+  if ("absent" in split) return split.absent;
+  const of = ({ value, standardError }: { value: number; standardError: number }): string =>
+    `${digits(value)} ± ${Number(standardError.toPrecision(2))}`;
+  const percent = {
+    value: 100 * split.prefillRatio.value,
+    standardError: 100 * split.prefillRatio.standardError,
+  };
+  return `${of(split.joulesPerPromptToken)} J per prompt token, ${of(split.joulesPerGeneratedToken)} J per generated token, ${of(split.idleWatts)} W idle; prompts took ${of(percent)} % of the tokens' energy.`;
+}
+
+/** Three significant digits; whole numbers above 1,000 are whole. */
+function digits(value: number): string {
+  if (value === 0) return "0";
+  const rounded = Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(3));
+  return rounded.toLocaleString("en-US", { maximumSignificantDigits: 12 });
+}

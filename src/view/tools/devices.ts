@@ -1,0 +1,37 @@
+/** GPUs in the results of queries: identity, order and owner. */
+import { type Cell, name, word } from "./answer.ts";
+import { type InstantSample, queryInstant } from "./hub-reader.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** The label pair that identifies a GPU. */
+export const idOf = ({ uuid = "", host = "" }: Readonly<Record<string, string>>): string =>
+  JSON.stringify([host, uuid]);
+
+/** By host, then by the GPU's number. */
+export function byPlace({ labels: a }: InstantSample, { labels: b }: InstantSample): number {
+  return (
+    (a["host"] ?? "").localeCompare(b["host"] ?? "") ||
+    Number(a["gpu"] ?? 0) - Number(b["gpu"] ?? 0) ||
+    (a["uuid"] ?? "").localeCompare(b["uuid"] ?? "")
+  );
+}
+
+/** The GPU's number as it is where it is one; it is a label like any other. */
+export const indexCell = (index: string | undefined): Cell =>
+  index !== undefined && /^\d{1,4}$/.test(index) ? word(index) : name(index, 10);
+
+/** Whom each GPU works for: the pod, or the workload and user. */
+export async function ownersBy(
+  promql: string,
+  { hub, nowMs }: ToolContext,
+): Promise<ReadonlyMap<string, string>> {
+  const owners = new Map<string, string>();
+  for (const { labels } of await queryInstant(hub, promql, nowMs)) {
+    const { namespace, pod, workload, user } = labels;
+    const parts = pod === undefined ? [workload, user] : [`${namespace ?? ""}/${pod}`, user];
+    const owner = parts.filter((part) => part !== undefined && part !== "").join(" ");
+    const before = owners.get(idOf(labels));
+    owners.set(idOf(labels), before === undefined ? owner : `${before}, ${owner}`);
+  }
+  return owners;
+}

@@ -1,0 +1,119 @@
+/** One tool of the table: name, description, input schema and what it does. MCP and `gpulse ask` both run these. */
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+import { resolveTimeMs } from "../../config/time.ts";
+import type { ToolAnswer } from "./answer.ts";
+import type { HubReader } from "./hub-reader.ts";
+
+export interface ToolContext {
+  readonly hub: HubReader;
+  readonly nowMs: number;
+}
+
+interface ToolDeclaration<Schema extends v.GenericSchema> {
+  readonly name: string;
+  /** A few words, for lists. */
+  readonly title: string;
+  /** What a model reads to decide on it. */
+  readonly description: string;
+  readonly input: Schema;
+  /** Arguments that the reference page and the tests call it with. */
+  readonly example: v.InferInput<Schema> & Readonly<Record<string, unknown>>;
+  run(input: v.InferOutput<Schema>, context: ToolContext): Promise<ToolAnswer>;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: v.GenericSchema;
+  readonly example: Readonly<Record<string, unknown>>;
+  /** @throws ToolInputError before anything is asked of the hub */
+  call(input: unknown, context: ToolContext): Promise<ToolAnswer>;
+}
+
+/** The arguments cannot be used; the sentence says what the tool takes. */
+export class ToolInputError extends Error {}
+
+export function defineTool<Schema extends v.GenericSchema>(
+  declaration: ToolDeclaration<Schema>,
+): Tool {
+  const { name, title, description, input, example } = declaration;
+  return {
+    name,
+    title,
+    description,
+    input,
+    example,
+    call: async (given, context) => {
+      const checked = checkValue(input, given ?? {});
+      if (!checked.ok)
+        throw new ToolInputError(
+          `${name}: ${checked.problems
+            .slice(0, 3)
+            .map(({ sentence }) => sentence)
+            .join(" ")} Call it as in ${JSON.stringify(example)}.`,
+        );
+      return declaration.run(checked.value, context);
+    },
+  };
+}
+
+export const mostRows = 100;
+export const usualRows = 20;
+
+/** Names of hosts, GPUs, jobs and the like, as the caller gives them. */
+export const text = (description: string) =>
+  v.optional(
+    v.pipe(
+      v.string("text"),
+      v.minLength(1, "text that is not empty"),
+      v.maxLength(300, "text of 300 letters at most"),
+      v.description(description),
+    ),
+  );
+
+export const whole = (description: string, least: number, most: number, otherwise: number) =>
+  v.optional(
+    v.pipe(
+      v.number(`a whole number from ${least} to ${most}`),
+      v.integer(`a whole number from ${least} to ${most}`),
+      v.minValue(least, `a whole number from ${least} to ${most}`),
+      v.maxValue(most, `a whole number from ${least} to ${most}`),
+      v.description(description),
+    ),
+    otherwise,
+  );
+
+export const oneOf = <const Words extends readonly string[]>(
+  description: string,
+  words: Words,
+  otherwise: Words[number],
+) =>
+  v.optional(
+    v.pipe(v.picklist(words, `one of ${words.join(", ")}`), v.description(description)),
+    otherwise,
+  );
+
+/** A part of a list. */
+export const paging = {
+  limit: whole("Rows to return.", 1, mostRows, usualRows),
+  offset: whole("Rows to skip, as a former answer says.", 0, 100_000, 0),
+};
+
+/** The same for the lines of one document. */
+export const linePaging = {
+  limit: whole("Lines to return.", 1, mostRows, mostRows),
+  offset: paging.offset,
+};
+
+export const timeHint =
+  "RFC 3339 such as 2026-11-01T12:00:00Z, a day, Unix seconds, or how long ago such as 2h";
+
+/** @throws GpulseError naming the argument */
+export function timeOf(argument: string, given: string, nowMs: number): number {
+  const ms = resolveTimeMs(given, nowMs);
+  if (ms === undefined) throw new GpulseError("USAGE", `${argument} takes ${timeHint}.`);
+  return ms;
+}
