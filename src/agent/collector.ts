@@ -2,12 +2,16 @@
 import { CompatFrames } from "../formats/compat/compat.ts";
 import { type CompatName, compatTables } from "../formats/compat/tables.ts";
 import { contentTypes, type PageFormat, PageWriter } from "../formats/prometheus/page.ts";
-import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
+import { protobufContentType } from "../formats/exposition/write-protobuf.ts";
+import { negotiateFormat, prefersProtobuf } from "../formats/prometheus/negotiate.ts";
+import { type NativeOf, ProtobufPageWriter } from "../formats/prometheus/protobuf-page.ts";
+import { self } from "../model/catalogue/index.ts";
+import { labelValue } from "../model/labels.ts";
 import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { Clock } from "../base/clock.ts";
 import { pause } from "../base/retry.ts";
-import { type SourceHealth, sourceHealth } from "../pipeline/health.ts";
+import { type SourceHealth, isReady, sourceHealth } from "../pipeline/health.ts";
 import { Pipeline } from "../pipeline/pipeline.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { type CollectMetrics, SelfFrames } from "../model/self-frames.ts";
@@ -55,13 +59,13 @@ export interface CollectorOptions {
 }
 
 export interface RenderedPage {
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly contentType: string;
 }
 
 /** The same, in parts that are made as they are asked for. */
 export interface RenderedPageParts {
-  readonly body: Iterable<string>;
+  readonly body: Iterable<string | Buffer>;
   readonly contentType: string;
 }
 
@@ -86,6 +90,7 @@ export class Collector {
     text: new PageWriter("text"),
     openmetrics: new PageWriter("openmetrics"),
   };
+  readonly #protobuf = new ProtobufPageWriter();
 
   constructor(options: CollectorOptions) {
     this.#options = options;
@@ -147,23 +152,38 @@ export class Collector {
   /** Touches no hardware: the newest fresh frames and the self-metrics. */
   page(accept: string | undefined): RenderedPage {
     const { body, contentType } = this.pageParts(accept);
-    return { body: [...body].join(""), contentType };
+    const parts = [...body];
+    const bytes = parts.flatMap((part) => (typeof part === "string" ? [] : [part]));
+    return { body: bytes.length > 0 ? Buffer.concat(bytes) : parts.join(""), contentType };
   }
 
   /** Of what is true now, however long it takes to read. */
   pageParts(accept: string | undefined): RenderedPageParts {
-    const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs).filter(({ isExposed }) => isExposed !== false);
     const { selfMetrics = [], pageFrames = [] } = this.#options;
-    const body = this.#writers[format].parts([
+    const frames = [
       ...served.map(({ frame }) => frame),
       ...this.#compat.of(served),
       this.selfFrame(served),
       this.#components.at(nowMs, selfMetrics),
       ...pageFrames.map((frame) => frame()),
-    ]);
-    return { body, contentType: contentTypes[format] };
+    ];
+    if (prefersProtobuf(accept)) {
+      const body = this.#protobuf.parts(frames, this.#nativeHistograms());
+      return { body, contentType: protobufContentType };
+    }
+    const format = negotiateFormat(accept);
+    return { body: this.#writers[format].parts(frames), contentType: contentTypes[format] };
+  }
+
+  /** As they are now, for a page that is read later. */
+  #nativeHistograms(): NativeOf {
+    const { gc } = this.#runtime.read(this.#options.clock.monotonicMs());
+    return (metric, labels) =>
+      metric === self.gcDuration
+        ? gc.find(({ kind }) => kind === labelValue(labels, "kind"))?.native
+        : undefined;
   }
 
   /** This process, its sources and sinks. */
@@ -216,6 +236,8 @@ export class Collector {
   readiness(): Readiness {
     const nowMs = this.#options.clock.nowMs();
     const sources = this.#pipeline.states.map((state) => sourceHealth(state, nowMs));
-    return { ready: sources.length > 0 && sources.every(({ ok }) => ok), sources };
+    // The verdicts are made from what the others deliver.
+    const own = sources.filter(({ source }) => source !== "health");
+    return { ready: isReady(own), sources };
   }
 }

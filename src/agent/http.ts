@@ -25,7 +25,7 @@ const maxConnections = 256;
 interface AgentResponse {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the log has it already that this is a refusal. */
   readonly isLogged?: boolean;

@@ -1,5 +1,5 @@
 /** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
-import { compileWhenBusy } from "../cli/command/compilers.ts";
+import { compileWhenBusy } from "../base/compilers.ts";
 import { printCrashesBriefly } from "../cli/command/crash.ts";
 import { runToExit } from "../cli/command/exit.ts";
 import { createProgram, parseToExit } from "../cli/command/parse.ts";

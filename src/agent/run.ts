@@ -4,7 +4,7 @@ import { type FlagValues, resolveSettings, type Settings } from "../cli/command/
 import type { WebListener } from "../net/http/web-listener.ts";
 import type { Log } from "../base/log.ts";
 import { systemClock } from "../base/clock.ts";
-import { detectSources, type OpenSource, openSources, type SourceSpec } from "../sources/open.ts";
+import { type OpenSource, openSources, resolveAuto } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
 import { type FileAccess, hostFileAccess } from "../machine/sysfs/file-access.ts";
 import { Collector, type CollectorOptions } from "./collector.ts";
@@ -120,6 +120,7 @@ export function sourceContext(
     nowMs: () => Date.now(),
     sysfs: settings.sysfs,
     procfs: settings.procfs,
+    kubeletSocket: settings.kubeletSocket,
   };
 }
 
@@ -130,10 +131,7 @@ export async function openConfiguredSources(
   listener: FileAccess = hostFileAccess,
 ): Promise<OpenSource[]> {
   const context = sourceContext(settings, log, listener);
-  const specs: SourceSpec[] = [];
-  for (const spec of settings.sources)
-    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
-  return openSources(specs, context);
+  return openSources(await resolveAuto(settings.sources, context), context);
 }
 
 /** Judges the GPUs of this machine, where it has any. */

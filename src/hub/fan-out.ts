@@ -10,9 +10,47 @@ import type { Delivery, Sink } from "../pipeline/sink.ts";
 import type { FrameOrigin } from "../storage/embedded/frames.ts";
 import type { AppendResult } from "../storage/embedded/options.ts";
 
-/** Sinks are closed by their opener. Without sinks, writes go straight to storage. */
-export const fanOut = (storage: SampleWriter, sinks: readonly Sink[]): SampleWriter =>
-  sinks.length === 0 ? storage : new FanOutWriter(storage, sinks);
+export type FrameListener = (delivery: Delivery) => void;
+
+/**
+ * Sinks are closed by their opener. Without sinks and listener, writes go straight to storage.
+ *
+ * @param listener called with each frame that storage accepted, before its sender is acknowledged
+ */
+export const fanOut = (
+  storage: SampleWriter,
+  sinks: readonly Sink[],
+  listener?: FrameListener,
+): SampleWriter => {
+  const writer = sinks.length === 0 ? storage : new FanOutWriter(storage, sinks);
+  return listener === undefined ? writer : new ObservedWriter(writer, listener);
+};
+
+class ObservedWriter implements SampleWriter {
+  readonly retainsBatches: boolean;
+  readonly #writer: SampleWriter;
+  readonly #listener: FrameListener;
+
+  constructor(writer: SampleWriter, listener: FrameListener) {
+    this.#writer = writer;
+    this.#listener = listener;
+    this.retainsBatches = writer.retainsBatches === true;
+  }
+
+  write(batch: SampleBatch, client?: string): Promise<AppendResult> {
+    return this.#writer.write(batch, client);
+  }
+
+  async writeFrame(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult> {
+    const result = await this.#writer.writeFrame(origin, extra, client);
+    if (isAccepted(result) && isDelivery(origin)) this.#listener(origin);
+    return result;
+  }
+
+  endSource(source: string, timeMs: number): Promise<void> {
+    return this.#writer.endSource(source, timeMs);
+  }
+}
 
 class FanOutWriter implements SampleWriter {
   /** A sink sends a batch after the write has resolved. */

@@ -144,6 +144,17 @@ test("an unknown route is one sentence of JSON", async () => {
   });
 });
 
+test("a browser that opens an unknown address gets a page with the way back, also one with markup in it", async () => {
+  const { get } = await app();
+  const accept = "text/html,application/xhtml+xml";
+  const answer = await get("/some/%3Cscript%3E'?x=1", { accept });
+  expect(answer.statusCode).toBe(404);
+  expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+  expect(answer.body).toContain('<a href="../fleet">fleet</a>');
+  expect(answer.body).not.toMatch(/<script|some\/%3Cscript%3E'/);
+  expect((await get("/login.css")).headers["content-type"]).toContain("text/css");
+});
+
 test.each(["/../package.json", "/%2e%2e/package.json", "/..%2fpackage.json"])(
   "%s does not leave the app's folder",
   async (url) => {

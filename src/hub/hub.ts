@@ -4,26 +4,35 @@ import { fastify, type FastifyInstance } from "fastify";
 import { formatError, systemCode } from "../base/error.ts";
 import { StoreError } from "../storage/embedded/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
+import { addOwnRules } from "./alerts/own-rules-api.ts";
 import { addApi } from "./api/api.ts";
 import { addRefusalLog } from "./audit/refusal-log.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
+import { sendNotFoundPage, serveAccessPageStyle } from "./auth/pages.ts";
+import { addBoards } from "./boards/routes.ts";
 import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
+import { addExplain } from "./explain/routes.ts";
+import { addCompression } from "./compression.ts";
 import { DirectRoutes } from "./direct-routes.ts";
 import { addGuards, createGuard } from "./guard.ts";
 import { addHealth } from "./health/routes.ts";
+import { addHeldIdle } from "./jobs/held-idle/routes.ts";
+import { addJobPrivacy, addJobs } from "./jobs/routes.ts";
 import { addImport } from "./receive/import.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
 import { addResponseLimits, responseLimits } from "./limits/responses.ts";
 import { addRates } from "./limits/rate.ts";
 import { createHubServer, type HubListener, openListener } from "./listener.ts";
 import { LiveFeed } from "../view/live/feed.ts";
+import { addMcp } from "./mcp/routes.ts";
 import type { HubOptions } from "./options.ts";
 import { serveDocs, servePage } from "./page.ts";
 import { addPipes } from "./pipes/routes.ts";
 import { addRoutes } from "./routes.ts";
 import { addRuns } from "./runs/routes.ts";
+import { addServing } from "./serving/routes.ts";
 import { addSnapshots } from "./snapshots/routes.ts";
 
 export type { HubOptions, MetricsPage } from "./options.ts";
@@ -114,12 +123,18 @@ export async function buildHub(
   const rates = addRates(app, options);
   const alertQuota = new AlertQuota(options.rates);
   const pendingBytes = options.api?.budgets?.responsesBytes ?? responseLimits.pendingBytes;
+  addCompression(app);
   addResponseLimits(app, options.log, { ...responseLimits, pendingBytes });
-  app.setNotFoundHandler(async (request, reply) =>
-    reply.code(404).send({
-      error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,
-    }),
-  );
+  serveAccessPageStyle(app);
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = pathOf(request.url);
+    // A browser that opens a page says so; its scripts and all programs get JSON.
+    if (request.method === "GET" && request.headers.accept?.includes("text/html") === true)
+      return sendNotFoundPage(reply, path);
+    return reply.code(404).send({
+      error: `There is nothing at ${request.method} ${path}: the page is at /.`,
+    });
+  });
   app.setErrorHandler(async (thrown, request, reply) => {
     const status = statusOf(thrown);
     if (status < 500) return reply.code(status).send({ error: formatError(thrown) });
@@ -136,8 +151,16 @@ export async function buildHub(
     );
   }
   if (options.health !== undefined) addHealth(app, options.health);
+  if (options.jobs !== undefined) {
+    addJobs(app, options.jobs, options.jobTariffs ?? {}, options.nowMs);
+    addJobPrivacy(app, options.jobs);
+    await addHeldIdle(app, options.heldIdle, options.nowMs);
+  }
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
+  if (options.ownRules !== undefined && options.api?.alerting !== undefined)
+    await addOwnRules(app, options.ownRules, options.api.alerting.sink);
+  if (options.boards !== undefined) await addBoards(app, options.boards);
   if (options.runs !== undefined) await addRuns(app, options.runs);
   if (options.pipes !== undefined) await addPipes(app, options.pipes, options.access);
   if (options.api !== undefined)
@@ -147,8 +170,24 @@ export async function buildHub(
       version: options.version,
       ...(options.runs === undefined ? {} : { runs: options.runs }),
     });
+  if (options.api !== undefined)
+    addExplain(app, {
+      history: options.api.history,
+      alerting: options.api.alerting,
+      jobs: options.jobs,
+      nowMs: options.nowMs,
+    });
+  if (options.api !== undefined)
+    addServing(app, {
+      history: options.api.history,
+      nowMs: options.nowMs,
+      hostName: options.hostName,
+      tariffs: options.jobTariffs,
+    });
+  await addMcp(app, options);
   await servePage(app, {
     webDir: options.webDir,
+    embedOrigins: options.embedOrigins ?? [],
     feed,
     api: options.api,
     mayQuery: (request) => rates.take("queriesPerSecond", request) === 0,

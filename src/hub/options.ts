@@ -4,9 +4,14 @@ import type { Log } from "../base/log.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
 import type { AnalysisQueue } from "./analytics/queue.ts";
 import type { ApiContext } from "./api/context.ts";
+import type { OwnRules } from "./alerts/own-rules.ts";
+import type { BoardStore } from "./boards/store.ts";
 import type { HubAccess } from "./auth/authenticator.ts";
 import type { HubHealth } from "./health/health.ts";
 import type { Timeline } from "./events/timeline.ts";
+import type { HeldIdle } from "./jobs/held-idle/held-idle.ts";
+import type { HubJobs } from "./jobs/jobs.ts";
+import type { JobTariffs } from "./jobs/routes.ts";
 import type { ImportUpload } from "./receive/import.ts";
 import type { RateLimits } from "./limits/rate.ts";
 import type { Pipes } from "./pipes/pipes.ts";
@@ -17,7 +22,7 @@ import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
   /** In parts where it may be large: they are made as they are sent. */
-  readonly body: string | Iterable<string>;
+  readonly body: string | Iterable<string | Buffer>;
   readonly contentType: string;
 }
 
@@ -48,8 +53,20 @@ export interface HubOptions {
   readonly importUpload?: ImportUpload;
   /** The verdicts on all GPUs; absent where nothing is judged. */
   readonly health?: HubHealth;
+  /** The job ledger; absent where none is kept. */
+  readonly jobs?: HubJobs;
+  /** Jobs that hold idle GPUs; absent without a policy. */
+  readonly heldIdle?: HeldIdle;
+  /** What the energy of jobs costs and emits. */
+  readonly jobTariffs?: JobTariffs;
   /** Snapshots of this machine; absent on a hub that keeps nothing. */
   readonly snapshots?: SnapshotStore;
+  /** Boards that people arranged; absent on a hub that keeps nothing. */
+  readonly boards?: BoardStore;
+  /** Rules made on the page; absent where nothing is evaluated. */
+  readonly ownRules?: OwnRules;
+  /** Origins whose pages may embed boards in a frame; none where absent. */
+  readonly embedOrigins?: readonly string[];
   /** Benchmark runs; absent on a hub that keeps nothing. */
   readonly runs?: RunStore;
   /** Pipes and replays that run with the hub; absent where none can be started. */

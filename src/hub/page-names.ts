@@ -4,8 +4,11 @@
 export const pageNames = [
   "fleet",
   "gpu",
+  "jobs",
+  "serving",
   "compare",
   "alerts",
+  "boards",
   "explore",
   "analytics",
   "system",

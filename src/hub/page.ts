@@ -15,6 +15,8 @@ const HASHED = `${path.sep}assets${path.sep}`;
 
 export interface PageOptions extends FirstLoadOptions {
   readonly webDir: string;
+  /** Origins whose pages may show a board in a frame. */
+  readonly embedOrigins: readonly string[];
 }
 
 export async function servePage(app: FastifyInstance, options: PageOptions): Promise<void> {
@@ -28,6 +30,8 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
   await app.register(fastifyStatic, { ...staticFiles(webDir), index: false });
   for (const name of pageNames) {
     const { head, tail, policy } = readTemplate(webDir, name);
+    const embeddable = name === "boards" && options.embedOrigins.length > 0;
+    const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
     const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const data = await firstLoadJson(name, request, reply, options);
       const block =
@@ -36,8 +40,11 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
           : [`<script type="application/json" id="${FIRST_LOAD_ID}">`, ...data, "</script>\n"];
       const parts = [head, ...block, tail].map((part) => Buffer.from(part));
       // An operator's own policy stays as it is.
-      if (reply.getHeader(policyHeader) === guardHeaders[policyHeader])
-        reply.header(policyHeader, policy);
+      if (reply.getHeader(policyHeader) === guardHeaders[policyHeader]) {
+        reply.header(policyHeader, ownPolicy);
+        // It has no list of origins, and browsers that know frame-ancestors ignore it.
+        if (embeddable) reply.removeHeader("x-frame-options");
+      }
       return noStore(reply).type("text/html; charset=utf-8").send(Buffer.concat(parts));
     };
     // The app reads the rest of the address itself.
@@ -61,6 +68,9 @@ interface PageTemplate {
 }
 
 const policyHeader = "content-security-policy";
+
+const withAncestors = (policy: string, origins: readonly string[]): string =>
+  policy.replace("frame-ancestors 'none'", `frame-ancestors 'self' ${origins.join(" ")}`);
 
 /** index.html with the script that sets the theme inlined, and the scripts of one page's own part preloaded. */
 function readTemplate(webDir: string, name: PageName): PageTemplate {
@@ -138,6 +148,8 @@ function staticFiles(root: string): FastifyStaticOptions {
     root: path.resolve(root),
     cacheControl: false,
     dotfiles: "deny",
+    // The build puts `.br` and `.gz` files beside the app's.
+    preCompressed: true,
     setHeaders: (reply, file) => {
       reply.header(
         "cache-control",

@@ -1,6 +1,7 @@
 /** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
 import type { FastifyInstance } from "fastify";
 import { formatError } from "../base/error.ts";
+import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
 import { guardHeaders } from "./guard.ts";
 import { clientOf } from "./limits/client.ts";
 import { streamParts } from "./stream-parts.ts";
@@ -10,9 +11,14 @@ import { noStore } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** The fleet that a page has from its HTML, and the time of its frame: it is not sent again. */
 interface LiveQuery {
-  readonly Querystring: { readonly fleet?: string; readonly since?: string };
+  readonly Querystring: {
+    /** The fleet that a page has from its HTML, and the time of its frame: it is not sent again. */
+    readonly fleet?: string;
+    readonly since?: string;
+    /** `1`: the client can apply `changes` events. */
+    readonly changes?: string;
+  };
 }
 
 export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
@@ -26,18 +32,26 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
         .header("retry-after", RETRY_AFTER_SECONDS)
         .send({ error: "Too many pages are open on this gpulse: close one and try again." });
     }
-    const { fleet: known, since } = request.query;
-    const fleet = feed.isCurrent(Number(known), Number(since)) ? undefined : feed.describe();
+    const { fleet: known, since, changes } = request.query;
+    const isGzip = acceptsGzip(request.headers["accept-encoding"]);
+    const isCurrent = feed.isCurrent(Number(known), Number(since));
+    const described = isCurrent ? undefined : feed.describeEvent();
+    const fleet = await described?.event.bytesLater(isGzip);
     reply.hijack();
+    // Its reader left while the fleet was compressed.
+    if (reply.raw.destroyed) return reply;
     reply.raw.writeHead(200, {
       ...guardHeaders,
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
       // nginx would otherwise hold events back until its buffer is full.
       "x-accel-buffering": "no",
+      vary: "accept-encoding",
+      ...(isGzip ? { "content-encoding": "gzip" } : {}),
     });
     reply.raw.flushHeaders();
-    feed.streams.add(reply.raw, fleet, client);
+    const takesChanges = changes === "1";
+    feed.streams.add(reply.raw, fleet, described?.frameMs, client, { isGzip, takesChanges });
     return reply;
   });
 

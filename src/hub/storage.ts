@@ -18,6 +18,7 @@ import type { StoreAddress } from "../storage/remote/address.ts";
 import { StoredClock } from "../base/state/stored-clock.ts";
 import { collectGarbage } from "../base/heap.ts";
 import { defaultLimits, type StoreLimits } from "../storage/embedded/options.ts";
+import type { RetentionRule } from "../storage/embedded/rules.ts";
 import { openStore, type Store } from "../storage/embedded/store.ts";
 import { ExemplarStore } from "../storage/exemplars/exemplar-store.ts";
 import { ExemplarSegments } from "../storage/exemplars/segments.ts";
@@ -31,6 +32,7 @@ export interface StorageOptions {
   readonly retentionMs: number;
   /** No rollups where absent or 0. */
   readonly rollupRetentionMs?: number | undefined;
+  readonly retentionRules?: readonly RetentionRule[];
   readonly retentionBytes?: number | undefined;
   readonly durability?: "process" | "power";
   /** How the process's memory is divided; absent: the defaults of each part. */
@@ -81,6 +83,18 @@ const longestWaitMs = 10_000;
 export const defaultQueryWorkers = (): number =>
   Math.min(mostQueryWorkers, availableParallelism() - 1);
 
+/** While the hub was not running nothing was stored: charts show a gap there. */
+export function endInterrupted({ store }: EmbeddedStorage, log: Log): void {
+  try {
+    store.endInterrupted(Date.now());
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError)) throw thrown;
+    log.warn("the end of the last run could not be stored: charts show no gap there", {
+      error: thrown.message,
+    });
+  }
+}
+
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
   const { dir, retentionMs, retentionBytes, durability = "process", budgets } = options;
   const { log, nowMs, version } = options;
@@ -90,6 +104,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     engine: createEngine({ memory }),
     retentionMs,
     rollupRetentionMs: options.rollupRetentionMs,
+    retentionRules: options.retentionRules,
     memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
     queryWorkers: {
       count: options.queryWorkers ?? 0,
@@ -132,7 +147,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     close: () => {
       clearInterval(watch);
       exemplars.close();
-      return store.close();
+      return store.close().catch(explain);
     },
   };
 }
@@ -238,12 +253,13 @@ function explain(thrown: unknown): never {
   throw thrown;
 }
 
-/** Writes local frames to the history. */
+/** Writes local frames to the history, and ends their series when the hub stops: nothing reads the GPUs after it. */
 export class HistorySink implements Sink {
   readonly name = "store";
   readonly #writer: SampleWriter;
   readonly #identity: LabelSet;
   readonly #closing = new AbortController();
+  readonly #lastFrameMs = new Map<string, number>();
 
   constructor(writer: SampleWriter, identity: LabelSet) {
     this.#writer = writer;
@@ -255,6 +271,9 @@ export class HistorySink implements Sink {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       try {
         await this.#writer.writeFrame(delivery, this.#identity);
+        const { source, frame } = delivery;
+        const lastMs = this.#lastFrameMs.get(source) ?? -Infinity;
+        this.#lastFrameMs.set(source, Math.max(lastMs, frame.timeMs));
         return;
       } catch (thrown) {
         const isAway = thrown instanceof StoreError && thrown.kind === "unavailable";
@@ -264,7 +283,12 @@ export class HistorySink implements Sink {
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#closing.abort();
+    for (const [source, lastMs] of this.#lastFrameMs)
+      await this.#writer.endSource(source, lastMs + 1).catch((thrown: unknown) => {
+        // An engine that is unavailable, or a full disk: the gap is then shown from the next start.
+        if (!(thrown instanceof StoreError)) throw thrown;
+      });
   }
 }

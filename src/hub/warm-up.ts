@@ -14,6 +14,7 @@ import { Head } from "../storage/embedded/head/head.ts";
 import { LabelIndex } from "../storage/embedded/index/index.ts";
 import { StoreReader } from "../storage/embedded/reader.ts";
 import { emptyRollups } from "../storage/embedded/rollups/state.ts";
+import { noHistograms } from "../storage/embedded/wal/records.ts";
 import { acceptForms } from "./api/params.ts";
 import { addQueries } from "./api/queries.ts";
 
@@ -153,6 +154,7 @@ function practiceStore(): StoreReader {
     values,
     words,
     histograms: [],
+    encoded: noHistograms,
   };
   const add = (labels: LabelSet, valueAt: (step: number) => number): void => {
     columns.refs[0] = index.add(labels);
@@ -172,8 +174,9 @@ function practiceStore(): StoreReader {
     index,
     head,
     blocks: [],
-    quarantine: { unopened: [], parts: [] },
+    quarantine: { unopened: [], unopenedRollups: [], parts: [] },
     goneBeforeMs: -Infinity,
     rollups: emptyRollups,
+    rules: [],
   }));
 }

@@ -3,6 +3,7 @@
  * added since the first version is optional, and what a reader does not know is passed over: agents of another version are read.
  */
 import * as v from "valibot";
+import { absenceReasons } from "../../model/presence.ts";
 
 /** Names the MLPerf system-description field it answers; null where MLPerf does not ask. */
 const mlperf = v.nullable(v.string());
@@ -16,7 +17,7 @@ const numberField = v.object({
   value: v.nullable(v.number()),
   unit: v.string(),
   mlperf,
-  absent: v.optional(v.picklist(["unsupported", "denied", "asleep", "failed", "ended", "pending"])),
+  absent: v.optional(v.picklist(absenceReasons)),
 });
 
 const averagePower = v.object({

@@ -74,7 +74,10 @@ export class UuidConflicts {
     this.#reported.add(key);
     const { events, log, nowMs } = this.#options;
     const title = describeConflict(conflict);
-    log.warn("several agents report the same GPU uuid", { uuid, hosts: hosts.join(", ") });
+    log.warn("several agents or exporters report the same GPU uuid", {
+      uuid,
+      hosts: hosts.join(", "),
+    });
     try {
       events.add({
         timeMs: nowMs(),
@@ -98,7 +101,7 @@ export function findConflicts(deliveries: readonly Delivery[], ownHost: string):
   const senders = new Map<string, Set<string>>();
   const hosts = new Map<string, Set<string>>();
   for (const { devices, source, host = ownHost } of deliveries) {
-    const sender = source.startsWith("agent:") ? source.slice(0, source.lastIndexOf("/")) : "";
+    const sender = senderOf(source);
     for (const { uuid } of devices) {
       addTo(senders, uuid, `${host}\u0000${sender}`);
       addTo(hosts, uuid, host);
@@ -109,6 +112,12 @@ export function findConflicts(deliveries: readonly Delivery[], ownHost: string):
   );
 }
 
+/** Sources of one agent share a sender; an exporter on one target is one. */
+function senderOf(source: string): string {
+  if (source.startsWith("agent:")) return source.slice(0, source.lastIndexOf("/"));
+  return source.startsWith("exporter:") ? source : "";
+}
+
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
   const set = sets.get(key);
   if (set === undefined) sets.set(key, new Set([value]));
@@ -117,6 +126,6 @@ function addTo(sets: Map<string, Set<string>>, key: string, value: string): void
 
 function describeConflict({ uuid, hosts: [host = "", ...others] }: UuidConflict): string {
   return others.length === 0
-    ? `GPU ${uuid}: several agents on ${host} report this uuid and their readings mix; stop one, or give simulated GPUs another seed`
+    ? `GPU ${uuid}: several agents or exporters on ${host} report this uuid and their readings mix; stop one, or give simulated GPUs another seed`
     : `GPU ${uuid}: the hosts ${[host, ...others].join(", ")} report one uuid; upgrade their agents, or give cloned machines a machine-id of their own`;
 }

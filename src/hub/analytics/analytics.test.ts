@@ -56,6 +56,10 @@ test("the list says what can be asked, with units and defaults", async () => {
     "energy",
     "idle",
     "efficiency",
+    "jobs_user",
+    "jobs_account",
+    "jobs_project",
+    "jobs_day",
   ]);
   expect(analyses[4]?.parameters).toContainEqual(
     expect.objectContaining({ name: "gap", default: "5m" }),

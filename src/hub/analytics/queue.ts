@@ -75,8 +75,8 @@ export class AnalysisQueue {
   async ask(analysis: Analysis, given: RawParameters): Promise<AnalysisJob> {
     const nowMs = this.#options.nowMs();
     const settings = readParameters(given, nowMs);
-    const lake = await this.#list(settings);
-    if (lake.files.length === 0) throw emptyLake("The hub's lake");
+    const lake = await this.#list(settings, analysis);
+    if (lake.files.length === 0) throw emptyLake("The hub's lake", analysis.table);
     const asked = Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1));
     const key = JSON.stringify([analysis.name, asked, lake.version, Math.floor(nowMs / sameMs)]);
     for (const job of this.#jobs.values())
@@ -97,7 +97,7 @@ export class AnalysisQueue {
     (await this.#store?.catch(() => undefined))?.close();
   }
 
-  async #list(settings: AnalysisSettings): Promise<LakeFiles> {
+  async #list(settings: AnalysisSettings, { table }: Analysis): Promise<LakeFiles> {
     const { lake, env, nowMs, log } = this.#options;
     if (nowMs() - this.#flushedMs >= flushEveryMs) {
       this.#flushedMs = nowMs();
@@ -109,7 +109,7 @@ export class AnalysisQueue {
       );
     }
     this.#store ??= openFiles(lake.place, env);
-    return listLake(await this.#store, settings, this.#closing.signal);
+    return listLake(await this.#store, settings, this.#closing.signal, table);
   }
 
   #start(analysis: Analysis, settings: AnalysisSettings, key: string): AnalysisJob {
@@ -182,7 +182,7 @@ export class AnalysisQueue {
     const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analytics-"));
     try {
       for (let attempt = 0; ; attempt++) {
-        const lake = await this.#list(settings);
+        const lake = await this.#list(settings, job.analysis);
         try {
           const store = await openFiles(this.#options.lake.place, this.#options.env);
           const paths = await localPaths(store, lake, { cacheDir, cacheBytes, signal }).finally(
@@ -206,7 +206,7 @@ export class AnalysisQueue {
           if (
             attempt > 0 ||
             signal.aborted ||
-            (await this.#list(settings)).version === lake.version
+            (await this.#list(settings, job.analysis)).version === lake.version
           )
             throw thrown;
         }

@@ -1,5 +1,6 @@
 /** What the Prometheus API stands on. */
 import type { Log } from "../../base/log.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { QueryMemory } from "../../query/memory.ts";
 import type { ExemplarStore } from "../../storage/exemplars/exemplar-store.ts";
@@ -52,6 +53,8 @@ export interface ApiContext {
   readonly alerting?: AlertingEngine;
   /** Absent on a hub that keeps none. */
   readonly lake?: HubLake;
+  /** Reads the GPU series among received samples; absent where nobody shows them. */
+  readonly pushed?: { take(batch: SampleBatch): void };
   /** The name of this machine, by which others reach what it reaches on loopback. */
   readonly hostName?: string;
   readonly log: Log;

@@ -1,9 +1,27 @@
 /** `status/…`, and the pages of Prometheus that have nothing to tell here yet: answered empty, in its shape, so that clients go on. */
 import type { FastifyInstance } from "fastify";
+import { formatDuration } from "../../config/duration.ts";
 import { buildCommit } from "../../base/build-info.ts";
 import type { ApiContext } from "./context.ts";
 import { addDataRoute } from "./result.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
+
+/** Absent where there are none: an object of Prometheus has no such key. */
+function retentionRules({ store }: ApiContext) {
+  const rules = store?.stats().rules() ?? [];
+  if (rules.length === 0) return {};
+  return {
+    retentionRules: rules.map((rule) => ({
+      match: rule.match,
+      retention: formatDuration(rule.retentionMs),
+      rollupRetention: formatDuration(rule.rollupRetentionMs),
+      series: rule.series,
+      ...(rule.removedBeforeMs !== undefined && {
+        removedBefore: new Date(rule.removedBeforeMs).toISOString(),
+      }),
+    })),
+  };
+}
 
 export function addStatus(app: FastifyInstance, context: ApiContext): void {
   addDataRoute(app, "/api/v1/status/buildinfo", () => ({
@@ -25,6 +43,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       lastConfigTime: new Date(context.scraping?.loaded.timeMs ?? context.startedMs).toISOString(),
       corruptionCount: context.store?.stats().lost.length ?? 0,
       storageRetention: context.retention,
+      ...retentionRules(context),
       ...(context.budgets === undefined ? {} : { memory: memoryJson(context.budgets) }),
     };
   });

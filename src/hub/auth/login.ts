@@ -7,7 +7,7 @@ import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { cookieOf, sessionCookie } from "./cookie.ts";
 import type { HubAccess, Authenticator, AuthenticatedCaller, AuthResult } from "./authenticator.ts";
-import { accessPageStyle, sendLoginPage } from "./pages.ts";
+import { sendLoginPage } from "./pages.ts";
 import { formatRefusal } from "./refusal.ts";
 import { pagePath } from "./share-page.ts";
 import { noStore } from "../reply.ts";
@@ -34,12 +34,6 @@ export async function addLogin(app: FastifyInstance, context: LoginContext): Pro
   const oidc = context.access.oidc?.label;
   app.get("/login", async (_request, reply) =>
     sendLoginPage(reply, 200, oidc === undefined ? {} : { oidc }),
-  );
-  app.get("/login.css", async (_request, reply) =>
-    reply
-      .type("text/css; charset=utf-8")
-      .header("cache-control", "max-age=3600")
-      .send(accessPageStyle),
   );
   await app.register(async (scope) => {
     scope.addContentTypeParser(

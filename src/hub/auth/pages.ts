@@ -1,7 +1,32 @@
-/** The pages around a login: log in, refused, redirecting. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
-import type { FastifyReply } from "fastify";
+/** Pages beside the app: log in, refused, redirecting, not found. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { guardHeaders } from "../guard.ts";
+import { pageNames } from "../page-names.ts";
 import { pagePath } from "./share-page.ts";
+
+/** The style of these pages. */
+export function serveAccessPageStyle(app: FastifyInstance): void {
+  app.get("/login.css", async (_request, reply) =>
+    reply
+      .type("text/css; charset=utf-8")
+      .header("cache-control", "max-age=3600")
+      .send(accessPageStyle),
+  );
+}
+
+/** For a browser that followed a wrong or an old link. */
+export function sendNotFoundPage(reply: FastifyReply, path: string): FastifyReply {
+  const root = toRoot(reply.request.url);
+  const links = pageNames.map((name) => `<a href="${root}${name}">${name}</a>`);
+  return sendAccessPage(
+    reply,
+    404,
+    "no such page",
+    `<p role="alert">There is no page at <code>${escapeMarkup(path)}</code>.</p>
+<p>Pages of this gpulse: ${links.join(", ")}.</p>
+<p><a href="${root}docs/">Documentation</a></p>`,
+  );
+}
 
 /** Answers with the form: the page cannot be shown to who is not known. */
 export function sendLoginPage(
@@ -120,7 +145,7 @@ ${next === "" ? "" : `<input type="hidden" name="next" value="${escapeMarkup(nex
 </form>
 <p class="small">On the hub's machine, <code>gpulse user add NAME</code> makes a user, <code>gpulse token add NAME --scope read</code> a token.</p>`;
 
-export const accessPageStyle = `:root {
+const accessPageStyle = `:root {
   color-scheme: light dark;
   --bg: light-dark(oklch(0.985 0.002 262), oklch(0.168 0.008 264));
   --raised: light-dark(oklch(1 0 0), oklch(0.2 0.009 264));
@@ -137,9 +162,9 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding
 main { width: min(24rem, 100%); padding: 1.5rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--raised); }
 h1 { display: flex; align-items: center; gap: .5rem; margin: 0 0 1rem; font-size: 1.25rem; }
 h1 svg { width: 1.75rem; fill: none; stroke: var(--accent); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
-label, input, button, .button { display: block; width: 100%; font: inherit; }
+label, input, select, button, .button { display: block; width: 100%; font: inherit; }
 label { margin-bottom: .9rem; font-weight: 500; }
-input { margin-top: .25rem; padding: .5rem .7rem; border: 1px solid var(--edge); border-radius: .4rem; background: var(--bg); color: var(--text); }
+input, select { margin-top: .25rem; padding: .5rem .7rem; border: 1px solid var(--edge); border-radius: .4rem; background: var(--bg); color: var(--text); }
 button, .button { padding: .55rem .7rem; border: 1px solid var(--accent); border-radius: .4rem; background: var(--accent); color: var(--on-accent); font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; }
 .button { background: transparent; color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

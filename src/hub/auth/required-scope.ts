@@ -20,6 +20,8 @@ const open = new Set([
   "/share",
   "/share.js",
   "/api/share",
+  // The signature of its link is the right that it needs.
+  "/keep",
 ]);
 
 /** What comes in by the thousand and changes nothing but the numbers. */
@@ -67,6 +69,7 @@ const closedToShares = [
   "/api/v1/notifications",
   "/api/v2/status",
   "/api/v2/receivers",
+  "/mcp",
 ];
 
 /** A query may be too long for a URL, so these are asked by POST as well. */
@@ -81,6 +84,7 @@ const questions = new Set([
   "/api/v1/read",
   "/api/analytics/:name",
   "/api/analytics/jobs/:id",
+  "/mcp",
 ]);
 
 /** What everybody may change: their own. */

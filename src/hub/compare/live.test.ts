@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Comparison } from "../../runs/compare/compare.ts";
 import { normal } from "../../../test/fixtures/runs/compare.ts";
 import { seeded } from "../../runs/compare/random.ts";
+import { summarizeComparison } from "../../runs/compare/words.ts";
 import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
@@ -135,6 +136,31 @@ test("readings that drift far less than the two are apart decide, and those that
   expect(near).toMatchObject({ verdict: "real" });
   expect([near?.low, near?.high].map((one) => Math.round(one ?? 0))).toEqual([-18, -17]);
   expect(far).toMatchObject({ verdict: "undecided" });
+});
+
+test("a change inside the range is likely, with when and how much, never noise", async () => {
+  const { compare } = await hub([
+    { uuid: "a", value: noisy(430, 3, 1) },
+    { uuid: "b", value: (at) => (at < 150 ? noisy(430, 3, at)() : noisy(842, 3, at)()) },
+    { uuid: "c", value: noisy(431, 3, 3) },
+  ]);
+  const found = await compare("gpu=a&gpu=b&gpu=c");
+  const [changed, close] = metricOf(found, "power").differences;
+  expect(changed).toMatchObject({ verdict: "likely" });
+  expect(changed?.steady?.fromMs).toBe(start + 150_000);
+  expect(changed?.steady?.amount).toBeCloseTo(412, -1);
+  expect(close?.verdict).not.toBe("likely");
+  expect(
+    summarizeComparison(
+      found.subjects,
+      found.metrics.filter(({ key }) => key === "power"),
+    ),
+  ).toEqual({
+    grade: "Likely",
+    text: expect.stringMatching(
+      /^Power of Card b and Card a, 63\d\.\d\sW against 43\d\.\d\sW; \+41\d\.\d\sW from /,
+    ) as string,
+  });
 });
 
 test("readings are samples that were taken: seven in 91 s are seven, and decide nothing", async () => {

@@ -41,14 +41,20 @@ export async function addCompare(app: FastifyInstance, context: CompareContext):
       const ids = params.all("run");
       const comparison =
         ids.length > 0
-          ? await compareRuns(ids, context)
+          ? await compareRuns(ids, params.text("repeats"), context)
           : await compareHistory(params, context, abort.signal);
       return answer(reply, comparison, params.text("format") ?? "json", context);
     });
   });
 }
 
-async function compareRuns(ids: readonly string[], { runs }: CompareContext): Promise<Comparison> {
+async function compareRuns(
+  ids: readonly string[],
+  repeats: string | undefined,
+  { runs }: CompareContext,
+): Promise<Comparison> {
+  if (repeats !== undefined && repeats !== "all")
+    throw invalidParameter("repeats", `"${repeats}" is not all`);
   if (runs === undefined) throw new PrometheusApiError("not_found", "This hub keeps no runs.");
   if (ids.length > MOST_RUNS) throw invalidParameter("run", `at most ${MOST_RUNS} runs`);
   const named = [];
@@ -63,7 +69,7 @@ async function compareRuns(ids: readonly string[], { runs }: CompareContext): Pr
     named.push({ name: id, file });
   }
   // One alone still has figures: the page shows them until the second is chosen.
-  return compare(subjectsOf(named, 1));
+  return compare(subjectsOf(named, 1), { keepsWarmUp: repeats === "all" });
 }
 
 async function compareHistory(

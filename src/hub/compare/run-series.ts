@@ -1,7 +1,10 @@
-/** Recorded runs as subjects of a comparison: runs of one label are repeats of one subject, and a copy is no repeat. */
+/**
+ * Recorded runs as subjects of a comparison: two runs are compared with each other; of more, those of one label are repeats of one
+ * subject. A copy is no repeat.
+ */
 import type { RunSeries, ComparisonSubject } from "../../runs/compare/series.ts";
 import { GpulseError } from "../../base/error.ts";
-import type { RunFile } from "../../runs/run.ts";
+import { measuredSeconds, measuredSpan, type RunFile } from "../../runs/run.ts";
 
 export interface NamedRun {
   /** The file, or the run's id. */
@@ -13,6 +16,9 @@ export interface NamedRun {
 
 /** @throws GpulseError USAGE where there are fewer subjects than that, or one run is given twice. */
 export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly ComparisonSubject[] {
+  const labels = new Set(runs.map(({ file }) => file.run.label));
+  // Two files that were named are two subjects, whatever their label.
+  const pairs = runs.length === 2 && labels.size === 1 && runs.every(({ group }) => !group);
   const seen = new Map<string, string>();
   const groups = new Map<string, RunSeries[]>();
   for (const { name, file, group } of runs) {
@@ -23,7 +29,7 @@ export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly Comp
         `${copy} and ${name} are the same run: a copy is no repeat. Leave one out.`,
       );
     seen.set(file.run.id, name);
-    const key = group ?? file.run.label;
+    const key = group ?? (pairs ? name : file.run.label);
     groups.set(key, [...(groups.get(key) ?? []), seriesOf(name, file)]);
   }
   if (groups.size < fewest)
@@ -35,11 +41,12 @@ export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly Comp
 }
 
 export function seriesOf(name: string, { run, trace }: RunFile): RunSeries {
+  const [startMs, endMs] = measuredSpan(run);
   return {
     name,
-    startMs: run.startedMs,
-    endMs: run.endedMs,
-    durationSeconds: run.durationSeconds,
+    startMs,
+    endMs,
+    durationSeconds: measuredSeconds(run),
     samplingMs: run.samplingMs,
     gpus: run.devices.map(({ uuid, model, host, simulated, power, energy }) => ({
       uuid,
@@ -56,8 +63,9 @@ export function seriesOf(name: string, { run, trace }: RunFile): RunSeries {
           : { integratedJoules: energy.integratedJoules }),
       },
     })),
-    work: run.work ?? { why: "the run counted no work (--work, --work-pattern)" },
+    work: run.work ?? { why: "the run counted no work (--work, --work-pattern, --result)" },
     ...(run.baselines.before === undefined ? {} : { baselineMs: run.baselines.before }),
+    ...(run.visible.parts === undefined ? {} : { visibility: run.visible.parts }),
     doubts: doubtsOf(run),
   };
 }

@@ -1,10 +1,13 @@
 /** Alerting as the settings and files say it: which rules, over what, and who routes what fires. */
+import { existsSync } from "node:fs";
+import { checkRuleFile } from "../../alerting/rules/file.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { resolveBesideFile } from "../../cli/command/alerting.ts";
 import { loadFile } from "../../config/file.ts";
 import { isLoopback } from "../guard.ts";
 import { AlertingEngine, type AlertingOptions, type RulePlan } from "../alerts/alerting.ts";
+import { ownRulesFile } from "../alerts/own-rules.ts";
 import { loadRules } from "../alerts/rule-files.ts";
 import type { Timeline } from "../events/timeline.ts";
 import type { Log } from "../../base/log.ts";
@@ -46,6 +49,7 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
     ...ruleFiles,
     ...(config?.ruleFiles ?? []),
     ...(await ownRuleFiles(settings, io)),
+    ...(await pageRuleFiles(settings, log)),
   ];
   const { groups, unmatched, warnings } = await loadRules(patterns, defaultRules);
   for (const pattern of unmatched) log.warn("no rule file matches", { pattern });
@@ -64,6 +68,19 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
   };
 }
 
+/** The rules made on the page. A damaged file costs only its own rules. */
+async function pageRuleFiles({ dataDir }: Settings, log: Log): Promise<readonly string[]> {
+  const file = ownRulesFile(dataDir);
+  if (!existsSync(file)) return [];
+  const { problems } = await checkRuleFile(file);
+  if (problems.length === 0) return [file];
+  log.error("the rules made on the page are not used: fix or remove the file", {
+    file,
+    error: problems[0] ?? "",
+  });
+  return [];
+}
+
 /** Those of gpulse.yaml, which a reload reads again. */
 async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<readonly string[]> {
   if (configFile === undefined) return [];
@@ -73,7 +90,7 @@ async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<re
 }
 
 /** Without a slash at its end. */
-function externalUrlOf({ alerting, listen, web, access, hostName }: Settings): string {
+export function externalUrlOf({ alerting, listen, web, access, hostName }: Settings): string {
   if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
   const secure = web.tls !== undefined || access.behindProxy;
   const host = isLoopback(listen.host) ? "127.0.0.1" : hostName;

@@ -3,7 +3,10 @@ import type { CommandIo } from "../../cli/command/io.ts";
 import { resolveLakeLocation } from "../../cli/command/lake.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
+import type { FileStore } from "../../net/objects/store.ts";
 import type { HubLake } from "../api/context.ts";
+import type { HubJobs } from "../jobs/jobs.ts";
+import type { JobLakeTable } from "../jobs/lake-table.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import type { Log } from "../../base/log.ts";
 
@@ -11,6 +14,8 @@ export interface OpenLake {
   /** For SQL queries; absent where no lake is kept. */
   readonly lake: HubLake | undefined;
   readonly sinks: readonly Sink[];
+  /** Its files, for tables that are not made of frames; absent where no lake is kept. */
+  readonly files?: FileStore;
   close(): Promise<void>;
 }
 
@@ -34,8 +39,11 @@ export async function openHubLake(
     place,
     {
       rows: 122_880,
+      roll: 60_000,
       memory: 128 * 2 ** 20,
       series: true,
+      format: "parquet",
+      snapshots: 86_400_000,
       // The data folder is locked; a bucket may have other writers, whose files are theirs to merge.
       merge: isFolder ? "all" : "own",
       retention: retentionMs,
@@ -48,6 +56,36 @@ export async function openHubLake(
   return {
     lake: { place, flush: (signal) => sink.lake.flush(signal) },
     sinks: [sink],
+    files: sink.lake.files,
     close: () => sink.close(),
   };
+}
+
+/** The lake with the ledger's table in it, which is brought up to date wherever the lake is. */
+export async function withJobTable(
+  { lake, files }: OpenLake,
+  jobs: HubJobs | undefined,
+  { hostName, lake: { retentionMs } }: Settings,
+  { version }: CommandIo,
+  log: Log,
+): Promise<{ readonly lake: HubLake | undefined; readonly jobTable?: JobLakeTable }> {
+  if (lake === undefined || files === undefined || jobs === undefined) return { lake };
+  const [{ JobLakeTable: Opened }, { openLakeWorker }] = await Promise.all([
+    import("../jobs/lake-table.ts"),
+    import("../../lake/job.ts"),
+  ]);
+  const jobTable = new Opened({
+    jobs,
+    files,
+    workers: openLakeWorker(),
+    name: hostName,
+    version,
+    retentionMs,
+    log,
+    nowMs: Date.now,
+  });
+  const flush = async (signal: AbortSignal): Promise<void> => {
+    await Promise.all([lake.flush(signal), jobTable.write(signal)]);
+  };
+  return { lake: { ...lake, flush }, jobTable };
 }

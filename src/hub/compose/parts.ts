@@ -12,10 +12,18 @@ import { openAgents } from "../agents/open.ts";
 import { UuidConflicts } from "../agents/uuid-conflicts.ts";
 import { openAnomalies } from "../anomalies/open.ts";
 import type { ApiContext } from "../api/context.ts";
+import { OwnRules } from "../alerts/own-rules.ts";
+import { BoardStore } from "../boards/store.ts";
 import { Timeline } from "../events/timeline.ts";
+import { ExporterGpus } from "../exporters/exporters.ts";
+import { PushedGpus } from "../exporters/pushed.ts";
 import type { PrometheusGpus } from "../exporters/prometheus.ts";
 import { fanOut } from "../fan-out.ts";
+import type { NodeTaints } from "../node-taints/node-taints.ts";
+import type { PodInfo } from "../pod-info/pod-info.ts";
 import { HubHealth } from "../health/health.ts";
+import { openHeldIdle } from "../jobs/held-idle/open.ts";
+import { openHubJobs } from "../jobs/open.ts";
 import { createHub } from "../hub.ts";
 import type { HubListener } from "../listener.ts";
 import type { WebListener } from "../../net/http/web-listener.ts";
@@ -25,12 +33,11 @@ import { SnapshotStore } from "../snapshots/store.ts";
 import { HistorySink, type Storage } from "../storage.ts";
 import type { Log } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
-import type { Delivery } from "../../pipeline/sink.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { OpenSource } from "../../sources/open.ts";
-import { openAlerting } from "./alerting.ts";
+import { externalUrlOf, openAlerting } from "./alerting.ts";
 import { openHubAccessControl } from "./access-control.ts";
-import { openHubLake } from "./lake.ts";
+import { openHubLake, withJobTable } from "./lake.ts";
 import { openHubSinks } from "./sinks.ts";
 import { openHubPipes } from "./pipes.ts";
 import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
@@ -83,7 +90,16 @@ export async function openParts(
   const lake = await openHubLake(settings, options.lake, io, log, storage.trustedNowMs);
   parts.push(lake);
   const { history } = storage;
-  const writer = fanOut(history, [...outgoing.sampleSinks, ...lake.sinks]);
+  const jobs = openHubJobs(settings, {
+    log,
+    nowMs: Date.now,
+    trustedNowMs: storage.trustedNowMs,
+    anomalies: () => anomalies.active(),
+  });
+  if (jobs !== undefined) parts.push(jobs);
+  const hubLake = await withJobTable(lake, jobs, settings, io, log);
+  if (hubLake.jobTable !== undefined) parts.push(hubLake.jobTable);
+  const writer = fanOut(history, [...outgoing.sampleSinks, ...lake.sinks], jobs?.take);
   const collector = createCollector(settings, sources, io, log, {
     ...openHealth(settings, sources),
     lagEveryMs: lagResolutionMs.hub,
@@ -95,7 +111,8 @@ export async function openParts(
     selfMetrics: [
       storage.selfMetrics,
       (put, nowMs) => agents.selfMetrics(put, nowMs),
-      (put) => scraping?.selfMetrics(put),
+      (put) => exporters.selfMetrics(put),
+      (put) => pushed.selfMetrics(put),
       (put, nowMs) => conflicts.selfMetrics(put, nowMs),
       (put, nowMs) => shedding.selfMetrics(put, nowMs),
       outgoing.selfMetrics,
@@ -103,10 +120,12 @@ export async function openParts(
       (put, nowMs) => alerting.selfMetrics(put, nowMs),
       (put, nowMs) => alerting.sink.selfMetrics(put, nowMs),
       (put, nowMs) => pipes.selfMetrics(put, nowMs),
+      (put) => jobs?.selfMetrics(put),
     ],
     pageFrames: [() => anomalies.frame()],
   });
   parts.push({ close: () => collector.stop() });
+  jobs?.watch(collector.latest);
   const shedding = new OverloadMonitor({ log, nowMs: Date.now, received: storage.api.received });
   parts.push(shedding);
   const agents = openAgents({
@@ -121,8 +140,16 @@ export async function openParts(
     dataDir: settings.dataDir,
   });
   parts.push(agents);
+  const exporters = new ExporterGpus({
+    writer,
+    show: (delivery) => collector.show(delivery),
+    nowMs: Date.now,
+  });
+  const pushed = new PushedGpus({ gpus: exporters, log, nowMs: Date.now });
+  parts.push(pushed);
   const api = {
     ...storage.api,
+    pushed,
     traceUrl: settings.traceUrl,
     ingestWorkers: settings.ingestWorkers,
     ingest: {
@@ -134,11 +161,11 @@ export async function openParts(
     writer,
     agents,
     hostName: settings.hostName,
-    ...(lake.lake === undefined ? {} : { lake: lake.lake }),
+    ...(hubLake.lake === undefined ? {} : { lake: hubLake.lake }),
   };
-  const scraping = await openScraping(files, api, collector, options);
+  const scraping = await openScraping(files, api, exporters, options);
   if (scraping !== undefined) parts.push(scraping);
-  const prometheus = await openPrometheusGpus(settings, { writer, history, collector, log });
+  const prometheus = await openPrometheusGpus(settings, { exporters, history, log });
   if (prometheus !== undefined) parts.push(prometheus);
   const { trustedNowMs } = storage;
   const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, trustedNowMs, log });
@@ -170,15 +197,31 @@ export async function openParts(
     version: io.version,
   });
   parts.push(health);
+  const audit = new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now });
+  const nodeTaints = await openNodeTaints(settings, { health, audit, env: io.env, log });
+  if (nodeTaints !== undefined) parts.push(nodeTaints);
+  const { latest } = collector;
+  const podInfo = await openPodInfo(settings, { latest, writer, env: io.env, log });
+  if (podInfo !== undefined) parts.push(podInfo);
   const alerting = await openAlerting(settings, { history, writer }, timeline, io, log);
   parts.push(alerting);
+  const heldIdle = await openHeldIdle(settings, jobs, {
+    put: (alerts) => alerting.sink.put(alerts),
+    externalUrl: externalUrlOf(settings),
+    audit,
+    env: io.env,
+    log,
+  });
+  if (heldIdle !== undefined) parts.push(heldIdle);
   const take = lazySnapshot(collector, settings, io, log);
   const snapshots = new SnapshotStore({ dataDir: settings.dataDir, log, take });
   parts.push(snapshots);
+  const boards = new BoardStore({ dataDir: settings.dataDir, log, nowMs: Date.now });
+  parts.push(boards);
   const analytics =
-    lake.lake &&
+    hubLake.lake &&
     new AnalysisQueue({
-      lake: lake.lake,
+      lake: hubLake.lake,
       cacheDir: path.join(settings.dataDir, "lake-cache"),
       env: io.env,
       log,
@@ -194,7 +237,7 @@ export async function openParts(
     {
       listener: web,
       access: control.access,
-      audit: new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now }),
+      audit,
       latest: collector.latest,
       shedding,
       ...settings.listen,
@@ -207,8 +250,13 @@ export async function openParts(
       docsDir,
       timeline,
       health,
+      ...(jobs === undefined ? {} : { jobs, jobTariffs: settings.jobs }),
+      ...(heldIdle === undefined ? {} : { heldIdle }),
       runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,
+      boards,
+      ownRules: new OwnRules(settings.dataDir, () => alerting.reload()),
+      embedOrigins: settings.embedOrigins,
       pipes,
       ...(analytics === undefined ? {} : { analytics }),
       importUpload: async (upload, signal) => {
@@ -233,7 +281,11 @@ export async function openParts(
           ...conflicts.problems(),
           ...(prometheus?.problems() ?? []),
           ...shedding.problems(),
+          ...(jobs?.problems() ?? []),
           ...alerting.sink.problems(),
+          ...(nodeTaints?.problems() ?? []),
+          ...(heldIdle?.problems() ?? []),
+          ...(podInfo?.problems() ?? []),
         ]),
     },
     listener,
@@ -252,13 +304,13 @@ export async function openParts(
 async function openScraping(
   files: ScrapeFiles | undefined,
   api: ApiContext,
-  collector: Collector,
+  exporters: ExporterGpus,
   { settings, io, log }: HubServerOptions,
 ): Promise<HubScrapeRunner | undefined> {
   if (settings.prometheusConfig === undefined && settings.configFile === undefined)
     return undefined;
   const { startScraping } = await import("./scraping.ts");
-  const scraping = startScraping(files, settings, api, (one) => collector.show(one), io, log);
+  const scraping = startScraping(files, settings, api, exporters, io, log);
   // It has logged the error.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;
@@ -267,23 +319,72 @@ async function openScraping(
 /** GPUs that an engine elsewhere knows of, where one is configured. */
 async function openPrometheusGpus(
   { prometheus: address }: Settings,
-  { writer, history, collector, log }: PrometheusContext,
+  { exporters, history, log }: PrometheusContext,
 ): Promise<PrometheusGpus | undefined> {
   if (address === undefined) return undefined;
-  const [{ ExporterGpus }, { PrometheusGpus: Opened }] = await Promise.all([
-    import("../exporters/exporters.ts"),
-    import("../exporters/prometheus.ts"),
-  ]);
-  const show = (delivery: Delivery): void => collector.show(delivery);
-  const exporters = new ExporterGpus({ writer, show, nowMs: Date.now, storesOwn: true });
+  const { PrometheusGpus: Opened } = await import("../exporters/prometheus.ts");
   return new Opened({ address, exporters, history, log, nowMs: Date.now });
 }
 
 interface PrometheusContext {
-  readonly writer: SampleWriter;
+  readonly exporters: ExporterGpus;
   readonly history: History;
-  readonly collector: Collector;
   readonly log: Log;
+}
+
+interface NodeTaintContext {
+  readonly health: HubHealth;
+  readonly audit: AuditLog;
+  readonly env: CommandIo["env"];
+  readonly log: Log;
+}
+
+/** Loaded only where it is switched on. */
+async function openNodeTaints(
+  { nodeTaints }: Settings,
+  { health, audit, env, log }: NodeTaintContext,
+): Promise<NodeTaints | undefined> {
+  const { mode, budget, returnAfterMs, kubeconfig } = nodeTaints;
+  if (mode === "off") return undefined;
+  const [{ NodeTaints: Opened }, { NodeApi }] = await Promise.all([
+    import("../node-taints/node-taints.ts"),
+    import("../node-taints/node-api.ts"),
+  ]);
+  const nodes = await NodeApi.open(kubeconfig, { env });
+  const report = () => health.report();
+  const nowMs = () => Date.now();
+  const taints = new Opened({ mode, budget, returnAfterMs, nodes, report, audit, log, nowMs });
+  taints.start();
+  return taints;
+}
+
+interface PodInfoContext {
+  readonly latest: Collector["latest"];
+  readonly writer: SampleWriter;
+  readonly env: CommandIo["env"];
+  readonly log: Log;
+}
+
+/** Loaded only where it is switched on. */
+async function openPodInfo(
+  { podInfo, nodeTaints }: Settings,
+  { latest, writer, env, log }: PodInfoContext,
+): Promise<PodInfo | undefined> {
+  if (!podInfo.isOn) return undefined;
+  const [{ PodInfo: Opened }, { ApiServer }] = await Promise.all([
+    import("../pod-info/pod-info.ts"),
+    import("../kubernetes/api-server.ts"),
+  ]);
+  const server = await ApiServer.open(nodeTaints.kubeconfig, { env });
+  const readPod = (namespace: string, pod: string): Promise<unknown> =>
+    server.call(
+      "GET",
+      `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`,
+    );
+  const { labels } = podInfo;
+  const info = new Opened({ latest, readPod, labels, writer, log, nowMs: Date.now });
+  info.start();
+  return info;
 }
 
 /** Each is done, whatever becomes of the others; then what went wrong first is thrown. */

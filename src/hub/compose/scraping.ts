@@ -5,17 +5,14 @@ import type { Settings } from "../../cli/command/settings.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { ApiContext } from "../api/context.ts";
 import type { ScrapeRunner } from "../api/targets.ts";
-import { ExporterGpus } from "../exporters/exporters.ts";
+import type { ExporterGpus } from "../exporters/exporters.ts";
 import { Intake } from "../receive/intake.ts";
 import type { Log } from "../../base/log.ts";
-import type { PutMetric } from "../../model/self-frames.ts";
-import type { Delivery } from "../../pipeline/sink.ts";
 import { configKey } from "../../sources/scrape/config-key.ts";
 import { Scraper } from "../../sources/scrape/scraper.ts";
 import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 
 export interface HubScrapeRunner extends ScrapeRunner {
-  selfMetrics(put: PutMetric): void;
   close(): Promise<void>;
 }
 
@@ -26,7 +23,7 @@ export function startScraping(
   files: ScrapeFiles | undefined,
   settings: Settings,
   api: ApiContext,
-  show: (delivery: Delivery) => void,
+  exporters: ExporterGpus,
   io: CommandIo,
   log: Log,
 ): HubScrapeRunner {
@@ -41,7 +38,6 @@ export function startScraping(
     ingest: api.ingest,
     historyChecksLabels: api.store !== undefined,
   });
-  const exporters = new ExporterGpus({ writer: api.writer, show, nowMs });
   let loggedMs = -Infinity;
   const scraper = new Scraper({
     write: async (batch) => {
@@ -75,7 +71,6 @@ export function startScraping(
     get pools() {
       return scraper.pools;
     },
-    selfMetrics: (put) => exporters.selfMetrics(put),
     get yaml() {
       return inUse?.yaml ?? "";
     },

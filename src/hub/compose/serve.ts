@@ -8,6 +8,8 @@ import type { Log } from "../../base/log.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import { guardOutbound } from "../../cli/command/outbound.ts";
 import type { Settings } from "../../cli/command/settings.ts";
+import type { RetentionRule } from "../../storage/embedded/rules.ts";
+import { formatError, GpulseError } from "../../base/error.ts";
 import { WebListener } from "../../net/http/web-listener.ts";
 import { publishAddress } from "../address.ts";
 import { isLoopback } from "../guard.ts";
@@ -18,10 +20,12 @@ import { openListener } from "../listener.ts";
 import {
   defaultQueryWorkers,
   type EmbeddedStorage,
+  endInterrupted,
   openRemoteStorage,
   openStorage,
   type Storage,
 } from "../storage.ts";
+import { toRetentionRules } from "./retention-rules.ts";
 import type { HubServer, HubServerOptions, Part } from "./parts.ts";
 
 export async function serveHub(options: HubServerOptions): Promise<HubServer> {
@@ -32,7 +36,13 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
   }
   const parts: Part[] = [];
   const close = async (): Promise<void> => {
-    for (const part of parts.splice(0).reverse()) await part.close();
+    const part = parts.pop();
+    if (part === undefined) return;
+    try {
+      await part.close();
+    } finally {
+      await close();
+    }
   };
   try {
     parts.push({ close: guardOutbound(settings.outbound, log, Date.now) });
@@ -63,7 +73,10 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     late.shedding = opened.shedding;
     return { url: listener.url, collector: opened.collector, close };
   } catch (thrown) {
-    await close();
+    // Why it did not start matters; a disk that fails often fails at the end as well.
+    await close().catch((failure: unknown) =>
+      log.warn("not everything could be closed", { error: formatError(failure) }),
+    );
     throw thrown;
   }
 }
@@ -94,10 +107,23 @@ const readsFiles = ({ alerting, prometheusConfig, configFile, web }: Settings): 
   web.configFile !== undefined;
 
 /** The history in the place that the settings name. */
-function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Promise<Storage> {
+async function openConfiguredHistory(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<Storage> {
   const { store, dataDir: dir } = settings;
   makePrivateFolder(dir);
-  if (store === undefined) return openHistory(settings, io, log);
+  if (store === undefined) {
+    const storage = await openHistory(settings, io, log, toRetentionRules(settings));
+    endInterrupted(storage, log);
+    return storage;
+  }
+  if (settings.retentionRules.length > 0)
+    throw new GpulseError(
+      "CONFIG_WRONG_VALUE",
+      "Retention rules need the embedded store: with --store, the engine elsewhere has its own retention. Remove retention_rules.",
+    );
   return openRemoteStorage(store, {
     dir,
     log,
@@ -107,11 +133,12 @@ function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Pro
   });
 }
 
-/** The history in the settings' data folder. */
+/** The history in the settings' data folder. Without rules, those of the folder's hub are left as they are. */
 export async function openHistory(
   settings: Settings,
   io: CommandIo,
   log: Log,
+  retentionRules?: readonly RetentionRule[],
 ): Promise<EmbeddedStorage> {
   const { dataDir, retentionMs, rollupRetentionMs, retentionBytes, durability } = settings;
   const budgets = budgetsOf(await memoryLimit(settings.memoryBytes));
@@ -120,6 +147,7 @@ export async function openHistory(
     dir: dataDir,
     retentionMs,
     rollupRetentionMs,
+    ...(retentionRules !== undefined && { retentionRules }),
     retentionBytes,
     durability,
     budgets,

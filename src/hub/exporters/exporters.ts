@@ -3,10 +3,12 @@
  * shown, so that page, top, rules, lake and anomalies see these GPUs like those of an agent. A scraped gpulse agent has our
  * names already and is only shown.
  */
-import { ExporterFrames, type ExporterFrame } from "../../formats/exporters/frames.ts";
+import { ExporterFrames } from "../../formats/exporters/frames.ts";
+import type { ExporterFrame } from "../../formats/exporters/targets.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { PutMetric } from "../../model/self-frames.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -18,15 +20,17 @@ export interface ExporterGpusOptions {
   /** Where the newest frames are shown. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
-  /** The samples are stored elsewhere, so that those with our own names are stored here too. */
-  readonly storesOwn?: boolean;
 }
 
 export interface ObserveOptions {
+  /** The samples are stored elsewhere, so that those with our own names are stored here too. */
+  readonly storesOwn?: boolean;
   /** False for what is stored later. */
   readonly isStored?: boolean;
-  /** False for what is history. */
+  /** False for history, and for a part of an instant. */
   readonly isShown?: boolean;
+  /** What is not in a frame may be in another: it ends no series. */
+  readonly isPart?: boolean;
 }
 
 /** A frame is the present for three times the interval of its target, within these bounds. */
@@ -40,7 +44,15 @@ interface SeenTarget {
   readonly exporter: string;
   lastTimeMs: number;
   freshForMs: number;
-  gpus: readonly string[];
+  /** GPUs and when they were last in a frame. */
+  readonly gpus: Map<string, number>;
+  /** Times of its frames by what is in them: an agent sends some readings every second and others every minute. */
+  readonly layouts: WeakMap<Layout, FrameTimes>;
+}
+
+interface FrameTimes {
+  lastTimeMs: number;
+  freshForMs: number;
 }
 
 export class ExporterGpus {
@@ -55,7 +67,20 @@ export class ExporterGpus {
 
   /** Called with the samples of one scrape, after they were stored. Rejects as the writer does. */
   async observe(batch: SampleBatch, options: ObserveOptions = {}): Promise<void> {
-    for (const found of this.#frames.frames(batch)) await this.#observe(found, options);
+    const byTarget = new Map<string, ExporterFrame[]>();
+    for (const found of this.#frames.frames(batch)) {
+      const target = JSON.stringify(found.origin);
+      const frames = byTarget.get(target);
+      if (frames === undefined) byTarget.set(target, [found]);
+      else frames.push(found);
+    }
+    // Targets side by side: each write waits for the log, and a fleet has hundreds of them. Those of one in their order: an
+    // exporter that took another's place goes on after its end.
+    await Promise.all(
+      [...byTarget.values()].map(async (frames) => {
+        for (const found of frames) await this.write(found, options);
+      }),
+    );
   }
 
   selfMetrics(put: PutMetric): void {
@@ -64,53 +89,72 @@ export class ExporterGpus {
     for (const target of this.#targets.values()) {
       const known = gpus.get(target.exporter) ?? new Set();
       gpus.set(target.exporter, known);
-      if (freshMs - target.lastTimeMs <= target.freshForMs)
-        for (const gpu of target.gpus) known.add(gpu);
+      for (const [gpu, lastTimeMs] of target.gpus)
+        if (freshMs - lastTimeMs <= target.freshForMs) known.add(gpu);
+        else target.gpus.delete(gpu);
     }
     for (const [exporter, known] of gpus) put(self.exporterGpus, known.size, { exporter });
-    put(self.exporterIgnoredGpus, this.#frames.ignoredGpus);
+    put(self.exporterIgnored, this.#frames.ignoredSeries, { path: "scrape" });
   }
 
-  async #observe(
+  async write(
     found: ExporterFrame,
-    { isStored = true, isShown = true }: ObserveOptions,
+    { isStored = true, isShown = true, isPart = !isShown, storesOwn = false }: ObserveOptions = {},
   ): Promise<void> {
-    const { exporter, origin, host, frame, devices, isOwn } = found;
+    const { origin, host, frame, devices, isOwn, isReplaced } = found;
     const { writer, show, nowMs } = this.#options;
-    const source = `exporter:${exporter}/${origin.job ?? ""}/${origin.instance ?? ""}/${host}`;
-    const target = isShown ? this.#target(source, found) : undefined;
-    const freshForMs = target?.freshForMs ?? mostFreshMs;
+    const source = sourceOf(found);
+    const freshForMs =
+      isShown && !isReplaced ? this.#freshForMs(source, found, isPart) : mostFreshMs;
     const delivery: Delivery = {
       frame,
       source,
-      // Frames of history hold one metric each: they must not end the series of the others.
-      tier: isShown ? "fast" : "stream",
+      tier: isPart || isReplaced ? "stream" : "fast",
       freshForMs,
       devices,
       host,
       isExposed: false,
     };
     const derived = isOwn || !isShown ? delivery : this.#derive(delivery);
-    if (isStored && (!isOwn || this.#options.storesOwn === true))
+    if (isReplaced) {
+      this.#targets.delete(source);
+      show({ ...delivery, tier: "fast", freshForMs: -1 });
+    }
+    if (isStored && (!isOwn || storesOwn) && frame.layout.series.length > 0)
       await writer.writeFrame(derived, labelSet({ ...origin }));
-    if (isShown && nowMs() - frame.timeMs <= freshForMs) show(derived);
+    if (isShown && !isReplaced && nowMs() - frame.timeMs <= freshForMs) show(derived);
   }
 
-  #target(source: string, { exporter, host, frame, devices }: ExporterFrame): SeenTarget {
+  #freshForMs(
+    source: string,
+    { exporter, host, frame: { timeMs, layout }, devices }: ExporterFrame,
+    isPart: boolean,
+  ): number {
     let target = this.#targets.get(source);
     if (target === undefined) {
       if (this.#targets.size >= maxQuietTargets) this.#forgetQuiet();
-      target = { exporter, lastTimeMs: frame.timeMs, freshForMs: firstFreshMs, gpus: [] };
+      target = {
+        exporter,
+        lastTimeMs: timeMs,
+        freshForMs: firstFreshMs,
+        gpus: new Map(),
+        layouts: new WeakMap(),
+      };
       this.#targets.set(source, target);
-    } else if (frame.timeMs > target.lastTimeMs) {
-      const intervalMs = frame.timeMs - target.lastTimeMs;
-      target.freshForMs = Math.min(Math.max(intervals * intervalMs, leastFreshMs), mostFreshMs);
-      target.lastTimeMs = frame.timeMs;
     }
-    target.gpus = devices
-      .filter(({ parent }) => parent === undefined)
-      .map(({ uuid }) => deviceKey(host, uuid));
-    return target;
+    let times: FrameTimes | undefined = isPart ? target.layouts.get(layout) : target;
+    if (times === undefined) {
+      times = { lastTimeMs: timeMs, freshForMs: mostFreshMs };
+      target.layouts.set(layout, times);
+    } else if (timeMs > times.lastTimeMs) {
+      const intervalMs = timeMs - times.lastTimeMs;
+      times.freshForMs = Math.min(Math.max(intervals * intervalMs, leastFreshMs), mostFreshMs);
+      times.lastTimeMs = timeMs;
+    }
+    target.lastTimeMs = Math.max(target.lastTimeMs, timeMs);
+    for (const { uuid, parent } of devices)
+      if (parent === undefined) target.gpus.set(deviceKey(host, uuid), timeMs);
+    return times.freshForMs;
   }
 
   #forgetQuiet(): void {
@@ -119,3 +163,6 @@ export class ExporterGpus {
       if (nowMs - lastTimeMs > freshForMs) this.#targets.delete(source);
   }
 }
+
+const sourceOf = ({ exporter, origin, host }: ExporterFrame): string =>
+  `exporter:${exporter}/${origin.job ?? ""}/${origin.instance ?? ""}/${host}`;

@@ -29,6 +29,8 @@ export interface PrometheusGpusOptions {
 const pollMs = 15_000;
 /** Covers the usual scrape interval of a minute, so that no poll misses a scrape. */
 const windowMs = 90_000;
+/** Of a history that takes long to read, so much of what came meanwhile is read afterwards. */
+const mostMissedMs = 15 * 60_000;
 const namesEveryMs = 5 * 60_000;
 const timeoutMs = 20_000;
 /** One query a second at most. */
@@ -38,6 +40,20 @@ const leastStepMs = 60_000;
 /** Points of history in all: a large fleet gets a longer step. */
 const mostHistoryPoints = 4_000_000;
 
+/** VictoriaMetrics takes queries of up to 16 KiB. */
+const mostNameBytes = 8_000;
+
+/** Alternatives of a regular expression for these names, each of a length that engines take. */
+function portionsOf(names: readonly string[]): string[] {
+  const portions: string[] = [];
+  for (const name of names.map(escapeRegex)) {
+    const last = portions.at(-1);
+    if (last === undefined || last.length + name.length >= mostNameBytes) portions.push(name);
+    else portions[portions.length - 1] = `${last}|${name}`;
+  }
+  return portions;
+}
+
 export class PrometheusGpus {
   readonly #options: PrometheusGpusOptions;
   readonly #connection: EngineConnection;
@@ -45,6 +61,7 @@ export class PrometheusGpus {
   readonly #running: Promise<void>;
   #names: readonly string[] = [];
   #problem: string | undefined;
+  #shownMs = -Infinity;
 
   constructor(options: PrometheusGpusOptions) {
     this.#options = options;
@@ -74,13 +91,14 @@ export class PrometheusGpus {
           namesAtMs = startMs;
         }
         // Shown first; stored after the history, so that nothing is out of order.
-        const newest = await this.#newest();
-        await this.#options.exporters.observe(newest, { isStored: hasHistory });
         if (!hasHistory) {
+          await this.#show();
           await this.#readHistory(startMs);
-          hasHistory = true;
-          await this.#options.exporters.observe(newest);
+          await this.#rest();
         }
+        const sinceMs = hasHistory ? 0 : nowMs() - startMs;
+        await this.#options.exporters.observe(await this.#newest(sinceMs), { storesOwn: true });
+        hasHistory = true;
         this.#report(undefined);
       } catch (thrown) {
         if (signal.aborted) return;
@@ -92,26 +110,33 @@ export class PrometheusGpus {
 
   /** Which of the names that the tables know are there; few of them are. */
   async #findNames(): Promise<void> {
-    const names = [...exporterNames.keys(), ...ownGpuNames];
-    const data = await this.#query("query", {
-      query: `count by (__name__) ({__name__=~"${names.map(escapeRegex).join("|")}"})`,
-    });
-    const found =
-      data.type === "vector"
-        ? data.samples.map(({ labels }) => labelValue(labels, "__name__"))
-        : [];
-    this.#names = found.flatMap((name) => name ?? []).sort();
+    const found: string[] = [];
+    for (const names of portionsOf([...exporterNames.keys(), ...ownGpuNames])) {
+      const data = await this.#query("query", {
+        query: `count by (__name__) ({__name__=~"${names}"})`,
+      });
+      if (data.type === "vector")
+        found.push(...data.samples.flatMap(({ labels }) => labelValue(labels, "__name__") ?? []));
+      await this.#rest();
+    }
+    this.#names = found.sort();
     if (this.#names.length === 0)
       throw new Error(
         "it has no series of a GPU exporter that gpulse knows: check that it scrapes one, such as dcgm-exporter",
       );
-    await this.#rest();
   }
 
-  /** Samples as they were scraped, with their own instants. */
-  async #newest(): Promise<SampleBatch> {
-    const data = await this.#query("query", { query: `${this.#selector()}[${windowMs}ms]` });
+  /** Samples as they were scraped, with their own instants: those of the usual window, and of `sinceMs` before it. */
+  async #newest(sinceMs = 0): Promise<SampleBatch> {
+    const rangeMs = windowMs + Math.min(Math.round(sinceMs), mostMissedMs);
+    const data = await this.#query("query", { query: `${this.#selector()}[${rangeMs}ms]` });
     return batchOf(data);
+  }
+
+  async #show(): Promise<void> {
+    const newest = await this.#newest();
+    this.#shownMs = this.#options.nowMs();
+    await this.#options.exporters.observe(newest, { isStored: false, storesOwn: true });
   }
 
   /** The last hours, one metric at a time, at a step that bounds the points of all of them. */
@@ -128,13 +153,18 @@ export class PrometheusGpus {
     log.info("reading history from Prometheus", { series, hours: historyMs / 3_600_000, stepMs });
     for (const name of this.#names) {
       await this.#rest();
+      // A large fleet's history takes longer than its GPUs stay the present.
+      if (this.#options.nowMs() - this.#shownMs >= pollMs) {
+        await this.#show();
+        await this.#rest();
+      }
       const data = await this.#query("query_range", {
         query: `{__name__="${name}"}`,
         start: String((endMs - historyMs) / 1_000),
         end: String((endMs - stepMs) / 1_000),
         step: String(stepMs / 1_000),
       });
-      await exporters.observe(batchOf(data), { isShown: false });
+      await exporters.observe(batchOf(data), { isShown: false, storesOwn: true });
     }
     log.info("history from Prometheus is read");
   }

@@ -45,7 +45,10 @@ const queries = [
   "/api/v1/read",
   "/federate",
   "/api/compare",
+  "/api/explain",
+  "/api/serving",
   "/api/rules/backtest",
+  "/mcp",
 ];
 const heavy = ["/api/analytics", "/api/runs", "/api/snapshots", "/api/import", "/api/v1/admin"];
 

@@ -49,6 +49,8 @@ export interface IntakeOptions {
   /** Threads that decode request bodies; a default for this machine where absent. */
   readonly workers?: number | undefined;
   readonly ingest?: IngestOptions | undefined;
+  /** Called with every batch once it is stored; it must not hold on to it. */
+  readonly onStored?: ((batch: SampleBatch) => void) | undefined;
 }
 
 /** How native histograms and start times are received. */
@@ -121,6 +123,7 @@ export class Intake {
       throw this.#failure(thrown);
     }
     if (batch.metadata.length > 0) metadata.learn(batch.metadata.flatMap(bounded));
+    this.#options.onStored?.(batch);
     const exemplars = this.#options.exemplars?.add(batch, maxTimeMs) ?? 0;
     const stored = { ...this.#count(receiver, batch, written ?? nothing), exemplars };
     // A scrape has a line of its own.

@@ -3,6 +3,7 @@
  * as a partial success, in the encoding of the request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { DeltaTotals, describeRefusedDeltas } from "../../formats/otlp/decode/delta.ts";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import type { Log } from "../../base/log.ts";
 import { maxBodyBytes, maxJsonBytes } from "./body.ts";
@@ -17,6 +18,7 @@ const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavailable: 14 } as const;
 
 export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  const totals = new DeltaTotals();
   await addReceiver(app, {
     receiver: "otlp",
     intake,
@@ -35,17 +37,21 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
           body,
           { ...intake.ingest, json },
           hold,
-          async (result) => ({
-            decoded: result,
-            stored: await intake.store("otlp", result.batch, hold.client),
-          }),
+          async (result) => {
+            const total = totals.accumulate(result.batch, result.deltaSeries, performance.now());
+            const written = await intake.store("otlp", total.batch, hold.client);
+            return { decoded: { ...result, ...total }, stored: written };
+          },
         );
-        const { delta, malformed: bad, problem } = decoded;
-        intake.received.add("otlp", "delta_temporality", delta);
+        const { unspecified, malformed: bad, outOfOrder, overLimit } = decoded;
+        intake.received.add("otlp", "temporality", unspecified);
+        intake.received.add("otlp", "delta_out_of_order", outOfOrder);
+        intake.received.add("otlp", "delta_limit", overLimit);
         intake.received.add("otlp", "malformed", bad);
+        const problem = decoded.problem ?? describeRefusedDeltas(decoded);
         const refused = formatRejected(stored.samples, stored.refused);
         const message = [problem, refused].filter((part) => part !== undefined).join("; ");
-        const rejected = delta + bad + countRejected(stored.refused);
+        const rejected = unspecified + outOfOrder + overLimit + bad + countRejected(stored.refused);
         return reply
           .type(json ? "application/json" : "application/x-protobuf")
           .send(partialSuccess(rejected, message, json));

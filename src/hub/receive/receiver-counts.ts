@@ -14,7 +14,9 @@ export const ingestOutcomes = [
   "malformed",
   "exemplar",
   ...histogramFaultReasons,
-  "delta_temporality",
+  "temporality",
+  "delta_out_of_order",
+  "delta_limit",
   "text",
   "malformed_request",
   "unsupported_request",
@@ -43,7 +45,15 @@ const commonOutcomes = [
 /** The outcomes that a receiver can have. */
 export const receiverOutcomes = {
   remote_write: [...commonOutcomes, "exemplar", ...histogramFaultReasons],
-  otlp: [...commonOutcomes, "exemplar", ...histogramFaultReasons, "delta_temporality", "malformed"],
+  otlp: [
+    ...commonOutcomes,
+    "exemplar",
+    ...histogramFaultReasons,
+    "temporality",
+    "delta_out_of_order",
+    "delta_limit",
+    "malformed",
+  ],
   influx: [...commonOutcomes, "text", "malformed"],
   json: [...commonOutcomes, "malformed"],
   push: [...commonOutcomes, "held_request"],

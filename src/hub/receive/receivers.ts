@@ -21,6 +21,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     ingest: context.ingest,
     historyChecksLabels: context.store !== undefined,
     workers: context.ingestWorkers ?? defaultIngestWorkers(undefined, context.budgets?.limit.bytes),
+    onStored: context.pushed && ((batch) => context.pushed?.take(batch)),
     admission: context.budgets && { bytes: context.budgets.bodiesBytes },
   });
   app.addHook("onClose", () => intake.decoder.close());

@@ -1,0 +1,168 @@
+/** Reads what an explanation looks at from the history: which GPUs there are, and their samples as cells. Only reads. */
+import { gpu, self } from "../../model/catalogue/index.ts";
+import { labelValue } from "../../model/labels.ts";
+import { deviceKey } from "../../model/device.ts";
+import { anyOf, type Matcher, type Queryable } from "../../model/select.ts";
+import {
+  FleetCells,
+  gpuMetricNames,
+  type GpuIdentity,
+  hostMetricNames,
+  peerMetricNames,
+} from "../../view/explain/fleet-cells.ts";
+import { CellGrid, type GridWindow } from "../../view/explain/grid.ts";
+import { ownerOf } from "../../lake/analyses/anomaly/readings.ts";
+
+/** GPUs that one explanation reads: those asked about first, then their neighbours and peers. */
+export const mostGpus = 64;
+/** How far back a GPU may have been seen last. */
+const knownMs = 24 * 3_600_000;
+
+const equals = (name: string, value: string): Matcher => ({ name, op: "=", value });
+
+/** The GPUs that `gpu_info` describes and that match; parts of GPUs (MIG instances) only where one is named. */
+export async function findGpus(
+  history: Pick<Queryable, "series">,
+  timeMs: number,
+  ...matchers: readonly Matcher[]
+): Promise<GpuIdentity[]> {
+  const found = new Map<string, GpuIdentity>();
+  const isNamed = matchers.some(({ name }) => name === "uuid");
+  const labelSets = await history.series(
+    [[equals("__name__", gpu.info.name), ...matchers]],
+    timeMs - knownMs,
+    timeMs,
+  );
+  for (const labels of labelSets) {
+    const uuid = labelValue(labels, "uuid");
+    const host = labelValue(labels, "host");
+    if (uuid === undefined || host === undefined) continue;
+    if (!isNamed && labelValue(labels, "parent") !== undefined) continue;
+    found.set(deviceKey(host, uuid), {
+      uuid,
+      host,
+      index: labelValue(labels, "gpu") ?? "?",
+      model: labelValue(labels, "model") ?? "unknown",
+      vendor: labelValue(labels, "vendor") ?? "unknown",
+    });
+  }
+  return [...found.values()].sort(byPlace);
+}
+
+const byPlace = (left: GpuIdentity, right: GpuIdentity): number =>
+  left.host.localeCompare(right.host) || Number(left.index) - Number(right.index);
+
+/** Those asked about, then their machine's, then their model's, as many as are read. */
+export async function withPeers(
+  history: Pick<Queryable, "series">,
+  timeMs: number,
+  asked: readonly GpuIdentity[],
+): Promise<GpuIdentity[]> {
+  const all = new Map<string, GpuIdentity>();
+  const add = (gpus: readonly GpuIdentity[]): void => {
+    for (const one of gpus) if (all.size < mostGpus) all.set(deviceKey(one.host, one.uuid), one);
+  };
+  add(asked);
+  for (const [name, of] of [
+    ["host", (one: GpuIdentity) => one.host],
+    ["model", (one: GpuIdentity) => one.model],
+  ] as const) {
+    if (all.size >= mostGpus) break;
+    const values = [...new Set(asked.map(of))];
+    add(await findGpus(history, timeMs, anyOf(name, values)));
+  }
+  return [...all.values()];
+}
+
+/** What the GPUs are read for. */
+export interface ReadPlan {
+  /** Asked about, and their jobs' other GPUs: every field. */
+  readonly explained: readonly GpuIdentity[];
+  /** On the same machines and of the same models: what the explained ones are compared by. */
+  readonly peers: readonly GpuIdentity[];
+}
+
+/** A day as cells: one selection for each window and kind, each series reduced before the next is decoded. */
+export async function readFleetCells(
+  history: Pick<Queryable, "select">,
+  { explained, peers }: ReadPlan,
+  timeMs: number,
+  signal?: AbortSignal,
+): Promise<FleetCells> {
+  const grid = new CellGrid(timeMs);
+  const fleet = new FleetCells(grid, [...explained, ...peers]);
+  const hosts = [...new Set(explained.map(({ host }) => host))];
+  const take = async (window: GridWindow, ...matchers: Matcher[]): Promise<void> => {
+    const series = await history.select(matchers, window.fromMs + 1, window.toMs, signal);
+    for (const one of series) fleet.take(one.labels, () => one.peek?.() ?? one.column, window);
+  };
+  const takeGpus = async (
+    gpus: readonly GpuIdentity[],
+    names: readonly string[],
+    windows: readonly GridWindow[],
+  ): Promise<void> => {
+    if (gpus.length === 0) return;
+    const of = [anyOf("uuid", [...new Set(gpus.map(({ uuid }) => uuid))]), anyHost(gpus)];
+    for (const window of windows) await take(window, anyOf("__name__", names), ...of);
+  };
+  const isNear = ({ host }: GpuIdentity): boolean => hosts.includes(host);
+  await takeGpus(explained, gpuMetricNames, grid.windows);
+  await takeGpus(peers.filter(isNear), peerMetricNames, grid.windows);
+  await takeGpus(
+    peers.filter((one) => !isNear(one)),
+    peerMetricNames,
+    grid.peerWindows,
+  );
+  // Self-metrics carry no host: their instance is its address.
+  const instances = {
+    name: "instance",
+    op: "=~",
+    value: `(${anyOf("", hosts).value})(:[0-9]+)?`,
+  } as const;
+  for (const window of grid.windows) {
+    await take(window, anyOf("__name__", hostMetricNames), anyOf("host", hosts));
+    await take(window, equals("__name__", self.sourceUp.name), instances);
+  }
+  return fleet;
+}
+
+const anyHost = (gpus: readonly GpuIdentity[]): Matcher =>
+  anyOf("host", [...new Set(gpus.map(({ host }) => host))]);
+
+/** An owner that was seen on a GPU within this long holds it. */
+const currentMs = 5 * 60_000;
+
+/** Other GPUs that the same job holds. Names are unique on a machine; beyond it only those of a scheduler or a cluster are. */
+export async function findMates(
+  history: Pick<Queryable, "select">,
+  asked: readonly GpuIdentity[],
+  others: readonly GpuIdentity[],
+  timeMs: number,
+  signal?: AbortSignal,
+): Promise<GpuIdentity[]> {
+  const all = [...asked, ...others];
+  const uuids = anyOf("uuid", [...new Set(all.map(({ uuid }) => uuid))]);
+  const matchers = [equals("__name__", gpu.ownerInfo.name), uuids];
+  const newest = new Map<string, { readonly owner: string; readonly atMs: number }>();
+  for (const one of await history.select(matchers, timeMs - currentMs + 1, timeMs, signal)) {
+    const { times, values, stale } = one.peek?.() ?? one.column;
+    const at = values.findLastIndex((value, index) => value === 1 && stale?.[index] !== 1);
+    const key = deviceKey(
+      labelValue(one.labels, "host") ?? "",
+      labelValue(one.labels, "uuid") ?? "",
+    );
+    const atMs = at < 0 ? undefined : times[at];
+    if (atMs === undefined || atMs < (newest.get(key)?.atMs ?? 0)) continue;
+    newest.set(key, { owner: ownerOf(one.labels), atMs });
+  }
+  const ownerOn = ({ host, uuid }: GpuIdentity): string | undefined =>
+    newest.get(deviceKey(host, uuid))?.owner;
+  const isUnique = (owner: string): boolean => /^\d+$|\//.test(owner);
+  return others.filter((other) => {
+    const owner = ownerOn(other);
+    if (owner === undefined) return false;
+    return asked.some(
+      (one) => ownerOn(one) === owner && (isUnique(owner) || one.host === other.host),
+    );
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * What the ledger has closed, in two files a day (UTC): jobs by the day they ended with the books of the GPUs, and what each
+ * job used in the hours of that day, which is all that a bill reads. Records are checksummed; a record with the same key
+ * replaces the one before, so writing it again after a crash changes nothing.
+ *
+ *   jobs/days/2026-11-18.log         records: [["job", {…}], ["book", {…}], …]
+ *   jobs/days/2026-11-18.hours.log   records: [["part", {…}], …]
+ */
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import * as v from "valibot";
+import type { Log } from "../../base/log.ts";
+import { StateLog, type StateReader } from "../../base/state/state-log.ts";
+import { deviceKey } from "../../model/device.ts";
+import { bookSchema, isPart, jobSchema } from "../../runs/jobs/entry.ts";
+import {
+  dayOf,
+  type GpuDayBook,
+  type JobDayPart,
+  type JobRecord,
+  type LedgerOutput,
+} from "../../runs/jobs/record.ts";
+
+export interface DayContent {
+  readonly jobs: ReadonlyMap<string, JobRecord>;
+  readonly books: ReadonlyMap<string, GpuDayBook>;
+}
+
+type DayParts = ReadonlyMap<string, JobDayPart>;
+
+type DayEntry =
+  | readonly ["job", JobRecord]
+  | readonly ["part", JobDayPart]
+  | readonly ["book", GpuDayBook];
+
+const entriesSchema = v.array(
+  v.union([v.tuple([v.literal("job"), jobSchema]), v.tuple([v.literal("book"), bookSchema])]),
+);
+
+/** A day of an array of 100,000 jobs has 100 MB. */
+const maxFileBytes = 2 ** 30;
+/** Files that are open for writing: today's, and yesterday's around midnight. */
+const mostOpen = 4;
+/** Bytes of files whose content is held for the next reader. */
+const mostCachedBytes = 64 * 2 ** 20;
+/** In one record at most. */
+const recordEntries = 1_000;
+const fileName = /^(\d{4}-\d{2}-\d{2})(?:\.hours)?\.log$/;
+const [jobsEnding, hoursEnding] = [".log", ".hours.log"];
+
+interface CachedFile<Content> {
+  readonly bytes: number;
+  readonly content: Content;
+}
+
+export class DayFiles {
+  readonly #dir: string;
+  readonly #log: Log;
+  readonly #open = new Map<string, StateLog>();
+  readonly #days = new Map<string, CachedFile<DayContent>>();
+  readonly #parts = new Map<string, CachedFile<DayParts>>();
+
+  constructor(dir: string, log: Log) {
+    this.#dir = dir;
+    this.#log = log;
+  }
+
+  write({ jobs, parts, books }: LedgerOutput): void {
+    const byName = new Map<string, DayEntry[]>();
+    const add = (name: string, entry: DayEntry): void => {
+      const entries = byName.get(name);
+      if (entries === undefined) byName.set(name, [entry]);
+      else entries.push(entry);
+    };
+    for (const job of jobs) add(dayOf(job.endMs) + jobsEnding, ["job", job]);
+    for (const { day, part } of parts) add(day + hoursEnding, ["part", part]);
+    for (const book of books) add(book.day + jobsEnding, ["book", book]);
+    for (const [name, entries] of byName)
+      for (const lot of lotsOf(entries)) this.#writer(name).append(lot);
+  }
+
+  /** Days that have a file, oldest first. */
+  days(): string[] {
+    if (!existsSync(this.#dir)) return [];
+    const days = readdirSync(this.#dir).flatMap((name) => fileName.exec(name)?.[1] ?? []);
+    return [...new Set(days)].sort();
+  }
+
+  /** Jobs that ended on the day, and its books. */
+  read(day: string): DayContent {
+    return this.#read(day + jobsEnding, this.#days, () => new CollectedDay());
+  }
+
+  /** What each job used in the hours of the day, by its id. */
+  readParts(day: string): DayParts {
+    return this.#read(day + hoursEnding, this.#parts, () => new CollectedParts());
+  }
+
+  /** When the hours of the day were last changed; 0 where there are none. */
+  partsChangedMs(day: string): number {
+    const file = path.join(this.#dir, day + hoursEnding);
+    return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+
+  /** Puts these records in the place of all of the day, each file atomically. */
+  replace(
+    day: string,
+    { jobs, books }: { readonly jobs: readonly JobRecord[]; readonly books: readonly GpuDayBook[] },
+    parts: readonly JobDayPart[],
+  ): void {
+    const own: DayEntry[] = [
+      ...jobs.map((job) => ["job", job] as const),
+      ...books.map((book) => ["book", book] as const),
+    ];
+    this.#rewrite(
+      day + hoursEnding,
+      parts.map((part) => ["part", part] as const),
+    );
+    this.#rewrite(day + jobsEnding, own);
+  }
+
+  #rewrite(name: string, entries: readonly DayEntry[]): void {
+    if (entries.length === 0 && !existsSync(path.join(this.#dir, name))) return;
+    this.#writer(name).rewrite(lotsOf(entries));
+    // A file of the same size may have other content now.
+    this.#days.delete(name);
+    this.#parts.delete(name);
+  }
+
+  /** Deletes whole days before this one. */
+  deleteBefore(day: string): number {
+    const old = this.days().filter((one) => one < day);
+    for (const name of old.flatMap((one) => [one + jobsEnding, one + hoursEnding])) {
+      this.#open.get(name)?.close();
+      this.#open.delete(name);
+      this.#days.delete(name);
+      this.#parts.delete(name);
+      rmSync(path.join(this.#dir, name), { force: true });
+    }
+    return old.length;
+  }
+
+  close(): void {
+    for (const writer of this.#open.values()) writer.close();
+    this.#open.clear();
+    this.#days.clear();
+    this.#parts.clear();
+  }
+
+  #read<Content extends object>(
+    name: string,
+    cache: Map<string, CachedFile<Content>>,
+    create: () => Content & StateReader,
+  ): Content {
+    const file = path.join(this.#dir, name);
+    if (!existsSync(file)) return create();
+    const bytes = statSync(file).size;
+    const cached = cache.get(name);
+    if (cached?.bytes === bytes) return cached.content;
+    const content = create();
+    new StateLog(file, { log: this.#log, maxBytes: maxFileBytes }, content).close();
+    cache.delete(name);
+    if (bytes <= mostCachedBytes) cache.set(name, { bytes, content });
+    let total = 0;
+    for (const one of cache.values()) total += one.bytes;
+    for (const [oldest, one] of cache) {
+      if (total <= mostCachedBytes) break;
+      cache.delete(oldest);
+      total -= one.bytes;
+    }
+    return content;
+  }
+
+  #writer(name: string): StateLog {
+    let writer = this.#open.get(name);
+    if (writer !== undefined) return writer;
+    const file = path.join(this.#dir, name);
+    writer = new StateLog(file, { log: this.#log, maxBytes: maxFileBytes });
+    this.#open.set(name, writer);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > mostOpen && oldest !== undefined) {
+      this.#open.get(oldest)?.close();
+      this.#open.delete(oldest);
+    }
+    return writer;
+  }
+}
+
+function lotsOf(entries: readonly DayEntry[]): DayEntry[][] {
+  const lots: DayEntry[][] = [];
+  for (let at = 0; at < entries.length; at += recordEntries)
+    lots.push(entries.slice(at, at + recordEntries));
+  return lots;
+}
+
+class CollectedDay implements DayContent, StateReader {
+  readonly jobs = new Map<string, JobRecord>();
+  readonly books = new Map<string, GpuDayBook>();
+
+  reset(): void {
+    this.jobs.clear();
+    this.books.clear();
+  }
+
+  record(payload: unknown): boolean {
+    const parsed = v.safeParse(entriesSchema, payload);
+    if (!parsed.success) return false;
+    for (const entry of parsed.output) {
+      if (entry[0] === "job") this.jobs.set(entry[1].id, entry[1]);
+      else this.books.set(deviceKey(entry[1].host, entry[1].uuid), entry[1]);
+    }
+    return true;
+  }
+}
+
+class CollectedParts extends Map<string, JobDayPart> implements StateReader {
+  reset(): void {
+    this.clear();
+  }
+
+  record(payload: unknown): boolean {
+    if (!Array.isArray(payload)) return false;
+    for (const entry of payload as readonly unknown[]) {
+      const part: unknown = Array.isArray(entry) && entry[0] === "part" ? entry[1] : undefined;
+      if (!isPart(part)) return false;
+      this.set(part.id, part);
+    }
+    return true;
+  }
+}

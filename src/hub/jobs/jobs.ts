@@ -1,0 +1,224 @@
+/**
+ * The hub's job ledger: fed by every frame that storage accepted and by the schedulers' reports. Each entry is in the journal
+ * before it is applied, so what was acknowledged outlives a kill; the journal is replaced by a snapshot when it has grown.
+ *
+ *   jobs/journal      snapshot, then the entries since
+ *   jobs/days/*.log   what is closed
+ */
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { formatError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import { StateLog } from "../../base/state/state-log.ts";
+import type { PutMetric } from "../../model/self-frames.ts";
+import { self } from "../../model/catalogue/index.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import { isClosed } from "../../runs/jobs/day-books.ts";
+import type { JobDirectory } from "../../runs/jobs/directory.ts";
+import { parseEntry } from "../../runs/jobs/entry.ts";
+import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
+import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
+import type { LedgerOptions } from "../../runs/jobs/ledger-options.ts";
+import { dayMs, dayOf, type LedgerOutput } from "../../runs/jobs/record.ts";
+import { DayFiles } from "./day-files.ts";
+import { readKey } from "./key-file.ts";
+import { Pseudonyms } from "./privacy.ts";
+
+export interface HubJobsOptions {
+  readonly dataDir: string;
+  /** How long closed jobs are kept. */
+  readonly retentionMs: number;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Deletions are judged by it: it follows no jump of the wall clock. */
+  readonly trustedNowMs: () => number;
+  readonly directories?: readonly JobDirectory[];
+  /** Kinds of anomalies that stand now on a GPU, by `deviceKey`. */
+  readonly anomaliesOf?: (key: string) => readonly string[];
+  /** Closed records never name users. */
+  readonly isPseudonymous?: boolean;
+  readonly ledger?: Partial<LedgerOptions>;
+  /** The journal is replaced by a snapshot when it has grown by this. */
+  readonly checkpointBytes?: number;
+}
+
+const defaultCheckpointBytes = 16 * 2 ** 20;
+const maxJournalBytes = 2 ** 30;
+const upkeepEveryMs = 600_000;
+
+export class HubJobs {
+  readonly ledger: Ledger;
+  readonly files: DayFiles;
+  readonly #options: HubJobsOptions;
+  readonly #ticks: FrameTicks;
+  readonly #journal: StateLog;
+  readonly #ends: (() => void)[] = [];
+  /** Finished books that do not close, by GPU: the day of the last. */
+  readonly #unclosed = new Map<string, string>();
+  #pseudonyms: Pseudonyms | undefined;
+  #snapshotBytes = 0;
+  #isFailing = false;
+  #failures = 0;
+
+  constructor(options: HubJobsOptions) {
+    this.#options = options;
+    const { dataDir, log, directories = [] } = options;
+    this.ledger = new Ledger(options.ledger);
+    this.files = new DayFiles(path.join(dataDir, "jobs", "days"), log);
+    this.#ticks = new FrameTicks(options.anomaliesOf);
+    const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
+    this.#journal = new StateLog(
+      path.join(dataDir, "jobs", "journal"),
+      { log, maxBytes: maxJournalBytes },
+      {
+        reset: () => {},
+        record: (payload) => {
+          const entry = parseEntry(payload);
+          if (entry !== undefined) addOutput(closed, this.ledger.apply(entry));
+          return entry !== undefined;
+        },
+      },
+    );
+    this.#settle(closed);
+    const earlier = [...this.ledger.schedulerReports()];
+    for (const directory of directories)
+      this.#ends.push(directory.subscribe((report) => this.enter(["report", report]), earlier));
+    const timer = setInterval(() => this.upkeep(), upkeepEveryMs).unref();
+    this.#ends.push(() => clearInterval(timer));
+  }
+
+  get pseudonyms(): Pseudonyms {
+    const file = path.join(this.#options.dataDir, "jobs", "pseudonym.key");
+    return (this.#pseudonyms ??= new Pseudonyms(readKey(file, randomBytes)));
+  }
+
+  /** The names under which records of this user are found. */
+  namesOf(user: string): readonly string[] {
+    return this.#options.isPseudonymous === true ? [user, this.pseudonyms.of(user)] : [user];
+  }
+
+  /** Why schedulers do not report now, by their names. */
+  problems(): string[] {
+    return (this.#options.directories ?? []).flatMap(({ name, problem }) =>
+      problem === undefined ? [] : [`${name}: ${problem}`],
+    );
+  }
+
+  /** Frames of scraped agents are stored as samples: they are booked as they are shown. */
+  watch(frames: { subscribe(listener: (delivery: Delivery) => void): () => void }): void {
+    this.#ends.push(
+      frames.subscribe((delivery) => {
+        if (delivery.isExposed === false) this.take(delivery);
+      }),
+    );
+  }
+
+  /** Called with every frame that storage accepted, before its sender is acknowledged. Never throws. */
+  readonly take = (delivery: Delivery): void => {
+    // Another program's past comes one metric at a time, after its present.
+    if (delivery.isExposed === false && delivery.tier === "stream") return;
+    try {
+      const ticks = this.#ticks.take(delivery);
+      if (ticks.length > 0) this.enter(["ticks", ticks]);
+    } catch (thrown) {
+      this.#fail("a frame could not be booked", thrown);
+    }
+  };
+
+  /** Ends jobs whose GPUs have been silent for long, and deletes what is past its retention. */
+  upkeep(): void {
+    const { trustedNowMs, retentionMs, log } = this.#options;
+    this.enter(["clock", trustedNowMs()]);
+    try {
+      const deleted = this.files.deleteBefore(dayOf(trustedNowMs() - retentionMs));
+      if (deleted > 0) log.info("deleted job records past their retention", { days: deleted });
+    } catch (thrown) {
+      this.#fail("old job records could not be deleted", thrown);
+    }
+  }
+
+  readonly selfMetrics = (put: PutMetric): void => {
+    put(self.jobsOpen, this.ledger.openCount);
+    put(self.jobsJournalBytes, this.#journal.sizeBytes);
+    put(self.jobsFailures, this.#failures);
+    put(self.jobsUnclosedBooks, this.unclosedBooks());
+  };
+
+  /** GPUs whose book of today, or of yesterday, does not close. */
+  unclosedBooks(): number {
+    const gpus = new Set<string>();
+    for (const book of this.ledger.openBooks()) if (!isClosed(book)) gpus.add(book.uuid);
+    const since = dayOf(this.#options.nowMs() - dayMs);
+    for (const [uuid, day] of this.#unclosed) {
+      if (day >= since) gpus.add(uuid);
+      else this.#unclosed.delete(uuid);
+    }
+    return gpus.size;
+  }
+
+  /** Replaces the journal by a snapshot. */
+  checkpoint(): void {
+    this.#journal.rewrite(this.ledger.snapshot());
+    this.#snapshotBytes = this.#journal.sizeBytes;
+  }
+
+  close(): void {
+    for (const end of this.#ends.splice(0)) end();
+    try {
+      this.checkpoint();
+    } catch (thrown) {
+      this.#fail("the job ledger could not be checkpointed", thrown);
+    }
+    this.#journal.close();
+    this.files.close();
+  }
+
+  /** Into the journal, then into the ledger. Never throws. */
+  enter(entry: LedgerEntry): void {
+    try {
+      this.#journal.append(entry);
+      this.#isFailing = false;
+    } catch (thrown) {
+      // Applied all the same: the meters make up for it if the disk recovers before a crash.
+      this.#fail("the job ledger could not be written", thrown);
+    }
+    try {
+      this.#write(this.ledger.apply(entry));
+      const { checkpointBytes = defaultCheckpointBytes } = this.#options;
+      if (this.#journal.sizeBytes > checkpointBytes + 2 * this.#snapshotBytes) this.checkpoint();
+    } catch (thrown) {
+      this.#fail("the job ledger could not be written", thrown);
+    }
+  }
+
+  /**
+   * What a replay of the journal closed may lack in the files of the days. The snapshot keeps the next start from closing it
+   * again: a hub that is killed often would write every job of the day at every start.
+   */
+  #settle(closed: LedgerOutput): void {
+    if (closed.jobs.length + closed.parts.length + closed.books.length === 0) return;
+    try {
+      this.#write(closed);
+      this.checkpoint();
+    } catch (thrown) {
+      this.#fail("the job ledger could not be written", thrown);
+    }
+  }
+
+  #write(output: LedgerOutput): void {
+    this.files.write(this.#options.isPseudonymous === true ? this.pseudonyms.hide(output) : output);
+    for (const book of output.books) if (!isClosed(book)) this.#unclosed.set(book.uuid, book.day);
+  }
+
+  #fail(message: string, thrown: unknown): void {
+    this.#failures++;
+    if (!this.#isFailing) this.#options.log.error(message, { error: formatError(thrown) });
+    this.#isFailing = true;
+  }
+}
+
+function addOutput(to: LedgerOutput, { jobs, parts, books }: LedgerOutput): void {
+  to.jobs.push(...jobs);
+  to.parts.push(...parts);
+  to.books.push(...books);
+}

@@ -1,0 +1,42 @@
+/** The job ledger where the settings ask for it. */
+import type { Settings } from "../../cli/command/settings.ts";
+import type { Log } from "../../base/log.ts";
+import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
+import { deviceKey } from "../../model/device.ts";
+import type { JobDirectory } from "../../runs/jobs/directory.ts";
+import { SlurmCommands } from "../../runs/jobs/slurm/commands.ts";
+import { SlurmDirectory } from "../../runs/jobs/slurm/directory.ts";
+import { HubJobs } from "./jobs.ts";
+
+interface OpenJobsContext {
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly trustedNowMs: () => number;
+  readonly anomalies: () => readonly Anomaly[];
+}
+
+export function openHubJobs(settings: Settings, context: OpenJobsContext): HubJobs | undefined {
+  const { retentionMs } = settings.jobs;
+  if (retentionMs === 0) return undefined;
+  const { anomalies, ...shared } = context;
+  return new HubJobs({
+    ...shared,
+    dataDir: settings.dataDir,
+    retentionMs,
+    isPseudonymous: settings.jobs.pseudonyms,
+    directories: directoriesOf(settings, context),
+    anomaliesOf: (key) =>
+      anomalies().flatMap(({ device: { host, uuid }, kind }) =>
+        deviceKey(host, uuid) === key ? [kind] : [],
+      ),
+  });
+}
+
+function directoriesOf(
+  { jobs: { slurm, slurmIntervalMs } }: Settings,
+  { log, nowMs }: OpenJobsContext,
+): readonly JobDirectory[] {
+  if (slurm === "off") return [];
+  const client = new SlurmCommands();
+  return [new SlurmDirectory({ client, intervalMs: slurmIntervalMs, log, nowMs })];
+}

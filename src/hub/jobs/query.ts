@@ -1,0 +1,158 @@
+/** Reads the ledger: open jobs from memory, closed ones from the files of their days, one day at a time so that nothing else waits. */
+import { Bill, type BillGroup, type BillLine } from "../../runs/jobs/bill.ts";
+import {
+  dayMs,
+  dayOf,
+  type GpuDayBook,
+  type JobHour,
+  type JobRecord,
+} from "../../runs/jobs/record.ts";
+import type { Tariff } from "../../runs/jobs/tariff.ts";
+import { type JobSummary, summarizeHeld, summarizeJob } from "../../view/jobs/summary.ts";
+import type { HubJobs } from "./jobs.ts";
+
+export interface JobSelection {
+  readonly state?: "running" | "ended" | undefined;
+  /** Any of them. */
+  readonly users?: readonly string[] | undefined;
+  readonly account?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly host?: string | undefined;
+  /** Of a GPU: each job comes with what it held of it. */
+  readonly uuid?: string | undefined;
+  /** A part of its name or id. */
+  readonly text?: string | undefined;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** How far back a job is looked for by its short id. */
+const searchedDays = 400;
+
+export class JobQueries {
+  readonly #jobs: HubJobs;
+  readonly #nowMs: () => number;
+
+  constructor(jobs: HubJobs, nowMs: () => number) {
+    this.#jobs = jobs;
+    this.#nowMs = nowMs;
+  }
+
+  /** Newest first: those that run, then those that ended. */
+  async list(
+    selection: JobSelection,
+  ): Promise<{ readonly jobs: JobSummary[]; readonly total: number }> {
+    const { limit, offset, state } = selection;
+    const found: JobRecord[] = [];
+    if (state !== "ended")
+      for (const { record } of this.#jobs.ledger.openJobs())
+        if (isSelected(record, selection)) found.push(record);
+    found.sort((left, right) => right.startMs - left.startMs);
+    if (state !== "running")
+      for await (const { jobs } of this.#days(selection.fromMs, this.#nowMs() + dayMs, "newest"))
+        found.push(
+          ...[...jobs.values()]
+            .filter((job) => isSelected(job, selection))
+            .sort((left, right) => right.endMs - left.endMs),
+        );
+    return {
+      jobs: found.slice(offset, offset + limit).map((job) => ({
+        ...summarizeJob(job),
+        ...(selection.uuid === undefined ? {} : { held: summarizeHeld(job, selection) }),
+      })),
+      total: found.length,
+    };
+  }
+
+  /** By its id, its key (`slurm:4711`) or the scheduler's number (`4711`): the newest that fits. */
+  async find(id: string): Promise<JobRecord | undefined> {
+    const fits = ({ id: own, key, name, scheduler }: JobRecord): boolean =>
+      own === id || key === id || scheduler?.id === id || (scheduler === undefined && name === id);
+    let newest: JobRecord | undefined;
+    for (const { record } of this.#jobs.ledger.openJobs())
+      if (fits(record) && record.startMs >= (newest?.startMs ?? 0)) newest = record;
+    if (newest !== undefined) return newest;
+    const nowMs = this.#nowMs();
+    for await (const { jobs } of this.#days(
+      nowMs - searchedDays * dayMs,
+      nowMs + dayMs,
+      "newest",
+    )) {
+      const exact = jobs.get(id);
+      if (exact !== undefined) return exact;
+      for (const job of jobs.values())
+        if (fits(job) && job.startMs >= (newest?.startMs ?? 0)) newest = job;
+      if (newest !== undefined) return newest;
+    }
+    return undefined;
+  }
+
+  async hoursOf(job: JobRecord): Promise<JobHour[]> {
+    const hours: JobHour[] = [];
+    for await (const day of this.#dayNames(job.startMs, job.endMs, "oldest"))
+      hours.push(...(this.#jobs.files.readParts(day).get(job.id)?.hours ?? []));
+    for (const open of this.#jobs.ledger.openJobs())
+      if (open.record.id === job.id) hours.push(...open.hours());
+    return hours;
+  }
+
+  async bill(options: {
+    readonly by: BillGroup;
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly price?: Tariff | undefined;
+    readonly co2?: Tariff | undefined;
+  }): Promise<BillLine[]> {
+    const bill = new Bill(options);
+    for await (const day of this.#dayNames(options.fromMs, options.toMs, "oldest"))
+      for (const part of this.#jobs.files.readParts(day).values()) bill.add(part);
+    for (const open of this.#jobs.ledger.openJobs()) bill.add(open.part(open.hours()));
+    return bill.lines();
+  }
+
+  async books(fromMs: number, toMs: number): Promise<GpuDayBook[]> {
+    const books: GpuDayBook[] = [];
+    for await (const day of this.#days(fromMs, toMs, "oldest")) books.push(...day.books.values());
+    const [from, to] = [dayOf(fromMs), dayOf(toMs)];
+    for (const book of this.#jobs.ledger.openBooks())
+      if (book.day >= from && book.day <= to) books.push(book);
+    return books;
+  }
+
+  async *#days(fromMs: number, toMs: number, order: "oldest" | "newest") {
+    for await (const day of this.#dayNames(fromMs, toMs, order)) yield this.#jobs.files.read(day);
+  }
+
+  /** Everybody else gets a turn after each. */
+  async *#dayNames(fromMs: number, toMs: number, order: "oldest" | "newest") {
+    const [from, to] = [dayOf(fromMs), dayOf(toMs)];
+    const days = this.#jobs.files.days().filter((day) => day >= from && day <= to);
+    for (const day of order === "oldest" ? days : days.reverse()) {
+      yield day;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+function isSelected(job: JobRecord, selection: JobSelection): boolean {
+  const { users, account, kind, host, uuid, text, fromMs, toMs } = selection;
+  return (
+    job.startMs < toMs &&
+    (job.end === "open" || job.endMs >= fromMs) &&
+    (users === undefined || (job.user !== undefined && users.includes(job.user))) &&
+    (account === undefined || job.account === account) &&
+    (kind === undefined || job.kind === kind) &&
+    (host === undefined || job.stretches.some((stretch) => stretch.host === host)) &&
+    (uuid === undefined || isHeldIn(summarizeHeld(job, selection), job, selection)) &&
+    (text === undefined || job.name.includes(text) || job.id.includes(text))
+  );
+}
+
+/** A job may have held the GPU in a part of its time only. */
+const isHeldIn = (
+  held: JobSummary["held"],
+  { end }: JobRecord,
+  { fromMs, toMs }: JobSelection,
+): boolean => held !== undefined && held.fromMs < toMs && (end === "open" || held.toMs >= fromMs);

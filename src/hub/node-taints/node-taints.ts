@@ -1,0 +1,154 @@
+/**
+ * Takes nodes with failing GPUs out of service and returns them: a condition and a taint on the Kubernetes node, from the
+ * hub's health verdicts. Never more nodes than the budget allows, everything in the audit log, and in a dry run nothing but
+ * the audit log.
+ */
+import type { AuditLog } from "../../access/audit.ts";
+import type { ActionBudget } from "../../config/budget.ts";
+import { formatError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { HealthReport } from "../../view/health/report.ts";
+import { type HealthAction, healthActions } from "../../view/health/verdict.ts";
+import { NodeConflictError } from "./node-api.ts";
+import { type NodeTaintState, type NodeVerdict, planTaints, type TaintPlan } from "./plan.ts";
+
+/** The part of `NodeApi` that is needed here. */
+export interface NodeWriter {
+  list(): Promise<readonly NodeTaintState[]>;
+  setTaint(node: string, isTainted: boolean): Promise<void>;
+  setCondition(node: string, isHealthy: boolean, message: string, time: string): Promise<void>;
+}
+
+export interface NodeTaintsOptions {
+  readonly mode: "dry-run" | "on";
+  readonly budget: ActionBudget;
+  readonly returnAfterMs: number;
+  readonly nodes: NodeWriter;
+  readonly report: () => Pick<HealthReport, "hosts">;
+  readonly audit: Pick<AuditLog, "note">;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+const roundEveryMs = 2_000;
+const actionRank = (action: HealthAction): number => healthActions.indexOf(action);
+
+export class NodeTaints {
+  readonly #options: NodeTaintsOptions;
+  readonly #healthySinceMs = new Map<string, number>();
+  /** In a dry run: what would be tainted, so that each is reported once. */
+  #imagined: ReadonlySet<string> = new Set();
+  #withheld: ReadonlySet<string> = new Set();
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #problem: string | undefined;
+
+  constructor(options: NodeTaintsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#round ??= this.round().finally(() => (this.#round = undefined));
+    }, roundEveryMs);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#round;
+  }
+
+  problems(): readonly string[] {
+    return this.#problem === undefined ? [] : [`node taints: ${this.#problem}`];
+  }
+
+  /** One look at verdicts and nodes, and what follows from it. Never rejects. */
+  async round(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await this.#act();
+      this.#problem = undefined;
+    } catch (thrown) {
+      if (thrown instanceof NodeConflictError) return;
+      const problem = formatError(thrown);
+      if (problem !== this.#problem) log.warn("node taints failed", { error: problem });
+      this.#problem = problem;
+    }
+  }
+
+  async #act(): Promise<void> {
+    const { nodes, mode, budget, returnAfterMs, nowMs } = this.#options;
+    const verdicts = this.#verdicts();
+    const listed = await nodes.list();
+    const isDry = mode === "dry-run";
+    const states = isDry
+      ? listed.map(({ node }) => ({ node, isTainted: this.#imagined.has(node) }))
+      : listed;
+    const plan = planTaints(verdicts, states, budget, this.#healthySinceMs, nowMs(), returnAfterMs);
+    this.#noteWithheld(plan);
+    if (isDry) return this.#imagine(plan, states);
+    const time = new Date(nowMs()).toISOString();
+    for (const { node, text } of plan.taint) {
+      // Before the taint: a node that cannot be written keeps its place in the budget of the next round.
+      await nodes.setTaint(node, true);
+      this.#note("taint node", node, text);
+      await nodes.setCondition(node, false, text, time);
+    }
+    for (const node of plan.release) {
+      await nodes.setTaint(node, false);
+      this.#note("return node to service", node, "its GPUs are healthy again");
+      await nodes.setCondition(node, true, "All GPUs are healthy.", time);
+    }
+  }
+
+  #imagine({ taint, release }: TaintPlan, states: readonly NodeTaintState[]): void {
+    const gone = new Set(release);
+    for (const { node, text } of taint) this.#note("dry run: taint node", node, text);
+    for (const node of release)
+      this.#note("dry run: return node to service", node, "its GPUs are healthy again");
+    const kept = states.filter(({ node, isTainted }) => isTainted && !gone.has(node));
+    this.#imagined = new Set([...kept, ...taint].map(({ node }) => node));
+  }
+
+  #noteWithheld({ withheld, limit }: TaintPlan): void {
+    for (const { node, text } of withheld)
+      if (!this.#withheld.has(node))
+        this.#note(
+          "taint node",
+          node,
+          `withheld, ${limit} tainted nodes are the budget: ${text}`,
+          "refused",
+        );
+    this.#withheld = new Set(withheld.map(({ node }) => node));
+  }
+
+  #verdicts(): readonly NodeVerdict[] {
+    const { report, nowMs } = this.#options;
+    const verdicts = report().hosts.map((host): NodeVerdict => {
+      const [worst] = [host, ...host.gpus]
+        .flatMap(({ reasons }) => reasons)
+        .filter(({ state }) => state === host.worst)
+        .sort((one, other) => actionRank(other.action) - actionRank(one.action));
+      return {
+        node: host.host,
+        state: host.worst,
+        action: worst?.action ?? "none",
+        text: worst?.text ?? "",
+      };
+    });
+    for (const { node, state } of verdicts)
+      if (state !== "healthy" && state !== "degraded") this.#healthySinceMs.delete(node);
+      else if (!this.#healthySinceMs.has(node)) this.#healthySinceMs.set(node, nowMs());
+    const seen = new Set(verdicts.map(({ node }) => node));
+    for (const node of this.#healthySinceMs.keys())
+      if (!seen.has(node)) this.#healthySinceMs.delete(node);
+    return verdicts;
+  }
+
+  #note(what: string, node: string, why: string, outcome: "done" | "refused" = "done"): void {
+    const { audit, log } = this.#options;
+    audit.note({ who: "gpulse hub", by: "nobody", what, target: node, outcome, why });
+    log.info(what, { node, outcome, reason: why });
+  }
+}

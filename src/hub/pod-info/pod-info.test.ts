@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { card, frameOf, healthStartMs } from "../../../test/fixtures/view/health.ts";
+import { silentLog } from "../../base/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { LatestFrames } from "../../sinks/latest/latest.ts";
+import { ApiServerError } from "../kubernetes/api-server.ts";
+import { PodInfo } from "./pod-info.ts";
+import { labelNameOf, podLabels } from "./pod.ts";
+
+const replicaSet = { kind: "ReplicaSet", name: "batch-worker-6d4cf56db6", controller: true };
+const pod = (labels: Record<string, string>, ...ownerReferences: readonly object[]): unknown => ({
+  metadata: { name: "any", labels, ownerReferences },
+});
+
+test.each<readonly [string, unknown, Readonly<Record<string, string>> | undefined]>([
+  ["a bare pod", pod({ team: "vision" }), { label_team: "vision" }],
+  [
+    "a Deployment's pod",
+    pod({ "pod-template-hash": "6d4cf56db6", team: "vision" }, replicaSet),
+    { owner_kind: "Deployment", owner_name: "batch-worker", label_team: "vision" },
+  ],
+  [
+    "a ReplicaSet without a Deployment",
+    pod({}, replicaSet),
+    { owner_kind: "ReplicaSet", owner_name: "batch-worker-6d4cf56db6" },
+  ],
+  [
+    "a Job's pod with an owner that does not control it",
+    pod({ team: "" }, { kind: "Queue", name: "q" }, { kind: "Job", name: "j", controller: true }),
+    { owner_kind: "Job", owner_name: "j" },
+  ],
+  ["something else", { kind: "Status" }, undefined],
+  ["labels that are none", { metadata: { labels: { team: 3 } } }, undefined],
+])("%s gives its controller and labels", (_, object, labels) =>
+  expect(podLabels(object, ["team"])).toEqual(labels),
+);
+
+test("label names are those of kube-state-metrics", () =>
+  expect(labelNameOf("app.kubernetes.io/name")).toBe("label_app_kubernetes_io_name"));
+
+test("pods that hold GPUs are read once, described in series, and forgotten with their GPU", async () => {
+  let nowMs = healthStartMs;
+  const latest = new LatestFrames();
+  const asked: string[] = [];
+  const written: Frame[] = [];
+  const objects: Record<string, unknown> = {
+    "lab/train-0": pod(
+      { team: "vision" },
+      { kind: "StatefulSet", name: "train", controller: true },
+    ),
+  };
+  let failure: Error | undefined;
+  const info = new PodInfo({
+    latest,
+    readPod: async (namespace, name) => {
+      asked.push(`${namespace}/${name}`);
+      if (failure !== undefined) throw failure;
+      const found = objects[`${namespace}/${name}`];
+      if (found === undefined) throw new ApiServerError(404, "not found");
+      return found;
+    },
+    labels: ["team"],
+    writer: {
+      writeFrame: async ({ frame }) => {
+        written.push(frame);
+        return { stored: 0 } as never;
+      },
+    },
+    log: silentLog,
+    nowMs: () => nowMs,
+  });
+  const show = (...owners: readonly (readonly [name: string, container: string])[]): void =>
+    latest.write({
+      frame: frameOf(
+        nowMs,
+        owners.map(([name, container]) => [
+          gpu.ownerInfo,
+          1,
+          { namespace: "lab", pod: name, container },
+        ]),
+      ),
+      source: "agent",
+      tier: "slow",
+      freshForMs: 15_000,
+      devices: [card],
+    });
+  const lastSeries = (): readonly string[] =>
+    (written.at(-1)?.layout.series ?? []).map(({ metric, labels }) =>
+      [metric.name, ...labels.map(([name, value]) => `${name}=${value}`)].join(" "),
+    );
+
+  // Two containers of one pod are one series, and a pod that is gone is none.
+  show(["train-0", "main"], ["train-0", "side"], ["ended-1", "main"]);
+  await info.round();
+  await info.round();
+  expect(asked.sort()).toEqual(["lab/ended-1", "lab/train-0"]);
+  expect(lastSeries()).toEqual([
+    "gpu_owner_pod_info gpu=0 host=box label_team=vision namespace=lab owner_kind=StatefulSet owner_name=train pod=train-0 uuid=GPU-a",
+  ]);
+
+  // A failure is a problem of the hub; what is known stays.
+  failure = new Error("the API server answered with 403");
+  nowMs += 300_000;
+  show(["train-0", "main"]);
+  await info.round();
+  expect(info.problems()).toEqual(["pod info: the API server answered with 403"]);
+  expect(lastSeries()).toHaveLength(1);
+  failure = undefined;
+  await info.round();
+  expect(info.problems()).toEqual([]);
+
+  // Nobody holds the GPU any more: the frame without series ends them.
+  show();
+  await info.round();
+  expect(lastSeries()).toEqual([]);
+  const frames = written.length;
+  await info.round();
+  expect(written).toHaveLength(frames);
+});

@@ -1,0 +1,176 @@
+/**
+ * Labels and controllers of the pods that hold GPUs, as series beside `gpu_owner_info`. The hub reads each such pod once
+ * in a while from the API server, so that agents need no rights there. No other pod is read.
+ */
+import { formatError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import { identityOf } from "../../model/identity.ts";
+import { labelKey, labelSet, labelValue } from "../../model/labels.ts";
+import { presence } from "../../model/presence.ts";
+import { type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { SampleWriter } from "../../storage/history.ts";
+import { ApiServerError } from "../kubernetes/api-server.ts";
+import { podLabels } from "./pod.ts";
+
+export interface PodInfoOptions {
+  readonly latest: { at(nowMs: number): readonly Delivery[] };
+  /** The pod as the API server has it; rejects with ApiServerError 404 where it is gone. */
+  readonly readPod: (namespace: string, pod: string) => Promise<unknown>;
+  /** Keys of the pods' labels to carry over. */
+  readonly labels: readonly string[];
+  readonly writer: Pick<SampleWriter, "writeFrame">;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+const roundEveryMs = 5_000;
+/** Labels of a running pod change seldom. */
+const rereadMs = 300_000;
+/** Reads in one round: a hub that starts in a full cluster asks for its pods over some rounds. */
+const maxReads = 200;
+const parallelReads = 8;
+
+interface KnownPod {
+  readonly readMs: number;
+  /** Undefined where there is no such pod. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+interface PodOwner {
+  readonly pod: string;
+  readonly namespace: string;
+  /** Labels of the GPU. */
+  readonly device: Readonly<Record<string, string | undefined>>;
+}
+
+const keyOf = ({ namespace, pod }: PodOwner): string => `${namespace}/${pod}`;
+
+export class PodInfo {
+  readonly #options: PodInfoOptions;
+  readonly #pods = new Map<string, KnownPod>();
+  readonly #frames = new Map<string, ReadingFrames>();
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #problem: string | undefined;
+
+  constructor(options: PodInfoOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#round ??= this.round().finally(() => (this.#round = undefined));
+    }, roundEveryMs).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#round;
+  }
+
+  problems(): readonly string[] {
+    return this.#problem === undefined ? [] : [`pod info: ${this.#problem}`];
+  }
+
+  /** Reads the pods that are new or were read long ago, and writes the series of all. Never rejects. */
+  async round(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const owners = this.#owners();
+      let problem: string | undefined;
+      try {
+        await this.#read(owners);
+      } catch (thrown) {
+        problem = formatError(thrown);
+      }
+      // What is known of the other pods is written all the same.
+      await this.#write(owners);
+      if (problem !== undefined && problem !== this.#problem)
+        log.warn("pods could not be read", { error: problem });
+      this.#problem = problem;
+    } catch (thrown) {
+      const problem = formatError(thrown);
+      if (problem !== this.#problem) log.warn("pod info failed", { error: problem });
+      this.#problem = problem;
+    }
+  }
+
+  #owners(): readonly PodOwner[] {
+    const { latest, nowMs } = this.#options;
+    const owners = new Map<string, PodOwner>();
+    for (const { frame } of latest.at(nowMs()))
+      frame.layout.series.forEach(({ metric, labels }, slot) => {
+        if (metric !== gpu.ownerInfo || frame.presence[slot] !== presence.present) return;
+        const label = (name: string): string | undefined => labelValue(labels, name);
+        const [namespace, pod] = [label("namespace"), label("pod")];
+        if (namespace === undefined || pod === undefined) return;
+        const device = {
+          uuid: label("uuid"),
+          gpu: label("gpu"),
+          host: label("host"),
+          job: label("job"),
+          instance: label("instance"),
+        };
+        const owner = { namespace, pod, device };
+        // Two containers of a pod may share a GPU.
+        owners.set(labelKey(labelSet({ ...device, namespace, pod })), owner);
+      });
+    return [...owners.values()];
+  }
+
+  async #read(owners: readonly PodOwner[]): Promise<void> {
+    const { readPod, nowMs, labels } = this.#options;
+    const wanted = new Map(owners.map((owner) => [keyOf(owner), owner]));
+    // A pod that comes back under its name is another one.
+    for (const key of this.#pods.keys()) if (!wanted.has(key)) this.#pods.delete(key);
+    const due = [...wanted].filter(([key]) => {
+      const known = this.#pods.get(key);
+      return known === undefined || nowMs() - known.readMs >= rereadMs;
+    });
+    const queue = due.slice(0, maxReads);
+    const readNext = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        const [key, { namespace, pod }] = next;
+        const object = await readPod(namespace, pod).catch((thrown: unknown) => {
+          if (thrown instanceof ApiServerError && thrown.status === 404) return undefined;
+          throw thrown;
+        });
+        this.#pods.set(key, { readMs: nowMs(), labels: podLabels(object, labels) });
+      }
+    };
+    const reads = Array.from({ length: parallelReads }, readNext);
+    const failed = (await Promise.allSettled(reads)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  }
+
+  async #write(owners: readonly PodOwner[]): Promise<void> {
+    const { writer, nowMs } = this.#options;
+    const hosts = new Map<string, ListedReading[]>();
+    // A host without pods any more gets an empty frame, so that its series end.
+    for (const host of this.#frames.keys()) hosts.set(host, []);
+    for (const owner of owners) {
+      const known = this.#pods.get(keyOf(owner))?.labels;
+      if (known === undefined) continue;
+      const { device, namespace, pod } = owner;
+      const host = device["host"] ?? "";
+      const reading: ListedReading = {
+        metric: gpu.ownerPodInfo,
+        labels: labelSet({ ...known, ...device, namespace, pod }),
+        value: 1,
+      };
+      const readings = hosts.get(host);
+      if (readings === undefined) hosts.set(host, [reading]);
+      else readings.push(reading);
+    }
+    for (const [host, readings] of hosts) {
+      const frames = this.#frames.get(host) ?? new ReadingFrames();
+      this.#frames.set(host, frames);
+      const frame = frames.frame(nowMs(), readings);
+      const origin = { frame, source: `pod-info/${host}`, tier: "pods" };
+      await writer.writeFrame(origin, identityOf(host));
+      if (readings.length === 0) this.#frames.delete(host);
+    }
+  }
+}
