@@ -1,4 +1,5 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
+import * as v from "valibot";
 import { type ClientAccess, defaultHubUrl } from "./command/client.ts";
 import { GpulseError, formatError } from "../base/error.ts";
 import { HttpAgent, type HttpResponse, request, type RequestOptions } from "../net/http/request.ts";
@@ -30,6 +31,25 @@ export class HubClient {
       throw new GpulseError("USAGE", `--url must be a URL such as ${defaultHubUrl}, not "${url}".`);
     }
     this.#base = base;
+  }
+
+  /** GETs one of the hub's own answers and checks its shape. */
+  async get<Schema extends v.GenericSchema>(
+    path: string,
+    schema: Schema,
+  ): Promise<v.InferOutput<Schema>> {
+    const { status, body } = await this.call("GET", path);
+    if (status !== 200) {
+      const refusal = v.safeParse(v.object({ error: v.string() }), body);
+      const sentence = refusal.success ? refusal.output.error : `The hub answered ${status}.`;
+      throw new GpulseError(status === 400 ? "USAGE" : "QUERY_FAILED", sentence);
+    }
+    const parsed = v.safeParse(schema, body);
+    if (parsed.success) return parsed.output;
+    throw new GpulseError(
+      "QUERY_FAILED",
+      `The response of ${this.#base.href} is not that of a gpulse hub of this version. Check --url.`,
+    );
   }
 
   /** POSTs a form to a path of the Prometheus API and gives its `data`; what it warns of goes to `note`. */
@@ -88,9 +108,15 @@ export class HubClient {
     return { status, body: body.length === 0 ? undefined : readJson(url, body) };
   }
 
-  /** What lies at a path, as bytes. */
-  async download(path: string): Promise<{ readonly status: number; readonly body: Buffer }> {
-    return this.#send(new URL(path, this.#base), { method: "GET" });
+  /** What lies at a path, as bytes; `json` is posted where given. */
+  async download(
+    path: string,
+    json?: unknown,
+  ): Promise<{ readonly status: number; readonly body: Buffer }> {
+    const url = new URL(path, this.#base);
+    if (json === undefined) return this.#send(url, { method: "GET" });
+    const headers = { "content-type": "application/json" };
+    return this.#send(url, { method: "POST", body: JSON.stringify(json), headers });
   }
 
   async #send(

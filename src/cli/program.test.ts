@@ -101,6 +101,8 @@ test("every command and every group has examples", async () => {
 
 /** Commands whose output is no data, and why. */
 const withoutJson: Readonly<Record<string, string>> = {
+  "jobs report": "writes a page or a text; jobs show --json has the data",
+  "jobs export": "it prints JSON lines",
   completion: "prints a shell script",
 };
 
@@ -119,6 +121,8 @@ const withoutDefault = new Set(
     ["label", "lake-mirror", "markdown", "output", "phase-pattern", "price", "push"],
     [
       "prometheus",
+      "prometheus-token",
+      "prometheus-ca",
       "prometheus-config",
       "processing",
       "rules",

@@ -6,6 +6,7 @@ import type { CommandIo } from "./command/io.ts";
 import { createProgram } from "./command/parse.ts";
 import { declareAlerts } from "./alerts/command.ts";
 import { declareAnalyze } from "./analyze/command.ts";
+import { declareAsk } from "./ask/command.ts";
 import { declareAudit } from "./audit/command.ts";
 import { declareBackup } from "./backup/command.ts";
 import { declareCheck } from "./check/command.ts";
@@ -13,15 +14,20 @@ import { declareCompletion } from "./completion/command.ts";
 import { declareCompare } from "./compare/command.ts";
 import { declareConfig } from "./config/command.ts";
 import { declareDoctor } from "./doctor/command.ts";
+import { declareExplain } from "./explain/command.ts";
 import { declareHealth } from "./health/command.ts";
 import { declareHub } from "./hub/command.ts";
 import { declareImport } from "./import/command.ts";
+import { declareJobs } from "./jobs/command.ts";
+import { declareLake } from "./lake/command.ts";
+import { declareMcp } from "./mcp/command.ts";
 import { declarePipe } from "./pipe/command.ts";
 import { declareReplay } from "./replay/command.ts";
 import { declareQuery } from "./query/command.ts";
 import { declareRules } from "./rules/command.ts";
 import { declareRun } from "./run/command.ts";
 import { declareRuns } from "./runs/command.ts";
+import { declareServing } from "./serving/command.ts";
 import { declareShare } from "./share/command.ts";
 import { declareSilence } from "./silence/command.ts";
 import { declareSnapshot } from "./snapshot/command.ts";
@@ -52,6 +58,8 @@ const declarations: Readonly<Record<string, Declare>> = {
     ),
   hub: declareHub,
   query: declareQuery,
+  ask: declareAsk,
+  mcp: declareMcp,
   compare: declareCompare,
   alerts: declareAlerts,
   silence: declareSilence,
@@ -59,6 +67,9 @@ const declarations: Readonly<Record<string, Declare>> = {
   top: declareTop,
   stats: declareStats,
   health: declareHealth,
+  explain: declareExplain,
+  jobs: declareJobs,
+  serving: declareServing,
   snapshot: declareSnapshot,
   doctor: declareDoctor,
   check: declareCheck,
@@ -69,6 +80,7 @@ const declarations: Readonly<Record<string, Declare>> = {
   runs: declareRuns,
   stress: declareStress,
   analyze: declareAnalyze,
+  lake: declareLake,
   token: declareToken,
   user: declareUser,
   share: declareShare,

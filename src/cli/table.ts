@@ -13,3 +13,6 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
     )
     .join("");
 }
+
+/** Names come from other machines: no control characters reach the terminal. */
+export const plainText = (text: string): string => text.replace(/\p{Cc}+/gu, " ");

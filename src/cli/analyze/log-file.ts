@@ -40,6 +40,7 @@ export async function buildLogLake(
   const code = await runPipe(
     { from: [from], to: [`parquet:${lake}`], logLevel: "warn" },
     options.io,
+    { progress: false },
   );
   if (code !== 0)
     throw new GpulseError(

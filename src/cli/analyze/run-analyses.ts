@@ -37,11 +37,28 @@ const units: Readonly<Record<string, number>> = {
   t: 2 ** 40,
 };
 
-export function runAnalyses(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
-  return options.engine === "spark" ? onSpark(options) : onDuckdb(options);
+/** One run of the engine for each table. Jobs are left out of many analyses where the lake has none. */
+export async function runAnalyses(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
+  const run = options.engine === "spark" ? onSpark : onDuckdb;
+  const ofJobs = options.chosen.filter(({ table }) => table === "jobs");
+  const others = options.chosen.filter(({ table }) => table !== "jobs");
+  if (ofJobs.length === 0) return run({ ...options, chosen: others }, "gpu");
+  if (others.length === 0) return run({ ...options, chosen: ofJobs }, "jobs");
+  const results = await run({ ...options, chosen: others }, "gpu");
+  try {
+    return [...results, ...(await run({ ...options, chosen: ofJobs }, "jobs"))];
+  } catch (thrown) {
+    if (thrown instanceof GpulseError && thrown.code === "LAKE_EMPTY") return results;
+    throw thrown;
+  }
 }
 
-async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
+type LakeTable = "gpu" | "jobs";
+
+async function onDuckdb(
+  options: RunAnalysesOptions,
+  table: LakeTable,
+): Promise<readonly AnalysisResult[]> {
   const { settings, flags, env, signal, progress } = options;
   if (/^(hdfs|s3a):/i.test(options.lake))
     throw new GpulseError(
@@ -50,8 +67,8 @@ async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisR
     );
   const store = await openFiles(options.lake, env);
   try {
-    const files = await listLake(store, settings, signal);
-    if (files.files.length === 0) throw emptyLake(options.lake);
+    const files = await listLake(store, settings, signal, table);
+    if (files.files.length === 0) throw emptyLake(options.lake, table);
     const paths = await localPaths(store, files, {
       cacheDir:
         flags.cache ??
@@ -82,16 +99,19 @@ async function onDuckdb(options: RunAnalysesOptions): Promise<readonly AnalysisR
   }
 }
 
-async function onSpark(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
+async function onSpark(
+  options: RunAnalysesOptions,
+  table: LakeTable,
+): Promise<readonly AnalysisResult[]> {
   const { settings, flags, env, signal, progress } = options;
-  const known = await listed(options);
-  if (known?.files.length === 0) throw emptyLake(options.lake);
+  const known = await listed(options, table);
+  if (known?.files.length === 0) throw emptyLake(options.lake, table);
   const place = toSparkLocation(options.lake, env);
   return runOnSpark(
     {
       analyses: options.chosen,
       settings,
-      input: `${place.url.replace(/\/+$/, "")}/gpu`,
+      input: `${place.url.replace(/\/+$/, "")}/${table}`,
       span: known?.span ?? widest(settings),
       ...(isSparkOutput(flags.output) ? { save: sparkSave(flags) } : {}),
     },
@@ -107,17 +127,15 @@ async function onSpark(options: RunAnalysesOptions): Promise<readonly AnalysisRe
 }
 
 /** Undefined for an address that only Spark can read. */
-async function listed({
-  lake,
-  env,
-  settings,
-  signal,
-}: RunAnalysesOptions): Promise<LakeFiles | undefined> {
+async function listed(
+  { lake, env, settings, signal }: RunAnalysesOptions,
+  table: LakeTable,
+): Promise<LakeFiles | undefined> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(lake) && !/^(s3|s?webhdfs|file):/i.test(lake))
     return undefined;
   const store = await openFiles(lake, env);
   try {
-    return await listLake(store, settings, signal);
+    return await listLake(store, settings, signal, table);
   } finally {
     store.close();
   }

@@ -191,8 +191,10 @@ const smallStateFiles = [
   "alerts/silences.log",
   "events",
   "pipes/pipes.log",
+  "rules",
   "runs",
   "snapshots/snapshots.log",
+  "boards/boards.log",
 ] as const;
 
 /** In a snapshot of the store everything of this kind is in one folder, which the store itself does not know. */

@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { compatNames } from "../../formats/compat/tables.ts";
 import { listWords, withWords } from "./choice.ts";
+import { prometheusFlags } from "./prometheus.ts";
 import { collect, settingOption } from "./setting.ts";
 import { generalSettings, hubSettings } from "./table.ts";
 
@@ -33,20 +34,22 @@ const shared = {
     ),
   retention: () => settingOption(hubSettings.retention),
   rollupRetention: () => settingOption(hubSettings.rollup_retention),
+  retentionRule: () =>
+    new Option(
+      "--retention-rule <rule>",
+      "retain series for less long, such as '{job=\"batch\"}: 7d'; repeatable (default: none)",
+    ).argParser(collect),
   retentionSize: () => settingOption(hubSettings.retention_size),
   durability: () => settingOption(hubSettings.durability),
   memory: () => settingOption(hubSettings.memory),
   maxExemplars: () => settingOption(hubSettings.max_exemplars),
+  embedOrigins: () => settingOption(hubSettings.embed_origins),
   traceUrl: () => settingOption(hubSettings.trace_url),
   queryWorkers: () => settingOption(hubSettings.query_workers),
   enableFeature: () => settingOption(hubSettings.enable_feature),
   nativeHistogramBucketLimit: () => settingOption(hubSettings.native_histogram_bucket_limit),
   ingestWorkers: () => settingOption(hubSettings.ingest_workers),
-  prometheus: () =>
-    new Option(
-      "--prometheus <url>",
-      "show the GPUs whose exporters this Prometheus, Thanos, Mimir or VictoriaMetrics scrapes; read-only",
-    ),
+  ...prometheusFlags,
   prometheusConfig: () =>
     new Option(
       "--prometheus-config <file>",
@@ -56,6 +59,7 @@ const shared = {
     new Option("--config <file>", "configuration file (default: gpulse.yaml if it exists)"),
   sysfs: () => settingOption(generalSettings.sysfs),
   procfs: () => settingOption(generalSettings.procfs),
+  kubeletSocket: () => settingOption(generalSettings.kubelet_socket),
   logLevel: (fallback) => settingOption(generalSettings.log_level, fallback),
 } as const satisfies Readonly<Record<string, (fallback?: string) => Option>>;
 
@@ -81,5 +85,6 @@ export const readingFlags: readonly SharedFlag[] = [
   "config",
   "sysfs",
   "procfs",
+  "kubeletSocket",
   "logLevel",
 ];

@@ -54,3 +54,35 @@ test("durability is process or power", () => {
   expect(checkValue(hubSettings.durability.schema, "power").ok).toBe(true);
   expect(checkValue(hubSettings.durability.schema, "disk").ok).toBe(false);
 });
+
+test.for([
+  ['{__name__=~"gpulse_.*"}: 7d', '{__name__=~"gpulse_.*"}', 7, 7],
+  ['up{job="a:b"}:1w 90d', 'up{job="a:b"}', 7, 90],
+  ["  http:requests:rate5m : 24h ", "http:requests:rate5m", 1, 1],
+] as const)("%s retains %s for %d days, rollups for %d", ([given, match, days, rollupDays]) => {
+  const dayMs = 86_400_000;
+  expect(checkValue(hubSettings.retention_rules.schema, [given])).toEqual({
+    ok: true,
+    value: [{ match, retentionMs: days * dayMs, rollupRetentionMs: rollupDays * dayMs }],
+  });
+});
+
+test.for([
+  "",
+  "7d",
+  ": 7d",
+  "{a='b'}",
+  "{a='b'}: 10m",
+  "{a='b'}: 7d 1d",
+  "{a='b'}: 7 days",
+  "{a='b'}: 7d 8d 9d",
+  { "{a='b'}": "7d" },
+])("%j is no retention rule", (given) => {
+  const checked = checkValue(hubSettings.retention_rules.schema, [given]);
+  expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("a selector and a duration");
+});
+
+test("one selector has one retention rule", () => {
+  const checked = checkValue(hubSettings.retention_rules.schema, ["up: 7d", "up: 8d"]);
+  expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("whose selectors differ");
+});

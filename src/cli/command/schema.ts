@@ -8,6 +8,9 @@ import { parseSource } from "../../sources/open.ts";
 import { GpulseError } from "../../base/error.ts";
 import { alertingKeys, ruleFilesKey } from "./alerting.ts";
 import { kernelLogKey } from "./kernel-log.ts";
+import { jobsKeys } from "./jobs.ts";
+import { nodeTaintKeys } from "./node-taints.ts";
+import { podInfoKeys } from "./pod-info.ts";
 import { lakeKeys } from "./lake.ts";
 import { limitKeys } from "./limits.ts";
 import { onAlertKey } from "./on-alert.ts";
@@ -65,6 +68,7 @@ export const configSchema = v.strictObject({
   log_level: general.log_level,
   sysfs: general.sysfs,
   procfs: general.procfs,
+  kubelet_socket: general.kubelet_socket,
   agent: optionalKey(
     v.strictObject({
       ...keysOf(agentSettings),
@@ -95,6 +99,9 @@ export const configSchema = v.strictObject({
         "Accept plain HTTP on any address, without tokens if none exist.",
       ),
       ...lakeKeys,
+      ...jobsKeys,
+      ...nodeTaintKeys,
+      ...podInfoKeys,
       ...alertingKeys,
       on_alert: onAlertKey,
       ...accessKeys,

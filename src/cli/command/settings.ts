@@ -14,13 +14,18 @@ import type { LogLevel } from "../../base/log.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { compatName, type ConfigFile, configSchema, sourceSpec } from "./schema.ts";
 import { type FlagsOf, parseSetting, parseSpec, readSetting } from "./setting.ts";
+import { retentionRule, type RetentionRuleSettings } from "./retention-rules.ts";
 import { agentSettings, generalSettings, hubSettings } from "./table.ts";
 import { type AlertingFlags, type AlertingSettings, alertingSettings } from "./alerting.ts";
 import { type KernelLogFlags, kernelLogSettings } from "./kernel-log.ts";
+import { type JobsFlags, type JobsSettings, jobsSettings } from "./jobs.ts";
+import { type NodeTaintFlags, type NodeTaintSettings, nodeTaintSettings } from "./node-taints.ts";
+import { type PodInfoFlags, type PodInfoSettings, podInfoSettings } from "./pod-info.ts";
 import { type LakeFlags, type LakeSettings, lakeSettings } from "./lake.ts";
 import { type LimitSettings, limitSettings } from "./limits.ts";
 import { type AlertActionSettings, onAlertSettings } from "./on-alert.ts";
 import { type OutboundFlags, type OutboundSettings, outboundSettings } from "./outbound.ts";
+import { type PrometheusFlags, prometheusSettings } from "./prometheus.ts";
 import { type PushFlags, type PushSettings, pushSettings } from "./push.ts";
 import { type SinkSpec, type ToFlags, toSettings } from "./to.ts";
 import { type AccessSettings, accessSettings, type WebFlags, webSettings } from "./web.ts";
@@ -35,6 +40,7 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly sysfs: string;
   readonly procfs: string;
+  readonly kubeletSocket: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly metricsPath: string;
   /** Where the hub keeps its history. */
@@ -42,6 +48,7 @@ export interface Settings {
   readonly retentionMs: number;
   /** 0: no rollups. */
   readonly rollupRetentionMs: number;
+  readonly retentionRules: readonly RetentionRuleSettings[];
   /** Bytes of the history; unlimited where undefined. */
   readonly retentionBytes: number | undefined;
   /** What an acknowledged sample survives. */
@@ -50,6 +57,8 @@ export interface Settings {
   readonly memoryBytes: number | undefined;
   /** Exemplars held for all series together. */
   readonly maxExemplars: number;
+  /** Origins whose pages may show boards in a frame. */
+  readonly embedOrigins: readonly string[];
   /** The page of a trace, with labels of an exemplar in braces. */
   readonly traceUrl: string | undefined;
   /** Threads for large queries; undefined: by the number of cores. */
@@ -66,6 +75,9 @@ export interface Settings {
   readonly prometheus: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
   readonly lake: LakeSettings;
+  readonly jobs: JobsSettings;
+  readonly nodeTaints: NodeTaintSettings;
+  readonly podInfo: PodInfoSettings;
   readonly open: boolean;
   readonly insecure: boolean;
   /** TLS and users of the server. */
@@ -96,19 +108,23 @@ export interface FlagValues
     FlagsOf<typeof generalSettings>,
     FlagsOf<typeof agentSettings>,
     FlagsOf<typeof hubSettings>,
+    PrometheusFlags,
     WebFlags,
     PushFlags,
     ToFlags,
     KernelLogFlags,
     AlertingFlags,
+    JobsFlags,
+    NodeTaintFlags,
+    PodInfoFlags,
     LakeFlags,
     OutboundFlags {
   readonly config?: string;
   readonly source?: readonly string[];
   readonly compat?: readonly string[];
   readonly store?: string;
-  readonly prometheus?: string;
   readonly prometheusConfig?: string;
+  readonly retentionRule?: readonly string[];
   readonly open?: boolean;
   readonly insecure?: boolean;
 }
@@ -145,6 +161,7 @@ export async function resolveSettings(
     logLevel: readSetting(generalSettings, "log_level", flags, env, file),
     sysfs: readSetting(generalSettings, "sysfs", flags, env, file),
     procfs: readSetting(generalSettings, "procfs", flags, env, file),
+    kubeletSocket: readSetting(generalSettings, "kubelet_socket", flags, env, file),
     listen:
       role === "agent"
         ? {
@@ -165,18 +182,26 @@ export async function resolveSettings(
     dataDir: readSetting(hubSettings, "data", flags, env, hub),
     retentionMs: readSetting(hubSettings, "retention", flags, env, hub),
     rollupRetentionMs: readSetting(hubSettings, "rollup_retention", flags, env, hub),
+    retentionRules:
+      flags.retentionRule?.map((rule) => parseSetting(retentionRule(), "--retention-rule", rule)) ??
+      hub?.retention_rules ??
+      [],
     retentionBytes: readSetting(hubSettings, "retention_size", flags, env, hub),
     durability: readSetting(hubSettings, "durability", flags, env, hub),
     memoryBytes: readSetting(hubSettings, "memory", flags, env, hub),
     maxExemplars: readSetting(hubSettings, "max_exemplars", flags, env, hub),
+    embedOrigins: readSetting(hubSettings, "embed_origins", flags, env, hub) ?? [],
     traceUrl: readSetting(hubSettings, "trace_url", flags, env, hub),
     queryWorkers: readSetting(hubSettings, "query_workers", flags, env, hub),
     ingestWorkers: readSetting(hubSettings, "ingest_workers", flags, env, hub),
     features: readSetting(hubSettings, "enable_feature", flags, env, hub) ?? [],
     bucketLimit: readSetting(hubSettings, "native_histogram_bucket_limit", flags, env, hub),
     lake: lakeSettings(flags, hub),
+    jobs: jobsSettings(flags, hub, configFileOf(flags.config)),
+    nodeTaints: nodeTaintSettings(flags, hub),
+    podInfo: podInfoSettings(flags, hub),
     store: engineOf(flags.store ?? env["GPULSE_STORE"], file.hub?.store),
-    prometheus: engineOf(flags.prometheus ?? env["GPULSE_PROMETHEUS"], file.hub?.prometheus),
+    prometheus: prometheusSettings(flags, env, file.hub?.prometheus),
     open: flags.open === false ? false : (hub?.open ?? true),
     insecure: flags.insecure ?? hub?.insecure ?? false,
     web: webSettings(flags, file[role]),

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";
 import { assumablePrecisions } from "../../model/gpu-rates.ts";
 import { featureList, features } from "./features.ts";
+import { retentionRules } from "./retention-rules.ts";
 import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../config/fields.ts";
 
 const DAY_MS = 86_400_000;
@@ -40,6 +41,22 @@ function traceUrl() {
     v.string(takes),
     v.check((given) => /^https?:\/\//.test(given) && URL.canParse(given), takes),
     v.regex(traceLabel, takes),
+  );
+}
+
+/** A list in the file, or origins with commas between them. A path or a wildcard would allow more than its owner expects. */
+function originList() {
+  const takes = "origins such as https://wiki.example, with commas between them, at most 50";
+  const isOrigin = (given: string): boolean =>
+    /^https?:\/\//.test(given) && URL.canParse(given) && new URL(given).origin === given;
+  return v.pipe(
+    v.union([v.string(takes), v.array(v.string(takes), takes)], takes),
+    v.transform((given) =>
+      (Array.isArray(given) ? given : given.split(","))
+        .map((one) => one.trim().replace(/\/$/, ""))
+        .filter((one) => one !== ""),
+    ),
+    v.check((origins) => origins.length <= 50 && origins.every(isOrigin), takes),
   );
 }
 
@@ -101,6 +118,12 @@ export const generalSettings = {
     flag: ["--procfs <dir>", "where procfs is mounted"],
     fallback: "/proc",
     description: "Where /proc is mounted.",
+  },
+  kubelet_socket: {
+    schema: text("a socket"),
+    flag: ["--kubelet-socket <file>", "the kubelet's PodResources socket"],
+    fallback: "/var/lib/kubelet/pod-resources/kubelet.sock",
+    description: "The kubelet's PodResources socket, which lists the pods that hold GPUs.",
   },
 } as const;
 
@@ -165,6 +188,12 @@ export const hubSettings = {
     description:
       "How long to retain rollups of the history: hourly ones for all of it, 5-minute ones for a fifth, both at least as long as the raw samples. 0 makes none and removes those there are.",
   },
+  retention_rules: {
+    schema: retentionRules(),
+    fallbackText: "none",
+    description:
+      "Series to retain for less long: a list of rules such as `'{__name__=~\"gpulse_.*\"}: 7d'`, a selector and a duration for raw samples and rollups, or two: `'{job=\"batch\"}: 7d 90d'` removes rollups after 90 days. Of several rules the shortest counts. See [retention by series](../guides/hub.md#retention-by-series).",
+  },
   retention_size: {
     // The log alone may use an eighth of it.
     schema: byteSize("64MB"),
@@ -202,6 +231,16 @@ export const hubSettings = {
     fallback: "100000",
     description:
       "Exemplars held for all series together; each new one takes the place of the oldest. `0` stores none. They are in memory, some 500 bytes each, and survive a restart.",
+  },
+  embed_origins: {
+    schema: originList(),
+    flag: [
+      "--embed-origins <origins>",
+      "let pages of these origins show boards in a frame, such as https://wiki.example",
+    ],
+    fallbackText: "none",
+    description:
+      "Origins whose pages may show the [boards](../guides/boards.md) in a frame, a list or origins with commas, such as `https://wiki.example`. No other page of the hub can be framed.",
   },
   trace_url: {
     schema: traceUrl(),

@@ -11,7 +11,7 @@ export function declareCompare(program: Command, io: CommandIo, finish: Finish):
     .command("compare")
     .summary("compare runs, GPUs, hosts or times with statistical tests")
     .description(
-      "Compares recorded runs (.gpulserun files; files with the same label are repeats), or GPUs, hosts and times of a hub's " +
+      "Compares recorded runs (two .gpulserun files, or more, where files with the same label are repeats), or GPUs, hosts and times of a hub's " +
         "history. Reports which metrics differ, which do not, and which need more data; refuses subjects that are not comparable.",
     )
     .argument("[files...]", "run files")
@@ -46,11 +46,13 @@ export function declareCompare(program: Command, io: CommandIo, finish: Finish):
     .option("--markdown [file]", "print Markdown, or write it to a file")
     .option("--json [file]", "print JSON, or write it to a file")
     .option("--csv [file]", "print CSV with one line per metric and subject, or write it to a file")
+    .option("--all-repeats", "leave out no repeat as warm-up (default: leave it out and report it)")
     .option("--strict", "exit with 1 if a comparison was refused or has a warning")
     .addHelpText(
       "after",
       `
 Examples:
+  gpulse compare before.gpulserun after.gpulserun
   gpulse compare a1.gpulserun a2.gpulserun a3.gpulserun b1.gpulserun b2.gpulserun b3.gpulserun --html report.html
   gpulse compare --group 'old driver=old-*.gpulserun' --group 'new driver=new-*.gpulserun'
   gpulse compare --gpu UUID --gpu UUID --since 1h --work-query 'rate(my_images_total[1m])' --unit images

@@ -65,10 +65,13 @@ test("equal work at 15 W more: the report, in every form, says that it is worse 
 });
 
 test("files are grouped by label, or by --group, and a copy is no repeat", async () => {
-  const [one = "", two = ""] = await repeats("one", {});
-  const same = await gpulse("compare", one, two);
+  const [one = "", two = "", three = ""] = await repeats("one", {});
+  const same = await gpulse("compare", one, two, three);
   expect(same.code).toBe(2);
   expect(same.err).toContain("--group");
+  const pair = await gpulse("compare", one, two);
+  expect(pair.code).toBe(0);
+  expect(pair.out).toMatch(/one-0.*one-1|one-1.*one-0/s);
   const grouped = await gpulse("compare", "--group", `a=${one}`, "--group", `b=${two}`);
   expect(grouped.code).toBe(0);
   expect(grouped.out).toContain("cannot be decided yet");

@@ -24,6 +24,7 @@ export interface CompareFlags extends ClientFlags {
   readonly json?: string | true;
   readonly csv?: string | true;
   readonly strict?: boolean;
+  readonly allRepeats?: boolean;
 }
 
 export async function runCompare(
@@ -42,7 +43,9 @@ export async function runCompare(
     );
   const comparison = live
     ? await fetchComparison(flags, io)
-    : compare(subjectsOf(await loadRunFiles(files, flags.group ?? [])));
+    : compare(subjectsOf(await loadRunFiles(files, flags.group ?? [])), {
+        keepsWarmUp: flags.allRepeats === true,
+      });
   await writeReports(comparison, flags, io);
   const doubtful = comparison.caveats.some(({ level }) => level !== "note");
   return flags.strict === true && doubtful ? 1 : 0;

@@ -21,6 +21,7 @@ export function formatComparison(comparison: Comparison): string {
         statements.filter(({ verdict }) => verdict === own).map(({ text }) => text),
       ),
     ),
+    of("Repeats", comparison.advice === undefined ? [] : [comparison.advice.sentence]),
     alignColumns([
       [
         "METRIC",

@@ -2,7 +2,10 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { CommandIo } from "../command/io.ts";
-import { configSchema } from "../command/schema.ts";
+import { GpulseError } from "../../base/error.ts";
+import { type ConfigFile, configSchema } from "../command/schema.ts";
+import { readSetting } from "../command/setting.ts";
+import { hubSettings } from "../command/table.ts";
 import { checkFile, type FileProblem } from "../../config/file.ts";
 import { checkRuleFile } from "../../alerting/rules/file.ts";
 import { readDocument } from "../../config/yaml/document.ts";
@@ -62,6 +65,8 @@ interface ConfigCheckResult {
 async function checkOurs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
   const checked = await checkFile(file, configSchema, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };
+  const rules = await checkRetentionRules(checked.value);
+  if (rules !== undefined) return { problems: [rules], notes: [] };
   const sections = checkOwnSections(checked.value, path.dirname(path.resolve(file)));
   if (sections.ok) return { problems: [], notes: sections.value.unsupported };
   const { at } = await readDocument(await readFile(file, "utf8"), file);
@@ -72,6 +77,22 @@ async function checkOurs(file: string, io: CommandIo): Promise<ConfigCheckResult
     })),
     notes: [],
   };
+}
+
+/** What the schema alone cannot see: selectors, and the retention that rules shorten. */
+async function checkRetentionRules({ hub }: ConfigFile): Promise<FileProblem | undefined> {
+  const { toRetentionRules } = await import("../../hub/compose/retention-rules.ts");
+  try {
+    toRetentionRules({
+      retentionMs: readSetting(hubSettings, "retention", {}, {}, hub),
+      rollupRetentionMs: readSetting(hubSettings, "rollup_retention", {}, {}, hub),
+      retentionRules: hub?.retention_rules ?? [],
+    });
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return { code: "CONFIG_WRONG_VALUE", sentence: thrown.message };
+  }
 }
 
 /** As promtool: the file itself, its targets, and the files of targets and rules that it names. */

@@ -3,7 +3,8 @@
  * work, and the exporter's setting for what is missing.
  */
 import { formatError, GpulseError } from "../../base/error.ts";
-import { ExporterFrames, type ExporterFrame } from "../../formats/exporters/frames.ts";
+import { ExporterFrames } from "../../formats/exporters/frames.ts";
+import type { ExporterFrame } from "../../formats/exporters/targets.ts";
 import { exporterNames, exporterTables } from "../../formats/exporters/list.ts";
 import { ownGpuNames } from "../../formats/exporters/translate.ts";
 import { formatOf, parsePage } from "../../formats/exposition/parse.ts";

@@ -2,6 +2,9 @@
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import { addAlertingFlags } from "../command/alerting.ts";
+import { addJobsFlags } from "../command/jobs.ts";
+import { addNodeTaintFlags } from "../command/node-taints.ts";
+import { addPodInfoFlags } from "../command/pod-info.ts";
 import { addLakeFlags } from "../command/lake.ts";
 import { addOutboundFlags } from "../command/outbound.ts";
 import { addToFlag } from "../command/to.ts";
@@ -25,8 +28,10 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "data",
     "retention",
     "rollupRetention",
+    "retentionRule",
     "retentionSize",
     "maxExemplars",
+    "embedOrigins",
     "traceUrl",
     "durability",
     "memory",
@@ -36,6 +41,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "nativeHistogramBucketLimit",
     "store",
     "prometheus",
+    "prometheusToken",
+    "prometheusCa",
     "prometheusConfig",
     "hostName",
     "config",
@@ -58,6 +65,9 @@ Examples:
     )
     .action((flags: HubFlags) => finish(async () => (await import("./run.ts")).runHub(flags, io)));
   addLakeFlags(command, false);
+  addJobsFlags(command);
+  addNodeTaintFlags(command);
+  addPodInfoFlags(command);
   addToFlag(command);
   addAlertingFlags(command);
   addAccessFlags(command);

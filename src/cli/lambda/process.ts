@@ -1,6 +1,7 @@
 /**
  * One uploaded GPU-Z log: read piece by piece, tagged, written as the lake's tables and summed up. The names of what it writes
- * come from the object alone, and rows that are there already are not written again: the same event twice changes nothing.
+ * come from the object's key and beginning, and rows that are there already are not written again: the same event twice changes
+ * nothing, and a log that was uploaded again after it grew adds its new rows.
  */
 import type { Env } from "../../config/secrets.ts";
 import { createHash } from "node:crypto";
@@ -41,7 +42,7 @@ export async function processObject(
   settings: LambdaSettings,
   surroundings: LambdaContext,
 ): Promise<LogSummary> {
-  const { bucket, key, bytes, eTag } = object;
+  const { bucket, key, bytes } = object;
   const shown = `s3://${bucket}/${key}`;
   if (bytes > settings.maxBytes)
     throw new GpulseError(
@@ -49,11 +50,12 @@ export async function processObject(
       `${shown} has ${bytes} bytes, more than the ${settings.maxBytes} this function takes: raise GPULSE_MAX_BYTES and the function's time, or use gpulse pipe --from s3://….`,
     );
   const { env, log, nowMs, random, version, signal } = surroundings;
+  const input = await openFiles(`s3://${bucket}${settings.query}`, env);
+  const begin = await readBeginning(input, key, bytes, signal);
   const id = createHash("sha256")
-    .update(JSON.stringify([bucket, key, eTag]))
+    .update(JSON.stringify([bucket, key, begin]))
     .digest("hex");
   const name = `upload-${id.slice(0, 16)}`;
-  const input = await openFiles(`s3://${bucket}${settings.query}`, env);
   const output = await openFiles(settings.output, env);
   const host = settings.host ?? bucket;
   const forward = settings.hub && new HubForward(settings.hub, version);
@@ -78,7 +80,7 @@ export async function processObject(
       summary.take(delivery);
       await writer.take(
         { frame, devices, host, tags },
-        { log: name, partition: 0, offset: offset++ },
+        { log: name, partition: 0, offset: offset++, since: 0 },
         signal,
       );
       await forward?.take(delivery, signal);
@@ -102,6 +104,21 @@ export async function processObject(
     output.close();
     forward?.close();
   }
+}
+
+const beginningBytes = 65_536;
+
+/** The header and the first row: another log under the same key has others, the same log after it grew has the same. */
+async function readBeginning(
+  files: FileStore,
+  key: string,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const end = Math.min(bytes, beginningBytes);
+  if (end === 0) return "";
+  const text = Buffer.from(await files.read(key, { start: 0, end }, signal)).toString("latin1");
+  return text.split("\n", 2).join("\n").trimEnd();
 }
 
 async function* pieces(

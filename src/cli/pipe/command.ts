@@ -39,7 +39,10 @@ export function declarePipe(program: Command, io: CommandIo, finish: Finish): vo
         "its source only after every sink has stored it, so a kill loses nothing. Serves its own metrics with --port.",
     )
     .option("--from <url>", "read from this source; repeatable", collect)
-    .option("--until-idle <duration>", "stop after this time without a frame (default: never)")
+    .option(
+      "--until-idle <duration>",
+      "stop after this time without data, with nothing unread or unstored (default: never)",
+    )
     .option("-f, --file <file>", "run the stages of a pipeline file")
     .option("--stage <name>", "pipeline file: run only this stage; repeatable", collect)
     .option(

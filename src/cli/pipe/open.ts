@@ -16,7 +16,7 @@ import { createProcessing, type StreamRules } from "../../pipeline/tags/options.
 import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import { openSink } from "../../sinks/open.ts";
-import { detectSources, openSources, type SourceSpec } from "../../sources/open.ts";
+import { openSources, resolveAuto, type SourceSpec } from "../../sources/open.ts";
 import type { SourceContext } from "../../sources/source.ts";
 import type { PipeTuning } from "./options.ts";
 
@@ -79,8 +79,5 @@ export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise
 
 /** `auto` stands for what this machine has. */
 export async function openNamed(specs: readonly SourceSpec[], context: SourceContext) {
-  const found: SourceSpec[] = [];
-  for (const spec of specs)
-    found.push(...(spec === "auto" ? await detectSources(context) : [spec]));
-  return openSources(found, context);
+  return openSources(await resolveAuto(specs, context), context);
 }

@@ -7,6 +7,7 @@ import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { startReceiver } from "../../../test/fixtures/sinks/sinks.ts";
 import { gpuzLog, testIo } from "../../../test/fixtures/cli/pipe.ts";
+import { pipeStep } from "./progress.ts";
 import { type PipeFlags, runPipe } from "./run.ts";
 
 let folder = "";
@@ -217,4 +218,27 @@ test.each([
   );
   expect(outcome).toContain(says);
   expect(outcome.startsWith("2 ")).toBe(true);
+});
+
+test("a pipe into a sink ends with a line of what it carried, and its summary has the lag", async () => {
+  writeFileSync(at("log.txt"), gpuzLog(5, { 2: "this is no row\r\n" }));
+  const { code, err } = await run({ from: [log()], to: [`parquet:${at("lake")}`] });
+  expect(code).toBe(0);
+  expect(err).toMatch(/^4 frames {2}[\d,]+\/s {2}1 dead letter$/m);
+});
+
+test.each([
+  [{ frames: 600, unread: 400, lag: 500, deadLetters: 0 }, true, 0.6, ["lag 500 records"]],
+  [{ frames: 600, unread: 400, lag: 500, deadLetters: 0 }, false, undefined, ["lag 500 records"]],
+  [
+    { frames: 5, unread: undefined, lag: 1, deadLetters: 1 },
+    true,
+    undefined,
+    ["lag 1 record", "1 dead letter"],
+  ],
+])("progress of %o, bounded %s: %s", (counts, hasEnd, fraction, notes) => {
+  const { frames, deadLetters, unread, lag } = counts;
+  const one = ["kafka", { log: "t", partition: 0, records: lag }] as const;
+  const pipe = { frames, deadLetters, uncommitted: 0, unread: () => unread, lag: () => [one] };
+  expect(pipeStep(pipe, hasEnd)).toMatchObject({ fraction, notes });
 });

@@ -61,7 +61,7 @@ export async function runOpenPipe(
       ? undefined
       : await servePipe({ pipe, sinks, version: io.version, log, ...listen });
   try {
-    const { checkpointed } = await pipe.run(stop.signal);
+    const { checkpointed, unread = 0 } = await pipe.run(stop.signal);
     if (!checkpointed)
       log.warn(
         "stopped before the sinks had everything: the rest is read again at the next start",
@@ -69,12 +69,16 @@ export async function runOpenPipe(
           frames: pipe.uncommitted,
         },
       );
+    if (unread > 0)
+      log.error("records came after the idle time was over and are unread: start it again", {
+        records: unread,
+      });
     const refused = sinks.reduce(
       (sum, sink) => sum + (sink.shipping?.().ship.refusedSamples ?? 0),
       0,
     );
     if (refused > 0) log.error("receivers refused samples for good", { samples: refused });
-    return checkpointed && refused === 0 ? 0 : 1;
+    return checkpointed && unread === 0 && refused === 0 ? 0 : 1;
   } finally {
     clearTimeout(timer);
     io.stdout.off("close", end).off("error", end);

@@ -1,5 +1,6 @@
 /** Runs `gpulse pipe`. A stream that fails ends the command with its error: a pipe half done must not look done. */
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { Progress } from "../command/progress.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { port as portField } from "../../config/fields.ts";
@@ -8,6 +9,7 @@ import { GpulseError } from "../../base/error.ts";
 import { checkJsonOutput, pipeSummary, runOpenPipe } from "./run-open-pipe.ts";
 import type { StageHooks } from "./hooks.ts";
 import { openNamed, openPipe } from "./open.ts";
+import { lagRecords, pipeStep } from "./progress.ts";
 import { loadStreamRules, parseTuning, type RuleFlags, type TuningFlags } from "./options.ts";
 
 export interface PipeFlags extends FlagValues, TuningFlags, RuleFlags {
@@ -51,13 +53,25 @@ export async function runPipe(
     log,
   );
   hooks.onPipe?.(opened.pipe);
-  const summarize = pipeSummary(flags, opened.pipe, io);
-  const code = await runOpenPipe(opened, io, log, {
-    ...defined({ forMs: tuning.for }),
-    ...resolveListenAddress(flags),
-  });
-  summarize({ complete: code === 0 });
-  return code;
+  const { pipe } = opened;
+  const summarize = pipeSummary(flags, pipe, io);
+  // Frames on standard output are progress enough, and a pipeline file has its own table.
+  const shows = hooks.progress !== false && flags.to !== undefined;
+  const progress = new Progress(io.stderr, () => performance.now(), flags.json === true);
+  const hasEnd =
+    tuning.untilIdle !== undefined || flags.from.every((url) => /[?&]until=end\b/.test(url));
+  const stopShowing = shows ? progress.watch(() => pipeStep(pipe, hasEnd)) : () => {};
+  try {
+    const code = await runOpenPipe(opened, io, log, {
+      ...defined({ forMs: tuning.for }),
+      ...resolveListenAddress(flags),
+    });
+    summarize({ complete: code === 0, ...defined({ lagRecords: lagRecords(pipe) }) });
+    return code;
+  } finally {
+    stopShowing();
+    if (shows && flags.json !== true) io.stderr.write(`${progress.line(pipeStep(pipe, false))}\n`);
+  }
 }
 
 /** On loopback by default, and only if a port is given. */

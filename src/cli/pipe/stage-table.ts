@@ -4,6 +4,7 @@ import type { CommandIo } from "../command/io.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import { alignColumns } from "../table.ts";
 import type { StageKind } from "./pipeline-file.ts";
+import { lagRecords } from "./progress.ts";
 
 export type StageStatus = "waiting" | "running" | "done" | "done before" | "stopped" | "failed";
 
@@ -123,9 +124,8 @@ function cellsOf({ name, kind, standing, pipe, beganMs }: StageRow, nowMs: numbe
 
 /** Records where the source counts them, else how old the newest frame is. */
 function lagOf(pipe: Pipe): string {
-  const lags = pipe.lag();
-  if (lags.length > 0)
-    return `${lags.reduce((sum, [, { records }]) => sum + records, 0).toLocaleString("en-US")} records`;
+  const records = lagRecords(pipe);
+  if (records !== undefined) return `${records.toLocaleString("en-US")} records`;
   const seconds = [...pipe.bySource.values()].flatMap(({ lagSeconds }) => lagSeconds ?? []);
   if (seconds.length === 0) return "-";
   const most = Math.max(...seconds);

@@ -1,5 +1,5 @@
 /** The progress of a replay, and the length of a recording, read from both ends of its file. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import type { PaceState, ReplayBound } from "../../pipeline/replay/paced.ts";
 import type { ProgressStep } from "../command/progress.ts";
 import { formatCount } from "../command/quantity.ts";
@@ -21,6 +21,12 @@ export function replayStep(state: PaceState, lengthMs: number | undefined): Prog
     ].filter((text) => text !== undefined),
   };
 }
+
+/** The file in the URL of a source, such as `gpuz:FILE?gpu-name=X`; what is no such URL as it is. */
+export const fileOf = (given: string): string =>
+  existsSync(given)
+    ? given
+    : given.replace(/^[a-z][a-z0-9+.-]*:(?!\/\/)/, "").replace(/\?.*$/s, "");
 
 const endBytes = 65_536;
 const timePattern = /(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/g;

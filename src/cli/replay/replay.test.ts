@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gpuzLog, testIo } from "../../../test/fixtures/cli/pipe.ts";
 import { boundOf, type ReplayFlags, speedOf } from "./options.ts";
+import { fileOf, recordingLengthMs } from "./progress.ts";
 import { runReplay } from "./run.ts";
 
 let folder = "";
@@ -117,4 +118,11 @@ test("a bound is a time, or counted from the first frame", () => {
     kind: "time",
     ms: Date.UTC(2026, 0, 1),
   });
+});
+
+test("the length of a log is known by its path and by the URL of its source", () => {
+  writeFileSync(at("log.txt"), gpuzLog(61));
+  for (const given of [at("log.txt"), `gpuz:${at("log.txt")}?gpu-name=GeForce RTX 4090`])
+    expect(recordingLengthMs(fileOf(given))).toBe(60_000);
+  expect(recordingLengthMs(fileOf("s3://logs/x.txt"))).toBeUndefined();
 });

@@ -15,7 +15,7 @@ import { openPipe } from "../pipe/open.ts";
 import { loadStreamRules, parseTuning } from "../pipe/options.ts";
 import { resolveListenAddress } from "../pipe/run.ts";
 import { boundOf, type ReplayFlags, sourceOf, speedOf } from "./options.ts";
-import { boundedLengthMs, recordingLengthMs, replayStep } from "./progress.ts";
+import { boundedLengthMs, fileOf, recordingLengthMs, replayStep } from "./progress.ts";
 
 export async function runReplay(
   file: string,
@@ -67,7 +67,7 @@ export async function runReplay(
   const { state } = paced;
   const shows = hooks.progress !== false && flags.to !== undefined;
   const progress = new Progress(io.stderr, () => performance.now(), flags.json === true);
-  const lengthMs = boundedLengthMs(recordingLengthMs(file), start, end);
+  const lengthMs = boundedLengthMs(recordingLengthMs(fileOf(file)), start, end);
   const stopShowing = shows ? progress.watch(() => replayStep(state, lengthMs)) : () => {};
   const summarize = pipeSummary(flags, opened.pipe, io);
   try {

@@ -13,10 +13,13 @@ export interface RunFlags extends FlagValues, ClientFlags {
   readonly workPattern?: string;
   readonly workTake?: string;
   readonly workMetric?: string;
+  readonly result?: string;
   readonly phasePattern?: string;
+  readonly measurePhase?: string;
   readonly baseline?: string;
   readonly sampling?: string;
   readonly out?: string;
+  readonly repeats?: string;
   readonly capture?: boolean;
   readonly measureOverhead?: boolean;
   readonly withHub?: string;
@@ -28,14 +31,18 @@ export interface RunFlags extends FlagValues, ClientFlags {
 
 export interface RunCommandOptions {
   readonly label: string;
-  readonly unit: string;
+  /** As the user named it: a benchmark's result may count several. */
+  readonly unit?: string;
   readonly work?: number;
   readonly workPattern?: RegExp;
   readonly workTake: "sum" | "last";
   readonly workMetric?: string;
+  readonly result?: string;
   readonly phasePattern?: RegExp;
+  readonly measurePhase?: string;
   readonly baselineMs: number;
   readonly samplingMs: number;
+  readonly repeats: number;
   readonly hosts: readonly string[];
 }
 
@@ -44,13 +51,18 @@ export function parseRunOptions(flags: RunFlags, command: readonly string[]): Ru
     throw usage(
       "gpulse run needs a command. Pass it after --, such as gpulse run --label a -- ./benchmark.",
     );
-  const workOptions = [flags.work, flags.workPattern, flags.workMetric].filter(
+  const workOptions = [flags.work, flags.workPattern, flags.workMetric, flags.result].filter(
     (given) => given !== undefined,
   );
   if (workOptions.length > 1)
-    throw usage("Pass only one of --work, --work-pattern and --work-metric.");
-  if (flags.capture === false && (flags.workPattern ?? flags.phasePattern) !== undefined)
-    throw usage("A pattern needs the captured output. Remove --no-capture.");
+    throw usage("Pass only one of --work, --work-pattern, --work-metric and --result.");
+  if (
+    flags.capture === false &&
+    (flags.workPattern ?? flags.phasePattern ?? flags.measurePhase) !== undefined
+  )
+    throw usage("Patterns and phases need the captured output. Remove --no-capture.");
+  if (flags.measurePhase !== undefined && flags.result !== undefined)
+    throw usage("--result has its own measured window. Pass it or --measure-phase, not both.");
   const workTake = flags.workTake ?? "last";
   if (workTake !== "sum" && workTake !== "last")
     throw usage(`--work-take must be sum or last, not "${workTake}".`);
@@ -64,19 +76,31 @@ export function parseRunOptions(flags: RunFlags, command: readonly string[]): Ru
     throw usage("--hosts needs the hub that has these machines. Pass --with-hub URL.");
   return {
     label,
-    unit: flags.unit ?? "units",
     workTake,
     ...defined({
+      unit: flags.unit,
+      result: flags.result,
       work: flags.work === undefined ? undefined : amount(flags.work),
       workPattern: pattern("--work-pattern", flags.workPattern, true),
       workMetric: flags.workMetric,
       phasePattern: pattern("--phase-pattern", flags.phasePattern, false),
+      measurePhase: flags.measurePhase,
     }),
     baselineMs:
       flags.baseline === "0" ? 0 : parseDurationFlag("--baseline", flags.baseline ?? "2s", 0),
     samplingMs: parseDurationFlag("--sampling", flags.sampling ?? "100ms", 20),
+    repeats: parseRepeats(flags.repeats ?? "1"),
     hosts,
   };
+}
+
+const mostRepeats = 100;
+
+function parseRepeats(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > mostRepeats)
+    throw usage(`--repeats must be a whole number from 1 to ${mostRepeats}, not "${text}".`);
+  return count;
 }
 
 /** `./train.py` → train.py: better than nothing, and grouped by program. */

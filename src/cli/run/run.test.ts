@@ -98,7 +98,7 @@ test.each<[string, RunFlags, RegExp]>([
   ["no number", { work: "many" }, /number above 0/],
   ["a pattern without a group", { workPattern: "\\d+" }, /one group/],
   ["a broken pattern", { workPattern: "(" }, /not a regular expression/],
-  ["a pattern and no output", { phasePattern: "a", capture: false }, /needs the captured output/],
+  ["a pattern and no output", { phasePattern: "a", capture: false }, /need the captured output/],
   ["hosts and no hub", { hosts: "b" }, /--with-hub/],
   ["a stream", { source: ["sim:1?speed=max"] }, /is a stream/],
 ])("%s is refused before anything starts", async (_name, flags, says) => {
@@ -174,4 +174,137 @@ test("a GPU that falls asleep during a run is not comparable, and the reason is 
   const { run: kept } = await readRunFile(out);
   expect([kept.verdict.verdict, kept.verdict.changes]).toEqual(["same", []]);
   expect(said.stderr).toMatch(/not comparable \(\d+\):\n.*the GPU was asleep\./);
+});
+
+test("repeats make a file each, show their spread, and say how many more are needed", async () => {
+  const { code, said } = await run({ label: "r", repeats: "3", work: "40", baseline: "0" }, [
+    node,
+    "-e",
+    "setTimeout(() => {}, 300)",
+  ]);
+  expect(code).toBe(0);
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "a-1.gpulserun",
+    "a-2.gpulserun",
+    "a-3.gpulserun",
+  ]);
+  expect(said.stderr).toMatch(/gpulse: 3 repeats: performance per watt .*standard deviation/);
+  expect(said.stderr).toMatch(/to tell 1 % apart|1 % would take/);
+  expect(said.stderr).toContain("warm-up and outliers need 5 repeats");
+});
+
+test("repeats end at the first failure with its code; as JSON they are a list", async () => {
+  const program = `const fs = require("fs"); const seen = fs.existsSync(process.argv[1]); fs.writeFileSync(process.argv[1], ""); process.exitCode = seen ? 4 : 0`;
+  const { code, said } = await run({ repeats: "5", baseline: "0", json: true }, [
+    node,
+    "-e",
+    program,
+    path.join(folder, "seen"),
+  ]);
+  expect(code).toBe(4);
+  const { runs, repeats, advice } = JSON.parse(said.stdout) as {
+    runs: { exitCode: number; seal: string }[];
+    repeats: { used: number };
+    advice?: object;
+  };
+  expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 4]);
+  expect(runs.every(({ seal }) => seal.length === 64)).toBe(true);
+  expect(repeats.used).toBe(2);
+  expect(advice).toBeUndefined();
+});
+
+test.each(["0", "1.5", "many", "101"])("--repeats %s is refused", async (repeats) => {
+  await expect(run({ repeats }, [node, "-e", ""])).rejects.toThrow(/--repeats must be a whole/);
+});
+
+test("a phase of the output is measured alone: its work, its energy, its time", async () => {
+  const program = `
+    const after = (ms, ...lines) => setTimeout(() => lines.forEach((line) => console.log(line)), ms);
+    after(0, "== warm-up", "did 5 images");
+    after(600, "== measure");
+    after(900, "did 10 images");
+    after(1400, "did 20 images", "== clean-up", "did 40 images");
+    after(2000, "bye");`;
+  const { code, said, out } = await run(
+    {
+      unit: "images",
+      workPattern: "did (\\d+) images",
+      workTake: "sum",
+      phasePattern: "^== (\\S+)",
+      measurePhase: "measure",
+    },
+    [node, "-e", program],
+  );
+  expect(code).toBe(0);
+  const { run: kept } = await readRunFile(out);
+  const [, measure] = kept.phases;
+  expect(kept.result).toMatchObject({ tool: "phase measure of the output" });
+  expect(kept.result?.window).toEqual([measure?.startMs, measure?.endMs]);
+  expect(kept.work?.amount).toBe(30);
+  const whole = kept.durationSeconds;
+  const seconds = ((measure?.endMs ?? 0) - (measure?.startMs ?? 0)) / 1_000;
+  expect(seconds).toBeLessThan(whole);
+  expect(said.stderr).toContain("result of phase measure of the output, measured");
+});
+
+test.each([
+  [{ measurePhase: "mesure" }, 'no phase "mesure", only measure'],
+  [{ measurePhase: "measure", phasePattern: "never" }, ""],
+])("a phase that is not marked gives no throughput, and says so: %j", async (flags, note) => {
+  const program = `console.log("::phase measure::"); setTimeout(() => console.log("did 5 images"), 300)`;
+  const { code, out } = await run({ workPattern: "did (\\d+) images", baseline: "0", ...flags }, [
+    node,
+    "-e",
+    program,
+  ]);
+  expect(code).toBe(0);
+  const { run: kept } = await readRunFile(out);
+  if (note === "") {
+    expect(kept.work?.amount).toBe(5);
+    return;
+  }
+  expect(kept.work).toBeUndefined();
+  expect(kept.result).toBeUndefined();
+  expect(kept.notes.join(" ")).toContain(note);
+});
+
+test.each([
+  [{ measurePhase: "a", result: "logs" }, /its own measured window/],
+  [{ measurePhase: "a", capture: false }, /need the captured output/],
+])("%j is refused", async (flags, message) => {
+  await expect(run(flags, [node, "-e", ""])).rejects.toThrow(message);
+});
+
+test("a log that is cut, of another clock, or not there is not used, and the run is saved all the same", async () => {
+  const event = (key: string, value: unknown) =>
+    `:::MLLOG ${JSON.stringify({ key, value, metadata: {} })}`;
+  const whole = [
+    event("effective_scenario", "Offline"),
+    event("power_begin", "01-01-2020 00:00:00.000"),
+    event("power_end", "01-01-2020 00:01:00.000"),
+    event("result_query_count", 1),
+    event("generated_samples_per_query", 10),
+    event("result_validity", "VALID"),
+  ].join("\n");
+  for (const [text, problem] of [
+    [whole, "the clocks disagree, or it is of another run"],
+    [whole.slice(0, -20), "truncated in its last line"],
+    [whole.slice(0, 80), "truncated"],
+    ["hello", "neither a log of LoadGen nor JSON"],
+  ] as const) {
+    const logs = mkdtempSync(path.join(folder, "logs-"));
+    const write = `require("fs").writeFileSync(process.argv[1], process.argv[2])`;
+    const log = path.join(logs, "mlperf_log_detail.txt");
+    const { code, out } = await run({ result: logs, baseline: "0" }, [
+      node,
+      "-e",
+      write,
+      log,
+      text,
+    ]);
+    expect(code).toBe(0);
+    const { run: kept } = await readRunFile(out);
+    expect([kept.work, kept.result]).toEqual([undefined, undefined]);
+    expect(kept.notes.join(" ")).toContain(problem);
+  }
 });

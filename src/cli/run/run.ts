@@ -16,7 +16,8 @@ import { PartialRun, partialExtension } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 import { HubClient } from "../hub-client.ts";
 import { parseRunOptions, type RunFlags } from "./options.ts";
-import { openRunSession, type RunSession } from "./session.ts";
+import { openRunSession, type RunSession, type RunSessionOptions } from "./session.ts";
+import { RepeatedRuns, type SavedRun } from "./repeats.ts";
 import { formatRunSummary } from "./summary.ts";
 
 const beforeStart = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -37,37 +38,60 @@ export async function runRun(
     flags.withHub === undefined
       ? undefined
       : new HubClient(flags.withHub, clientAccess(flags, io.env));
-  const id = newId();
-  const file = flags.out ?? defaultFile(options.label, id, new Date());
   const say = (line: string): void => {
     if (flags.quiet !== true && flags.json !== true) io.stderr.write(`gpulse: ${line}\n`);
   };
+  const given = { command, options, flags, settings, io, log, hub };
+  if (options.repeats === 1) {
+    const { code, saved } = await runOnce(given, flags.out, say);
+    if (flags.json === true && saved !== undefined) printJson(io, jsonOf(saved));
+    return code;
+  }
+  const repeated = new RepeatedRuns();
+  let code = 0;
+  for (let repeat = 1; repeat <= options.repeats && code === 0; repeat += 1) {
+    say(`repeat ${repeat} of ${options.repeats}`);
+    const one = await runOnce(given, numberedFile(flags.out, repeat), say);
+    if (one.saved !== undefined) repeated.add(one.saved);
+    code = one.code;
+    if (code !== 0 && repeat < options.repeats)
+      say(`repeat ${repeat} ended with ${code}: the other repeats are left out`);
+  }
+  for (const line of repeated.summary()) say(line);
+  if (flags.json === true) printJson(io, repeated.json());
+  return code;
+}
+
+interface RunResultCode {
+  readonly code: number;
+  /** Absent where nothing was recorded, or it could not be saved. */
+  readonly saved?: SavedRun;
+}
+
+async function runOnce(
+  given: Omit<RunSessionOptions, "id" | "partial">,
+  out: string | undefined,
+  say: (line: string) => void,
+): Promise<RunResultCode> {
+  const { options, flags, io, log } = given;
+  const id = newId();
+  const file = out ?? defaultFile(options.label, id, new Date());
   const partial = new PartialRun(`${file}${partialExtension}`);
   let session: RunSession | undefined;
   let started = false;
   try {
-    session = await openRunSession({
-      id,
-      command,
-      options,
-      flags,
-      settings,
-      io,
-      log,
-      partial,
-      hub,
-    });
+    session = await openRunSession({ ...given, id, partial });
     const progress = new Progress(io.stderr, Date.now, flags.json === true || flags.quiet === true);
     const stoppedWith = await prepare(session, say, progress);
     if (stoppedWith !== undefined) {
       await session.close();
       partial.close();
       partial.remove();
-      return stoppedWith;
+      return { code: stoppedWith };
     }
     started = true;
     const end = await runChild(session.childOptions());
-    return await keep(session, end, { file, partial, say, log, flags, io, progress });
+    return await keep(session, end, { file, partial, say, log, flags, progress });
   } catch (thrown) {
     await session?.close();
     partial.close();
@@ -75,8 +99,20 @@ export async function runRun(
     if (!started || thrown instanceof CommandStartError) partial.remove();
     if (!(thrown instanceof CommandStartError)) throw thrown;
     io.stderr.write(`gpulse: ${thrown.message}\n`);
-    return thrown.passCode;
+    return { code: thrown.passCode };
   }
+}
+
+const jsonOf = ({ file, seal, made }: SavedRun): object => ({ file, seal, ...made.run });
+
+const printJson = (io: CommandIo, value: object): void =>
+  void io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+
+/** `a.gpulserun` → `a-2.gpulserun`: each repeat has a file of its own. */
+function numberedFile(out: string | undefined, repeat: number): string | undefined {
+  if (out === undefined) return undefined;
+  const { dir, name, ext } = path.parse(out);
+  return path.join(dir, `${name}-${repeat}${ext}`);
 }
 
 /** A signal at this point stops it before the command is started. */
@@ -109,7 +145,6 @@ interface SaveContext {
   readonly say: (line: string) => void;
   readonly log: Log;
   readonly flags: RunFlags;
-  readonly io: CommandIo;
   readonly progress: Progress;
 }
 
@@ -118,8 +153,8 @@ async function keep(
   session: RunSession,
   end: CommandResult,
   keeping: SaveContext,
-): Promise<number> {
-  const { file, partial, say, log, flags, io, progress } = keeping;
+): Promise<RunResultCode> {
+  const { file, partial, say, log, flags, progress } = keeping;
   try {
     const made: RunFile = await session.finish(end, progress);
     partial.close();
@@ -128,10 +163,8 @@ async function keep(
     partial.remove();
     for (const line of formatRunSummary(made)) say(line);
     say(`saved to ${file} (seal ${seal.slice(0, 16)})`);
-    if (flags.json === true)
-      io.stdout.write(`${JSON.stringify({ file, seal, ...made.run }, null, 2)}\n`);
-    const spoiled = isSpoiled(made.run);
-    return flags.failOnChange === true && spoiled && end.passCode === 0 ? 1 : end.passCode;
+    const fails = flags.failOnChange === true && isSpoiled(made.run) && end.passCode === 0;
+    return { code: fails ? 1 : end.passCode, saved: { file, seal, made } };
   } catch (thrown) {
     partial.close();
     log.error("the run could not be saved", { error: formatError(thrown) });
@@ -139,7 +172,7 @@ async function keep(
       `the recording is in ${partial.folder}. Recover it with gpulse runs recover ${partial.folder}`,
     );
     if (!(thrown instanceof GpulseError)) throw thrown;
-    return end.passCode;
+    return { code: end.passCode };
   }
 }
 

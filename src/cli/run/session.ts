@@ -9,7 +9,13 @@ import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { CommandResult, CommandOptions } from "../../runs/command/child.ts";
-import { LineReader, OutputLog, PhaseReader, WorkReader } from "../../runs/command/output.ts";
+import {
+  findPhase,
+  LineReader,
+  OutputLog,
+  PhaseReader,
+  WorkReader,
+} from "../../runs/command/output.ts";
 import { energyOf, powerKindOf } from "../../runs/energy.ts";
 import { OwnTree, runVariable } from "../../runs/record/own-tree.ts";
 import type { PartialRun } from "../../runs/record/partial.ts";
@@ -18,6 +24,7 @@ import { Recorder } from "../../runs/record/recorder.ts";
 import { snapNow, verdictOf } from "../../runs/record/snapshots.ts";
 import { WorkCounter } from "../../runs/record/work-counter.ts";
 import type { Run, RunFile, RunOverhead, RunTrace, RunWork, RunSpan } from "../../runs/run.ts";
+import type { BenchmarkResult } from "../../runs/results/result.ts";
 import { type VisibleDevices, visibleDevices } from "../../runs/visible.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";
@@ -39,6 +46,8 @@ export interface RunSessionOptions {
   readonly hub: HubClient | undefined;
 }
 
+/** A line of `vllm bench serve` behind its first request, which is a test. */
+const measurementStarts = /Starting main benchmark run/;
 /** Output kept in the file; more is passed on all the same. */
 const maxOutputBytes = 4 * 1024 * 1024;
 /** How long a snapshot waits for its readings; what has not come by then is recorded as not read. */
@@ -65,6 +74,10 @@ export class RunSession {
   #before: Snapshot | undefined;
   #cpu = process.cpuUsage();
   #outputProblem: string | undefined;
+  #measuredFromMs: number | undefined;
+  #resultProblem: string | undefined;
+  /** How many phases had begun in the one that is measured. */
+  #measuredPhase: number | undefined;
 
   constructor(given: RunSessionOptions, sources: readonly OpenSource[]) {
     const { id, options, settings, io, partial, log } = given;
@@ -93,7 +106,8 @@ export class RunSession {
         : new WorkReader(options.workPattern, options.workTake);
     this.#lines = new LineReader((line) => {
       this.#phases.line(line, Date.now());
-      this.#work?.line(line);
+      if (measurementStarts.test(line)) this.#measuredFromMs ??= Date.now();
+      this.#work?.line(line, this.#phases.count);
     });
   }
 
@@ -159,13 +173,14 @@ export class RunSession {
 
   childOptions(): CommandOptions {
     const { command, flags, io, options, id } = this.#given;
-    const reads = (options.workPattern ?? options.phasePattern) !== undefined;
+    const { workPattern, phasePattern, measurePhase, result } = options;
+    const reads = (workPattern ?? phasePattern ?? measurePhase ?? result) !== undefined;
     // Standard output is for the JSON document alone.
     const stdout = flags.json === true ? io.stderr : io.stdout;
     const onTerminal = stdout.isTTY === true;
     return {
       command,
-      env: { ...io.env, [runVariable]: id },
+      env: { GPULSE_JOB: id, ...io.env, [runVariable]: id },
       // A program that would draw on a terminal keeps it, unless its output has to be read.
       capture: flags.json === true || (flags.capture ?? (reads || !onTerminal)),
       stdout,
@@ -212,7 +227,8 @@ export class RunSession {
     const whole: RunSpan = [this.#baselineBefore?.[0] ?? span[0], baselineAfter?.[1] ?? span[1]];
     const others = hub === undefined ? undefined : await this.#others(hub, whole);
     const trace: RunTrace = new Map([...(others?.trace ?? []), ...this.#recorder.trace()]);
-    const work = await this.#workOf(span);
+    const result = await this.#resultOf(span);
+    const work = await this.#measuredWork(span, result);
     const foreign = this.#processes.foreign(span);
     const run: Run = {
       ...this.#draft(end.startedMs),
@@ -221,8 +237,19 @@ export class RunSession {
       exitCode: end.exitCode,
       complete: true,
       ...defined({ signal: end.signal, work }),
-      phases: this.#phases.phases(end.endedMs),
-      devices: this.#devices(trace, span, others),
+      ...(result !== undefined && {
+        result: {
+          tool: result.tool,
+          ...defined({ window: result.window }),
+          figures: result.figures,
+        },
+      }),
+      phases: [...this.#phases.phases(end.endedMs), ...(result?.phases ?? [])],
+      visible: {
+        ...this.#visible.visibility,
+        ...defined({ parts: this.#before?.visibility }),
+      },
+      devices: this.#devices(trace, result?.window ?? span, others),
       baselines: defined({ before: this.#baselineBefore, after: baselineAfter }),
       overhead: this.#overhead(used, end),
       verdict: verdictOf({
@@ -236,7 +263,7 @@ export class RunSession {
         { host: this.#given.settings.hostName, clockDifferenceMs: 0 },
         ...(others?.hosts ?? []),
       ],
-      notes: [...this.#notes(trace, end, work), ...(others?.notes ?? [])],
+      notes: [...this.#notes(trace, end, work), ...(result?.notes ?? []), ...(others?.notes ?? [])],
     };
     return { run, trace, before: this.#before, after, output: this.#output.bytes() };
   }
@@ -280,11 +307,59 @@ export class RunSession {
     return readOtherHosts(hub, options.hosts, whole, Date.now);
   }
 
+  /** Where a phase was to be measured and cannot be, no work is: it would be that of another time. */
+  async #measuredWork(
+    span: RunSpan,
+    result: BenchmarkResult | undefined,
+  ): Promise<RunWork | undefined> {
+    if (this.#given.options.measurePhase === undefined)
+      return result === undefined ? this.#workOf(span) : this.#workOfResult(result);
+    return result?.window === undefined ? undefined : this.#workOf(result.window);
+  }
+
+  async #resultOf(span: RunSpan): Promise<BenchmarkResult | undefined> {
+    const { result: file, measurePhase: name } = this.#given.options;
+    if (name !== undefined) {
+      const found = findPhase(this.#phases.phases(span[1]), name);
+      if (!("problem" in found)) {
+        this.#measuredPhase = found.count;
+        return {
+          tool: `phase ${name} of the output`,
+          window: [found.startMs, found.endMs],
+          work: [],
+          phases: [],
+          figures: [],
+          notes: [],
+        };
+      }
+      this.#resultProblem = `${found.problem.slice(0, 1).toUpperCase()}${found.problem.slice(1)}. Energy and averages are of the whole command, and throughput is not known.`;
+      return undefined;
+    }
+    if (file === undefined) return undefined;
+    const { readBenchmarkResult } = await import("../../runs/results/read.ts");
+    const read = await readBenchmarkResult(file, span, this.#measuredFromMs);
+    if (!("problem" in read)) return read;
+    this.#resultProblem = `The result ${file} is not used: ${read.problem}. Throughput is not known.`;
+    return undefined;
+  }
+
+  /** In the unit the user named, or the first that the result counts. */
+  #workOfResult({ tool, work }: BenchmarkResult): RunWork | undefined {
+    const { unit } = this.#given.options;
+    const found = work.find((one) => unit === undefined || one.unit === unit);
+    if (found === undefined)
+      this.#resultProblem = `${tool} counts no ${unit}, only ${work.map((one) => one.unit).join(", ")}: throughput is not known.`;
+    return found === undefined ? undefined : { ...found, from: "result" };
+  }
+
   async #workOf(span: RunSpan): Promise<RunWork | undefined> {
     const { options, hub } = this.#given;
-    const { unit } = options;
+    const { unit = "units" } = options;
     if (options.work !== undefined) return { amount: options.work, unit, from: "flag" };
-    const read = this.#work?.amount();
+    const read =
+      this.#measuredPhase === undefined
+        ? this.#work?.amount()
+        : this.#work?.amountIn(this.#measuredPhase);
     if (read !== undefined) return { amount: read, unit, from: "pattern" };
     if (options.workMetric === undefined) return undefined;
     const counted =
@@ -324,6 +399,7 @@ export class RunSession {
     const asked = (options.workPattern ?? options.workMetric) !== undefined;
     if (asked && work === undefined)
       notes.push("The requested work was never reported: throughput is not known.");
+    if (this.#resultProblem !== undefined) notes.push(this.#resultProblem);
     if (!this.#processes.hasReports && this.#visible.devices.length > 0)
       notes.push(
         "No source reports the processes on these GPUs: another process would not have been noticed.",

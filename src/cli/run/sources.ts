@@ -3,12 +3,7 @@ import { sourceContext } from "../../agent/run.ts";
 import type { Settings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  detectSources,
-  type OpenSource,
-  openSources,
-  type SourceSpec,
-} from "../../sources/open.ts";
+import { type OpenSource, openSources, resolveAuto, type SourceSpec } from "../../sources/open.ts";
 
 /** Who is on a GPU, and NVIDIA's energy counter once a second instead of every five. */
 const wanted: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
@@ -22,9 +17,7 @@ const wanted: Readonly<Record<string, readonly (readonly [string, string])[]>> =
 
 export async function openRunSources(settings: Settings, log: Log): Promise<OpenSource[]> {
   const context = sourceContext(settings, log);
-  const specs: SourceSpec[] = [];
-  for (const spec of settings.sources)
-    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  const specs = await resolveAuto(settings.sources, context);
   const opened = await openSources(specs.map(withRunMetrics), context);
   const stream = opened.find(({ source }) => source.shape !== "polled");
   if (stream === undefined) return opened;

@@ -1,22 +1,25 @@
 /** A run in a few lines. Numbers have units; unknown values are left out. */
-import type { RunFile } from "../../runs/run.ts";
+import { measuredSeconds, measuredSpan, type RunFile, type RunResult } from "../../runs/run.ts";
 import { points } from "../../runs/energy.ts";
 import { countOf, formatCount } from "../command/quantity.ts";
-import { formatBounds, formatFlops, formatMfu, type ReadColumn } from "./activity.ts";
+import { formatBounds, formatFlops, formatMfu, type ReadColumn } from "../../runs/activity.ts";
+import type { VisiblePart } from "../../machine/snapshot.ts";
 import { formatOverhead } from "./overhead.ts";
 
 export function formatRunSummary({ run, trace }: RunFile): string[] {
   const lines = [`${run.label}: ${run.durationSeconds.toFixed(2)} s, ${endOf(run)}${workOf(run)}`];
+  if (run.result !== undefined) lines.push(formatResult(run.result));
+  const [fromMs, toMs] = measuredSpan(run);
   const columnsOf =
     (uuid: string): ReadColumn =>
     (name) => {
       const gpu = trace.get(uuid);
       if (gpu === undefined) return [];
       return points(gpu, name)
-        .filter(({ timeMs }) => timeMs >= run.startedMs && timeMs <= run.endedMs)
+        .filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs)
         .map(({ value }) => value);
     };
-  const mfu = formatMfu(run, columnsOf);
+  const mfu = formatMfu({ ...run, durationSeconds: measuredSeconds(run) }, columnsOf);
   if (mfu !== undefined) lines.push(mfu);
   for (const device of run.devices) {
     if (device.parent !== undefined) continue;
@@ -40,7 +43,7 @@ export function formatRunSummary({ run, trace }: RunFile): string[] {
   lines.push(
     `${formatOverhead(run.overhead)}; ${countOf(run.overhead.samplesTaken, "sample")}, ${formatCount(run.overhead.samplesWanted)} expected`,
   );
-  lines.push(...verdictLines(run.verdict));
+  lines.push(...verdictLines(run.verdict), ...visibilityLines(run.visible.parts ?? []));
   return [...lines, ...run.notes.map((note) => `note: ${note}`)];
 }
 
@@ -58,6 +61,22 @@ function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"])
     says,
     ...changes.map(({ sentence }) => `  ${sentence}`),
     ...unprovenLines(unproven ?? []),
+  ];
+}
+
+/** `seen: driver (nvidia 580.95.05), clocks`, and a line for each part that is not. */
+function visibilityLines(parts: readonly VisiblePart[]): string[] {
+  const seen = parts.filter(({ state }) => state === "seen");
+  return [
+    ...(seen.length === 0
+      ? []
+      : [`seen: ${seen.map(({ part, detail }) => `${part} (${detail})`).join(", ")}`]),
+    ...parts
+      .filter(({ state }) => state === "partly" || state === "unseen")
+      .map(
+        ({ part, state, detail }) =>
+          `${state === "partly" ? "partly seen" : "NOT seen"}: ${part} (${detail})`,
+      ),
   ];
 }
 
@@ -79,7 +98,17 @@ function endOf({ exitCode, signal, complete, command }: RunFile["run"]): string 
   return signal === undefined ? `exit code ${exitCode ?? "unknown"}` : `ended by ${signal}`;
 }
 
-function workOf({ work, durationSeconds, devices }: RunFile["run"]): string {
+function formatResult({ tool, window, figures }: RunResult): string {
+  const measured =
+    window === undefined
+      ? ""
+      : `, measured ${((window[1] - window[0]) / 1_000).toFixed(2)} s of it`;
+  const shown = figures.map(({ name, value, unit }) => `, ${name} ${value} ${unit}`);
+  return `result of ${tool}${measured}${shown.join("")}`;
+}
+
+function workOf(run: RunFile["run"]): string {
+  const { work, devices } = run;
   if (work === undefined) return "";
   const joules = devices.map(
     ({ energy }) => energy.counterJoules ?? energy.integratedJoules ?? Number.NaN,
@@ -89,7 +118,7 @@ function workOf({ work, durationSeconds, devices }: RunFile["run"]): string {
     devices.length === 0 || Number.isNaN(total) || total === 0
       ? ""
       : `, ${(work.amount / total).toPrecision(4)} ${work.unit}/J`;
-  return `, ${Number(work.amount.toPrecision(8))} ${work.unit} (${(work.amount / durationSeconds).toPrecision(5)} ${work.unit}/s${perJoule})`;
+  return `, ${Number(work.amount.toPrecision(8))} ${work.unit} (${(work.amount / measuredSeconds(run)).toPrecision(5)} ${work.unit}/s${perJoule})`;
 }
 
 const energyOf = (joules: number | undefined, how: string): string | undefined =>

@@ -64,6 +64,19 @@ Examples:
     .action((files: string[], flags: RunsFlags) =>
       finish(async () => (await load()).pushRuns(files, flags, io)),
     );
+  onHub(runs.command("mlperf"), "read the run from this hub")
+    .summary("write a run as an MLPerf system description and an energy document")
+    .description(
+      "Writes system.json, from the snapshot before the run, and energy.json, of the window the benchmark measured. The energy is " +
+        "board power by the GPU's sensors, not MLPerf Power, and the file says so.",
+    )
+    .argument("<run>", "file, or id with --url")
+    .option("--out <dir>", "folder to write to (default: the working folder)")
+    .option("--json", "print both as one JSON document instead")
+    .addHelpText("after", "\nExamples:\n  gpulse runs mlperf offline.gpulserun --out submission")
+    .action((run: string, flags: RunsFlags) =>
+      finish(async () => (await load()).writeMlperf(run, flags, io)),
+    );
   runs
     .command("recover")
     .summary("recover the run of a recording that was killed")

@@ -1,9 +1,10 @@
 /** Runs `gpulse runs`: recorded benchmark runs, here and on a hub. Every file is verified before it is shown. */
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
+import { makeFolder } from "../../base/make-folder.ts";
 import {
   describeRun,
   packRun,
@@ -14,6 +15,9 @@ import {
   writeRunBytes,
 } from "../../runs/file/file.ts";
 import { energyOf, powerKindOf } from "../../runs/energy.ts";
+import { describeForMlperf } from "../../runs/mlperf/describe.ts";
+import { describeEnergy } from "../../runs/mlperf/energy.ts";
+import { parseSnapshot } from "../../runs/snapshot/parse.ts";
 import { partialExtension, readPartial } from "../../runs/record/partial.ts";
 import type { Run, RunFile } from "../../runs/run.ts";
 import { HubClient } from "../hub-client.ts";
@@ -126,6 +130,43 @@ export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Pr
   for (const [variable, value] of Object.entries(run.visible.variables))
     io.stdout.write(`${variable}=${value}\n`);
   io.stdout.write(`seal ${file.seal}\n`);
+  return 0;
+}
+
+/** The system from the snapshot before the run, and its energy. */
+export async function writeMlperf(name: string, flags: RunsFlags, io: CommandIo): Promise<number> {
+  const { run, before } = await findRun(name, flags, io);
+  if (before === undefined)
+    throw new GpulseError(
+      "RUN_FILE",
+      `${name} has no snapshot: the system it ran on is not known. Record it again.`,
+    );
+  const snapshot = parseSnapshot(JSON.stringify(before), `the snapshot in ${name}`);
+  const described = describeForMlperf(snapshot);
+  const energy = describeEnergy(run);
+  if (flags.json === true) {
+    printJson(flags, io, { ...described, energy });
+    return 0;
+  }
+  const folder = flags.out ?? ".";
+  await makeFolder(folder);
+  for (const [file, value] of [
+    ["system.json", described.system],
+    ["energy.json", energy],
+  ] as const) {
+    await writeFile(path.join(folder, file), `${JSON.stringify(value, null, 2)}\n`);
+    io.stdout.write(`wrote ${path.join(folder, file)}\n`);
+  }
+  for (const sentence of [...described.warnings, energy.notice])
+    io.stderr.write(`gpulse: ${sentence}\n`);
+  for (const [words, required] of [
+    ["fill in by hand, the submission checker requires them", true],
+    ["may stay empty", false],
+  ] as const) {
+    const fields = described.missing.filter((one) => one.required === required);
+    if (fields.length > 0)
+      io.stderr.write(`gpulse: ${words}: ${fields.map(({ field }) => field).join(", ")}\n`);
+  }
   return 0;
 }
 

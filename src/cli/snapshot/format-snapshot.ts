@@ -26,6 +26,10 @@ export function formatSnapshot(snapshot: Snapshot, colour: boolean): string {
       return `GPU ${index ?? "?"}: ${nameOf(process)}`;
     }),
   );
+  section(
+    "Seen from here",
+    (snapshot.visibility ?? []).map(({ part, state, detail }) => `${part}: ${state} (${detail})`),
+  );
   section("Narrowed or hidden", snapshot.hidden);
   section("Not known here", missingLines(snapshot));
   return blocks.join("\n");

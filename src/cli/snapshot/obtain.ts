@@ -12,7 +12,7 @@ import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
-import { detectSources, type SourceSpec } from "../../sources/open.ts";
+import { resolveAuto } from "../../sources/open.ts";
 import { checkSnapshot } from "../../runs/snapshot/parse.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { HubClient } from "../hub-client.ts";
@@ -36,9 +36,7 @@ export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promis
     );
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
-  const specs: SourceSpec[] = [];
-  for (const spec of settings.sources)
-    specs.push(...(spec === "auto" ? await detectSources(sourceContext(settings, log)) : [spec]));
+  const specs = await resolveAuto(settings.sources, sourceContext(settings, log));
   const sources = await openConfiguredSources(
     {
       ...settings,

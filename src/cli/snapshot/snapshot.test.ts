@@ -52,7 +52,7 @@ test("a saved snapshot is shown, equals itself, and lists what MLPerf misses", a
     "SAME  The system is the same, and nothing else was on its GPUs.",
   ]);
   const { out, err } = await gpulse("mlperf", file);
-  expect(JSON.parse(out)).toMatchObject({ accelerators_per_node: 2, submitter: "" });
+  expect(JSON.parse(out)).toMatchObject({ accelerators_per_node: "2", submitter: "" });
   expect(err).toMatch(/simulated[^]*Missing, \d+ of \d+ fields:[^]*submitter/);
 });
 

@@ -4,7 +4,7 @@ import { clientAccess } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { resolveSettings } from "../command/settings.ts";
 import { createOwnerResolver } from "../../machine/owners/resolver.ts";
-import { detectSources, openSources, type SourceSpec } from "../../sources/open.ts";
+import { openSources, resolveAuto } from "../../sources/open.ts";
 import { AgentFeed } from "../../top/feed/agent.ts";
 import type { Feed, FeedEvents } from "../../top/feed/feed.ts";
 import { HubFeed } from "../../top/feed/hub.ts";
@@ -59,9 +59,7 @@ export async function openFeed(
   // A line of the log would tear the screen: what is wrong with a source is on the screen itself.
   const log = commandLog(io, flags.once === true ? settings.logLevel : "silent", false);
   const context = sourceContext(settings, log);
-  const specs: SourceSpec[] = [];
-  for (const spec of settings.sources)
-    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  const specs = await resolveAuto(settings.sources, context);
   const sources = await openSources(specs.map(withRunMetrics), context);
   const collector = createCollector(settings, sources, io, log);
   const board = new FeedState({ from: settings.hostName, origin: "local", intervalMs });

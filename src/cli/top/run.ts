@@ -1,7 +1,7 @@
 /** Runs `gpulse top`: the screen on a terminal, or one picture of it. However it ends, the terminal is as it was before. */
 import { within } from "../../base/retry.ts";
 import type { ClientFlags } from "../command/client.ts";
-import { compileLate } from "../command/compilers.ts";
+import { compileLate } from "../../base/compilers.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { FlagValues } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";

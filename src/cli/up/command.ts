@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import { addAlertingFlags } from "../command/alerting.ts";
+import { addJobsFlags } from "../command/jobs.ts";
 import { addLakeFlags } from "../command/lake.ts";
 import { addOutboundFlags } from "../command/outbound.ts";
 import { addToFlag } from "../command/to.ts";
@@ -26,8 +27,10 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "data",
     "retention",
     "rollupRetention",
+    "retentionRule",
     "retentionSize",
     "maxExemplars",
+    "embedOrigins",
     "traceUrl",
     "durability",
     "memory",
@@ -37,6 +40,8 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "nativeHistogramBucketLimit",
     "store",
     "prometheus",
+    "prometheusToken",
+    "prometheusCa",
     "prometheusConfig",
   ])
     .option("--no-open", "do not open the browser")
@@ -52,6 +57,7 @@ Examples:
     )
     .action((flags: UpFlags) => finish(async () => (await import("./run.ts")).runUp(flags, io)));
   addLakeFlags(command, true);
+  addJobsFlags(command);
   addToFlag(command);
   addAlertingFlags(command);
   addAccessFlags(command);
