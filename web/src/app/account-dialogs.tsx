@@ -6,8 +6,9 @@ import { CopyText } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { SchemaForm } from "../ui/form.tsx";
 import { toast } from "../ui/toast.ts";
-import { address } from "../view-state/address.ts";
+import { address, frozenHref } from "../view-state/address.ts";
 import { formatInstant } from "../view-state/range.ts";
+import { timeWindow } from "../view-state/time.ts";
 import { accountDialog } from "./account.tsx";
 
 const DAY_SECONDS = 86_400;
@@ -41,6 +42,12 @@ const shareSchema = {
       minimum: 1,
       maximum: 90,
       default: 7,
+    },
+    freeze: {
+      type: "boolean",
+      title: "Keep showing this time",
+      description: "Otherwise a range such as the last hour moves on with the clock.",
+      default: false,
     },
   },
 } as const;
@@ -77,12 +84,13 @@ function ShareView() {
       </p>
       <SchemaForm
         schema={shareSchema}
-        value={{ name: `${page} for a guest`, days: 7 }}
+        value={{ name: `${page} for a guest`, days: 7, freeze: false }}
         submit="Make the link"
         onCancel={close}
-        onSubmit={async ({ name, days }) => {
+        onSubmit={async ({ name, days, freeze }) => {
           const expiresInSeconds = Number(days) * DAY_SECONDS;
-          const wanted = { name, page: `/${page}${query}`, expiresInSeconds };
+          const search = freeze === true ? new URL(frozenHref(timeWindow.peek())).search : query;
+          const wanted = { name, page: `/${page}${search}`, expiresInSeconds };
           setMade((await send("POST", "api/shares", wanted)) as MadeShare);
           return undefined;
         }}

@@ -3,8 +3,10 @@ import type { ComponentChild } from "preact";
 import { formatAge } from "../../../src/view/age.ts";
 import { fleet, liveness, silentMs } from "../live/feed.ts";
 import { hrefOf } from "../view-state/address.ts";
+import { range } from "../view-state/time.ts";
 import { theme, type ThemePreference } from "../view-state/preferences.ts";
 import { Account } from "./account.tsx";
+import { AlertBadge } from "./alert-badge.tsx";
 import { helpOpen } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { paletteOpen } from "./palette-loader.tsx";
@@ -21,6 +23,7 @@ export function Header() {
       </h1>
       <Nav />
       <span class="spacer" />
+      <AlertBadge />
       <LiveState />
       <TimePicker />
       <button
@@ -72,12 +75,16 @@ function LiveState() {
   const old = formatAge(silentMs.value);
   const says = {
     connecting: "Connecting…",
-    live: "Live",
+    live: range.value.kind === "between" ? "Past" : "Live",
     stale: `Stale: numbers are ${old} old`,
     lost: fleet.value === undefined ? "Reconnecting…" : `Reconnecting: numbers are ${old} old`,
   }[state];
   return (
-    <span class="live-state" data-state={state}>
+    <span
+      class="live-state"
+      data-state={state}
+      data-past={range.value.kind === "between" ? "" : undefined}
+    >
       <span class="dot" aria-hidden="true" />
       <span>{says}</span>
       <span class="unseen" role="status">

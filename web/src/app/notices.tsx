@@ -35,7 +35,7 @@ export function Notices() {
             {simulated === known ? "Simulated fleet: no GPU was read." : "Partly simulated."}
           </strong>{" "}
           {simulated === known
-            ? "Every number on this page comes from the simulator."
+            ? "Every number of a GPU comes from the simulator."
             : `${simulated} of ${known} GPUs come from the simulator; they are marked.`}
         </p>
       )}

@@ -13,8 +13,16 @@ export interface PageRoute {
 export const routes: readonly PageRoute[] = [
   { name: "fleet", label: "Fleet", key: "f", load: () => import("../pages/fleet/page.tsx") },
   { name: "gpu", label: "GPU", key: "g", load: () => import("../pages/gpu/page.tsx") },
+  { name: "jobs", label: "Jobs", key: "j", load: () => import("../pages/jobs/page.tsx") },
+  {
+    name: "serving",
+    label: "Serving",
+    key: "v",
+    load: () => import("../pages/serving/page.tsx"),
+  },
   { name: "compare", label: "Compare", key: "c", load: () => import("../pages/compare/page.tsx") },
   { name: "alerts", label: "Alerts", key: "a", load: () => import("../pages/alerts/page.tsx") },
+  { name: "boards", label: "Boards", key: "b", load: () => import("../pages/boards/page.tsx") },
   { name: "explore", label: "Explore", key: "e", load: () => import("../pages/explore/page.tsx") },
   {
     name: "analytics",

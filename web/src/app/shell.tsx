@@ -9,11 +9,18 @@ import { Help } from "./help.tsx";
 import { Notices } from "./notices.tsx";
 import { PageView } from "./page-view.tsx";
 import { PaletteLoader } from "./palette-loader.tsx";
+import { isBare } from "../pages/boards/view.ts";
+import { PinDialogLoader } from "./pin.tsx";
 import { title } from "./title.ts";
 
 export function Shell() {
   return (
-    <div class="page" data-live={liveness.value} data-may={mayChange.value ? "change" : "look"}>
+    <div
+      class="page"
+      data-live={liveness.value}
+      data-may={mayChange.value ? "change" : "look"}
+      data-bare={isBare.value ? "" : undefined}
+    >
       <a
         class="skip"
         href="#main"
@@ -33,6 +40,7 @@ export function Shell() {
       <Help />
       <PaletteLoader />
       <AccountDialogLoader />
+      <PinDialogLoader />
       <Toasts />
       <Tip />
     </div>

@@ -1,6 +1,8 @@
 /** The time in view: the last so long, or from and to; how often a live view asks again; back to the present. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatInstant, formatRange, presets, writeDuration } from "../view-state/range.ts";
+import { hubTimeMs } from "../live/feed.ts";
+import { parseMoment } from "../view-state/moment.ts";
 import { type Refresh, refreshes } from "../../../src/view/step.ts";
 import {
   following,
@@ -82,9 +84,9 @@ function Picker({ close }: { close: () => void }) {
   const [to, setTo] = useState(formatInstant(toMs));
   const [wrong, setWrong] = useState("");
   const apply = (): void => {
-    const [start, end] = [Date.parse(from.replace(" ", "T")), Date.parse(to.replace(" ", "T"))];
-    if (Number.isNaN(start) || Number.isNaN(end))
-      return setWrong("Write times as 2026-01-31 14:05:00.");
+    const [start, end] = [parseMoment(from, hubTimeMs()), parseMoment(to, hubTimeMs())];
+    if (start === undefined || end === undefined)
+      return setWrong("Write a time as 2026-01-31 14:05, yesterday 15:00, 14:30, 2h ago or now.");
     if (end <= start) return setWrong("The end must be after the start.");
     setRange({ kind: "between", fromMs: start, toMs: end });
     return close();
@@ -114,7 +116,12 @@ function Picker({ close }: { close: () => void }) {
         }}
       >
         <label>
-          From <input value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
+          From{" "}
+          <input
+            value={from}
+            placeholder="yesterday 15:00"
+            onInput={(event) => setFrom(event.currentTarget.value)}
+          />
         </label>
         <label>
           To <input value={to} onInput={(event) => setTo(event.currentTarget.value)} />

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { page } from "../view-state/address.ts";
+import { firingCount } from "./alert-badge.tsx";
 import { routeOf } from "./routes.ts";
 
 /** What the page shows, where its name alone says too little. */
@@ -21,6 +22,7 @@ export function useTitle(text: string | undefined): void {
 
 export function startTitle(): void {
   effect(() => {
-    document.title = `${title.value} · gpulse`;
+    const count = firingCount.value ?? 0;
+    document.title = `${count === 0 ? "" : `(${count}) `}${title.value} · gpulse`;
   });
 }

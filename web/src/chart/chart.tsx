@@ -7,23 +7,40 @@ import { useLate } from "../ui/use-late.ts";
 import { useWidth } from "../ui/use-size.ts";
 import { formatInstant, formatRange } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
-import { range, zoomTo } from "../view-state/time.ts";
+import { following, range, timeWindow, zoomTo } from "../view-state/time.ts";
 import { ChartMenu } from "./chart-menu.tsx";
 import { cursor } from "./cursor.ts";
+import { gpuNameOf } from "./gpu-name.ts";
 import { moveCursor } from "./keys.ts";
 import { Legend } from "./legend.tsx";
 import { Marks } from "./marks.tsx";
 import { ExemplarDots } from "./exemplar-dots.tsx";
-import type { ChartData, ChartExemplar, ChartLimit, ChartStyle, ChartMark } from "./model.ts";
+import type {
+  ChartData,
+  ChartExemplar,
+  ChartLimit,
+  ChartStyle,
+  ChartMark,
+  ChartQuery,
+  StoredStatisticsOf,
+} from "./model.ts";
+import { AXIS_PX } from "./edges.ts";
+import { enlarge, enlargedHeightPx, useEnlarged } from "./enlarge.ts";
 import { Plot } from "./plot.ts";
+import type { StatisticsOptions } from "./statistics.ts";
 import { describeChart } from "./summary.ts";
+import { type ChartThreshold, ThresholdHandle } from "./threshold-handle.tsx";
 import { Tooltip } from "./tooltip.tsx";
 
 export interface ChartProps extends ChartStyle {
   readonly data: ChartData | undefined;
+  /** The PromQL behind the lines, for the menu. */
+  readonly queries?: readonly ChartQuery[];
   readonly loading: boolean;
   readonly error: ApiError | undefined;
   readonly limits?: readonly ChartLimit[];
+  /** A level that the reader moves. */
+  readonly threshold?: ChartThreshold;
   readonly marks?: readonly ChartMark[];
   readonly exemplars?: readonly ChartExemplar[];
   readonly heightPx?: number;
@@ -32,6 +49,7 @@ export interface ChartProps extends ChartStyle {
   /** More beside the title. */
   readonly children?: ComponentChildren;
   readonly legend?: boolean;
+  readonly stored?: StoredStatisticsOf;
   /** Reports the width of the plot, which decides the step of the queries. */
   readonly onWidth?: (widthPx: number) => void;
 }
@@ -39,8 +57,11 @@ export interface ChartProps extends ChartStyle {
 const none: readonly never[] = [];
 
 export function Chart(props: ChartProps) {
-  const { title, unit, family, data, limits = none, marks = none, heightPx = 168 } = props;
-  const look: ChartStyle = { title, unit, family, ...edges(props) };
+  const { title, unit, family, data, limits = none, marks = none } = props;
+  const [isLog, setLog] = useState(false);
+  const isEnlarged = useEnlarged(title);
+  const heightPx = isEnlarged ? enlargedHeightPx() : (props.heightPx ?? 168);
+  const look: ChartStyle = { title, unit, family, ...edges(props), isLog };
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -102,14 +123,42 @@ export function Chart(props: ChartProps) {
     if (!own || pointed.keys === true) plot.current?.pointAt(pointed?.ms);
   }, [pointed?.ms, pointed?.from]);
 
+  const options: StatisticsOptions = { isPast: !following.value, stored: props.stored };
   const empty = data?.lines.length === 0;
   return (
-    <figure class="chart" data-family={family} aria-labelledby={`${id}t`}>
+    <figure
+      class="chart"
+      data-family={family}
+      data-enlarged={isEnlarged ? "" : undefined}
+      aria-labelledby={`${id}t`}
+    >
       <figcaption>
         <h3 id={`${id}t`}>{title}</h3>
         {props.children}
         <span class="spacer" />
-        <ChartMenu look={look} data={data} canvas={() => plot.current?.canvas} />
+        <button
+          type="button"
+          class="quiet chart-more"
+          aria-label={isEnlarged ? `Close the large view of ${title}` : `Enlarge ${title}`}
+          data-tip={isEnlarged ? "Close (Escape)" : "Enlarge"}
+          onClick={() => enlarge(isEnlarged ? undefined : title)}
+        >
+          <span aria-hidden="true">{isEnlarged ? "✕" : "⤢"}</span>
+        </button>
+        <ChartMenu
+          {...{ look, data, options }}
+          own={[
+            {
+              label: isLog ? "Linear scale" : "Logarithmic scale",
+              run: () => setLog(!isLog),
+            },
+          ]}
+          gpuName={gpuNameOf(data?.lines.map(({ labels }) => labels) ?? none)}
+          queries={props.queries ?? none}
+          grid={data?.grid}
+          window={data?.window ?? timeWindow.value}
+          canvas={() => plot.current?.canvas}
+        />
       </figcaption>
       <div
         class="plot"
@@ -134,6 +183,7 @@ export function Chart(props: ChartProps) {
             at={at}
             hidden={hidden}
             left={plot.current?.leftOf(timeAt(at, data)) ?? 0}
+            widthPx={widthPx - AXIS_PX}
           />
         )}
         {data !== undefined && <Marks marks={marks} window={data.window} />}
@@ -144,11 +194,14 @@ export function Chart(props: ChartProps) {
             topOf={(value) => plot.current?.topOf(value)}
           />
         )}
+        {data !== undefined && props.threshold !== undefined && (
+          <ThresholdHandle {...props.threshold} unit={unit} plot={() => plot.current} />
+        )}
         <PlotPlaceholder {...props} nothing={empty} />
       </div>
       {data !== undefined && !empty && props.legend !== false && (
         <Legend
-          {...{ data, unit, hidden, at }}
+          {...{ data, unit, hidden, at, options }}
           onToggle={(key, alone) => setHidden(toggled(hidden, key, alone, data))}
         />
       )}
@@ -158,7 +211,12 @@ export function Chart(props: ChartProps) {
       <p id={`${id}s`} class="unseen">
         {data === undefined
           ? `${title}: no data yet.`
-          : describeChart({ title, unit, rangeText: formatRange(range.value) }, data, limits)}
+          : describeChart(
+              { title, unit, rangeText: formatRange(range.value) },
+              data,
+              options,
+              limits,
+            )}
       </p>
       <p class="unseen" role="status">
         {own && at !== undefined && data !== undefined ? spoken(data, unit, at) : ""}
@@ -210,7 +268,11 @@ function toggled(
   alone: boolean,
   { lines }: ChartData,
 ): ReadonlySet<string> {
-  if (alone) return new Set(lines.flatMap((line) => (line.key === key ? [] : [line.key])));
+  if (alone) {
+    const others = lines.flatMap((line) => (line.key === key ? [] : [line.key]));
+    const isAlone = !hidden.has(key) && others.every((other) => hidden.has(other));
+    return new Set(isAlone ? [] : others);
+  }
   const next = new Set(hidden);
   if (!next.delete(key)) next.add(key);
   return next;

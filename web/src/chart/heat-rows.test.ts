@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HistogramPoint } from "../query/client.ts";
-import { heatRows } from "./heat-rows.ts";
+import { bucketRows, heatRows } from "./heat-rows.ts";
 
 const grid = { startMs: 0, endMs: 20_000, stepMs: 10_000 };
 const point = (seconds: number, ...buckets: [string, string, string][]): HistogramPoint => [
@@ -31,3 +31,21 @@ test("a wide bucket shares its count among the rows of a finer histogram", () =>
 
 test("without histograms there is nothing to draw", () =>
   expect(heatRows([], grid)).toMatchObject({ bounds: [], highest: 0 }));
+
+test("buckets by le become the same rows: counts between two bounds, summed over label sets", () => {
+  const bucket = (le: string, ...values: number[]) => ({
+    labels: { le },
+    values: Float64Array.from(values),
+  });
+  const { bounds, columns, highest } = bucketRows([
+    bucket("+Inf", 9, Number.NaN),
+    bucket("0.5", 1, Number.NaN),
+    bucket("1", 3, Number.NaN),
+    bucket("1", 1, Number.NaN),
+    { labels: { other: "x" }, values: Float64Array.from([5, 5]) },
+  ]);
+  expect(bounds).toEqual([0, 0.5, 1, Number.POSITIVE_INFINITY]);
+  expect(columns.map((one) => one && [...one])).toEqual([[1, 3, 5], undefined]);
+  expect(highest).toBe(5);
+  expect(bucketRows([])).toEqual({ bounds: [], columns: [], highest: 0 });
+});

@@ -1,5 +1,5 @@
 /** Native histograms over time as the rows of a heatmap: one row between each two neighbouring bounds. Pure. */
-import { lengthOf, readNumber, type TimeGrid } from "../query/columns.ts";
+import { type GridSeries, lengthOf, readNumber, type TimeGrid } from "../query/columns.ts";
 import type { HistogramPoint } from "../query/client.ts";
 
 export interface HeatRows {
@@ -41,3 +41,36 @@ export function heatRows(points: readonly HistogramPoint[], grid: TimeGrid): Hea
   }
   return { bounds, columns, highest };
 }
+
+/** Buckets that count up to their bound `le`, as classic histograms have them, as the same rows. */
+export function bucketRows(series: readonly GridSeries[]): HeatRows {
+  const sums = new Map<number, Float64Array>();
+  for (const { labels, values } of series) {
+    const bound = readNumber(labels["le"] ?? "");
+    if (labels["le"] === undefined || Number.isNaN(bound)) continue;
+    const sum = sums.get(bound);
+    // Several series of one bound are those of several label sets.
+    sums.set(bound, sum === undefined ? values : sum.map((value, at) => added(value, values[at])));
+  }
+  const uppers = [...sums.keys()].sort((a, b) => a - b);
+  const [first] = uppers;
+  if (first === undefined) return { bounds: [], columns: [], highest: 0 };
+  let highest = 0;
+  const columns = Array.from({ length: sums.get(first)?.length ?? 0 }, (_, at) => {
+    let [before, isThere] = [0, false];
+    const rows = Float64Array.from(uppers, (upper) => {
+      const upTo = sums.get(upper)?.[at] ?? Number.NaN;
+      if (Number.isNaN(upTo)) return 0;
+      isThere = true;
+      const count = Math.max(0, upTo - before);
+      before = Math.max(before, upTo);
+      highest = Math.max(highest, count);
+      return count;
+    });
+    return isThere ? rows : undefined;
+  });
+  return { bounds: [first > 0 ? 0 : Number.NEGATIVE_INFINITY, ...uppers], columns, highest };
+}
+
+const added = (one: number, other = Number.NaN): number =>
+  Number.isNaN(one) ? other : Number.isNaN(other) ? one : one + other;

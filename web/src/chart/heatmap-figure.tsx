@@ -1,9 +1,9 @@
-/** Native histograms over time: a column for each instant, a row for each bucket, darker where more observations are. */
+/** Histograms over time, native ones or buckets by `le`: a column for each instant, a row for each bucket, darker where more observations are. */
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { stepMsFor } from "../../../src/view/step.ts";
 import { formatReadable } from "../format/readable.ts";
-import { queryHistograms } from "../query/client.ts";
+import { continueRange, queryHistograms } from "../query/client.ts";
 import { gridOf, type TimeGrid } from "../query/columns.ts";
 import { useFetch } from "../query/use-fetch.ts";
 import { useWidth } from "../ui/use-size.ts";
@@ -12,7 +12,8 @@ import { dark } from "../view-state/preferences.ts";
 import { timeWindow } from "../view-state/time.ts";
 import { resolveColour } from "./colour.ts";
 import { AXIS_PX, RIGHT_PX } from "./edges.ts";
-import { type HeatRows, heatRows } from "./heat-rows.ts";
+import { bucketRows, type HeatRows, heatRows } from "./heat-rows.ts";
+import { ChartMenu } from "./chart-menu.tsx";
 import type { ColourFamily } from "./model.ts";
 import { TimeFrame } from "./time-frame.tsx";
 
@@ -36,7 +37,7 @@ export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps
   const window = timeWindow.value;
   const stepMs = stepMsFor(window.toMs - window.fromMs, widthPx / COLUMN_PX, 1_000);
   const grid = gridOf(window.fromMs, window.toMs, stepMs);
-  const { value, error } = useHeat(`sum(${query})`, grid, widthPx > 0);
+  const { value, error } = useHeat(query, grid, widthPx > 0);
   const drawn = value?.heat;
   // Of what has no family of its own: shades of grey are hard to tell apart.
   const hue = family === "count" ? "utilization" : family;
@@ -44,6 +45,14 @@ export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps
     <figure class="chart heat" data-family={hue} ref={host} aria-labelledby={id}>
       <figcaption>
         <h3 id={id}>{title}</h3>
+        <span class="spacer" />
+        <ChartMenu
+          look={{ title, unit, family }}
+          queries={[{ query, label: title }]}
+          grid={grid}
+          kind="heatmap"
+          window={window}
+        />
       </figcaption>
       {error !== undefined && error.status !== 0 && (
         <p class="bad" role="alert">
@@ -83,8 +92,10 @@ function useHeat(
   const key = isReady ? `${query} ${grid.startMs} ${grid.endMs} ${grid.stepMs}` : "";
   const { value, error } = useFetch<Heat | undefined>(key, async (signal) => {
     if (!isReady) return undefined;
-    const [points = []] = await queryHistograms(query, grid, signal);
-    return { heat: heatRows(points, grid), grid };
+    const [points = []] = await queryHistograms(`sum(${query})`, grid, signal);
+    if (points.length > 0) return { heat: heatRows(points, grid), grid };
+    const { series } = await continueRange(query, grid, undefined, signal);
+    return { heat: bucketRows(series), grid };
   });
   if (value !== undefined) last.current = { query, value };
   const before = last.current?.query === query ? last.current.value : undefined;

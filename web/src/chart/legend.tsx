@@ -1,9 +1,10 @@
-/** The lines of a chart as a table: now, least, most and mean over the range, and the value under the cursor. */
+/** The lines of a chart as a table: newest value, min, max and mean over the range, and the value under the cursor. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
 import { Absent } from "../ui/value.tsx";
+import { dashOf } from "./dash.ts";
 import type { ChartData, ChartLine } from "./model.ts";
-import { statisticsOf } from "./statistics.ts";
+import { type StatisticsOptions, statisticsOf } from "./statistics.ts";
 
 export interface LegendProps {
   readonly data: ChartData;
@@ -11,11 +12,12 @@ export interface LegendProps {
   readonly hidden: ReadonlySet<string>;
   /** The instant pointed at, as a place in the grid. */
   readonly at: number | undefined;
+  readonly options: StatisticsOptions;
   /** `alone`: only this one shall stay. */
   readonly onToggle: (key: string, alone: boolean) => void;
 }
 
-export function Legend({ data, unit, hidden, at, onToggle }: LegendProps) {
+export function Legend({ data, unit, hidden, at, options, onToggle }: LegendProps) {
   return (
     <div class="chart-legend">
       <table>
@@ -25,7 +27,7 @@ export function Legend({ data, unit, hidden, at, onToggle }: LegendProps) {
               <span class="unseen">Line</span>
             </th>
             <th scope="col" class="numeric">
-              {at === undefined ? "now" : "at cursor"}
+              {at !== undefined ? "at cursor" : options.isPast ? "last" : "now"}
             </th>
             <th scope="col" class="numeric">
               min
@@ -39,8 +41,18 @@ export function Legend({ data, unit, hidden, at, onToggle }: LegendProps) {
           </tr>
         </thead>
         <tbody>
-          {data.lines.map((line) => (
-            <Row key={line.key} {...{ line, unit, at, onToggle }} off={hidden.has(line.key)} />
+          {data.lines.map((line, place) => (
+            <Row
+              key={line.key}
+              {...{ line, unit, at, options, onToggle }}
+              dash={dashOf(data.lines, place)}
+              off={hidden.has(line.key)}
+              isolated={
+                data.lines.length < 2
+                  ? undefined
+                  : !hidden.has(line.key) && hidden.size === data.lines.length - 1
+              }
+            />
           ))}
         </tbody>
       </table>
@@ -52,29 +64,42 @@ interface RowProps {
   readonly line: ChartLine;
   readonly unit: Unit;
   readonly at: number | undefined;
+  readonly options: StatisticsOptions;
+  readonly dash: readonly number[];
   readonly off: boolean;
+  /** Whether it alone is shown; undefined where there is no other line. */
+  readonly isolated: boolean | undefined;
   readonly onToggle: LegendProps["onToggle"];
 }
 
-function Row({ line, unit, at, off, onToggle }: RowProps) {
-  const found = statisticsOf(line.values);
-  const pointed = at === undefined ? found?.now : line.values[at];
+function Row({ line, unit, at, options, dash, off, isolated, onToggle }: RowProps) {
+  const found = statisticsOf(line, options);
+  const pointed = at === undefined ? found?.newest : line.values[at];
   return (
     <tr data-off={off ? "" : undefined}>
       <th scope="row">
         <button
           type="button"
           aria-pressed={!off}
-          data-tip={`${line.label}\nClick hides or shows it, with Shift it alone stays.`}
+          data-tip={`${line.label}\nClick hides or shows it; a double click or Shift shows it alone.`}
           onClick={(event) => onToggle(line.key, event.shiftKey)}
+          onDblClick={() => onToggle(line.key, true)}
         >
-          <i
-            class="swatch"
-            data-dashed={line.dashed === true ? "" : undefined}
-            style={{ "--swatch": line.colour }}
-          />
+          <svg class="line-swatch" viewBox="0 0 20 4" aria-hidden="true">
+            <path d="M0 2h20" stroke-dasharray={dash.join(" ")} style={{ stroke: line.colour }} />
+          </svg>
           <span>{line.label}</span>
         </button>
+        {isolated !== undefined && (
+          <button
+            type="button"
+            class="only"
+            aria-label={isolated ? "Show all lines" : `Show only ${line.label}`}
+            onClick={() => onToggle(line.key, true)}
+          >
+            {isolated ? "all" : "only"}
+          </button>
+        )}
       </th>
       {[pointed, found?.min, found?.max, found?.mean].map((value, column) => (
         <td key={column} class="numeric">

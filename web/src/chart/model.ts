@@ -1,6 +1,6 @@
 /** What a chart draws: lines on one grid of instants, limits, and marks on the time axis. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
-import type { TimeGrid } from "../query/columns.ts";
+import type { Labels, TimeGrid } from "../query/columns.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 
 export interface ChartLine {
@@ -15,7 +15,20 @@ export interface ChartLine {
   readonly dashed?: boolean;
   /** For the export: the labels as the hub has them. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Set where the line is a series of this metric as it is. */
+  readonly metric?: string;
 }
+
+/** What the store has of a line over the whole range, from every sample: src/view/range-statistics.ts has the meaning. */
+export interface StoredStatistics {
+  /** The present value, or the last of a range that is over. */
+  readonly newest: number | undefined;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+}
+
+export type StoredStatisticsOf = (line: ChartLine) => StoredStatistics | undefined;
 
 export interface ChartData {
   readonly grid: TimeGrid;
@@ -23,6 +36,19 @@ export interface ChartData {
   readonly lines: readonly ChartLine[];
   /** How many more there were than a chart can show. */
   readonly leftOut?: number;
+}
+
+export interface ChartQuery {
+  /** `$step` becomes the distance of the points. */
+  readonly query: string;
+  /** Names a line by its labels; `all` are those of every line of the query. */
+  readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
+  /** The metric whose series are drawn as they are: their statistics are the store's, not those of the points. */
+  readonly metric?: string;
+  /** Another family's hue for this query's lines. */
+  readonly family?: ColourFamily;
+  /** Dashed: a limit that the device reports over time. */
+  readonly dashed?: boolean;
 }
 
 /** A level drawn as a dashed line: the device's own limit, or an alert's threshold. */
@@ -68,4 +94,6 @@ export interface ChartStyle {
   /** The values at the lower and upper edge; found from the data where not given. */
   readonly min?: number;
   readonly max?: number;
+  /** Powers of ten at equal distances; 0 and less cannot be drawn. */
+  readonly isLog?: boolean;
 }

@@ -3,7 +3,7 @@ import { formatReadable } from "../format/readable.ts";
 import { formatInstant } from "../view-state/range.ts";
 import { resolveColour } from "./colour.ts";
 import type { ChartData, ChartStyle } from "./model.ts";
-import { statisticsOf } from "./statistics.ts";
+import { type StatisticsOptions, statisticsOf } from "./statistics.ts";
 
 const [MARGIN, HEAD, ROW] = [16, 44, 18];
 
@@ -11,6 +11,7 @@ export async function pictureOf(
   look: ChartStyle,
   { window, lines }: ChartData,
   plot: HTMLCanvasElement,
+  options: StatisticsOptions,
 ): Promise<Blob> {
   const within = document.body;
   const scale = devicePixelRatio;
@@ -32,11 +33,12 @@ export async function pictureOf(
   const range = `${formatInstant(window.fromMs)} – ${formatInstant(window.toMs)}`;
   write(range, MARGIN, MARGIN + 32, "var(--muted)", "12px");
   paint.drawImage(plot, MARGIN, MARGIN + HEAD, width, height);
-  lines.forEach(({ label, colour, values }, at) => {
+  lines.forEach((line, at) => {
+    const { label, colour } = line;
     const y = MARGIN + HEAD + height + ROW * (at + 1) - 4;
     paint.fillStyle = resolveColour(colour, within);
     paint.fillRect(MARGIN, y - 5, 12, 2);
-    const found = statisticsOf(values);
+    const found = statisticsOf(line, options);
     const say = (value: number): string => formatReadable(value, look.unit);
     const numbers =
       found === undefined

@@ -2,9 +2,13 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
+import { formatReadable } from "../format/readable.ts";
 import { incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
 import { resolveColour } from "./colour.ts";
+import { dashOf } from "./dash.ts";
 import { AXIS_PX, RIGHT_PX } from "./edges.ts";
+import { drawLineLabels } from "./line-labels.ts";
+import { watchTouch } from "./touch.ts";
 import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -28,17 +32,20 @@ export interface PlotSetup {
 
 export class Plot {
   readonly #plot: uPlot;
+  readonly #isLog: boolean;
   #data: ChartData;
 
   constructor(setup: PlotSetup, data: ChartData, hidden: ReadonlySet<string>) {
     this.#data = data;
-    this.#plot = new uPlot(this.#options(setup, data, hidden), columns(data), setup.host);
+    this.#isLog = setup.look.isLog === true;
+    const values = columns(data, this.#isLog);
+    this.#plot = new uPlot(this.#options(setup, data, hidden), values, setup.host);
   }
 
   /** The same lines with other values; other lines need another plot. */
   update(data: ChartData): void {
     this.#data = data;
-    this.#plot.setData(columns(data), false);
+    this.#plot.setData(columns(data, this.#isLog), false);
     this.#plot.setScale("x", { min: data.window.fromMs, max: data.window.toMs });
   }
 
@@ -69,6 +76,17 @@ export class Plot {
   topOf(value: number): number {
     const { over } = this.#plot;
     return Math.min(over.clientHeight, Math.max(0, this.#plot.valToPos(value, "y")));
+  }
+
+  /** The value at so many pixels from the upper edge of the plot. */
+  valueAt(topPx: number): number {
+    return this.#plot.posToVal(topPx, "y");
+  }
+
+  /** What the value axis spans. */
+  get valueEdges(): { readonly min: number; readonly max: number } {
+    const { min = 0, max = 1 } = this.#plot.scales["y"] ?? {};
+    return { min, max };
   }
 
   get canvas(): HTMLCanvasElement {
@@ -104,14 +122,19 @@ export class Plot {
       },
       scales: {
         x: { time: true, min: data.window.fromMs, max: data.window.toMs, auto: false },
-        y: {
-          range: (_plot, min, max) =>
-            valueRange(
-              [min, max],
-              look,
-              limits.map(({ value }) => value),
-            ),
-        },
+        y: this.#isLog
+          ? {
+              distr: 3,
+              range: (_plot, min, max) => uPlot.rangeLog(min ?? 1, max ?? 10, 10, true),
+            }
+          : {
+              range: (_plot, min, max) =>
+                valueRange(
+                  [min, max],
+                  look,
+                  limits.map(({ value }) => value),
+                ),
+            },
       },
       axes: [
         {
@@ -127,15 +150,30 @@ export class Plot {
           size: AXIS_PX,
           space: 32,
           gap: 6,
-          values: (_plot, ticks) => valueTexts(ticks, look.unit),
-          ...(incrs === undefined ? {} : { incrs }),
+          // uPlot leaves out ticks of a logarithmic axis by null.
+          values: (_plot, ticks: readonly (number | null)[]) =>
+            this.#isLog
+              ? ticks.map((tick) => (tick === null ? "" : formatReadable(tick, look.unit)))
+              : valueTexts(
+                  ticks.filter((tick) => tick !== null),
+                  look.unit,
+                ),
+          ...(incrs === undefined || this.#isLog ? {} : { incrs }),
         },
       ],
-      series: [{}, ...data.lines.map((line) => lineOptions(line, colour, !hidden.has(line.key)))],
+      series: [
+        {},
+        ...data.lines.map((line, at) =>
+          lineOptions(line, dashOf(data.lines, at), colour, !hidden.has(line.key)),
+        ),
+      ],
       hooks: {
-        draw: [(plot) => drawLimits(plot, limits, colour)],
+        draw: [
+          (plot) => drawLimits(plot, limits, colour),
+          (plot) => drawLineLabels(plot, this.#data.lines, colour),
+        ],
         // Not by uPlot's own hook: that fires for data and foreign cursors too.
-        ready: [(plot) => watchPointer(plot, events)],
+        ready: [(plot) => watchPointer(plot, events), (plot) => watchTouch(plot, events)],
         setSelect: [
           (plot) => {
             const { left, width } = plot.select;
@@ -159,6 +197,7 @@ function watchPointer(plot: uPlot, events: PlotEvents): void {
 
 const lineOptions = (
   line: ChartLine,
+  dash: readonly number[],
   colour: (css: string) => string,
   show: boolean,
 ): uPlot.Series => ({
@@ -166,7 +205,7 @@ const lineOptions = (
   show,
   stroke: colour(line.colour),
   width: line.dashed === true ? 1 : 1.25,
-  ...(line.dashed === true ? { dash: [4, 4] } : {}),
+  ...(dash.length === 0 ? {} : { dash: [...dash] }),
   spanGaps: false,
   points: { show: true, size: 4, filter: lonePoints },
 });
@@ -183,12 +222,12 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, seriesAt) => {
 };
 
 /** A gap is null to uPlot; NaN would be drawn. */
-function columns({ grid, lines }: ChartData): uPlot.AlignedData {
+function columns({ grid, lines }: ChartData, isLog: boolean): uPlot.AlignedData {
   const length = lengthOf(grid);
   const nullable = ({ values }: ChartLine): (number | null)[] =>
     Array.from({ length }, (_, at) => {
       const value = values[at] ?? Number.NaN;
-      return Number.isFinite(value) ? value : null;
+      return Number.isFinite(value) && (!isLog || value > 0) ? value : null;
     });
   return [Array.from(timesOf(grid)), ...lines.map(nullable)];
 }

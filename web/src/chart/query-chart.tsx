@@ -10,18 +10,16 @@ import { type RangeResult, useRange } from "../query/use-range.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { Chart } from "./chart.tsx";
 import { gpuColour, orderOf, shade, variant } from "./colour.ts";
-import type { ChartData, ColourFamily, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
-
-export interface ChartQuery {
-  /** `$step` becomes the distance of the points. */
-  readonly query: string;
-  /** Names a line by its labels; `all` are those of every line of the query. */
-  readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
-  /** Another family's hue for this query's lines. */
-  readonly family?: ColourFamily;
-  /** Dashed: a limit that the device reports over time. */
-  readonly dashed?: boolean;
-}
+import type { ChartThreshold } from "./threshold-handle.tsx";
+import type {
+  ChartData,
+  ChartQuery,
+  ColourFamily,
+  ChartLimit,
+  ChartLine,
+  ChartStyle,
+  StoredStatisticsOf,
+} from "./model.ts";
 
 export type ColourBy = "family" | "gpu" | "line";
 
@@ -33,6 +31,7 @@ export interface QueryChartProps extends ChartStyle {
   /** Shades of the family for one GPU; a hue for each GPU where several are in one chart; a hue for each line. */
   readonly colourBy?: ColourBy;
   readonly limits?: readonly ChartLimit[];
+  readonly threshold?: ChartThreshold;
   readonly heightPx?: number;
   readonly empty?: string;
   readonly legend?: boolean;
@@ -42,6 +41,8 @@ export interface QueryChartProps extends ChartStyle {
   readonly exemplarsOf?: string;
   readonly leastStepMs?: number;
   readonly window?: TimeWindow;
+  /** What the store has of a line over the range; without it, statistics are those of the points drawn. */
+  readonly stored?: StoredStatisticsOf;
   readonly children?: ComponentChildren;
 }
 
@@ -73,7 +74,9 @@ export function QueryChart({
   );
   const marks = useEvents(data?.window, events);
   const exemplars = useExemplars(exemplarsOf, data?.window);
-  return <Chart {...rest} {...{ data, error, loading, marks, exemplars }} onWidth={setWidth} />;
+  return (
+    <Chart {...rest} {...{ queries, data, error, loading, marks, exemplars }} onWidth={setWidth} />
+  );
 }
 
 /** A GPU's place in the fleet, by id and, for series without a host, by uuid. */
@@ -107,7 +110,7 @@ function dataOf(
   const lines: ChartLine[] = matrices.flatMap((matrix, at) => {
     const query = queries[at];
     if (matrix === undefined || query === undefined) return [];
-    const { label, dashed = false, family: hue = family } = query;
+    const { label, metric, dashed = false, family: hue = family } = query;
     const all = matrix.series.map((one) => one.labels);
     const colourOf = ({ uuid = "", host }: Labels): string => {
       if (dashed) return "var(--edge)";
@@ -124,6 +127,7 @@ function dataOf(
         label: typeof label === "string" ? label : label(labels, all),
         values,
         labels,
+        ...(metric === undefined ? {} : { metric }),
         colour: colourOf(labels),
         ...(dashed ? { dashed: true } : {}),
       }));

@@ -6,6 +6,7 @@ import { useWidth } from "../ui/use-size.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { timeWindow } from "../view-state/time.ts";
 import type { ColourFamily } from "./model.ts";
+import { fillStep } from "./promql.ts";
 import { findStateSpans } from "./spans.ts";
 import { StateTimeline, type TimelineRow } from "./state-timeline.tsx";
 
@@ -51,6 +52,7 @@ export function QueryTimeline({
           {...rest}
           {...(says === undefined ? {} : { empty: says })}
           title={title}
+          queries={fillStep([{ query, label: title }], answer?.grid)}
           rows={rows}
           window={answer?.window ?? window ?? timeWindow.value}
         />

@@ -2,7 +2,8 @@
 import { useId } from "preact/hooks";
 import { formatAge } from "../../../src/view/age.ts";
 import { formatInstant, type TimeWindow } from "../view-state/range.ts";
-import type { ColourFamily } from "./model.ts";
+import { ChartMenu } from "./chart-menu.tsx";
+import type { ChartQuery, ColourFamily } from "./model.ts";
 import { shareOn, type StateSpan } from "./spans.ts";
 import { TimeFrame } from "./time-frame.tsx";
 
@@ -24,6 +25,8 @@ export interface StateTimelineProps {
   readonly window: TimeWindow;
   /** What to say where there is no row. */
   readonly empty?: string;
+  /** The PromQL behind the rows, for the menu; no menu without. */
+  readonly queries?: readonly ChartQuery[];
 }
 
 export function StateTimeline({
@@ -32,12 +35,19 @@ export function StateTimeline({
   rows,
   window,
   empty,
+  queries,
 }: StateTimelineProps) {
   const id = useId();
   return (
     <figure class="chart timeline" data-family={family} aria-labelledby={id}>
       <figcaption>
         <h3 id={id}>{title}</h3>
+        {queries !== undefined && (
+          <>
+            <span class="spacer" />
+            <ChartMenu look={{ title, family, unit: "none" }} queries={queries} window={window} />
+          </>
+        )}
       </figcaption>
       {rows.length === 0 ? (
         <p class="unit">{empty ?? "No reading in this range."}</p>

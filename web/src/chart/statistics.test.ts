@@ -3,10 +3,17 @@ import { shareOn, findStateSpans } from "./spans.ts";
 import { statisticsOf } from "./statistics.ts";
 
 const of = (...values: number[]) => Float64Array.from(values);
+const line = (...values: number[]) => ({
+  key: "a",
+  label: "a",
+  colour: "red",
+  values: of(...values),
+});
+const live = { isPast: false };
 
 test("a gap counts for nothing: it is no zero in the least or the mean", () => {
-  expect(statisticsOf(of(4, NaN, NaN, 8))).toEqual({
-    now: 8,
+  expect(statisticsOf(line(4, NaN, NaN, 8), live)).toEqual({
+    newest: 8,
     min: 4,
     max: 8,
     mean: 6,
@@ -16,12 +23,22 @@ test("a gap counts for nothing: it is no zero in the least or the mean", () => {
 });
 
 test("what was last read a while ago is not now", () => {
-  expect(statisticsOf(of(4, 5, NaN, NaN))?.now).toBe(undefined);
-  expect(statisticsOf(of(4, 5, NaN))?.now).toBe(5);
+  expect(statisticsOf(line(4, 5, NaN, NaN), live)?.newest).toBe(undefined);
+  expect(statisticsOf(line(4, 5, NaN), live)?.newest).toBe(5);
+  expect(statisticsOf(line(4, 5, NaN, NaN), { isPast: true })?.newest).toBe(5);
 });
 
 test("without a reading there is nothing to say", () => {
-  expect(statisticsOf(of(NaN, NaN))).toBe(undefined);
+  expect(statisticsOf(line(NaN, NaN), live)).toBe(undefined);
+});
+
+test("what the store has of every sample replaces what the points show", () => {
+  const stored = { newest: 9, min: 1, max: 12, mean: 5 };
+  expect(statisticsOf(line(4, 8), { isPast: false, stored: () => stored })).toEqual({
+    ...stored,
+    count: 2,
+    gaps: 0,
+  });
 });
 
 test("states become stretches, and what nobody read is neither on nor off", () => {

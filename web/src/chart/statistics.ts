@@ -1,22 +1,31 @@
-/** Now, least, most and mean of a line over the window in sight. Absent readings count for nothing, never for zero. */
+/**
+ * Newest value, min, max and mean of a line over the window in view. Absent readings count for nothing, never for zero.
+ * Points are evenly spaced, so their mean is weighted by time; what the store has of the line replaces the points.
+ */
+import type { ChartLine, StoredStatistics, StoredStatisticsOf } from "./model.ts";
 
-export interface LineStatistics {
-  /** Undefined where the newest instants hold no reading. */
-  readonly now: number | undefined;
-  readonly min: number;
-  readonly max: number;
-  readonly mean: number;
+export interface LineStatistics extends StoredStatistics {
   /** Instants with a reading. */
   readonly count: number;
   /** Stretches without a reading between readings. */
   readonly gaps: number;
 }
 
+export interface StatisticsOptions {
+  /** The range is over: the last reading counts, however long before the end it was. */
+  readonly isPast: boolean;
+  readonly stored?: StoredStatisticsOf | undefined;
+}
+
 /** The newest sample may be on its way still. */
-const NOW_WITHIN_POINTS = 2;
+const NEWEST_WITHIN_POINTS = 2;
 
 /** Undefined where there is no reading at all. */
-export function statisticsOf(values: Float64Array): LineStatistics | undefined {
+export function statisticsOf(
+  line: ChartLine,
+  { isPast, stored }: StatisticsOptions,
+): LineStatistics | undefined {
+  const { values } = line;
   let [min, max, sum, count, gaps, last] = [Infinity, -Infinity, 0, 0, 0, -1];
   values.forEach((value, at) => {
     if (Number.isNaN(value)) return;
@@ -30,6 +39,7 @@ export function statisticsOf(values: Float64Array): LineStatistics | undefined {
     ];
   });
   if (count === 0) return undefined;
-  const recent = last >= values.length - NOW_WITHIN_POINTS;
-  return { now: recent ? values[last] : undefined, min, max, mean: sum / count, count, gaps };
+  const isRecent = isPast || last >= values.length - NEWEST_WITHIN_POINTS;
+  const newest = isRecent ? values[last] : undefined;
+  return { newest, min, max, mean: sum / count, ...stored?.(line), count, gaps };
 }

@@ -15,9 +15,11 @@ export interface TooltipProps {
   readonly hidden: ReadonlySet<string>;
   /** From the plot's left edge. */
   readonly left: number;
+  /** Of the whole plot: the tip opens to the wider side, and stays on a phone's screen. */
+  readonly widthPx: number;
 }
 
-export function Tooltip({ data, unit, at, hidden, left }: TooltipProps) {
+export function Tooltip({ data, unit, at, hidden, left, widthPx }: TooltipProps) {
   const shown = data.lines
     .filter(({ key }) => !hidden.has(key))
     .map((line) => ({ ...line, value: line.values[at] ?? Number.NaN }))
@@ -27,7 +29,7 @@ export function Tooltip({ data, unit, at, hidden, left }: TooltipProps) {
     <div
       class="plot-tip"
       aria-hidden="true"
-      data-side={left > 260 ? "left" : "right"}
+      data-side={left > widthPx / 2 ? "left" : "right"}
       style={{ left: `${AXIS_PX + left}px` }}
     >
       <p class="unit">{formatInstant(data.grid.startMs + at * data.grid.stepMs)}</p>

@@ -4,7 +4,8 @@ import { GpuHistory } from "../../../src/view/gpu-history.ts";
 import { HISTORY_SECONDS } from "../../../src/view/live/history.ts";
 import { type LiveFrame, SCHEMA, type WireFleet } from "../../../src/view/live/protocol.ts";
 import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
-import { type LinkState, LiveLink } from "./link.ts";
+import type { LinkState } from "./connection.ts";
+import { openLink } from "./link.ts";
 import { getJson } from "../query/http.ts";
 
 /** Beyond this without a word from the hub the numbers are no longer shown as the present. */
@@ -84,9 +85,8 @@ export function startLive(url: string, first: WireFleet | undefined): void {
     show(next.frame);
   };
   if (first !== undefined) begin(first);
-  const known =
-    first === undefined ? "" : `?fleet=${first.fleet}&since=${Math.floor(first.frame.timeMs)}`;
-  const live = new LiveLink(url, known, {
+  const known = first && { fleet: first.fleet, timeMs: first.frame.timeMs };
+  openLink(url, known, {
     state: (state) => {
       // An event stream does not report why it was refused: the session may have ended since the last try.
       if (state.kind === "lost") askWhoWeAre();
@@ -98,7 +98,6 @@ export function startLive(url: string, first: WireFleet | undefined): void {
       if (next.fleet === fleet.value?.fleet) show(next);
     },
   });
-  live.start();
 }
 
 /** Leads to the login form where that is what is missing. */

@@ -1,100 +1,55 @@
 /**
- * The page's line to the hub: opens the event stream, opens it again with growing waits when it breaks, and breaks it
- * itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
+ * A page's link to the live stream. All pages of a browser share one stream through a worker: HTTP/1.1 gives an origin six
+ * connections, and seven open pages would leave none for anything else. Browsers without shared workers (Chrome on
+ * Android) open one per page.
  */
-import type { WireClosed, WireFleet, LiveFrame } from "../../../src/view/live/protocol.ts";
-import { retryDelayMs } from "./backoff.ts";
+import { type KnownFleet, LiveConnection, type LinkEvents } from "./connection.ts";
+import type { FromPage, ToPage } from "./shared-stream.ts";
 
-/** The hub speaks at least every 1.3 s; after this long the line is dead though nobody closed it. */
-const SILENT_MS = 6_000;
+/** More often than the worker forgets a page; browsers slow the timers of hidden pages to one a minute. */
+const ALIVE_EVERY_MS = 30_000;
 
-export type LinkState =
-  | { readonly kind: "connecting" }
-  | { readonly kind: "open" }
-  | { readonly kind: "lost"; readonly retryAtMs: number; readonly reason?: string };
-
-export interface LinkEvents {
-  fleet(fleet: WireFleet): void;
-  frame(frame: LiveFrame): void;
-  state(state: LinkState): void;
+/** @param known the fleet that came with the HTML */
+export function openLink(url: string, known: KnownFleet | undefined, events: LinkEvents): void {
+  const hurry =
+    typeof SharedWorker === "undefined" ? direct(url, known, events) : shared(url, known, events);
+  addEventListener("online", hurry);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") hurry();
+  });
 }
 
-export class LiveLink {
-  readonly #url: string;
-  readonly #events: LinkEvents;
-  /** What the page has already, as a query; only the first connection may leave it out. */
-  #known: string;
-  #source: EventSource | undefined;
-  #failures = 0;
-  #retry: number | undefined;
-  #watchdog: number | undefined;
+function direct(url: string, known: KnownFleet | undefined, events: LinkEvents): () => void {
+  const connection = new LiveConnection(url, events);
+  connection.open(known);
+  return () => connection.hurry();
+}
 
-  constructor(url: string, known: string, events: LinkEvents) {
-    this.#url = url;
-    this.#known = known;
-    this.#events = events;
-  }
-
-  start(): void {
-    this.#open();
-    // A laptop that wakes or a network that returns is worth a try at once.
-    addEventListener("online", () => this.#hurry());
-    document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "visible") this.#hurry();
-    });
-  }
-
-  #open(): void {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
-    const source = new EventSource(this.#url + this.#known);
-    this.#known = "";
-    this.#source = source;
-    this.#watch();
-    source.addEventListener("fleet", (message: MessageEvent<string>) => {
-      this.#lastMessage();
-      this.#events.fleet(JSON.parse(message.data) as WireFleet);
-    });
-    source.addEventListener("frame", (message: MessageEvent<string>) => {
-      this.#lastMessage();
-      this.#events.frame(JSON.parse(message.data) as LiveFrame);
-    });
-    source.addEventListener("closed", (message: MessageEvent<string>) =>
-      this.#lose(JSON.parse(message.data) as WireClosed),
-    );
-    source.addEventListener("error", () => this.#lose());
-  }
-
-  #lastMessage(): void {
-    this.#failures = 0;
-    this.#watch();
-    this.#events.state({ kind: "open" });
-  }
-
-  #watch(): void {
-    clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#lose(), SILENT_MS);
-  }
-
-  #lose(closed?: WireClosed): void {
-    if (this.#source === undefined) return;
-    clearTimeout(this.#watchdog);
-    this.#source?.close();
-    this.#source = undefined;
-    this.#failures += 1;
-    const delayMs =
-      closed === undefined
-        ? retryDelayMs(this.#failures, Math.random())
-        : closed.retryAfterSeconds * 1_000;
-    this.#events.state({
-      kind: "lost",
-      retryAtMs: Date.now() + delayMs,
-      ...(closed === undefined ? {} : { reason: closed.reason }),
-    });
-    this.#retry = setTimeout(() => this.#open(), delayMs);
-  }
-
-  #hurry(): void {
-    if (this.#retry !== undefined) this.#open();
-  }
+function shared(url: string, known: KnownFleet | undefined, events: LinkEvents): () => void {
+  const worker = new SharedWorker(new URL("./shared-stream.ts", import.meta.url), {
+    type: "module",
+    name: "gpulse live",
+  });
+  const { port } = worker;
+  const post = (message: FromPage): void => port.postMessage(message);
+  let fallback: (() => void) | undefined;
+  // Its script could not be loaded, as after an update of the hub.
+  worker.addEventListener("error", () => {
+    fallback ??= direct(url, known, events);
+  });
+  port.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
+    if (data.kind === "state") events.state(data.state);
+    else if (data.kind === "fleet") events.fleet(data.fleet);
+    else events.frame(data.frame);
+  });
+  port.start();
+  const join = (): void => post({ kind: "join", url: new URL(url, document.baseURI).href, known });
+  join();
+  setInterval(() => post({ kind: "alive" }), ALIVE_EVERY_MS);
+  addEventListener("pagehide", () => post({ kind: "leave" }));
+  // From the browser's back-forward cache.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) join();
+  });
+  return () => (fallback === undefined ? post({ kind: "hurry" }) : fallback());
 }

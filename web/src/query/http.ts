@@ -1,6 +1,6 @@
 /**
- * How the page asks the hub: relative addresses, a few requests at a time, one for those who ask the same at once, and
- * errors in the hub's own words. Who is not logged in is sent to the login form.
+ * Requests to the hub: relative URLs, a few at a time, one request for equal URLs in flight, and the hub's own error
+ * messages. A 401 leads to the login form.
  */
 
 /** HTTP/1.1 gives a page six connections, and the live stream holds one. */
@@ -50,7 +50,7 @@ interface SharedRequest {
 
 const inFlight = new Map<string, SharedRequest>();
 
-/** A GET that many may ask at once; it is given up when the last of them has. */
+/** A GET shared by everyone who asks for the same URL at the same time; aborted when the last of them has aborted. */
 export async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
   signal?.throwIfAborted();
   let shared = inFlight.get(url);
@@ -59,7 +59,7 @@ export async function getJson(url: string, signal?: AbortSignal): Promise<unknow
     const answer = inTurn(abort.signal, () => ask(url, { signal: abort.signal })).finally(() => {
       if (inFlight.get(url)?.abort === abort) inFlight.delete(url);
     });
-    // Everyone may have gone by the time it fails.
+    // All callers may have aborted by the time it fails.
     answer.catch(() => undefined);
     shared = { answer, abort, asking: 0 };
     inFlight.set(url, shared);
@@ -70,21 +70,20 @@ export async function getJson(url: string, signal?: AbortSignal): Promise<unknow
 async function share(url: string, shared: SharedRequest, signal?: AbortSignal): Promise<unknown> {
   const one = shared;
   one.asking += 1;
-  const gaveUp = new Promise<never>((_resolve, reject) => {
-    signal?.addEventListener(
-      "abort",
-      () => {
-        reject(new DOMException("no longer wanted", "AbortError"));
-        one.asking -= 1;
-        if (one.asking > 0) return;
-        one.abort.abort();
-        if (inFlight.get(url) === one) inFlight.delete(url);
-      },
-      { once: true },
-    );
+  if (signal === undefined) return one.answer;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(new DOMException("no longer wanted", "AbortError"));
+      one.asking -= 1;
+      if (one.asking > 0) return;
+      one.abort.abort();
+      if (inFlight.get(url) === one) inFlight.delete(url);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    // A page's signal lives as long as the page: a listener left behind would keep every answer in memory.
+    const settled = (): void => signal.removeEventListener("abort", onAbort);
+    one.answer.then(resolve, reject).finally(settled);
   });
-  gaveUp.catch(() => undefined);
-  return signal === undefined ? one.answer : Promise.race([one.answer, gaveUp]);
 }
 
 /** Anything that changes something. `body` is sent as JSON, a string as it is. */

@@ -6,7 +6,7 @@ import { type Gpu, gpuId, hasSeveralHosts } from "../../../src/view/gpu.ts";
 import { queryInstant } from "./client.ts";
 import type { Labels } from "./columns.ts";
 import { getJson } from "./http.ts";
-import { idOfLabels, selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
+import { idOfLabels, readAges, selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
 
 const EVERY_MS = 15_000;
 /** Who was there changes seldom, and the answer is long for a large fleet. */
@@ -105,11 +105,7 @@ async function read(nowMs: number, signalOf: AbortSignal): Promise<readonly Gpu[
     columns: live.columns,
     infos: others,
     samples: values.samples,
-    sampledAtMs: new Map(
-      times.samples
-        .toSorted((one, other) => one.value - other.value)
-        .map(({ labels, value }) => [idOfLabels(labels), value * 1_000]),
-    ),
+    sampledAtMs: readAges(times.samples),
     nowMs,
   });
 }

@@ -8,7 +8,9 @@ import {
   type WireDevice,
   type WireRow,
   type WireValue,
+  type WireXid,
 } from "../../../src/view/live/protocol.ts";
+import { type BoundWord, boundWords } from "../../../src/model/bound.ts";
 import { escapeMatcher } from "../../../src/view/first-load.ts";
 import { deviceFromLabels, unidentifiedDevice } from "../../../src/model/device.ts";
 import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
@@ -30,14 +32,18 @@ const factSeries: Readonly<Record<FactKey, readonly [metric: string, labels: Lab
 };
 
 /** Every series a row is made of, in one selector. */
-export function selectorFor(columns: readonly WireColumn[], uuids: readonly string[]): string {
+/** Of all GPUs where no uuids are given. */
+export function selectorFor(columns: readonly WireColumn[], uuids?: readonly string[]): string {
   const names = new Set([
     ...columns.map(({ metric }) => metric),
     ...Object.values(factSeries).map(([metric]) => metric),
     "gpu_throttle_active",
     "gpu_owner_info",
+    "gpu_bound",
+    "gpu_xid_errors_total",
+    "gpu_xid_last_timestamp_seconds",
   ]);
-  return `{__name__=~"${[...names].join("|")}"${uuidMatcher(uuids)}}`;
+  return `{__name__=~"${[...names].join("|")}"${uuids === undefined ? "" : uuidMatcher(uuids)}}`;
 }
 
 /** A selector may be as long as an address: for more GPUs than this, all are asked for. */
@@ -54,6 +60,14 @@ const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] 
 /** The id of the GPU that a series is of. */
 export const idOfLabels = (labels: Labels): string =>
   gpuId({ host: hostOf(labels), uuid: labels["uuid"] ?? "" });
+
+/** When each GPU was last sampled: the newest of its series. */
+export const readAges = (times: readonly InstantSample[]): ReadonlyMap<string, number> =>
+  new Map(
+    times
+      .toSorted((one, other) => one.value - other.value)
+      .map(({ labels, value }) => [idOfLabels(labels), value * 1_000]),
+  );
 
 export interface StoredGpuData {
   readonly columns: readonly WireColumn[];
@@ -127,9 +141,25 @@ function rowOf(
       throttle.length === 0
         ? absent
         : throttle.flatMap(({ value: on, labels }) => (on > 0 ? [labels["reason"] ?? ""] : [])),
+    bound: boundOf(own) ?? absent,
+    xids: xidsOf(own),
     ...(job === undefined ? {} : { job }),
     ...(user === undefined ? {} : { user }),
   };
+}
+
+function boundOf(own: readonly InstantSample[]): BoundWord | undefined {
+  const by = own.find(({ labels, value }) => labels["__name__"] === "gpu_bound" && value > 0);
+  return boundWords.find((word) => word === by?.labels["by"]);
+}
+
+function xidsOf(own: readonly InstantSample[]): WireXid[] {
+  return own.flatMap(({ labels, value }) => {
+    const { xid = "" } = labels;
+    if (labels["__name__"] !== "gpu_xid_errors_total" || !(value > 0)) return [];
+    const seconds = highest(own, "gpu_xid_last_timestamp_seconds", { xid });
+    return [{ xid, count: value, ...(seconds === undefined ? {} : { lastMs: seconds * 1_000 }) }];
+  });
 }
 
 function highest(

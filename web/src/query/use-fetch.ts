@@ -66,10 +66,14 @@ export const useJson = <Value>(path: string, everyMs?: number): FetchState<Value
   useFetch(path, async (signal) => (await getJson(path, signal)) as Value, everyMs);
 
 /** An instant query at the right edge of the range, asked again as that moves. */
-export function useInstant(query: string, timeMs: number = nowMs.value): FetchState<InstantResult> {
+export function useInstant(
+  query: string,
+  timeMs: number = nowMs.value,
+  ask: typeof queryInstant = queryInstant,
+): FetchState<InstantResult> {
   const atMs = Math.floor(timeMs / 1_000) * 1_000;
   const [last, setLast] = useState<{ query: string; value: InstantResult } | undefined>(undefined);
-  const state = useFetch(`${atMs} ${query}`, (signal) => queryInstant(query, atMs, signal));
+  const state = useFetch(`${atMs} ${query}`, (signal) => ask(query, atMs, signal));
   useEffect(() => {
     if (state.value !== undefined) setLast({ query, value: state.value });
   }, [state.value]);

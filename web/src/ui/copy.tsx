@@ -1,5 +1,16 @@
 /** Text to take along, with a button that copies it; where the browser forbids that, the text is selected instead. */
 import { useRef, useState } from "preact/hooks";
+import { toast } from "./toast.ts";
+
+/** Says so where it worked, and what to do where the browser forbids it. */
+export async function copyToClipboard(text: string, done: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(done);
+  } catch {
+    toast(`The browser does not let this page use the clipboard. Copy it here: ${text}`, "bad");
+  }
+}
 
 export function CopyText({ text, label }: { text: string; label: string }) {
   const shown = useRef<HTMLPreElement>(null);

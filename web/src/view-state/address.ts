@@ -3,6 +3,7 @@
  * what was seen, and nothing of a view is stored anywhere else.
  */
 import { computed, signal } from "@preact/signals";
+import { type TimeWindow, writeRange } from "./range.ts";
 import { type PageName, pageNames } from "../../../src/hub/page-names.ts";
 
 export interface Address {
@@ -34,6 +35,14 @@ export function hrefOf(to: PageName, params: UrlParams = {}): string {
     if (value !== null && (!ownTime || name === "refresh")) next.set(name, value);
   }
   return pathOf(to) + searchOf(withParams(next, params));
+}
+
+/** The whole address of this view with its time fixed: it shows the same whenever it is opened. */
+export function frozenHref({ fromMs, toMs }: TimeWindow): string {
+  const params = new URLSearchParams(address.peek().query);
+  params.delete("refresh");
+  const search = searchOf(withParams(params, { ...writeRange({ kind: "between", fromMs, toMs }) }));
+  return new URL(pathOf(address.peek().page) + search, location.href).href;
 }
 
 export function goTo(to: PageName, params: UrlParams = {}): void {

@@ -65,14 +65,15 @@ export function writeDuration(ms: number): string {
 }
 
 /** An ISO time, or milliseconds since the epoch as Grafana's links have them. */
-function readInstant(text: string | null): number | undefined {
+export function readInstant(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
   const ms = /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** Whole seconds without their zeros: a link is read by people too. */
-const writeInstant = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
+export const writeInstant = (ms: number): string =>
+  new Date(ms).toISOString().replace(".000Z", "Z");
 
 export interface RangeTexts {
   readonly range: string | undefined;

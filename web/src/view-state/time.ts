@@ -46,7 +46,7 @@ export const pickerOpen = signal(false);
 
 export function setRange(next: Range): void {
   nowMs.value = hubTimeMs();
-  setParams({ ...writeRange(next) }, "push");
+  setParams({ ...writeRange(next), at: undefined }, "push");
 }
 
 /** The range dragged over in a chart. */

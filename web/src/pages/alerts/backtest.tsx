@@ -1,5 +1,5 @@
 /** When a rule would have fired: asked of the hub, for the past that is chosen. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, getJson } from "../../query/http.ts";
@@ -17,18 +17,29 @@ const pasts = [
   { label: "month", ms: 30 * DAY },
 ] as const;
 
-export function BacktestPanel({ rule, group }: { rule: string; group: string }) {
+export interface BacktestPanelProps {
+  /** `rule` and `group` of a loaded rule, or `expr` and `for`. */
+  readonly asked: Readonly<Record<string, string>>;
+  /** Asked at once, and again when `asked` has changed. */
+  readonly isLive?: boolean;
+}
+
+/** A threshold is moved on before it is let go. */
+const SETTLE_MS = 600;
+
+export function BacktestPanel({ asked, isLive = false }: BacktestPanelProps) {
+  const [pastMs, setPastMs] = useState<number>(DAY);
   const [result, setResult] = useState<Backtest | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const late = useLate(busy);
   const run = async (ms: number): Promise<void> => {
+    setPastMs(ms);
     setBusy(true);
     setProblem(undefined);
     const endMs = hubTimeMs();
     const query = new URLSearchParams({
-      rule,
-      group,
+      ...asked,
       start: String((endMs - ms) / 1_000),
       end: String(endMs / 1_000),
     });
@@ -42,6 +53,12 @@ export function BacktestPanel({ rule, group }: { rule: string; group: string }) 
     }
     setBusy(false);
   };
+  const key = JSON.stringify(asked);
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const timer = setTimeout(() => void run(pastMs), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [key, isLive]);
   return (
     <div class="backtest">
       <p class="bar-line">
@@ -51,6 +68,7 @@ export function BacktestPanel({ rule, group }: { rule: string; group: string }) 
             key={label}
             type="button"
             class="quiet"
+            aria-pressed={isLive ? pastMs === ms : undefined}
             disabled={busy}
             onClick={() => void run(ms)}
           >

@@ -4,6 +4,7 @@ import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
+import { Explain } from "../../ui/explain.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
@@ -215,6 +216,9 @@ function Row({
       <div class="more">
         {annotations["description"] !== undefined && <p>{annotations["description"]}</p>}
         {suppressed && <Why {...{ alert, byPrint, silences }} />}
+        {(labels["uuid"] ?? labels["host"]) !== undefined && (
+          <Explain kind="alert" id={alert.fingerprint} />
+        )}
         <Labels labels={labels} without={["alertname", "severity", "summary", ...without]} />
       </div>
     </li>

@@ -10,6 +10,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { type ApiRule, type ApiRuleGroup, type LabelMap, levelOf } from "./api.ts";
 import { BacktestPanel } from "./backtest.tsx";
 import { resolveChartStyle } from "./chart-style.ts";
+import { OwnRuleTools } from "./rule-form.tsx";
 import { matchersFor, pendingSilence } from "./silence-dialog.tsx";
 import { parseThreshold } from "./threshold.ts";
 
@@ -50,6 +51,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
         >
           Silence rule
         </button>
+        {group.name === "page" && group.file.endsWith("page.yml") && <OwnRuleTools rule={rule} />}
         <a class="quiet" href={hrefOf("explore", { expr: query })}>
           Explore
         </a>
@@ -112,7 +114,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
           ))}
         </ul>
       )}
-      <BacktestPanel key={`${group.name} ${name}`} rule={name} group={group.name} />
+      <BacktestPanel key={`${group.name} ${name}`} asked={{ rule: name, group: group.name }} />
     </section>
   );
 }

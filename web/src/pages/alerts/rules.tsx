@@ -10,6 +10,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
 import { type ApiRule, type ApiRuleGroup, levelOf, type RulesResponse } from "./api.ts";
 import { RuleDetail } from "./rule-detail.tsx";
+import { newRule, RuleForm } from "./rule-form.tsx";
 
 interface ListedRule extends ApiRule {
   readonly group: ApiRuleGroup;
@@ -55,6 +56,9 @@ export function Rules() {
           {failed[0]?.name}: {failed[0]?.lastError}
         </Banner>
       )}
+      {newRule.value !== undefined && (
+        <RuleForm key={newRule.value} expr={newRule.value} onSaved={answer.again} />
+      )}
       {open !== undefined && <RuleDetail rule={open} group={open.group} />}
       {chosenRule.value !== undefined && open === undefined && (
         <Banner level="note" title={`There is no rule ${chosenRule.value} here.`}>
@@ -71,6 +75,12 @@ export function Rules() {
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
         <span class="spacer" />
+        <a class="quiet changes" href={hrefOf("alerts", { tab: "rules", new: "gpu_power_watts" })}>
+          New rule
+        </a>
+        <a class="quiet" href="api/rules/own.yaml" download="gpulse-rules.yml">
+          Export page rules
+        </a>
         <label class="check">
           <input
             type="checkbox"

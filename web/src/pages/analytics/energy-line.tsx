@@ -1,10 +1,15 @@
-/** Energy of the whole range and what it cost, with the price to set. */
+/** Energy of the whole range, what it cost and emitted: the one energy figure of the page. */
+import { signal } from "@preact/signals";
 import { formatFixedPoint } from "../../format/quantity.ts";
 import type { Price } from "../fleet/price.ts";
 import { setPrice } from "../fleet/energy.ts";
 import { formatCost } from "./days-table.tsx";
 import { aggregateHours, type Hour } from "./hours.ts";
+import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 import { Section } from "./section.tsx";
+
+const JOULES_PER_KWH = 3_600_000;
+const gramsPerKwh = signal(readStoredText("co2") ?? "");
 
 export function EnergyLine({
   hours,
@@ -18,6 +23,7 @@ export function EnergyLine({
   const all = hours.map((_, at) => at);
   const joules = aggregateHours(energy, all, "sum");
   const read = all.filter((at) => !Number.isNaN(energy?.[at] ?? Number.NaN)).length;
+  const grams = /^\d+(\.\d+)?$/.test(gramsPerKwh.value) ? Number(gramsPerKwh.value) : undefined;
   return (
     <Section id="energy" title="Energy and cost">
       <dl class="analysis-figures">
@@ -29,7 +35,7 @@ export function EnergyLine({
                 n/a
               </span>
             ) : (
-              `${formatFixedPoint(joules / 3_600_000, 2)}\u00a0kWh`
+              `${formatFixedPoint(joules / JOULES_PER_KWH, 2)}\u00a0kWh`
             )}
           </dd>
         </div>
@@ -42,6 +48,18 @@ export function EnergyLine({
               </span>
             ) : (
               formatCost(joules, price)
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>CO₂</dt>
+          <dd>
+            {joules === undefined || grams === undefined ? (
+              <span class="absent" data-tip="Set what a kilowatt-hour emits.">
+                n/a
+              </span>
+            ) : (
+              `${formatFixedPoint(((joules / JOULES_PER_KWH) * grams) / 1_000, 2)}\u00a0kg`
             )}
           </dd>
         </div>
@@ -67,10 +85,30 @@ export function EnergyLine({
             />
           </dd>
         </div>
+        <div>
+          <dt>
+            <label for="co2">CO₂ of a kWh</label>
+          </dt>
+          <dd>
+            <input
+              id="co2"
+              class="input"
+              inputMode="decimal"
+              placeholder="363 g"
+              size={8}
+              defaultValue={gramsPerKwh.value}
+              onChange={({ currentTarget: { value } }) => {
+                gramsPerKwh.value = value.replace(",", ".").replace(/\s*g$/, "").trim();
+                writeStoredText("co2", gramsPerKwh.value);
+              }}
+            />
+          </dd>
+        </div>
       </dl>
       <p class="unit analysis-method">
-        From the GPUs' own counters, and power added up by gpulse where a GPU has none. GPUs alone:
-        not the machine around them.
+        From the GPUs' own counters, power added up by gpulse where a GPU has none, and the area
+        under its stored power readings where there is neither. GPUs alone: not the machine around
+        them.
       </p>
     </Section>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newestRowPerGpu, analysisPath, sumColumn } from "./lake-rows.ts";
+import { newestRowPerGpu, analysisPath } from "./lake-rows.ts";
 
 test("the question names the range, the zone and the GPUs in view", () => {
   const asked = {
@@ -17,11 +17,6 @@ test("the question names the range, the zone and the GPUs in view", () => {
     price: "0.3",
   });
   expect(url.searchParams.has("co2")).toBe(false);
-});
-
-test("a sum of nothing is not 0", () => {
-  expect(sumColumn([{ kwh: null }], "kwh")).toBeUndefined();
-  expect(sumColumn([{ kwh: 1 }, { kwh: null }, { kwh: 2 }], "kwh")).toBe(3);
 });
 
 test("each GPU is shown with its last day", () => {

@@ -32,12 +32,6 @@ export const numberIn = (row: LakeResultRow, name: string): number | undefined =
 
 export const textIn = (row: LakeResultRow, name: string): string => String(row[name] ?? "");
 
-/** Undefined where no row has it: a sum of nothing is not 0. */
-export function sumColumn(rows: readonly LakeResultRow[], name: string): number | undefined {
-  const known = rows.flatMap((row) => numberIn(row, name) ?? []);
-  return known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0);
-}
-
 /** Which GPU a row is of. */
 export const gpuIn = (row: LakeResultRow): string =>
   `${textIn(row, "uuid")}@${textIn(row, "host")}`;

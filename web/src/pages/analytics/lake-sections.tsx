@@ -1,12 +1,11 @@
-/** Analyses by SQL over the lake, beyond PromQL: emissions, waste, causes of temperature rises, and cooling. */
-import { signal } from "@preact/signals";
+/** Analyses by SQL over the lake, beyond PromQL: waste, causes of temperature rises, and cooling. */
 import type { ComponentChildren } from "preact";
 import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";
-import { formatInstant } from "../../view-state/range.ts";
-import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
+import { hrefOf } from "../../view-state/address.ts";
+import { formatInstant, writeRange } from "../../view-state/range.ts";
 import type { Price } from "../fleet/price.ts";
 import { useAnalysis, useHasLake } from "./lake.ts";
 import {
@@ -15,14 +14,13 @@ import {
   type LakeResultRow,
   newestRowPerGpu,
   numberIn,
-  sumColumn,
   textIn,
 } from "./lake-rows.ts";
 import { Section } from "./section.tsx";
 
 const STEP_MS = 300_000;
 const MOST_ROWS = 50;
-const gramsPerKwh = signal(readStoredText("co2") ?? "");
+const AROUND_MS = 15 * 60_000;
 
 export function LakeSections({
   scope,
@@ -41,88 +39,37 @@ export function LakeSections({
     return (
       <Section id="lake" title="From the lake">
         <p class="unit">
-          Causes of spikes, waste, emissions and thermal drift come from the lake, and this hub
-          keeps none: start it with <code>--lake</code>.
+          Causes of spikes, waste and thermal drift come from the lake, and this hub keeps none:
+          start it with <code>--lake</code>.
         </p>
       </Section>
     );
   const steady = (ms: number): number => Math.ceil(ms / STEP_MS) * STEP_MS;
   const asked = { scope, fromMs: steady(fromMs), toMs: steady(toMs) };
+  return <LakeAnalyses asked={asked} price={price} />;
+}
+
+/** One below the other as they come: a table that comes later moves none above it. */
+function LakeAnalyses({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
+  const more = price === undefined ? {} : { price: String(price.perKwh) };
+  const idle = useAnalysis("idle", { ...asked, more });
+  const spikes = useAnalysis("spikes", asked);
+  const efficiency = useAnalysis("efficiency", asked);
   return (
     <>
-      <Emissions asked={asked} price={price} />
-      <Waste asked={asked} price={price} />
-      <Causes asked={asked} />
-      <Drift asked={asked} />
+      <Waste state={idle} price={price} />
+      {isSettled(idle) && <Causes state={spikes} />}
+      {isSettled(idle) && isSettled(spikes) && <Drift state={efficiency} />}
     </>
   );
 }
 
-function Emissions({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
-  const co2 = gramsPerKwh.value;
-  const factor = /^\d+(\.\d+)?$/.test(co2) ? co2 : undefined;
-  const more = { co2: factor, price: price === undefined ? undefined : String(price.perKwh) };
-  const state = useAnalysis("energy", { ...asked, more });
-  const figure = (label: string, value: string | undefined, why: string) => (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value ?? absent(why)}</dd>
-    </div>
-  );
-  return (
-    <Section id="emissions" title="Energy by power readings, and CO₂">
-      <AnalysisRows state={state}>
-        {(rows) => {
-          const kwh = sumColumn(rows, "energy_kwh");
-          const grams = sumColumn(rows, "co2_grams");
-          const hours = sumColumn(rows, "covered_hours");
-          return (
-            <dl class="analysis-figures">
-              {figure(
-                "Energy",
-                kwh === undefined ? undefined : `${formatFixedPoint(kwh, 2)} kWh`,
-                "No power was read.",
-              )}
-              {figure(
-                "CO₂",
-                grams === undefined ? undefined : `${formatFixedPoint(grams / 1_000, 2)} kg`,
-                "Set what a kilowatt-hour emits.",
-              )}
-              {figure(
-                "GPU hours read",
-                hours === undefined ? undefined : `${formatFixedPoint(hours, 1)} h`,
-                "No power was read.",
-              )}
-              <div>
-                <dt>
-                  <label for="co2">CO₂ of a kWh</label>
-                </dt>
-                <dd>
-                  <input
-                    id="co2"
-                    class="input"
-                    inputMode="decimal"
-                    placeholder="363 g"
-                    size={8}
-                    defaultValue={co2}
-                    onChange={({ currentTarget: { value } }) => {
-                      gramsPerKwh.value = value.replace(",", ".").replace(/\s*g$/, "").trim();
-                      writeStoredText("co2", gramsPerKwh.value);
-                    }}
-                  />
-                </dd>
-              </div>
-            </dl>
-          );
-        }}
-      </AnalysisRows>
-    </Section>
-  );
-}
+type RowsState = FetchState<readonly LakeResultRow[]>;
 
-function Waste({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
-  const more = price === undefined ? {} : { price: String(price.perKwh) };
-  const state = useAnalysis("idle", { ...asked, more });
+const isSettled = ({ value, error }: RowsState): boolean =>
+  value !== undefined || error !== undefined;
+
+function Waste({ state, price }: { state: RowsState; price: Price | undefined }) {
   return (
     <Section id="waste" title="Idling and waste">
       <AnalysisRows state={state}>
@@ -170,8 +117,7 @@ const causes: Readonly<Record<string, string>> = {
   unknown: "unknown",
 };
 
-function Causes({ asked }: { asked: AnalysisQuery }) {
-  const state = useAnalysis("spikes", asked);
+function Causes({ state }: { state: RowsState }) {
   return (
     <Section id="causes" title="Sudden rises and their causes">
       <AnalysisRows state={state}>
@@ -184,7 +130,7 @@ function Causes({ asked }: { asked: AnalysisQuery }) {
                 {
                   key: "began",
                   label: "Began",
-                  cell: (row) => formatInstant(Date.parse(textIn(row, "began"))),
+                  cell: (row) => <Moment row={row} />,
                   by: (row) => textIn(row, "began"),
                 },
                 gpuColumn,
@@ -225,8 +171,14 @@ function Causes({ asked }: { asked: AnalysisQuery }) {
   );
 }
 
-function Drift({ asked }: { asked: AnalysisQuery }) {
-  const state = useAnalysis("efficiency", asked);
+/** When it began, with a link to the GPU's charts around it. */
+function Moment({ row }: { row: LakeResultRow }) {
+  const ms = Date.parse(textIn(row, "began"));
+  const around = writeRange({ kind: "between", fromMs: ms - AROUND_MS, toMs: ms + AROUND_MS });
+  return <a href={hrefOf("gpu", { uuid: gpuIn(row), ...around })}>{formatInstant(ms)}</a>;
+}
+
+function Drift({ state }: { state: RowsState }) {
   return (
     <Section id="drift" title="Thermal efficiency">
       <AnalysisRows state={state}>
@@ -281,7 +233,7 @@ function AnalysisRows({
   state,
   children,
 }: {
-  state: FetchState<readonly LakeResultRow[]>;
+  state: RowsState;
   children: (rows: readonly LakeResultRow[]) => ComponentChildren;
 }) {
   const late = useLate(state.value === undefined && state.loading);
@@ -304,7 +256,11 @@ const absent = (why: string) => (
 const gpuColumn: TableColumn<LakeResultRow> = {
   key: "gpu",
   label: "GPU",
-  cell: (row) => `GPU ${textIn(row, "gpu")} · ${textIn(row, "host")}`,
+  cell: (row) => (
+    <a href={hrefOf("gpu", { uuid: gpuIn(row) })}>
+      {`GPU ${textIn(row, "gpu")} · ${textIn(row, "host")}`}
+    </a>
+  ),
   by: (row) => `${textIn(row, "host")} ${textIn(row, "gpu").padStart(4, "0")}`,
 };
 

@@ -9,8 +9,9 @@ export const hourly = {
   power: "sum(avg_over_time(gpu_power_watts$[1h]))",
   temperature: "max(max_over_time(gpu_temperature_celsius$[1h]))",
   memory: "avg(avg_over_time(gpu_memory_used_ratio$[1h]))",
+  // Of power alone the area under it: a reading holds until the next, at most the look-back of 5 minutes.
   energy:
-    "sum(increase(gpu_energy_joules_total$[1h]) or on (host, uuid) increase(gpu_energy_integrated_joules_total$[1h]))",
+    "sum(increase(gpu_energy_joules_total$[1h]) or on (host, uuid) increase(gpu_energy_integrated_joules_total$[1h]) or on (host, uuid) (sum_over_time(gpu_power_watts$[1h:2m]) * 120))",
   gpus: "count(count by (host, uuid) (count_over_time(gpu_up$[1h])))",
 } as const;
 export type HourlyKey = keyof typeof hourly;

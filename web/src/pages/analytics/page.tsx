@@ -4,7 +4,7 @@ import { formatAge } from "../../../../src/view/age.ts";
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { gridOf, lengthOf } from "../../query/columns.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
-import { type CurveQuery, useCurves } from "../../query/use-curves.ts";
+import { type CurveQuery, useCurves, type CurvesState } from "../../query/use-curves.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { useLate } from "../../ui/use-late.ts";
 import { formatRange } from "../../view-state/range.ts";
@@ -113,14 +113,15 @@ export function Page() {
           <HourPattern hours={hours} values={hourOf} />
         </>
       )}
-      {byStep.curves !== undefined && (
+      {/* In their order, so that a section that comes later moves none above it. */}
+      {isSettled(byHour) && byStep.curves !== undefined && (
         <CorrelationMatrix
           values={(key) => byStep.curves?.matrices.get(key)?.series[0]?.values}
           stepText={formatAge(matrixGrid.stepMs)}
           gpus={within.length}
         />
       )}
-      {(tooMany || spikes.curves !== undefined) && (
+      {isSettled(byHour) && isSettled(byStep) && (tooMany || spikes.curves !== undefined) && (
         <SpikesTable
           matrix={spikes.curves?.matrices.get("spikes")}
           known={known}
@@ -129,10 +130,14 @@ export function Page() {
           rangeMs={rangeMs.value}
         />
       )}
-      <LakeSections scope={chosen} fromMs={from} toMs={to} price={price()} />
+      {isSettled(byHour) && isSettled(byStep) && (tooMany || isSettled(spikes)) && (
+        <LakeSections scope={chosen} fromMs={from} toMs={to} price={price()} />
+      )}
     </>
   );
 }
+
+const isSettled = ({ curves, loading }: CurvesState): boolean => curves !== undefined || !loading;
 
 function ScopeChoice({ known, chosen }: { known: readonly Gpu[]; chosen: string }) {
   const hosts = [...new Set(known.map(({ device }) => device.host))];

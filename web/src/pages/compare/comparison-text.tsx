@@ -1,25 +1,29 @@
 /** The comparison in words: what differs for real, what cannot be decided yet, and what to know before reading on. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
-import { verdictHeadings } from "../../../../src/runs/compare/words.ts";
+import { summarizeComparison, verdictHeadings } from "../../../../src/runs/compare/words.ts";
 
 const levels = { refused: "Refused", warning: "Warning", note: "Note" } as const;
 
 export function ComparisonText({ comparison }: { comparison: Comparison }) {
   const { caveats, statements, subjects } = comparison;
   if (subjects.length < 2) return null;
-  const real = statements.filter(({ verdict }) => verdict === "real");
+  const summary = summarizeComparison(subjects, comparison.metrics);
+  const real = statements.filter(({ verdict }) => verdict === "real" || verdict === "likely");
   const rest = verdictHeadings.flatMap(([verdict, heading]) => {
     const own = statements.filter((one) => one.verdict === verdict);
-    return verdict === "real" || own.length === 0 ? [] : [{ heading, own }];
+    return verdict === "real" || verdict === "likely" || own.length === 0 ? [] : [{ heading, own }];
   });
   return (
     <section class="compare-words" aria-labelledby="words">
       <h2 class="section" id="words">
         What differs
       </h2>
-      {real.length === 0 ? (
-        <p class="unit">No difference is certain yet.</p>
-      ) : (
+      {summary !== undefined && (
+        <p class="compare-summary" data-grade={summary.grade}>
+          <strong>{summary.grade}.</strong> {summary.text}
+        </p>
+      )}
+      {real.length > 0 && (
         <ul>
           {real.map(({ subject, metric, headline, text }) => (
             <li key={`${subject} ${metric}`} data-headline={headline ? "" : undefined}>
@@ -38,6 +42,9 @@ export function ComparisonText({ comparison }: { comparison: Comparison }) {
           </ul>
         </details>
       ))}
+      {comparison.advice !== undefined && (
+        <p class="compare-advice">{comparison.advice.sentence}</p>
+      )}
       {caveats.length > 0 && (
         <ul class="compare-caveats" aria-label="Before you read on">
           {caveats.map(({ level, code, sentence }) => (

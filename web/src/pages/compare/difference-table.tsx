@@ -1,11 +1,12 @@
 /** Means, percentiles and differences of every metric, and which of them are real. */
 import type { ComparedMetric, Comparison } from "../../../../src/runs/compare/compare.ts";
 import { formatMeasurement } from "../../../../src/runs/compare/quantity.ts";
-import { methodText, workUnit } from "../../../../src/runs/compare/report/rows.ts";
+import { methodText } from "../../../../src/runs/compare/report/rows.ts";
 import {
   formatDifference,
   formatInterval,
   verdictWords,
+  workUnit,
 } from "../../../../src/runs/compare/words.ts";
 
 /** Several repeats have a distribution each: beside their mean stands how sure that is. */

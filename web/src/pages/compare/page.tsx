@@ -3,7 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import type { SubjectFigures } from "../../../../src/runs/compare/compare.ts";
 import { useTitle } from "../../app/title.ts";
 import { Chart } from "../../chart/chart.tsx";
-import type { ChartData } from "../../chart/model.ts";
+import type { ChartData, ChartQuery } from "../../chart/model.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
@@ -108,7 +108,15 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
       </h2>
       <div class="chart-grid">
         {reported.map((metric) => (
-          <MetricChart key={metric.key} {...{ metric, curves, compared, error, loading }} />
+          <MetricChart
+            key={metric.key}
+            {...{ metric, curves, compared, error, loading }}
+            queries={asks.flatMap(({ key, query, shiftMs }) =>
+              shiftMs === 0 && key.startsWith(`${metric.key} `)
+                ? [{ query, label: metric.title }]
+                : [],
+            )}
+          />
         ))}
       </div>
       {comparison !== undefined && (
@@ -162,11 +170,12 @@ interface MetricChartProps {
   readonly metric: CompareMetricSpec;
   readonly curves: Curves | undefined;
   readonly compared: readonly ChosenSubject[];
+  readonly queries: readonly ChartQuery[];
   readonly error: ReturnType<typeof useCurves>["error"];
   readonly loading: boolean;
 }
 
-function MetricChart({ metric, curves, compared, error, loading }: MetricChartProps) {
+function MetricChart({ metric, curves, compared, queries, error, loading }: MetricChartProps) {
   const data = useMemo((): ChartData | undefined => {
     if (curves === undefined) return undefined;
     const lines = compared.flatMap((one) => {
@@ -187,6 +196,10 @@ function MetricChart({ metric, curves, compared, error, loading }: MetricChartPr
     return { grid: curves.grid, window: { fromMs: startMs, toMs: endMs }, lines };
   }, [curves, compared.map(({ key, label }) => key + label).join()]);
   return (
-    <Chart {...metric} {...{ data, loading }} error={curves === undefined ? error : undefined} />
+    <Chart
+      {...metric}
+      {...{ data, loading, queries }}
+      error={curves === undefined ? error : undefined}
+    />
   );
 }

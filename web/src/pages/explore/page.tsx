@@ -7,7 +7,7 @@ import type { Labels } from "../../query/columns.ts";
 import { labelText, differingLabelNames } from "../../query/label-text.ts";
 import { bareCounter, familyOf, unitOf } from "../../query/meaning.ts";
 import { useInstant } from "../../query/use-fetch.ts";
-import { toast } from "../../ui/toast.ts";
+import { copyToClipboard } from "../../ui/copy.tsx";
 import { timeWindow } from "../../view-state/time.ts";
 import { Editor } from "./editor.tsx";
 import { MetricBrowser } from "./metric-browser.tsx";
@@ -171,14 +171,8 @@ const isBareSelector = (query: string): boolean =>
 const lineLabel = (labels: Labels, all: readonly Labels[]): string =>
   labelText(labels, differingLabelNames(all));
 
-async function share(): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(location.href);
-    toast("The link to this view is in the clipboard.");
-  } catch {
-    toast("The browser does not let this page use the clipboard: copy the address instead.", "bad");
-  }
-}
+const share = (): Promise<void> =>
+  copyToClipboard(location.href, "The link to this view is in the clipboard.");
 
 const starters: readonly (readonly [string, string])[] = [
   ["gpu_power_watts", "what every GPU draws"],

@@ -1,6 +1,7 @@
 /** What is wrong, before anything else; nothing at all where nothing is. */
 import { useAlerts } from "../../query/alerts.ts";
-import { knownGpus, severalHosts } from "../../query/known-gpus.ts";
+import { severalHosts } from "../../query/known-gpus.ts";
+import { fleetGpus, pastAlerts } from "./moment.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { alertLine, type Attention, findAttention, formatGpuName } from "./attention.ts";
@@ -10,8 +11,9 @@ const MOST_LINES = 4;
 const MOST_NAMED = 4;
 
 export function AttentionBanner() {
-  const alerts = alertLine(useAlerts().value ?? []);
-  const lines = findAttention(knownGpus.value);
+  const current = useAlerts().value ?? [];
+  const alerts = alertLine(pastAlerts.value ?? current);
+  const lines = findAttention(fleetGpus.value);
   const more = lines.slice(MOST_LINES);
   if (lines.length === 0 && alerts === undefined) return null;
   return (

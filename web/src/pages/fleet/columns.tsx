@@ -26,6 +26,7 @@ import { verdicts } from "../../query/health.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { fleet, feedDelayMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";
+import { momentMs } from "./moment.ts";
 import { Spark } from "./spark.tsx";
 import { Absent, Bar, Value } from "../../ui/value.tsx";
 
@@ -172,7 +173,9 @@ function Bound({ gpu }: { gpu: Gpu }) {
 /** The verdict, where it is no good one, and all else in its tip; the badges where there is none. */
 function Words({ gpu }: { gpu: Gpu }) {
   const badges = statusBadges(gpu);
-  const verdict = gpu.state === "lost" ? undefined : verdicts.value.get(gpu.id);
+  // The hub judges the present only.
+  const isJudged = gpu.state !== "lost" && momentMs.value === undefined;
+  const verdict = isJudged ? verdicts.value.get(gpu.id) : undefined;
   const words =
     verdict === undefined || verdict.state === "unknown"
       ? badges

@@ -1,34 +1,35 @@
 /** Energy of today and its cost, with the price to set. */
 import { useState } from "preact/hooks";
 import { formatFixedPoint } from "../../format/quantity.ts";
-import { knownGpus } from "../../query/known-gpus.ts";
+import { fleetGpus, momentMs } from "./moment.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { price, setPrice, useEnergyToday } from "./energy.ts";
+import { price, setPrice, useEnergy } from "./energy.ts";
 import { readPrice } from "./price.ts";
 import { Figure } from "./figure.tsx";
 
 export function EnergyFigure() {
-  const { value: energy } = useEnergyToday();
+  const { value: energy, loading } = useEnergy();
   const [open, setOpen] = useState(false);
   const set = price();
-  const count = knownGpus.value.length;
+  const count = fleetGpus.value.length;
   const digits =
     energy === undefined || energy.kilowattHours < 10 ? 2 : energy.kilowattHours < 1_000 ? 1 : 0;
   const cost =
     energy === undefined || set === undefined ? undefined : energy.kilowattHours * set.perKwh;
   return (
     <Figure
-      label="Energy today"
+      label={momentMs.value === undefined ? "Energy today" : "Energy in range"}
       family="power"
       value={
         energy === undefined
           ? undefined
           : { text: formatFixedPoint(energy.kilowattHours, digits), unit: "kWh" }
       }
+      waiting={loading && energy === undefined}
       tip={
         energy === undefined
           ? "No GPU reports its energy."
-          : `Since midnight, as far as it is stored${energy.count < count ? `; of ${energy.count} of ${count} GPUs` : ""}.`
+          : `${momentMs.value === undefined ? "Since midnight" : "Over the time range"}, as far as it is stored${energy.count < count ? `; of ${energy.count} of ${count} GPUs` : ""}.`
       }
     >
       <p class="aside cost">

@@ -1,4 +1,4 @@
-/** Energy since midnight, and what it costs at the price the person set. */
+/** Energy since midnight or in a past range, and what it costs at the price the user set. */
 import { signal } from "@preact/signals";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
@@ -7,6 +7,8 @@ import { knownGpus } from "../../query/known-gpus.ts";
 import { idOfLabels, uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
 import { type Price, readPrice } from "./price.ts";
+import type { TimeWindow } from "../../view-state/range.ts";
+import { range } from "../../view-state/time.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
 
 const EVERY_MS = 60_000;
@@ -16,25 +18,35 @@ export interface Energy {
   readonly kilowattHours: number;
   /** GPUs that report it. */
   readonly count: number;
-  /** Midnight of the person's day. */
-  readonly sinceMs: number;
 }
 
 /** The device's own counter where it has one; else what gpulse adds up from its power. */
-export function useEnergyToday(): FetchState<Energy | undefined> {
+export function useEnergy(): FetchState<Energy | undefined> {
   const day = new Date(hubTimeMs()).toDateString();
-  return useFetch(`energy ${day} ${liveness.value === "connecting"}`, energyToday, EVERY_MS);
+  const past = range.value.kind === "between" ? range.value : undefined;
+  const key = past === undefined ? day : `${past.fromMs} ${past.toMs}`;
+  return useFetch(
+    `energy ${key} ${liveness.value === "connecting"}`,
+    (signalOf) => energyIn(past ?? today(), signalOf),
+    past === undefined ? EVERY_MS : undefined,
+  );
 }
 
-async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
-  const nowMs = hubTimeMs();
-  const sinceMs = new Date(nowMs).setHours(0, 0, 0, 0);
-  const over = `[${Math.max(60, Math.round((nowMs - sinceMs) / 1_000))}s]`;
+function today(): TimeWindow {
+  const toMs = hubTimeMs();
+  return { fromMs: new Date(toMs).setHours(0, 0, 0, 0), toMs };
+}
+
+async function energyIn(
+  { fromMs, toMs }: TimeWindow,
+  signalOf: AbortSignal,
+): Promise<Energy | undefined> {
+  const over = `[${Math.max(60, Math.round((toMs - fromMs) / 1_000))}s]`;
   const joules = new Map<string, number>();
   const add = async (selector: string): Promise<void> => {
     const query = `max by (host, instance, uuid) (increase(${selector}${over}))`;
     const found = new Map<string, number>();
-    for (const { labels, value } of (await queryInstant(query, nowMs, signalOf)).samples)
+    for (const { labels, value } of (await queryInstant(query, toMs, signalOf)).samples)
       // A GPU that two instances report counts once: of its counters the higher.
       found.set(idOfLabels(labels), Math.max(value, found.get(idOfLabels(labels)) ?? 0));
     for (const [id, value] of found) if (!joules.has(id)) joules.set(id, value);
@@ -48,7 +60,7 @@ async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
     await add(`{__name__="gpu_energy_integrated_joules_total"${uuidMatcher(others)}}`);
   if (joules.size === 0) return undefined;
   const sum = [...joules.values()].reduce((all, one) => all + one, 0);
-  return { kilowattHours: sum / JOULES_PER_KWH, count: joules.size, sinceMs };
+  return { kilowattHours: sum / JOULES_PER_KWH, count: joules.size };
 }
 
 const STORED = "gpulse.kwh";

@@ -7,13 +7,23 @@ export function Figure(props: {
   family?: string;
   value: FormattedQuantity | undefined;
   tip?: string;
+  /** No answer has come yet, which is not the same as absent. */
+  waiting?: boolean;
   children?: ComponentChildren;
 }) {
   return (
     <div class="figure" data-family={props.family} data-tip={props.tip}>
       <h2>{props.label}</h2>
       <p class="now">
-        {props.value === undefined ? <span class="absent">n/a</span> : props.value.text}
+        {props.value === undefined ? (
+          props.waiting === true ? (
+            <span class="skeleton" aria-label="loading" role="img" />
+          ) : (
+            <span class="absent">n/a</span>
+          )
+        ) : (
+          props.value.text
+        )}
         {props.value !== undefined && props.value.unit !== "" && (
           <span class="unit"> {props.value.unit}</span>
         )}

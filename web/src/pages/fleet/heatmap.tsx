@@ -3,7 +3,7 @@ import { Component } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { heatKeys, type HeatScale, heatScales } from "./heat.ts";
-import { knownGpus } from "../../query/known-gpus.ts";
+import { fleetGpus } from "./moment.ts";
 import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
@@ -25,7 +25,7 @@ const MOST_NAMED_GROUPS = 64;
 
 export function Heatmap() {
   const scale = heatScales[heat.value];
-  const count = knownGpus.value.length;
+  const count = fleetGpus.value.length;
   const size = sizeOf(count);
   const named = by.value !== "" && groups.value.length <= MOST_NAMED_GROUPS;
   const all = groups.value.flatMap((group) => group.gpus);

@@ -12,15 +12,14 @@ import {
 } from "../../../../src/view/gpu.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { HISTORY_SECONDS } from "../../../../src/view/live/history.ts";
-import { endSecond, history } from "../../live/feed.ts";
-import { knownGpus } from "../../query/known-gpus.ts";
+import { curves, fleetGpus, momentMs } from "./moment.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { selected } from "./view.ts";
 import { linePath, summarizePoints } from "./spark-path.ts";
 import { Value } from "../../ui/value.tsx";
 
 export function Inspector() {
-  const gpu = selected.value === undefined ? undefined : findGpu(knownGpus.value, selected.value);
+  const gpu = selected.value === undefined ? undefined : findGpu(fleetGpus.value, selected.value);
   if (gpu === undefined) return null;
   const power = powerLimit(gpu);
   const slowdown = gpu.device.facts.limitSlowdown;
@@ -28,7 +27,9 @@ export function Inspector() {
     <aside class="inspector" aria-label={`Details of ${nameOf(gpu)}`}>
       <div class="who">
         <h2>{nameOf(gpu)}</h2>
-        <span class="unit">last five minutes</span>
+        <span class="unit">
+          {momentMs.value === undefined ? "last five minutes" : "five minutes before this moment"}
+        </span>
         <a href={hrefOf("gpu", { uuid: gpu.id })}>All about this GPU</a>
         <button
           type="button"
@@ -127,7 +128,8 @@ interface ChartProps {
 const [WIDTH, HEIGHT] = [300, 72];
 
 function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }: ChartProps) {
-  const points = history.read(gpu.id, metric, endSecond.value, HISTORY_SECONDS);
+  const { history, endSecond } = curves.value;
+  const points = history.read(gpu.id, metric, endSecond, HISTORY_SECONDS);
   const summary = summarizePoints(points);
   const limitNow = typeof limit === "number" ? limit : undefined;
   const max = top ?? Math.max((limitNow ?? 0) * 1.08, summary?.max ?? 1);
@@ -136,7 +138,7 @@ function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }
     height: HEIGHT,
     min: bottom,
     max,
-    endSecond: endSecond.value,
+    endSecond,
   });
   const limitY =
     limitNow === undefined ? undefined : HEIGHT * (1 - (limitNow - bottom) / (max - bottom));

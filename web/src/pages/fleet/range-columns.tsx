@@ -5,7 +5,8 @@ import { toColumnQuantity } from "../../format/quantity.ts";
 import { type Gpu, read, temperature } from "../../../../src/view/gpu.ts";
 import { Absent } from "../../ui/value.tsx";
 import { columns, type FleetColumn } from "./columns.tsx";
-import { type StatKey, statNames } from "./stat-columns.ts";
+import { statisticNames } from "../../../../src/view/range-statistics.ts";
+import type { StatKey } from "./stat-columns.ts";
 import { statistics } from "./statistics.ts";
 
 interface Stat {
@@ -22,7 +23,7 @@ const stats: readonly Stat[] = [
   { key: "temperature", label: "Temp", unit: "celsius", now: temperature },
 ];
 
-const words = { min: "least", avg: "mean", max: "most" } as const;
+const words = { min: "lowest", avg: "average by time", max: "highest" } as const;
 
 export const rangeColumns: readonly FleetColumn[] = [
   ...columns.filter(({ key }) => key === "gpu"),
@@ -33,10 +34,10 @@ export const rangeColumns: readonly FleetColumn[] = [
       family: key,
       numeric: true,
       class: "c-stat c-first",
-      help: `${label}, now`,
+      help: `${label}, now or at the moment shown`,
       cell: (gpu) => <Plain value={now(gpu)} unit={unit} />,
     },
-    ...statNames.map((name): FleetColumn => ({
+    ...statisticNames.map((name): FleetColumn => ({
       key: `${key}.${name}`,
       label: name,
       says: `${label} ${name}`,

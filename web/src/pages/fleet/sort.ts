@@ -10,7 +10,8 @@ import {
 } from "../../../../src/view/gpu.ts";
 import { boundBadge, severity } from "../../../../src/view/gpu-status.ts";
 import type { Codec } from "../../view-state/param.ts";
-import { type FleetStatistics, type StatColumn, statKeys, statNames } from "./stat-columns.ts";
+import { statisticNames } from "../../../../src/view/range-statistics.ts";
+import { type FleetStatistics, type StatColumn, statKeys } from "./stat-columns.ts";
 
 export const sortKeys = [
   "gpu",
@@ -28,7 +29,7 @@ export const sortKeys = [
 export type SortKey = (typeof sortKeys)[number] | StatColumn;
 
 export const statColumns: readonly StatColumn[] = statKeys.flatMap((key) =>
-  statNames.map((name): StatColumn => `${key}.${name}`),
+  statisticNames.map((name): StatColumn => `${key}.${name}`),
 );
 
 export interface FleetSort {

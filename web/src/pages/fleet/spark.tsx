@@ -1,19 +1,20 @@
 /** The last minutes as a thin line; a gap stays a gap. */
 import type { HistoryKey } from "../../../../src/view/live/protocol.ts";
 import { HISTORY_SECONDS } from "../../../../src/view/live/history.ts";
-import { endSecond, history } from "../../live/feed.ts";
+import { curves } from "./moment.ts";
 import { linePath } from "./spark-path.ts";
 
 const [WIDTH, HEIGHT] = [150, 20];
 
 export function Spark({ id, metric, max }: { id: string; metric: HistoryKey; max: number }) {
-  const points = history.read(id, metric, endSecond.value, HISTORY_SECONDS);
+  const { history, endSecond } = curves.value;
+  const points = history.read(id, metric, endSecond, HISTORY_SECONDS);
   const path = linePath(points, {
     width: WIDTH,
     height: HEIGHT,
     min: 0,
     max,
-    endSecond: endSecond.value,
+    endSecond,
   });
   return (
     <svg

@@ -1,23 +1,22 @@
-/** Least, mean and most of every GPU over the range, asked for while the table shows them. */
+/** Min, avg and max of every GPU over the range, asked for while the table shows them. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { statisticNames, statisticQuery } from "../../../../src/view/range-statistics.ts";
 import { liveness } from "../../live/feed.ts";
 import { queryInstant } from "../../query/client.ts";
 import { idOfLabels } from "../../query/stored.ts";
-import {
-  type FleetStatistics,
-  type StatColumn,
-  type StatKey,
-  statKeys,
-  statNames,
-} from "./stat-columns.ts";
+import { type FleetStatistics, type StatColumn, type StatKey, statKeys } from "./stat-columns.ts";
 import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
 
-const series: Readonly<Record<StatKey, string>> = {
-  utilization: "gpu_utilization_ratio",
-  memory: "gpu_memory_used_bytes",
-  power: "gpu_power_watts",
-  temperature: `gpu_temperature_celsius{sensor=~"edge|hotspot"}`,
+/** The first series that a GPU has, as for its newest value. */
+const series: Readonly<Record<StatKey, readonly string[]>> = {
+  utilization: ["gpu_utilization_ratio"],
+  memory: ["gpu_memory_used_bytes"],
+  power: ["gpu_power_watts"],
+  temperature: [
+    `gpu_temperature_celsius{sensor="edge"}`,
+    `gpu_temperature_celsius{sensor="hotspot"}`,
+  ],
 };
 
 export const statistics = signal<FleetStatistics>(new Map());
@@ -30,20 +29,25 @@ export function useStatistics(wanted: boolean): void {
   const { toMs } = timeWindow.value;
   const everyMs = Math.max(LEAST_EVERY_MS, Math.round(rangeMs.value / 120));
   const atMs = following.value ? Math.floor(toMs / everyMs) * everyMs : toMs;
-  const seconds = Math.max(1, Math.round(rangeMs.value / 1_000));
+  const lengthMs = rangeMs.value;
   const isOffline = liveness.value === "lost";
   useEffect(() => {
     if (!wanted || isOffline) return undefined;
     const abort = new AbortController();
     const asked = statKeys.flatMap((key) =>
-      statNames.map(async (name): Promise<readonly [StatColumn, ReadonlyMap<string, number>]> => {
-        const query = `${name} by (host, instance, uuid) (${name}_over_time(${series[key]}[${seconds}s]))`;
-        const { samples } = await queryInstant(query, atMs, abort.signal);
-        return [
-          `${key}.${name}`,
-          new Map(samples.map(({ labels, value }) => [idOfLabels(labels), value])),
-        ];
-      }),
+      statisticNames.map(
+        async (name): Promise<readonly [StatColumn, ReadonlyMap<string, number>]> => {
+          const query = series[key]
+            .map((one) => statisticQuery(name, one, lengthMs))
+            .map((one) => `${name} by (host, instance, uuid) (${one})`)
+            .join(" or ");
+          const { samples } = await queryInstant(query, atMs, abort.signal);
+          return [
+            `${key}.${name}`,
+            new Map(samples.map(({ labels, value }) => [idOfLabels(labels), value])),
+          ];
+        },
+      ),
     );
     const settle = (columns: FleetStatistics, problem: string | undefined): void => {
       if (abort.signal.aborted) return;
@@ -55,7 +59,7 @@ export function useStatistics(wanted: boolean): void {
       (thrown: unknown) => settle(statistics.peek(), sayError(thrown)),
     );
     return () => abort.abort();
-  }, [wanted, isOffline, atMs, seconds]);
+  }, [wanted, isOffline, atMs, lengthMs]);
 }
 
 const sayError = (thrown: unknown): string =>

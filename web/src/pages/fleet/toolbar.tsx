@@ -1,7 +1,8 @@
 /** Filter, count, and the order for screens too narrow for column heads. */
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { sortKeys } from "./sort.ts";
-import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
+import { gpuLabels } from "../../query/known-gpus.ts";
+import { fleetGpus, momentMs } from "./moment.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { groupings } from "./group.ts";
 import { statisticsError } from "./statistics.ts";
@@ -13,7 +14,7 @@ import { columns } from "./columns.tsx";
 const MOST_COMPARED = 16;
 
 export function Toolbar() {
-  const [shown, all] = [rows.value.length, knownGpus.value.length];
+  const [shown, all] = [rows.value.length, fleetGpus.value.length];
   return (
     <search class="toolbar">
       <span class="filter">
@@ -76,14 +77,14 @@ export function Toolbar() {
             aria-pressed={view.value === name}
             data-tip={
               name === "now"
-                ? "The newest readings, with bars and curves"
-                : "Now, least, mean and most over the time range"
+                ? "The readings of the moment, with bars and curves"
+                : "The moment, and min, avg and max over the time range"
             }
             onClick={() => {
               view.value = name;
             }}
           >
-            {name === "now" ? "Now" : "Min avg max"}
+            {name === "range" ? "Min avg max" : momentMs.value === undefined ? "Now" : "Moment"}
           </button>
         ))}
       </fieldset>

@@ -8,13 +8,13 @@ import {
   toTotalQuantity,
   formatWithUnit,
 } from "../../format/quantity.ts";
-import { knownGpus } from "../../query/known-gpus.ts";
+import { fleetGpus } from "./moment.ts";
 import { Bar } from "../../ui/value.tsx";
 import { EnergyFigure } from "./energy-figure.tsx";
 import { Figure } from "./figure.tsx";
 
 export function TotalsLine() {
-  const totals = totalsOf(knownGpus.value);
+  const totals = totalsOf(fleetGpus.value);
   return (
     <section class="totals" aria-label="Fleet totals">
       <Gpus totals={totals} />

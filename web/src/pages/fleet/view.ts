@@ -2,7 +2,8 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { fleet, hubNowMs } from "../../live/feed.ts";
-import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
+import { gpuLabels } from "../../query/known-gpus.ts";
+import { fleetGpus, isMomentLoaded, momentMs } from "./moment.ts";
 import { Param, oneOf, optional, text } from "../../view-state/param.ts";
 import { filterGpus } from "./filter.ts";
 import { type GpuGroup, groupGpus } from "./group.ts";
@@ -34,7 +35,7 @@ const order = signal<readonly string[]>([]);
 
 /** The GPUs that pass the filter, in order, with their newest readings. */
 const ordered = computed<readonly Gpu[]>(() => {
-  const byId = new Map(knownGpus.value.map((gpu) => [gpu.id, gpu]));
+  const byId = new Map(fleetGpus.value.map((gpu) => [gpu.id, gpu]));
   return order.value.flatMap((id) => byId.get(id) ?? []);
 });
 
@@ -73,8 +74,15 @@ export function toggleGroup(name: string): void {
 export function startOrder(): () => void {
   let [orderedAtMs, orderedBy, orderedWith] = [Number.NEGATIVE_INFINITY, "", statistics.peek()];
   return effect(() => {
-    const all = knownGpus.value;
-    const now = JSON.stringify([sort.value, filter.value, fleet.value?.fleet, all.length]);
+    const all = fleetGpus.value;
+    const now = JSON.stringify([
+      sort.value,
+      filter.value,
+      momentMs.value,
+      isMomentLoaded.value,
+      fleet.value?.fleet,
+      all.length,
+    ]);
     const nowMs = hubNowMs.value;
     const columns = statistics.value;
     const same = now === orderedBy && columns === orderedWith;

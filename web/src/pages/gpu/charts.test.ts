@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { catalogue } from "../../../../src/model/catalogue/index.ts";
 import { matchersOf } from "../../../../src/view/first-load.ts";
 import { charts, isChartReported, queriesOf } from "./charts.ts";
-import { queryAll, readings } from "./readings.ts";
+import { readings } from "./readings.ts";
+import { SeriesStatistics, statisticQueries } from "./series-statistics.ts";
 
 const known = new Map(catalogue.map((entry) => [entry.name, entry]));
 const HOUR = 3_600_000;
@@ -33,9 +34,37 @@ test("a chart with only a reported limit is not shown", () => {
   );
 });
 
-test("all reported metrics are queried at once, and an empty list still gives a query", () => {
-  expect(queryAll('uuid="u"', new Set(["gpu_power_watts"]), ["min", "60s"])).toBe(
-    `label_replace(min(min_over_time(gpu_power_watts{uuid="u"}[60s])),"reading","power","","")`,
+test("statistics of many metrics are asked in queries that fit into an address", () => {
+  expect(statisticQueries("min", ["gpu_power_watts"], 'uuid="u"', 60_000)).toEqual([
+    `label_replace(min_over_time(gpu_power_watts{uuid="u"}[60s]),"metric","gpu_power_watts","","")`,
+  ]);
+  const metrics = [...new Set(readings.map(({ metric }) => metric))];
+  const who = matchersOf({ uuid: `GPU-${"0".repeat(36)}`, host: "a-host.with.a.long.name" });
+  const queries = statisticQueries("avg", metrics, who, 7 * 24 * HOUR);
+  expect(queries.length).toBeGreaterThan(1);
+  for (const query of queries) expect(encodeURIComponent(query).length).toBeLessThan(8_000);
+});
+
+test("a series is found by its metric and labels, and several are combined", () => {
+  const fan = (name: string, value: number) => ({
+    labels: { metric: "gpu_fan_speed_ratio", uuid: "u", fan: name },
+    timeMs: 0,
+    value,
+    text: "",
+  });
+  const found = new SeriesStatistics(
+    new Map([
+      ["min", [fan("0", 0.2), fan("1", 0.4)]],
+      ["avg", [fan("0", 0.4), fan("1", 0.8)]],
+      ["max", [fan("0", 0.9), fan("1", 1)]],
+    ]),
+    { isPast: false },
   );
-  expect(queryAll("u", new Set())).toBe("vector(0) > 0");
+  const drawn = { __name__: "gpu_fan_speed_ratio", uuid: "u", fan: "1" };
+  expect(found.find("avg", "gpu_fan_speed_ratio", drawn)).toBe(0.8);
+  const [spec] = readings.filter(({ key }) => key === "fan");
+  if (spec === undefined) throw new Error("no fan");
+  expect(
+    (["min", "avg", "max", "newest"] as const).map((name) => found.combine(name, spec)),
+  ).toEqual([0.2, 0.6000000000000001, 1, undefined]);
 });

@@ -1,6 +1,5 @@
 /** The charts of a GPU, one entry each: its lines, and the metrics that show whether the device reports them. */
-import type { ChartQuery } from "../../chart/query-chart.tsx";
-import type { ChartStyle } from "../../chart/model.ts";
+import type { ChartQuery, ChartStyle } from "../../chart/model.ts";
 import type { Labels } from "../../query/columns.ts";
 
 interface LineSpec {
@@ -197,6 +196,7 @@ export function queriesOf(
     return [
       {
         query: rate === true ? `rate(${series}[1m])` : condensed,
+        ...(rate === true ? {} : { metric }),
         label,
         ...(dashed === true ? { dashed } : {}),
       },

@@ -1,43 +1,50 @@
 /** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
 import { formatAge } from "../../../../src/view/age.ts";
-import { feedDelayMs } from "../../live/feed.ts";
+import { feedDelayMs, hubTimeMs } from "../../live/feed.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
+import type { Explanation } from "../../../../src/view/explain/explanation.ts";
 import type { GpuHealthReport } from "../../../../src/view/health/report.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { actionWords } from "../../../../src/view/health/verdict.ts";
-import { verdictLevels } from "../../../../src/view/health/words.ts";
 import { useVerdict } from "../../query/health.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
+import { formatInstant } from "../../view-state/range.ts";
+import { diagnose, formatOnset } from "./diagnosis.ts";
 import { findingsOf, type GpuFinding } from "./findings.ts";
+
+const DAY_MS = 86_400_000;
+/** An explanation reads a day of the fleet. */
+const EXPLAIN_EVERY_MS = 60_000;
 
 export function Health({ gpu }: { gpu: Gpu }) {
   const { uuid, host } = gpu.device;
   const alerts = useAlerts().value?.filter(
     ({ labels }) => labels["uuid"] === uuid && (labels["host"] ?? host) === host,
   );
-  const { value: verdict } = useVerdict(gpu);
+  const { value: verdict, loading } = useVerdict(gpu);
+  const isWaiting = alerts === undefined || (verdict === undefined && loading);
   const findings = findingsOf({ gpu, alerts: alerts ?? [], verdict });
   const problems = findings.filter(({ level }) => level !== "note");
   const notes = findings.filter(({ level }) => level === "note");
   const read = gpu.row.ageMs.fast;
   return (
     <section class="health" aria-label="Health">
-      {verdict !== undefined && verdictLevels[verdict.state] !== "note" && (
-        <Banner level={verdictLevels[verdict.state]} title={`Verdict: ${verdict.state}`}>
-          The smallest action: {actionWords[verdict.action]}.
+      {problems.length > 0 && <SickGpu {...{ gpu, verdict, findings }} />}
+      {problems.length === 0 && isWaiting && (
+        <Banner level="note" title="Checking this GPU…">
+          Alerts and the verdict have not been read yet.
         </Banner>
       )}
-      {problems.map((finding) => (
-        <One key={`${finding.from} ${finding.title}`} finding={finding} />
-      ))}
-      {problems.length === 0 && (
+      {problems.length === 0 && !isWaiting && (
         <Banner
           level={verdict?.state === "unknown" ? "note" : "good"}
           title={verdict?.state === "unknown" ? "It cannot be judged." : "Nothing is wrong."}
         >
-          {alerts === undefined || verdict === undefined
-            ? "Alerts and verdict are being asked for"
+          {verdict === undefined
+            ? "No alert; this hub gives no verdict"
             : `No alert, and the verdict is ${verdict.state}`}
           {read === undefined ? "." : `; read ${formatAge(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (
@@ -50,10 +57,66 @@ export function Health({ gpu }: { gpu: Gpu }) {
           ))}
         </Banner>
       )}
-      {problems.length > 0 &&
-        notes.map((finding) => <One key={`${finding.from} ${finding.title}`} finding={finding} />)}
-      <Unchecked verdict={verdict} />
+      {isWaiting ? <p class="unit unchecked">&nbsp;</p> : <Unchecked verdict={verdict} />}
     </section>
+  );
+}
+
+/** Commands of the runbook stand between backticks. */
+const WithCode = ({ text }: { text: string }) => (
+  <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
+);
+
+interface SickGpuProps {
+  readonly gpu: Gpu;
+  readonly verdict: GpuHealthReport | undefined;
+  readonly findings: readonly GpuFinding[];
+}
+
+/** One sentence first; what it was concluded from can be opened. */
+function SickGpu({ gpu, verdict, findings }: SickGpuProps) {
+  const id = `${gpu.device.uuid}@${gpu.device.host}`;
+  const { value } = useJson<Explanation>(
+    `api/explain?${new URLSearchParams({ gpu: id })}`,
+    EXPLAIN_EVERY_MS,
+  );
+  const diagnosis = diagnose({ gpu, all: knownGpus.value, verdict, cause: value?.causes[0] });
+  const level = findings[0]?.level ?? "warn";
+  if (diagnosis === undefined)
+    return (
+      <>
+        {findings.map((finding) => (
+          <One key={`${finding.from} ${finding.title}`} finding={finding} />
+        ))}
+      </>
+    );
+  const { what, cost, why, peers, next, href } = diagnosis;
+  const nowMs = hubTimeMs();
+  const since = formatOnset(
+    diagnosis,
+    nowMs,
+    formatInstant(diagnosis.sinceMs).slice(nowMs - diagnosis.sinceMs < DAY_MS ? 11 : 0, 16),
+  );
+  return (
+    <>
+      <Banner level={level} title={`${what} ${since}${cost === undefined ? "" : `, ${cost}`}.`}>
+        {why} {peers} Next: <WithCode text={next} />{" "}
+        {href !== undefined && (
+          <a href={href} target="_blank" rel="noreferrer">
+            Runbook
+          </a>
+        )}
+      </Banner>
+      <details class="findings">
+        <summary>
+          {findings.length === 1 ? "1 finding" : `${findings.length} findings`}
+          {verdict !== undefined && ` · verdict ${verdict.state}: ${actionWords[verdict.action]}`}
+        </summary>
+        {findings.map((finding) => (
+          <One key={`${finding.from} ${finding.title}`} finding={finding} />
+        ))}
+      </details>
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-/** One GPU over time: what is wrong, its readings, states and charts, who uses it, and who it is. */
+/** One GPU over time: what is wrong, its charts, states and readings, who uses it, and who it is. */
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
 import { liveness } from "../../live/feed.ts";
@@ -6,17 +6,20 @@ import { findGpu, type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
 import { matchersOf } from "../../../../src/view/first-load.ts";
 import { Empty } from "../../ui/banner.tsx";
+import { Explain } from "../../ui/explain.tsx";
 import { useAfterPaint } from "../../ui/use-after-paint.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
 import { range, zoomOut } from "../../view-state/time.ts";
 import { formatRange } from "../../view-state/range.ts";
 import { ChartGrid } from "./chart-grid.tsx";
+import { Dictionary } from "./dictionary.tsx";
 import { Head, compareHref, neighbour } from "./head.tsx";
 import { Health } from "./health.tsx";
 import { Histograms } from "./histograms.tsx";
 import { Identity } from "./identity.tsx";
 import { ReadingsTable } from "./readings-table.tsx";
+import { useSeriesStatistics } from "./use-series-statistics.ts";
 import { Timelines } from "./timelines.tsx";
 import { useReportedMetrics } from "./use-reported-metrics.ts";
 import { Work } from "./work.tsx";
@@ -67,11 +70,17 @@ export function Page() {
 function GpuDetails({ gpu }: { gpu: Gpu }) {
   const who = matchersOf(gpu.device);
   const { value: reported, error } = useReportedMetrics(who);
+  const found = useSeriesStatistics(gpu, who, reported);
   const isPainted = useAfterPaint();
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
       <Health gpu={gpu} />
+      <Explain
+        kind="gpu"
+        id={`${gpu.device.uuid}@${gpu.device.host}`}
+        timeMs={range.value.kind === "last" ? undefined : range.value.toMs}
+      />
       {error !== undefined && error.status !== 0 && (
         <p class="bad" role="alert">
           {error.message}
@@ -86,14 +95,21 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
       )}
       {reported !== undefined && reported.size > 0 && (
         <>
-          <ReadingsTable gpu={gpu} reported={reported} />
-          <Timelines who={who} />
-          <ChartGrid device={gpu.device} reported={reported} />
-          {isPainted && <Histograms who={who} />}
-          {isPainted && <Work who={who} reported={reported} />}
+          <ChartGrid device={gpu.device} {...{ reported, found }} />
+          {/* The first drawing has one row of charts: below it, everything would be moved by the others. */}
+          {isPainted && (
+            <>
+              <Timelines who={who} />
+              <ReadingsTable {...{ gpu, reported, found }} />
+              <Histograms who={who} />
+              <Work device={gpu.device} {...{ who, reported }} />
+            </>
+          )}
         </>
       )}
-      {isPainted && <Identity gpu={gpu} />}
+      {/* Below what is still on its way, it would be moved by it. */}
+      {isPainted && (reported !== undefined || error !== undefined) && <Identity gpu={gpu} />}
+      {isPainted && <Dictionary />}
     </>
   );
 }

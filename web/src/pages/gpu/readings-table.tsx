@@ -3,7 +3,7 @@ import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { toColumnQuantity } from "../../format/quantity.ts";
 import { toReadableQuantity } from "../../format/readable.ts";
-import { fleet, hubTimeMs, feedDelayMs } from "../../live/feed.ts";
+import { fleet, feedDelayMs } from "../../live/feed.ts";
 import {
   type Gpu,
   memoryTotal,
@@ -11,43 +11,31 @@ import {
   read,
   temperatureRatio,
 } from "../../../../src/view/gpu.ts";
-import { useInstant, useNow } from "../../query/use-fetch.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { formatRange } from "../../view-state/range.ts";
-import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
-import {
-  byReading,
-  type GpuReadingSpec,
-  queryAll,
-  readings,
-  type Statistic,
-  statistics,
-} from "./readings.ts";
-import { matchersOf } from "../../../../src/view/first-load.ts";
+import { range } from "../../view-state/time.ts";
+import { statisticNames } from "../../../../src/view/range-statistics.ts";
+import { type GpuReadingSpec, readings } from "./readings.ts";
+import type { SeriesStatistics } from "./series-statistics.ts";
+import { shortSource } from "../../format/source.ts";
 
-/** The statistics read every sample of the range: no more often than they could look different. */
-const everyMs = (lengthMs: number): number =>
-  Math.max(5_000, Math.ceil(lengthMs / 240 / 1_000) * 1_000);
-const NOW_EVERY_MS = 5_000;
+export interface ReadingsTableProps {
+  readonly gpu: Gpu;
+  readonly reported: ReadonlySet<string>;
+  readonly found: SeriesStatistics;
+}
 
-export function ReadingsTable({ gpu, reported }: { gpu: Gpu; reported: ReadonlySet<string> }) {
-  const who = matchersOf(gpu.device);
-  const { toMs } = timeWindow.value;
-  const atMs = following.value ? stepped(toMs, everyMs(rangeMs.value)) : toMs;
-  const over = `${Math.max(1, Math.round(rangeMs.value / 1_000))}s`;
-  const found: RangeStatistics = {
-    min: byReading(useInstant(queryAll(who, reported, ["min", over]), atMs).value?.samples),
-    avg: byReading(useInstant(queryAll(who, reported, ["avg", over]), atMs).value?.samples),
-    max: byReading(useInstant(queryAll(who, reported, ["max", over]), atMs).value?.samples),
-  };
-  const newest = useNow(queryAll(who, reported), NOW_EVERY_MS).value;
-  const now = byReading(newest?.samples);
+export function ReadingsTable({ gpu, reported, found }: ReadingsTableProps) {
   const shown = readings.filter(({ metric, live }) => reported.has(metric) || live !== undefined);
   const half = Math.ceil(shown.length / 2);
   return (
     <section class="gpu-now" aria-labelledby="gpu-now">
       <h3 id="gpu-now">
-        Readings <span class="unit">now, and over {formatRange(range.value).toLowerCase()}</span>
+        Readings{" "}
+        <span class="unit">
+          {found.isPast ? "last value, and over " : "now, and over "}
+          {formatRange(range.value).toLowerCase()}
+        </span>
       </h3>
       <div class="readings">
         {[shown.slice(0, half), shown.slice(half)].map((part, at) => (
@@ -57,7 +45,7 @@ export function ReadingsTable({ gpu, reported }: { gpu: Gpu; reported: ReadonlyS
               <tr>
                 <th scope="col">Reading</th>
                 <th scope="col" class="numeric">
-                  Now
+                  {found.isPast ? "Last" : "Now"}
                 </th>
                 <th scope="col" class="share">
                   <span class="unseen">Share of its limit</span>
@@ -81,9 +69,8 @@ export function ReadingsTable({ gpu, reported }: { gpu: Gpu; reported: ReadonlyS
                 <Row
                   key={spec.key}
                   {...{ spec, gpu, found }}
-                  now={nowOf(gpu, spec, now)}
-                  fromStore={isFromStore(gpu, spec)}
-                  storeAgeMs={hubTimeMs() - (newest?.samples[0]?.timeMs ?? hubTimeMs())}
+                  newest={newestOf(gpu, spec, found)}
+                  fromStore={found.isPast || isFromStore(gpu, spec)}
                 />
               ))}
             </tbody>
@@ -94,41 +81,35 @@ export function ReadingsTable({ gpu, reported }: { gpu: Gpu; reported: ReadonlyS
   );
 }
 
-const stepped = (ms: number, by: number): number => Math.floor(ms / by) * by;
-
 const isFromStore = (gpu: Gpu, { live }: GpuReadingSpec): boolean =>
   live === undefined || gpu.row.ageMs.fast === undefined;
 
-function nowOf(
-  gpu: Gpu,
-  { key, live }: GpuReadingSpec,
-  now: ReadonlyMap<string, number>,
-): WireValue {
-  const reported = live === undefined ? undefined : read(gpu, live);
+/** The newest value, or the last of a range that is over. */
+function newestOf(gpu: Gpu, spec: GpuReadingSpec, found: SeriesStatistics): WireValue {
+  const stored = found.combine("newest", spec);
+  const reported = spec.live === undefined ? undefined : read(gpu, spec.live);
+  if (found.isPast)
+    return stored ?? (typeof reported === "number" ? "stale" : (reported ?? "stale"));
   // Its slow readings stay available for seconds after it is lost; they are not current.
   if (gpu.state === "lost" || gpu.state === "silent")
     return reported === undefined || typeof reported === "number" ? "stale" : reported;
-  if (reported !== undefined) return reported;
-  return now.get(key) ?? "stale";
+  return reported ?? stored ?? "stale";
 }
-
-type RangeStatistics = Readonly<Record<Statistic, ReadonlyMap<string, number>>>;
 
 interface RowProps {
   readonly spec: GpuReadingSpec;
   readonly gpu: Gpu;
-  readonly now: WireValue;
-  readonly found: RangeStatistics;
+  readonly newest: WireValue;
+  readonly found: SeriesStatistics;
   readonly fromStore: boolean;
-  readonly storeAgeMs: number;
 }
 
-function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
+function Row({ spec, gpu, newest, found, fromStore }: RowProps) {
   const { key, label, family, unit, metric, live } = spec;
   const tier = fleet.value?.columns.find((one) => one.key === live);
   // A stored value has the time of the query, not of the reading: the GPU's slowest tier bounds its age.
   const ageMs = fromStore
-    ? Math.max(storeAgeMs, gpu.row.ageMs.slow ?? gpu.row.ageMs.fast ?? 0)
+    ? (gpu.row.ageMs.slow ?? gpu.row.ageMs.fast)
     : gpu.row.ageMs[tier?.tier ?? "fast"];
   const help = [tier?.help, metric].filter((part) => part !== undefined).join("\n");
   return (
@@ -137,27 +118,36 @@ function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
         {label}
       </th>
       <td class="numeric now">
-        <Figure value={now} unit={unit} />
+        <Figure value={newest} unit={unit} waiting={!found.isKnown("newest")} />
       </td>
       <td class="share">
-        <Bar ratio={shareOf(gpu, spec, now)} />
+        <Bar ratio={shareOf(gpu, spec, newest)} />
       </td>
-      {statistics.map((name) => (
+      {statisticNames.map((name) => (
         <td key={name} class="numeric">
           <Figure
-            value={found[name].get(key) ?? (typeof now === "number" ? "stale" : now)}
+            value={found.combine(name, spec) ?? (typeof newest === "number" ? "stale" : newest)}
             unit={unit}
-            waiting={found[name].size === 0}
+            waiting={!found.isKnown(name)}
           />
         </td>
       ))}
       <td class="numeric unit source">
-        {typeof now === "number" && ageMs !== undefined
-          ? `${formatAge(ageMs + (fromStore ? 0 : feedDelayMs.value))} · ${fromStore ? "store" : gpu.device.source}`
-          : ""}
+        {typeof newest === "number" ? ageAndSource(gpu, ageMs, fromStore, found.isPast) : ""}
       </td>
     </tr>
   );
+}
+
+function ageAndSource(
+  gpu: Gpu,
+  ageMs: number | undefined,
+  fromStore: boolean,
+  isPast: boolean,
+): string {
+  if (isPast) return "store";
+  if (ageMs === undefined) return "";
+  return `${formatAge(ageMs + feedDelayMs.value)} · ${fromStore ? "store" : shortSource(gpu.device.source)}`;
 }
 
 /** `waiting`: no answer has come, which is not the same as absent. */

@@ -1,8 +1,8 @@
-/** The readings of the table "now, min, avg, max": which series each is, and the queries that ask for all of them at once. */
+/** The readings of the table "now, min, avg, max", and which series each is. */
 import type { ColumnKey } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { ColourFamily } from "../../chart/model.ts";
-import type { InstantSample } from "../../query/client.ts";
+import type { Labels } from "../../query/columns.ts";
 
 export interface GpuReadingSpec {
   readonly key: string;
@@ -10,8 +10,8 @@ export interface GpuReadingSpec {
   readonly family: ColourFamily;
   readonly unit: Unit;
   readonly metric: string;
-  /** Labels the series must carry, as `sensor="edge"`. */
-  readonly matcher?: string;
+  /** Labels the series must have. */
+  readonly labels?: Labels;
   /** Where the live feed has it too: newer by seconds, and it knows why a reading is absent. */
   readonly live?: ColumnKey;
 }
@@ -53,7 +53,7 @@ export const readings: readonly GpuReadingSpec[] = [
       "gpu_pcie_throughput_bytes_per_second",
       "pcieRx",
     ),
-    matcher: `direction="receive"`,
+    labels: { direction: "receive" },
   },
   {
     ...of(
@@ -64,7 +64,7 @@ export const readings: readonly GpuReadingSpec[] = [
       "gpu_pcie_throughput_bytes_per_second",
       "pcieTx",
     ),
-    matcher: `direction="transmit"`,
+    labels: { direction: "transmit" },
   },
 ];
 
@@ -83,42 +83,13 @@ function temperature(sensor: string, label: string, live: ColumnKey): GpuReading
   const metric = "gpu_temperature_celsius";
   return {
     ...of(`temperature-${sensor}`, label, "temperature", "celsius", metric, live),
-    matcher: `sensor="${sensor}"`,
+    labels: { sensor },
   };
 }
 
 function clock(domain: string, label: string, live: ColumnKey): GpuReadingSpec {
   return {
     ...of(`clock-${domain}`, label, "clock", "hertz", "gpu_clock_hertz", live),
-    matcher: `domain="${domain}"`,
+    labels: { domain },
   };
 }
-
-export const statistics = ["min", "avg", "max"] as const;
-export type Statistic = (typeof statistics)[number];
-
-/** A query that is right and gives nothing. */
-const NOTHING = "vector(0) > 0";
-
-/** One answer for all readings of the GPU with the matchers `who`: each carries its key as the label `reading`. Several series of one (fans) become one. */
-export function queryAll(
-  who: string,
-  reported: ReadonlySet<string>,
-  over?: [Statistic, string],
-): string {
-  const asked = readings.filter(({ metric }) => reported.has(metric));
-  if (asked.length === 0) return NOTHING;
-  return asked
-    .map(({ key, metric, matcher }) => {
-      const series = `${metric}{${who}${matcher === undefined ? "" : `,${matcher}`}}`;
-      const value = over === undefined ? series : `${over[0]}_over_time(${series}[${over[1]}])`;
-      const across = over?.[0] ?? "max";
-      return `label_replace(${across}(${value}),"reading","${key}","","")`;
-    })
-    .join(" or ");
-}
-
-export const byReading = (
-  samples: readonly InstantSample[] | undefined,
-): ReadonlyMap<string, number> =>
-  new Map((samples ?? []).map(({ labels, value }) => [labels["reading"] ?? "", value]));

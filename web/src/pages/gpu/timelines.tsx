@@ -1,6 +1,6 @@
 /** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
 import { boundMeanings, boundWords } from "../../../../src/model/bound.ts";
-import { throttleBadge } from "../../../../src/view/gpu-status.ts";
+import { CAPPED_FROM_RATIO, throttleBadge } from "../../../../src/view/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
 
@@ -15,7 +15,15 @@ export function Timelines({ who }: { who: string }) {
     named(`1 - min(min_over_time(gpu_up{${who}}[$step]) or gpu_up{${who}})`, "lost"),
   ].join(" or ");
   const problems = [
-    named(`max by (reason) (${most(`gpu_throttle_active{${who}}`)})`, "throttle"),
+    named(
+      `max by (reason) (${most(`gpu_throttle_active{${who},reason!="power_cap"}`)})`,
+      "throttle",
+    ),
+    // A cap reported far below the limit holds nothing down.
+    named(
+      `max by (reason) (${most(`gpu_throttle_active{${who},reason="power_cap"}`)}) * on () group_left () (max(${most(`gpu_power_watts{${who}}`)}) >= bool ${CAPPED_FROM_RATIO} * max(gpu_power_limit_watts{${who}}) or vector(1))`,
+      "throttle",
+    ),
     named(`max by (alertname,severity) (${most(`ALERTS{${who},alertstate="firing"}`)})`, "alert"),
     named(`max by (kind) (${most(`gpu_anomaly_active{${who}}`)})`, "anomaly"),
   ].join(" or ");

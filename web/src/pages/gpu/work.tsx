@@ -1,22 +1,33 @@
-/** Jobs and pods that had the GPU in the range, and the processes on it now. */
+/** The jobs that held the GPU in the range, and the processes on it now. */
 import type { ComponentChild } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
+import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { formatReadable } from "../../format/readable.ts";
-import { useNow } from "../../query/use-fetch.ts";
-import { useRange } from "../../query/use-range.ts";
+import { useJson, useNow } from "../../query/use-fetch.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
+import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
-import { type GpuJob, jobsIn, type Process, processesIn } from "./jobs.ts";
+import { timeWindow } from "../../view-state/time.ts";
+import type { JobsResponse, JobSummary } from "../jobs/api.ts";
+import { UsefulShare } from "../jobs/list.tsx";
+import { formatState, usefulShare } from "../jobs/words.ts";
+import { type Process, processesIn } from "./processes.ts";
 
-/** The range is asked as if the table were a chart this wide: a job shorter than two of its pixels may be missed. */
-const AS_WIDE_AS_PX = 1_200;
 const EVERY_MS = 5_000;
+const JOBS_EVERY_MS = 15_000;
 
-export function Work({ who, reported }: { who: string; reported: ReadonlySet<string> }) {
+export interface WorkProps {
+  readonly device: Pick<WireDevice, "host" | "uuid">;
+  readonly who: string;
+  readonly reported: ReadonlySet<string>;
+}
+
+export function Work({ device, who, reported }: WorkProps) {
   return (
     <div class="gpu-work">
-      <Jobs who={who} reported={reported.has("gpu_owner_info")} />
+      <Jobs device={device} />
       <Processes
         who={who}
         reported={reported.has("gpu_process_info") || reported.has("gpu_process_memory_bytes")}
@@ -25,23 +36,35 @@ export function Work({ who, reported }: { who: string; reported: ReadonlySet<str
   );
 }
 
-function Jobs({ who, reported }: { who: string; reported: boolean }) {
-  const { answer } = useRange([`gpu_owner_info{${who}}`], {
-    widthPx: reported ? AS_WIDE_AS_PX : 0,
-    leastStepMs: 10_000,
-  });
+/** From the ledger, which saw every reading: a job that ended is over, however long the range is. */
+function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
+  const { fromMs, toMs } = timeWindow.value;
+  const at = (ms: number): string =>
+    new Date(Math.floor(ms / JOBS_EVERY_MS) * JOBS_EVERY_MS).toISOString();
+  const query = new URLSearchParams({ uuid, host, from: at(fromMs), to: at(toMs + JOBS_EVERY_MS) });
+  const { value, error } = useJson<JobsResponse>(`api/jobs?${query.toString()}`);
+  const [last, setLast] = useState<JobsResponse | undefined>(undefined);
+  useEffect(() => {
+    if (value !== undefined) setLast(value);
+  }, [value]);
+  const shown = value ?? last;
   return (
     <Part
-      title="Jobs and pods in this range"
-      empty={reported ? undefined : "No scheduler, pod or job was seen on this GPU."}
+      title="Jobs in this range"
+      empty={error?.status === 404 ? "This hub keeps no job ledger." : undefined}
     >
       <Table
-        caption="Jobs and pods that had this GPU"
+        caption="Jobs that held this GPU"
         columns={jobColumns}
-        rows={jobsIn(answer?.matrices[0])}
-        rowKey={({ key }) => key}
-        empty={answer === undefined ? "" : "No job in this range."}
+        rows={shown?.jobs ?? []}
+        rowKey={({ id }) => id}
+        empty={shown === undefined ? "" : "No job held this GPU in this range."}
       />
+      {shown !== undefined && shown.total > shown.jobs.length && (
+        <p class="unit">
+          {shown.jobs.length} of {shown.total} jobs
+        </p>
+      )}
     </Part>
   );
 }
@@ -82,40 +105,75 @@ function Part({
   );
 }
 
-const labelled = (key: string, label: string): TableColumn<GpuJob | Process> => ({
+const labelled = (key: string, label: string): TableColumn<Process> => ({
   key,
   label,
   cell: ({ labels }) => labels[key] ?? "",
   by: ({ labels }) => labels[key],
 });
 
-const jobColumns: readonly TableColumn<GpuJob>[] = [
-  labelled("workload", "Job"),
-  labelled("user", "User"),
+/** Of this GPU; the job itself may be longer. */
+const heldMs = ({ held, startMs, endMs, seenMs }: JobSummary): number =>
+  held === undefined ? (endMs ?? seenMs) - startMs : held.toMs - held.fromMs;
+const sinceMs = ({ held, startMs }: JobSummary): number => held?.fromMs ?? startMs;
+const isRunning = ({ endMs }: JobSummary): boolean => endMs === undefined;
+
+const jobColumns: readonly TableColumn<JobSummary>[] = [
   {
-    key: "pod",
-    label: "Pod",
-    cell: ({ labels }) =>
-      [labels["namespace"], labels["pod"], labels["container"]]
-        .filter((part) => part !== undefined)
-        .join(" / "),
+    key: "name",
+    label: "Job",
+    by: ({ name }) => name,
+    cell: ({ id, key, name }) => (
+      <>
+        <a href={hrefOf("jobs", { id })}>{name}</a> <span class="unit">{key}</span>
+      </>
+    ),
   },
+  { key: "user", label: "User", by: ({ user }) => user, cell: ({ user }) => user ?? "–" },
   {
     key: "since",
     label: "Since",
-    cell: ({ fromMs }) => formatInstant(fromMs).slice(11),
-    rowTip: ({ fromMs }) => formatInstant(fromMs),
-    by: ({ fromMs }) => fromMs,
+    numeric: true,
+    cell: (job) => formatInstant(sinceMs(job)),
+    by: sinceMs,
   },
   {
-    key: "for",
-    label: "For",
+    key: "until",
+    label: "Until",
     numeric: true,
-    cell: ({ fromMs, toMs }) => formatAge(toMs - fromMs),
-    by: ({ fromMs, toMs }) => toMs - fromMs,
+    cell: (job) =>
+      isRunning(job) ? "running" : formatInstant(job.held?.toMs ?? job.endMs ?? job.seenMs),
+    by: ({ endMs }) => endMs ?? Number.POSITIVE_INFINITY,
   },
-  { key: "running", label: "State", cell: ({ running }) => (running ? "running" : "ended") },
+  { key: "for", label: "For", numeric: true, cell: (job) => formatAge(heldMs(job)), by: heldMs },
+  {
+    key: "useful",
+    label: "Useful",
+    numeric: true,
+    family: "utilization",
+    tip: "Share of its time on this GPU with activity above 5 %.",
+    by: ({ held }) => held && usefulShare({ ...held, gpuSeconds: held.seconds }),
+    cell: ({ held }) =>
+      held === undefined ? null : <UsefulShare job={{ ...held, gpuSeconds: held.seconds }} />,
+  },
+  {
+    key: "shared",
+    label: "Shared with",
+    tip: "Jobs that held this GPU at the same time.",
+    by: ({ held }) => held?.neighbours.length,
+    cell: ({ held }) => formatNeighbours(held?.neighbours ?? []),
+    rowTip: ({ held }) => held?.neighbours.join("\n"),
+  },
+  {
+    key: "state",
+    label: "State",
+    by: ({ state }) => state,
+    cell: ({ state }) => <span class="word">{formatState(state)}</span>,
+  },
 ];
+
+const formatNeighbours = (ids: readonly string[]): string =>
+  ids.length === 0 ? "" : ids.length === 1 ? "1 job" : `${ids.length} jobs`;
 
 const processColumns: readonly TableColumn<Process>[] = [
   labelled("pid", "Pid"),

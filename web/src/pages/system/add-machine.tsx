@@ -1,6 +1,6 @@
 /** Adding a machine is one line to copy, with a token of its own already in it. */
 import { useState } from "preact/hooks";
-import { fleet } from "../../live/feed.ts";
+import { hubAddress } from "../../live/hub-address.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { CopyText } from "../../ui/copy.tsx";
 import type { CreatedToken } from "./api.ts";
@@ -80,12 +80,4 @@ export function AddMachine() {
       )}
     </section>
   );
-}
-
-/** As other machines would call it. */
-function hubAddress(): { readonly url: string; readonly loopback: boolean } {
-  const here = new URL(".", location.href);
-  const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(here.hostname);
-  if (loopback) here.hostname = fleet.value?.host ?? here.hostname;
-  return { url: here.href.replace(/\/$/, ""), loopback };
 }

@@ -36,6 +36,13 @@ interface Runtime {
   readonly data: {
     readonly CWD: string;
     readonly storageRetention: string;
+    /** Series that are retained for less long. */
+    readonly retentionRules?: readonly {
+      readonly match: string;
+      readonly retention: string;
+      readonly rollupRetention: string;
+      readonly series: number;
+    }[];
     readonly startTime: string;
   };
 }
@@ -67,6 +74,11 @@ export function Storage() {
           {!elsewhere && (
             <>
               <Fact name="Kept for">{runtime?.storageRetention}</Fact>
+              {runtime?.retentionRules?.map(({ match, retention, rollupRetention, series }) => (
+                <Fact key={match} name={match}>
+                  {`${retention}, rollups ${rollupRetention} (${formatFixedPoint(series, 0)} series)`}
+                </Fact>
+              ))}
               <Fact name="On disk">
                 {bytes === undefined ? undefined : formatReadable(bytes, "bytes")}
               </Fact>

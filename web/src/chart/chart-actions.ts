@@ -1,0 +1,135 @@
+/** The entries of the menu that every chart has. Another entry is one line in `chartActions`. */
+import { boardLimits, type PanelKind } from "../../../src/view/board/board.ts";
+import { type PinnedChart, pinnedChart } from "../app/pin.tsx";
+import type { TimeGrid } from "../query/columns.ts";
+import { mayChange } from "../query/me.ts";
+import type { TimeWindow } from "../view-state/range.ts";
+import { writeRange } from "../view-state/range.ts";
+import { frozenHref, goTo } from "../view-state/address.ts";
+import { copyToClipboard } from "../ui/copy.tsx";
+import { csvOf, fileName, jsonOf, save } from "./export.ts";
+import type { ChartData, ChartQuery, ChartStyle } from "./model.ts";
+import { pictureOf } from "./picture.ts";
+import { combineQueries, fillStep } from "./promql.ts";
+import type { StatisticsOptions } from "./statistics.ts";
+
+/** What an entry of the menu may use of its chart. */
+export interface ChartContext {
+  readonly look: ChartStyle;
+  /** The GPU that every line belongs to, such as `NVIDIA H200 #3 on node-1`; absent where there are several. */
+  readonly gpuName?: string | undefined;
+  /** The queries behind the lines; empty where the chart is not drawn from PromQL. */
+  readonly queries: readonly ChartQuery[];
+  /** The grid they were asked for, which `$step` in them stands for. */
+  readonly grid?: Pick<TimeGrid, "stepMs"> | undefined;
+  /** How a board shows it; a time series where absent. */
+  readonly kind?: PanelKind;
+  readonly window: TimeWindow;
+  /** What is drawn; absent while it loads, and on timelines and heatmaps. */
+  readonly data?: ChartData | undefined;
+  readonly options?: StatisticsOptions;
+  readonly canvas?: () => HTMLCanvasElement | undefined;
+}
+
+export interface ChartAction {
+  readonly label: string;
+  /** False leaves the entry out on this chart. */
+  readonly isOffered: (chart: ChartContext) => boolean;
+  /** A thrown error is shown as a message. */
+  readonly run: (chart: ChartContext) => void | Promise<void>;
+}
+
+const isDrawn = ({ data }: ChartContext): boolean => data !== undefined && data.lines.length > 0;
+const hasQueries = ({ queries }: ChartContext): boolean => queries.length > 0;
+
+export const chartActions: readonly ChartAction[] = [
+  {
+    label: "Open in Explore",
+    isOffered: hasQueries,
+    run: ({ queries, grid, window }) =>
+      goTo("explore", exploreParams(fillStep(queries, grid), window)),
+  },
+  {
+    label: "Create alert",
+    isOffered: (chart) => hasQueries(chart) && mayChange.value,
+    run: (chart) =>
+      goTo("alerts", {
+        tab: "rules",
+        new: combineQueries(fillStep(chart.queries.slice(0, 1), chart.grid)),
+      }),
+  },
+  {
+    label: "Pin to board",
+    isOffered: (chart) => hasQueries(chart) && mayChange.value,
+    run: (chart) => {
+      pinnedChart.value = panelOf(chart);
+    },
+  },
+  {
+    label: "Copy link with this time",
+    isOffered: () => true,
+    run: ({ window }) =>
+      copyToClipboard(frozenHref(window), "The link is in the clipboard. It shows this time."),
+  },
+  { label: "PNG picture", isOffered: isDrawn, run: savePicture },
+  {
+    label: "CSV table",
+    isOffered: isDrawn,
+    run: (chart) => saveText(chart, csvOf, "text/csv", "csv"),
+  },
+  {
+    label: "JSON",
+    isOffered: isDrawn,
+    run: (chart) => saveText(chart, jsonOf, "application/json", "json"),
+  },
+];
+
+/** The same time as on the chart: a range that moves would show something else by then. */
+function exploreParams(queries: readonly ChartQuery[], window: TimeWindow) {
+  return { expr: combineQueries(queries), ...writeRange({ kind: "between", ...window }) };
+}
+
+function panelOf(chart: ChartContext): PinnedChart {
+  const { unit, min, max } = chart.look;
+  return {
+    title: fullTitle(chart).slice(0, boardLimits.titleCharacters),
+    kind: chart.kind ?? "timeseries",
+    queries: chart.queries.slice(0, boardLimits.queriesPerPanel).map(({ query, label }) => ({
+      query,
+      ...(typeof label === "string" ? { legend: label } : {}),
+    })),
+    unit,
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    columns: 6,
+    rows: 4,
+  };
+}
+
+/** The title with the GPU: a picture in a ticket has no page around it. */
+export const fullTitle = ({ look, gpuName }: ChartContext): string =>
+  gpuName === undefined ? look.title : `${look.title}: ${gpuName}`;
+
+function saveText(
+  chart: ChartContext,
+  write: (look: ChartStyle, data: ChartData) => string,
+  type: string,
+  ending: string,
+): void {
+  const { look, data } = chart;
+  if (data === undefined) return;
+  const title = fullTitle(chart);
+  const text = write({ ...look, title }, data);
+  save(new Blob([text], { type }), fileName(title, data.window, ending));
+}
+
+async function savePicture(chart: ChartContext): Promise<void> {
+  const { look, data, options, canvas } = chart;
+  const plot = canvas?.();
+  if (data === undefined || options === undefined || plot === undefined) return;
+  const title = fullTitle(chart);
+  save(
+    await pictureOf({ ...look, title }, data, plot, options),
+    fileName(title, data.window, "png"),
+  );
+}

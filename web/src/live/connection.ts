@@ -1,0 +1,131 @@
+/**
+ * A connection to the hub's live stream: opens the event stream, reopens it with growing waits when it breaks, and
+ * breaks it itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
+ */
+import { applyChanges } from "../../../src/view/live/changes.ts";
+import type {
+  LiveFrame,
+  WireChanges,
+  WireClosed,
+  WireFleet,
+} from "../../../src/view/live/protocol.ts";
+import { retryDelayMs } from "./backoff.ts";
+
+/** The hub sends at least every 1.3 s; after this long the connection is dead though nobody closed it. */
+const SILENT_MS = 6_000;
+
+export type LinkState =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "open" }
+  | { readonly kind: "lost"; readonly retryAtMs: number; readonly reason?: string };
+
+/** The fleet a page has already, and the time of its frame. */
+export interface KnownFleet {
+  readonly fleet: number;
+  readonly timeMs: number;
+}
+
+interface StreamEvents {
+  readonly fleet: WireFleet;
+  readonly frame: LiveFrame;
+  readonly changes: WireChanges;
+  readonly closed: WireClosed;
+}
+
+export interface LinkEvents {
+  fleet(fleet: WireFleet): void;
+  frame(frame: LiveFrame): void;
+  state(state: LinkState): void;
+}
+
+export class LiveConnection {
+  readonly #url: string;
+  readonly #events: LinkEvents;
+  #source: EventSource | undefined;
+  /** What the next `changes` event applies to. */
+  #frame: LiveFrame | undefined;
+  #failures = 0;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #watchdog: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(url: string, events: LinkEvents) {
+    this.#url = url;
+    this.#events = events;
+  }
+
+  /** @param known is not sent again */
+  open(known?: KnownFleet): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    const query =
+      known === undefined ? "" : `&fleet=${known.fleet}&since=${Math.floor(known.timeMs)}`;
+    const source = new EventSource(`${this.#url}?changes=1${query}`);
+    this.#source = source;
+    this.#frame = undefined;
+    this.#watch();
+    const on = <Name extends keyof StreamEvents>(
+      name: Name,
+      take: (data: StreamEvents[Name]) => void,
+    ): void =>
+      source.addEventListener(name, (event: MessageEvent<string>) => {
+        this.#received();
+        take(JSON.parse(event.data) as StreamEvents[Name]);
+      });
+    on("fleet", (fleet) => {
+      this.#frame = fleet.frame;
+      this.#events.fleet(fleet);
+    });
+    on("frame", (frame) => this.#show(frame));
+    on("changes", (changes) => {
+      const frame = this.#frame && applyChanges(this.#frame, changes);
+      if (frame === undefined) this.#lose();
+      else this.#show(frame);
+    });
+    on("closed", (closed) => this.#lose(closed));
+    source.addEventListener("error", () => this.#lose());
+  }
+
+  close(): void {
+    clearTimeout(this.#retry);
+    clearTimeout(this.#watchdog);
+    this.#source?.close();
+    this.#source = undefined;
+  }
+
+  /** Does not wait for the next try: a laptop woke up, or a network returned. */
+  hurry(): void {
+    if (this.#retry !== undefined) this.open();
+  }
+
+  #show(frame: LiveFrame): void {
+    this.#frame = frame;
+    this.#events.frame(frame);
+  }
+
+  #received(): void {
+    this.#failures = 0;
+    this.#watch();
+    this.#events.state({ kind: "open" });
+  }
+
+  #watch(): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.#lose(), SILENT_MS);
+  }
+
+  #lose(closed?: WireClosed): void {
+    if (this.#source === undefined) return;
+    this.close();
+    this.#failures += 1;
+    const delayMs =
+      closed === undefined
+        ? retryDelayMs(this.#failures, Math.random())
+        : closed.retryAfterSeconds * 1_000;
+    this.#events.state({
+      kind: "lost",
+      retryAtMs: Date.now() + delayMs,
+      ...(closed === undefined ? {} : { reason: closed.reason }),
+    });
+    this.#retry = setTimeout(() => this.open(), delayMs);
+  }
+}

@@ -1,0 +1,12 @@
+/** Boards: charts that people arranged and saved on the hub, one at a time, on a wall or in a frame. */
+import { BoardList } from "./list.tsx";
+import { BoardView } from "./board-view.tsx";
+import { TvMode } from "./tv.tsx";
+import { boardId, mode } from "./view.ts";
+import "./boards.css";
+
+export function Page() {
+  const id = boardId.value;
+  if (id === undefined) return <BoardList />;
+  return mode.value === "tv" ? <TvMode id={id} /> : <BoardView key={id} id={id} />;
+}

@@ -1,0 +1,75 @@
+/** The variables of a board: a list of values each, of which one or all are shown. */
+import { type Board, type BoardVariable, fillVariables } from "../../../../src/view/board/board.ts";
+import { getJson } from "../../query/http.ts";
+import { useFetch } from "../../query/use-fetch.ts";
+import { rangeMs, timeWindow } from "../../view-state/time.ts";
+import { choose, chosenValues } from "./view.ts";
+
+const EVERY_MS = 60_000;
+const MOST_VALUES = 2_000;
+
+/** Those that some query uses. */
+export function Variables({ board }: { board: Board }) {
+  const queries = board.panels.flatMap((panel) => panel.queries.map(({ query }) => query));
+  const used = board.variables.filter(({ name }) =>
+    [...queries, ...board.variables.map(({ selector }) => selector)].some((text) =>
+      new RegExp(String.raw`\$${name}\b`).test(text),
+    ),
+  );
+  if (used.length === 0) return null;
+  return (
+    <div class="bar-line variables" role="group" aria-label="Variables">
+      {used.map((variable) => (
+        <VariableSelect key={variable.name} {...{ board, variable }} />
+      ))}
+    </div>
+  );
+}
+
+function VariableSelect({ board, variable }: { board: Board; variable: BoardVariable }) {
+  const chosen = chosenValues(board);
+  const selector = fillVariables(variable.selector, board.variables, chosen, rangeMs.value);
+  const { value: values = [], loading } = useValues(variable.label, selector);
+  const value = chosen.get(variable.name);
+  // A value that another variable excludes stays offered: it explains why nothing is shown.
+  const offered = value === undefined || values.includes(value) ? values : [value, ...values];
+  return (
+    <label class="check">
+      {variable.name}
+      <select
+        class="input"
+        value={value ?? ""}
+        disabled={offered.length === 0}
+        onChange={(event) =>
+          choose(
+            variable.name,
+            event.currentTarget.value === "" ? undefined : event.currentTarget.value,
+          )
+        }
+      >
+        <option value="">{offered.length === 0 && !loading ? "none here" : "All"}</option>
+        {offered.slice(0, MOST_VALUES).map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The label's values in the range in view, by the minute. */
+function useValues(label: string, selector: string) {
+  const { fromMs, toMs } = timeWindow.value;
+  const minute = (ms: number): number => Math.floor(ms / EVERY_MS) * 60;
+  const params = new URLSearchParams({
+    "match[]": selector,
+    start: String(minute(fromMs)),
+    end: String(minute(toMs) + 60),
+  });
+  const url = `api/v1/label/${label}/values?${params.toString()}`;
+  return useFetch(url, async (signal) => {
+    const { data } = (await getJson(url, signal)) as { readonly data: readonly string[] };
+    return data.filter((value) => value !== "");
+  });
+}

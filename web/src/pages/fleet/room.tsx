@@ -1,0 +1,27 @@
+/** The room over time, above the table. The charts are loaded after the first drawing, into room kept for them. */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+export function Room() {
+  const [Charts, setCharts] = useState<ComponentType | undefined>(undefined);
+  const [isMissing, setMissing] = useState(false);
+  useEffect(() => {
+    let left = false;
+    import("./room-charts.tsx").then(
+      ({ RoomCharts }) => left || setCharts(() => RoomCharts),
+      () => left || setMissing(true),
+    );
+    return () => {
+      left = true;
+    };
+  }, []);
+  return (
+    <section class="room" aria-label="The room over time">
+      {Charts === undefined ? (
+        isMissing && <p class="unit">The charts could not be loaded: load the page again.</p>
+      ) : (
+        <Charts />
+      )}
+    </section>
+  );
+}

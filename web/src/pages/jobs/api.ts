@@ -1,0 +1,33 @@
+/** The job ledger as the hub's API returns it. */
+import type {
+  GpuDayBook,
+  JobHour,
+  JobRecord,
+  JobStretch,
+} from "../../../../src/runs/jobs/record.ts";
+import type { JobSummary } from "../../../../src/view/jobs/summary.ts";
+
+export type { JobRecord, JobStretch, JobSummary };
+
+export interface JobsResponse {
+  readonly nowMs: number;
+  /** Why a scheduler's data is not complete, a sentence each. */
+  readonly problems: readonly string[];
+  readonly jobs: readonly JobSummary[];
+  readonly total: number;
+}
+
+export interface JobResponse {
+  readonly summary: JobSummary;
+  readonly job: JobRecord;
+  readonly hours: readonly JobHour[];
+  readonly cost?: number;
+  readonly currency?: string;
+  readonly co2Grams?: number;
+}
+
+export type Book = GpuDayBook & { readonly errorRatio: number; readonly closed: boolean };
+
+export interface BooksResponse {
+  readonly books: readonly Book[];
+}

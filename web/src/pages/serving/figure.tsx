@@ -1,0 +1,34 @@
+/** A figure of a server with its unit, or the reason why there is none. */
+import {
+  type FigureName,
+  figureSpecs,
+  type ServingReplica,
+} from "../../../../src/view/serving/figures.ts";
+import { formatFigureOf } from "../../../../src/view/serving/text.ts";
+
+export function FigureValue({
+  replica,
+  name,
+  currency,
+}: {
+  replica: ServingReplica;
+  name: FigureName;
+  currency?: string | undefined;
+}) {
+  const figure = replica.figures[name];
+  if ("absent" in figure) return <NotKnown reason={figure.absent} />;
+  return <span class="value">{formatFigureOf(replica, name, currency)}</span>;
+}
+
+export const NotKnown = ({ reason }: { reason: string }) => (
+  <span class="absent" data-tip={reason} aria-label={`not available: ${reason}`}>
+    n/a
+  </span>
+);
+
+export function figureNumber({ figures }: ServingReplica, name: FigureName): number | undefined {
+  const figure = figures[name];
+  return "absent" in figure ? undefined : figure.value;
+}
+
+export const figureTip = (name: FigureName): string => figureSpecs[name].help;
