@@ -10,7 +10,7 @@ import { readSource, sourceFiles } from "./source-tree.ts";
 
 // Written so that none of them matches its own line here.
 const FORBIDDEN = [
-  /(?<![\w.$}])\/(work|root|tmp|home\/(?!user\b)\w+|Users\/(?!me\b)\w+)\//,
+  /(?<![\w.$}])\/(work|root|tmp|home\/(?!user\b|kubernetes\/bin)\w+|Users\/(?!me\b)\w+)\//,
   /[A-Z]:\\Users\\/,
   /\bregistry\.(npmjs|yarnpkg)\.|\/\/[\w.-]*(artifactory|verdaccio|nexus)/i,
 ];

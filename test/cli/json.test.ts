@@ -69,6 +69,17 @@ const commands = [
     "",
   ],
   [["analyze", "daily", "--input", at("lake")], { analyses: expect.any(Array) as unknown[] }, ""],
+  [
+    ["lake", "verify", at("lake")],
+    { problems: [], rows: expect.any(Number) as number, files: expect.any(Number) as number },
+    "",
+  ],
+  [
+    ["lake", "history", at("lake")],
+    { commits: expect.arrayContaining([expect.objectContaining({ operation: "append" })]) as [] },
+    "",
+  ],
+  [["lake", "compact", at("lake")], { merged: expect.any(Number) as number }, ""],
   [["snapshot", "save", at("s.json"), "--source", "sim:2"], { gpus: 2, simulated: true }, ""],
 ] as const;
 
@@ -78,7 +89,7 @@ test(
   async () => {
     for (const [args, document, stderr, exit = 0] of commands) {
       const [command, ...rest] = args;
-      const isGroup = command === "runs" || command === "snapshot";
+      const isGroup = ["runs", "snapshot", "lake"].includes(command);
       const words = isGroup
         ? [command, rest[0] ?? "", "--json", ...rest.slice(1)]
         : [command, "--json", ...rest];

@@ -62,7 +62,7 @@ async function pageOf(
   await clock.advance(12_000);
   const { body } = collector.page(accept);
   await collector.stop();
-  return body;
+  return String(body);
 }
 
 const realCards = (): OpenSource[] => [h200, mi300, mi250, radeon].map(complete);

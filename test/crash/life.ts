@@ -53,6 +53,8 @@ export class Chance {
 const walFile = String.raw`^wal/\d+\.wal$`;
 const blockFile = String.raw`^blocks/\d+\.block$`;
 const blockTmp = String.raw`^blocks/\d+\.block\.tmp$`;
+const rollupFile = String.raw`^rollups/\d+-\w+\.block$`;
+const rollupTmp = String.raw`^rollups/\d+-\w+\.block\.tmp$`;
 const seriesFile = String.raw`^series-\d+\.(log|check)$`;
 
 interface KillPoint {
@@ -101,6 +103,20 @@ const killPoints: readonly KillPoint[] = [
     most: 3,
   },
   {
+    name: "in a write of a rollup",
+    operations: ["write", "sync"],
+    file: rollupTmp,
+    outcomes: ["kill, torn", "kill", "kill after"],
+    most: 6,
+  },
+  {
+    name: "when a rollup gets its name",
+    operations: ["rename"],
+    file: rollupFile,
+    outcomes: ["kill", "kill after"],
+    most: 3,
+  },
+  {
     name: "in a write of the manifest",
     operations: ["write", "sync"],
     file: String.raw`^manifest\.json\.tmp$`,
@@ -117,7 +133,7 @@ const killPoints: readonly KillPoint[] = [
   {
     name: "when a file is removed",
     operations: ["remove"],
-    file: "^(wal|blocks)/",
+    file: "^(wal|blocks|rollups)/",
     outcomes: ["kill", "kill after"],
     most: 8,
   },
@@ -130,11 +146,12 @@ const killPoints: readonly KillPoint[] = [
   },
 ];
 
-const folders = String.raw`^(\.|wal|blocks)$`;
+const folders = String.raw`^(\.|wal|blocks|rollups)$`;
 const anyFile = [
   folders,
   walFile,
   blockTmp,
+  rollupTmp,
   seriesFile,
   String.raw`^manifest\.json`,
   "^wal/acknowledged$",
@@ -159,7 +176,7 @@ const diskFaults: Readonly<Record<string, (chance: Chance) => FaultRule>> = {
   }),
   "EIO on read": (chance) => ({
     operations: ["read"],
-    file: chance.pick([blockFile, blockFile, blockFile, walFile, seriesFile, ""]),
+    file: chance.pick([blockFile, blockFile, blockFile, rollupFile, walFile, seriesFile, ""]),
     after: chance.whole(0, 20),
     ...(chance.is(0.5) ? { times: chance.whole(1, 4) } : { forMs: chance.between(50, 400) }),
     outcome: "EIO",

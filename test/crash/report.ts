@@ -13,6 +13,8 @@ export interface CrashReport {
   /** Starts that a fault ended; the hub named it and exited. */
   readonly failedStarts: Readonly<Record<string, number>>;
   readonly samples: SampleVerdict;
+  /** Values of functions over whole buckets of history: compared with samples, and of queries that rollups answered. */
+  readonly rollups: { readonly windows: number; readonly fromRollups: number };
   /** Of those lost: reported by the hub, after damage to its log. */
   readonly reportedLost: number;
   readonly answers: Readonly<Record<string, number>>;
@@ -22,7 +24,7 @@ export interface CrashReport {
 
 /** The run's counts as a table. */
 export function describeCrashes(report: CrashReport): string {
-  const { seed, kills, seconds, samples } = report;
+  const { seed, kills, seconds, samples, rollups } = report;
   const failed = Object.values(report.failedStarts).reduce((total, count) => total + count, 0);
   const lines = (counts: Readonly<Record<string, number>>): string[] =>
     Object.entries(counts)
@@ -42,5 +44,7 @@ export function describeCrashes(report: CrashReport): string {
       duplicated: samples.duplicated,
       "never sent": samples.unexplained,
     }),
+    "rollups",
+    ...lines({ "windows compared": rollups.windows, "of rollups": rollups.fromRollups }),
   ].join("\n");
 }

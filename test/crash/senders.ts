@@ -1,5 +1,6 @@
-// Senders that know what the hub acknowledged: remote write with new and late series, floats and native histograms, and InfluxDB's
-// line protocol. A batch is sent until it is acknowledged, then the next; every value can be computed again from its place.
+// Senders that know what the hub acknowledged: remote write with new and late series, floats and native histograms, of the present
+// and of days ago, and InfluxDB's line protocol. A batch is sent until it is acknowledged, then the next; every value can be
+// computed again from its place.
 
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -82,7 +83,30 @@ const lineProtocol = (): Protocol => ({
   },
 });
 
-const protocols = { remote: remoteWrite, line: lineProtocol };
+/** History begins so long ago, and passes so much faster than the clock that hours of it are sealed and rolled up between kills. */
+const historyAgoMs = 10 * 86_400_000;
+const historyStepMs = 30_000;
+const hourMs = 3_600_000;
+
+interface SenderKind {
+  readonly protocol: () => Protocol;
+  /** The time of the next batch. */
+  readonly next: (beforeMs: number | undefined) => number;
+  /** What a query for its samples asks for at once. */
+  readonly windowMs: number;
+}
+
+const present = (beforeMs = 0): number => Math.max(Date.now(), beforeMs + 2 * lateMs);
+const history = (beforeMs?: number): number =>
+  beforeMs === undefined
+    ? Math.floor((Date.now() - historyAgoMs) / hourMs) * hourMs
+    : beforeMs + historyStepMs;
+
+const kinds = {
+  remote: { protocol: remoteWrite, next: present, windowMs: 300_000 },
+  line: { protocol: lineProtocol, next: present, windowMs: 300_000 },
+  history: { protocol: remoteWrite, next: history, windowMs: 24 * hourMs },
+} satisfies Readonly<Record<string, SenderKind>>;
 
 export interface FoundSeries {
   readonly metric: Readonly<Record<string, string>>;
@@ -126,14 +150,19 @@ export class Sender {
   readonly #timesMs: number[] = [];
   readonly #answers = new Map<string, number>();
   readonly #protocol: Protocol;
+  readonly #next: SenderKind["next"];
+  readonly windowMs: number;
   readonly #url: string;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #agent = new Agent({ keepAlive: true });
 
-  constructor(url: string, kind: keyof typeof protocols) {
+  constructor(url: string, kind: keyof typeof kinds) {
     this.#url = url;
-    this.#protocol = protocols[kind]();
+    const { protocol, next, windowMs } = kinds[kind];
+    this.#protocol = protocol();
+    this.#next = next;
+    this.windowMs = windowMs;
     this.metric = `crash_${kind}`;
     this.#running = this.#run();
     this.#running.catch(() => undefined);
@@ -175,7 +204,7 @@ export class Sender {
 
   async #run(): Promise<void> {
     for (let batch = 0; !this.#stopping.signal.aborted; batch++) {
-      const timeMs = Math.max(Date.now(), (this.#timesMs.at(-1) ?? 0) + 2 * lateMs);
+      const timeMs = this.#next(this.#timesMs.at(-1));
       const body = this.#protocol.encode(this.metric, batch, timeMs);
       for (;;) {
         const status = await this.#send(body);

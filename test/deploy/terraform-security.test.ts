@@ -125,6 +125,7 @@ test.for([
       "kms:GenerateDataKey",
       "logs:CreateLogStream",
       "logs:PutLogEvents",
+      "s3:DeleteObject",
       "s3:GetObject",
       "s3:ListBucket",
       "s3:PutObject",

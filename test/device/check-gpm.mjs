@@ -47,7 +47,7 @@ const note = (
   process.stdout.write(`${ok ? "ok  " : "BAD "} ${what}: ${measured} (${bound})\n`);
 };
 
-/** @type {Map<string, ReturnType<typeof parsePage>>} */
+/** Every page read of a kind while it ran, once a second. @type {Map<string, ReturnType<typeof parsePage>[]>} */
 const pages = new Map();
 /** Everything read of one kind of work. @type {Record<string, unknown>[]} */
 const readings = [];
@@ -134,26 +134,35 @@ save();
 process.stdout.write(`\n${rows.join("\n")}\n`);
 process.exit(results.every(({ ok }) => ok) ? 0 : 1);
 
-/** Reads while the work runs; the last page before its end has a slow frame that lies within it as a whole. */
+/**
+ * Reads once a second while the work runs, so that estimates and count cover the same time: work in bursts fills one second more
+ * than the next. The first seconds are left out: what they show is in part of what ran before.
+ */
 async function look(/** @type {string} */ kind) {
   if (options.stub) stub(kind);
-  const untilMs = performance.now() + seconds * 1_000 - 300;
-  while (performance.now() < untilMs) {
-    await sleep(Math.min(2_000, Math.max(0, untilMs - performance.now())));
-    await plain.page();
+  const startMs = performance.now();
+  const untilMs = startMs + seconds * 1_000 - 300;
+  pages.set(kind, []);
+  for (let turn = 1; performance.now() < untilMs; turn++) {
+    await sleep(Math.max(0, Math.min(untilMs, startMs + turn * 1_000) - performance.now()));
+    if (turn % 2 === 0) await plain.page();
     mostBytes = Math.max(mostBytes, costOf(plain.pid).residentBytes);
+    const page = await agent.page();
+    writeFileSync(path.join(out, "page.txt"), page);
+    if (options.stub || performance.now() - startMs >= 4_500)
+      pages.get(kind)?.push(parsePage(page));
   }
-  const page = await agent.page();
-  writeFileSync(path.join(out, "page.txt"), page);
-  pages.set(kind, parsePage(page));
 }
 
 function judge(/** @type {WorkEvent} */ event) {
   const kind = kinds[event.kind];
-  const page = pages.get(event.kind);
+  const seen = pages.get(event.kind) ?? [];
+  const page = seen.at(-1);
   if (kind === undefined || page === undefined) return;
-  const value = (/** @type {string} */ name, /** @type {Record<string, string>} */ labels = {}) =>
-    valueOf(page, name, labels);
+  const value = (/** @type {string} */ name, /** @type {Record<string, string>} */ labels = {}) => {
+    const found = seen.flatMap((one) => valueOf(one, name, labels) ?? []);
+    return found.length === 0 ? undefined : found.reduce((sum, one) => sum + one) / found.length;
+  };
   const words = page.filter((one) => one.name === "gpu_bound" && one.value === 1);
   const word = words.map(({ labels }) => labels["by"]).join("+") || "none";
   const counted = options.stub
@@ -188,13 +197,15 @@ function judge(/** @type {WorkEvent} */ event) {
   );
   const shown = page.filter(
     ({ name }) =>
-      /_activity_ratio$|_estimate$|^gpu_(bound|sm_occupancy_ratio|clock_hertz|power_watts|utilization_ratio|throttle_active)$|throughput/.test(
+      /_activity_ratio$|_estimate$|^gpu_(bound|sm_occupancy_ratio|clock_hertz|clock_mean_hertz|power_watts|utilization_ratio|throttle_active)$|throughput/.test(
         name,
       ) || name === "gpulse_source_readings",
   );
   readings.push({ ...event, counted, word, page: shown });
   const activity = shown
-    .filter(({ name }) => /_activity_ratio$|clock_hertz|power_watts|throughput/.test(name))
+    .filter(({ name }) =>
+      /_activity_ratio$|clock_hertz|clock_mean|power_watts|throughput/.test(name),
+    )
     .filter(({ value: number }) => number > 0)
     .map(({ name, labels, value: number }) => {
       const own = Object.entries(labels).filter(([label]) => !/^(uuid|gpu|host)$/.test(label));

@@ -9,6 +9,9 @@ Needs python3 with PyTorch and libnvidia-ml.so.1; nothing else.
 
 --scale shortens every phase, --only picks phases and their order, --size is the edge of the matrices, --width that of the
 transformer: a trace with other numbers than the simulator was fitted to is what it is judged by.
+
+A phase whose work starts and stops also gets `busy_ms`: when its kernels ran, in milliseconds from its start, from the first launch
+to the return of the wait for them.
 """
 import ctypes as c
 import json
@@ -28,8 +31,11 @@ PHASES = [
 # Loads whose name does not say what runs: only named by --only, since the simulator must follow them from the counters.
 UNNAMED = [("burst_1hz", 20), ("burst_2hz", 12), ("burst_slow", 16), ("conv_1hz", 12), ("ramp", 24), ("ramp_size", 18), ("mixed", 24),
            ("overlap", 12), ("decode", 12), ("ramp_100ms", 14), ("ramp_200ms", 14), ("ramp_500ms", 14), ("ramp_1s", 14), ("ramp_steps", 14),
-           ("ramp_count", 14), ("ramp_matrix", 14)]
+           ("ramp_count", 14), ("ramp_matrix", 14), ("burst_3hz", 10), ("falling_duty", 10), ("random_bursts", 10), ("count_waves", 10),
+           ("short_ramp", 10), ("mixed_fast", 10), ("matrix_waves", 10)]
 IDLE_S = 5
+# Work whose kernels ran with shorter breaks was not interrupted: launches and waits take the time.
+SHORTEST_BREAK_MS = 3
 
 
 def now_ms():
@@ -39,11 +45,36 @@ def now_ms():
 # ---- the child: it alone holds the CUDA context ----
 def load(scale, only, size, width):
     import torch
+    import random
     dev = "cuda"
     torch.manual_seed(1)
+    chance = random.Random(7)
+    launched, spans = [], []
+    wait_for_all = torch.cuda.synchronize
+
+    def launches(step):
+        def launch(count):
+            if not launched:
+                launched.append(time.time())
+            return step(count)
+        return launch
+
+    def synchronize():
+        wait_for_all()
+        if launched:
+            begin, end = launched.pop(), time.time()
+            if spans and (begin - spans[-1][1]) * 1000 < SHORTEST_BREAK_MS:
+                spans[-1][1] = end
+            else:
+                spans.append([begin, end])
+    torch.cuda.synchronize = synchronize
 
     def announce(name, start, work):
-        print(json.dumps({"phase": name, "start_ms": start, "end_ms": now_ms(), "work": work}), flush=True)
+        event = {"phase": name, "start_ms": start, "end_ms": now_ms(), "work": work}
+        if len(spans) > 1:
+            event["busy_ms"] = [[round(edge * 1000 - start, 1) for edge in span] for span in spans]
+        spans.clear()
+        print(json.dumps(event), flush=True)
 
     def idle(seconds):
         start = now_ms()
@@ -65,7 +96,7 @@ def load(scale, only, size, width):
         a = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
         b = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
         out = torch.empty(n, n, device=dev, dtype=dtype)
-        return lambda _: torch.matmul(a, b, out=out)
+        return launches(lambda _: torch.matmul(a, b, out=out))
 
     def matmul_fp8():
         n = size
@@ -77,13 +108,13 @@ def load(scale, only, size, width):
     def memcopy():
         a = torch.empty(2**32, dtype=torch.uint8, device=dev).random_()
         b = torch.empty_like(a)
-        return lambda _: b.copy_(a)
+        return launches(lambda _: b.copy_(a))
 
     def elementwise():
         a = torch.randn(2**29, device=dev)
         b = torch.randn(2**29, device=dev)
         out = torch.empty_like(a)
-        return lambda _: torch.add(a, b, out=out)
+        return launches(lambda _: torch.add(a, b, out=out))
 
     def h2d():
         host = torch.empty(2**28, dtype=torch.uint8, pin_memory=True)
@@ -97,7 +128,7 @@ def load(scale, only, size, width):
         def step(_):
             with torch.no_grad():
                 net(x)
-        return step
+        return launches(step)
 
     def transformer(dtype, layers=8):
         layer = torch.nn.TransformerEncoderLayer(width, 16, 4 * width, batch_first=True, dropout=0.0)
@@ -245,6 +276,68 @@ def load(scale, only, size, width):
                 torch.cuda.synchronize()
         return step
 
+    def falling_duty(seconds):
+        """Products for a share of each 130 ms that falls from all of it to a twentieth."""
+        product, began = matmul(torch.bfloat16), time.time() + 1.0
+
+        def step(count):
+            share = max(0.05, 1.0 - max(0.0, time.time() - began) / seconds)
+            until = time.time() + 0.13 * share
+            while time.time() < until:
+                product(count)
+                torch.cuda.synchronize()
+            time.sleep(0.13 * (1 - share))
+        return step
+
+    def random_bursts():
+        """Products for 20 to 250 ms, then a pause of 20 to 250 ms."""
+        product = matmul(torch.bfloat16)
+
+        def step(count):
+            until = time.time() + chance.uniform(0.02, 0.25)
+            while time.time() < until:
+                product(count)
+                torch.cuda.synchronize()
+            time.sleep(chance.uniform(0.02, 0.25))
+        return step
+
+    def count_waves():
+        """Bursts of 5 to 80 products that swell and shrink every 4 s, with 25 ms of pause between them."""
+        import math
+        product, began = matmul(torch.bfloat16), time.time()
+
+        def step(count):
+            for _ in range(5 + int(37.5 * (1 + math.sin((time.time() - began) * math.pi / 2)))):
+                product(count)
+            torch.cuda.synchronize()
+            time.sleep(0.025)
+        return step
+
+    def mixed_fast():
+        """Slices of 80 to 300 ms of different work, some with a pause of 40 to 120 ms."""
+        steps = [matmul(torch.bfloat16), memcopy(), conv(), elementwise(), matmul(torch.float32)]
+
+        def step(count):
+            work, until = chance.choice(steps), time.time() + chance.uniform(0.08, 0.3)
+            while time.time() < until:
+                work(count)
+                torch.cuda.synchronize()
+            if chance.random() < 0.5:
+                time.sleep(chance.uniform(0.04, 0.12))
+        return step
+
+    def matrix_waves():
+        """Back-to-back products of matrices of 512 to 8192, another size every 0.7 s."""
+        sizes = [512, 4096, 1024, 8192, 2048, 768, 3072]
+        steps, began = [matmul(torch.bfloat16, n) for n in sizes], time.time()
+
+        def step(count):
+            at = int((time.time() - began) / 0.7) % len(sizes)
+            for _ in range(max(1, 4096 // sizes[at])):
+                steps[at](count)
+            torch.cuda.synchronize()
+        return step
+
     def overlap():
         """Products and copies at the same time, in two streams."""
         product, copy, side = matmul(torch.bfloat16), memcopy(), torch.cuda.Stream()
@@ -279,7 +372,9 @@ def load(scale, only, size, width):
         "ramp_100ms": lambda: rising_duty(14 * scale, 0.1), "ramp_200ms": lambda: rising_duty(14 * scale, 0.2),
         "ramp_500ms": lambda: rising_duty(14 * scale, 0.5), "ramp_1s": lambda: rising_duty(14 * scale, 1.0),
         "ramp_steps": lambda: rising_duty(14 * scale, 0.25, [0.2, 0.4, 0.6, 0.8, 1.0]), "ramp_count": lambda: rising_count(14 * scale),
-        "ramp_matrix": lambda: rising_matrix(14 * scale),
+        "ramp_matrix": lambda: rising_matrix(14 * scale), "short_ramp": lambda: rising_duty(10 * scale, 0.06),
+        "burst_3hz": lambda: gate([matmul(torch.bfloat16)], 1 / 6, 1 / 3), "falling_duty": lambda: falling_duty(10 * scale),
+        "random_bursts": random_bursts, "count_waves": count_waves, "mixed_fast": mixed_fast, "matrix_waves": matrix_waves,
         "ramp": lambda: ramp(24 * scale), "ramp_size": lambda: ramp_size(18 * scale), "mixed": mixed, "overlap": overlap, "decode": decode,
     }
     torch.zeros(1, device=dev)
@@ -293,6 +388,7 @@ def load(scale, only, size, width):
             step(0)
             torch.cuda.synchronize()
             time.sleep(1.0)
+            spans.clear()
             start = now_ms()
             announce(name, start, spin(seconds * scale, step, 256 if name == "matmul_small" else 1))
         except Exception as error:  # a kind this build cannot run is left out, the others still count
@@ -366,8 +462,8 @@ class Sampler(threading.Thread):
         return [round(get.metrics[i].value, 2) if get.metrics[i].ret == 0 else "" for i in range(len(GPM))]
 
     def run(self):
-        trace = open(os.path.join(self.folder, "trace.csv"), "w")
-        gpm = open(os.path.join(self.folder, "gpm.csv"), "w")
+        trace = open(os.path.join(self.folder, "trace.csv"), "w", buffering=1)
+        gpm = open(os.path.join(self.folder, "gpm.csv"), "w", buffering=1)
         trace.write("t_ms,util,mem_util,mem_used,temp,power_mw,clk_gfx,clk_sm,clk_mem,clk_video,reasons,energy_mj,mem_temp,power_inst_mw,mem_power_mw\n")
         gpm.write("t_ms," + ",".join(GPM) + "\n")
         tick, start = 0, time.time()
@@ -399,25 +495,31 @@ def main():
     os.makedirs(folder, exist_ok=True)
     sampler = Sampler(folder)
     sampler.start()
-    phases = [{"phase": "idle", "start_ms": now_ms(), "end_ms": 0, "work": 0}]
+    phases = []
+
+    def write(event):
+        """After every phase: a recording that is cut short is complete up to there."""
+        phases.append(event)
+        with open(os.path.join(folder, "phases.json"), "w") as out:
+            out.write("[\n" + ",\n".join(" " + json.dumps(phase) for phase in phases) + "\n]\n")
+
+    start = now_ms()
     time.sleep(8 * scale)
-    phases[0]["end_ms"] = now_ms()
+    write({"phase": "idle", "start_ms": start, "end_ms": now_ms(), "work": 0})
     child = subprocess.Popen([sys.executable, __file__, "--load", str(scale), options.get("--only", ""),
                               options.get("--size", "8192"), options.get("--width", "2048")], stdout=subprocess.PIPE, text=True)
     for line in child.stdout:
         event = json.loads(line)
-        print(event, flush=True)
+        print({key: value for key, value in event.items() if key != "busy_ms"}, flush=True)
         if "phase" in event:
-            phases.append(event)
+            write(event)
     child.wait()
     time.sleep(3 * scale)
     start = now_ms()
     time.sleep(8 * scale)
-    phases.append({"phase": "idle", "start_ms": start, "end_ms": now_ms(), "work": 0})
+    write({"phase": "idle", "start_ms": start, "end_ms": now_ms(), "work": 0})
     sampler.stopping.set()
     sampler.join()
-    with open(os.path.join(folder, "phases.json"), "w") as out:
-        json.dump(phases, out, indent=1)
     sys.exit(child.returncode)
 
 

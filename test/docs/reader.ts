@@ -34,7 +34,7 @@ case "$command" in
   up) ${gpulse} up --port ${hubPort} --no-open "$@" ;;
   hub) ${gpulse} hub --port ${hubPort} "$@" ;;
   agent) ${gpulse} agent --port ${agentPort} --host 127.0.0.1 "$@" ;;
-  query | alerts | import | compare)
+  query | alerts | import | compare | serving)
     case " $* " in
       *" --url "* | *" --data "* | *.gpulserun*) ${gpulse} "$command" "$@" ;;
       *" test "*) ${gpulse} "$command" "$@" --url http://127.0.0.1:${hubPort} ;;

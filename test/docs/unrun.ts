@@ -18,6 +18,8 @@ export const UNRUN: readonly UnrunCommand[] = [
   engine(/webhdfs:\/\/|hdfs:\/\//, "HDFS", "test/engines/lake.test.ts"),
   engine(/s3:\/\//, "S3", "test/engines/lake.test.ts"),
   engine(/influxdb(?:\+http)?:\/\//, "InfluxDB", "test/engines/influxdb.test.ts"),
+  engine(/clickhouse:\/\//, "ClickHouse", "test/engines/clickhouse.test.ts"),
+  engine(/cloudwatch:/, "a cloud account", "test/engines/cloudwatch.full.test.ts"),
   engine(/mqtt:\/\//, "an MQTT broker", "test/engines/mqtt.test.ts"),
   engine(/--prometheus http:/, "a Prometheus", "test/engines/exporters.test.ts"),
   engine(/prometheus\+http:\/\//, "a Prometheus", "test/engines/import.test.ts"),
@@ -35,7 +37,22 @@ export const UNRUN: readonly UnrunCommand[] = [
     "the service that systemd started",
     "test/deploy/systemd.test.ts",
   ),
+  engine(/^gpulse explain /, "a hub with GPUs of these names", "src/cli/explain/explain.test.ts"),
   engine(/^gpulse health --url /, "a running agent or hub", "src/hub/health/health.test.ts"),
+  engine(/^gpulse analyze jobs_/, "a hub's lake with jobs", "src/hub/jobs/lake-table.test.ts"),
+  engine(
+    /--held-idle /,
+    "a policy file and a mail server",
+    "src/hub/jobs/held-idle/held-idle.test.ts",
+  ),
+  engine(
+    /^gpulse jobs (list|show|report|bill|idle|export|forget)/,
+    "a running hub with jobs",
+    "src/hub/jobs/jobs.test.ts",
+  ),
+  engine(/^gpulse ask /, "a running hub", "test/hub/mcp.test.ts"),
+  engine(/^claude mcp /, "an MCP client", "test/hub/mcp.test.ts"),
+  engine(/9410\/mcp /, "a running hub", "test/hub/mcp.test.ts"),
   engine(/^vllm /, "vLLM and a GPU", "test/engines/vllm.test.ts"),
   engine(/^npm (?:pack|install)\b/, "a global installation", "test/package/package.test.ts"),
   engine(/^npm run single-file/, "minutes of building", "test/engines/single-file.test.ts"),
@@ -79,6 +96,9 @@ export const UNRUN: readonly UnrunCommand[] = [
   { pattern: /^(?:scp|ssh) /, reason: "needs another machine" },
   { pattern: /^git (?:clone|pull|archive) /, reason: "needs a remote repository" },
   { pattern: /mpirun|torch|rocblas|glmark2/, reason: "needs a real GPU and its tools" },
+  engine(/^gpulse run .*--measure-phase/, "a training program", "src/cli/run/run.test.ts"),
+  engine(/^gpulse run .*--repeats/, "a benchmark program", "src/cli/run/run.test.ts"),
+  engine(/run_loadgen\.py|gpulse runs mlperf/, "MLPerf LoadGen", "test/engines/loadgen.test.ts"),
 ];
 
 /** Why a command is not run; undefined if the docs test has to run it. */

@@ -7,7 +7,7 @@ import { startHdfs } from "../../engines/hdfs.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { findSpark } from "../../engines/spark.ts";
 import type { AnalysisResult } from "../../src/lake/analyses/analysis.ts";
-import { eventfulRows, writeLake } from "../fixtures/lake/analyses.ts";
+import { eventfulRows, writeJobHours, writeLake } from "../fixtures/lake/analyses.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { runAnalyses, type RunAnalysesOptions } from "../../src/cli/analyze/run-analyses.ts";
@@ -23,6 +23,7 @@ test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on H
   try {
     const folder = path.join(dir, "lake");
     writeLake(folder, eventfulRows(3, 120_000));
+    await writeJobHours(folder, jobHours());
     const place = `webhdfs://${hdfs.web}/lake?user=${hdfs.user}`;
     const files = await openFiles(place, {});
     for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
@@ -60,6 +61,19 @@ test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on H
     await hdfs.stop();
   }
 }, 600_000);
+
+/** Three days of 40 jobs, some without a user or an account. */
+const jobHours = () =>
+  Array.from({ length: 600 }, (_, at) => ({
+    timeMs: Date.UTC(2026, 0, 1) + (at % 72) * 3_600_000,
+    job: `slurm:${at % 40}@1`,
+    ...(at % 7 === 0 ? {} : { user_name: `user${at % 5}` }),
+    ...(at % 3 === 0 ? {} : { account: `account${at % 4}`, project: `account${at % 4}` }),
+    gpu_seconds: 3_600 * (1 + (at % 8)),
+    useful_seconds: 1_234.5 * (1 + (at % 3)),
+    held_idle_seconds: 0.1 * at,
+    joules: 1e6 / (1 + at),
+  }));
 
 /** Every cell in which two answers differ, each as one sentence. */
 function differences(one: AnalysisResult, other: AnalysisResult | undefined): string[] {

@@ -14,6 +14,8 @@ import { chart, checkManifests, kubeTools, renderChart, runHelm } from "../../en
 import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository, runGpulse } from "../../engines/program.ts";
+import { parseSink } from "../../src/sinks/open.ts";
+import { parseSource } from "../../src/sources/open.ts";
 import { parse as parsePromql } from "../../src/query/parse/parse.ts";
 import {
   examples,
@@ -120,7 +122,9 @@ test.each(examples)(
   async (example) => {
     const text = await renderedText(example);
     const secrets = ofKind(manifestsOf(text), "Secret");
-    expect(secrets).toHaveLength(["sim", "tls"].includes(example) ? 1 : 0);
+    expect(secrets).toHaveLength(
+      ["sim", "tls", "node-taints", "pod-info"].includes(example) ? 1 : 0,
+    );
     for (const { stringData = {} } of secrets) {
       const { user = "", password = "" } = stringData;
       expect(password).toMatch(/^[A-Za-z0-9]{40}$/);
@@ -246,4 +250,30 @@ test("the autoscaling examples are valid, and their queries parse", async () => 
   ];
   expect(queries).toHaveLength(4);
   for (const query of queries) expect(() => parsePromql(query)).not.toThrow();
+});
+
+test("the manifests of pipes are valid, and gpulse takes their sources, sinks and options", async () => {
+  for (const file of readdirSync(path.join(deploy, "kubernetes", "pipes"))) {
+    const text = read("kubernetes", "pipes", file);
+    expect(await mistakes(text), file).toEqual([]);
+    const manifests = manifestsOf(text);
+    const [pipe] = ofKind(manifests, "Deployment");
+    if (pipe === undefined) throw new Error(`${file} has no Deployment`);
+    const { template, selector } = pipe.spec as {
+      selector: unknown;
+      template: { spec: { containers: { image: string; args: string[] }[] } };
+    };
+    const [{ image, args }] = template.spec.containers as [{ image: string; args: string[] }];
+    expect(image).toBe(`gpulse:${version}`);
+    const urls = (flag: string): string[] =>
+      args.flatMap((arg) => (arg.startsWith(`${flag}=`) ? [arg.slice(flag.length + 1)] : []));
+    expect(urls("--from").map((url) => parseSource(url).definition.name)).toEqual(["kafka"]);
+    expect(urls("--to").map((url) => parseSink(url).definition.name)).toEqual(["clickhouse"]);
+    const flags = args.slice(1).map((arg) => arg.replace(/=.*/s, ""));
+    const help = (await runGpulse(["pipe", "--help"])).stdout;
+    for (const flag of flags) expect(help).toContain(flag);
+    expect(args.join()).not.toMatch(/password=(?!file:)/);
+    const [budget] = ofKind(manifests, "PodDisruptionBudget");
+    expect(budget?.spec).toMatchObject({ selector });
+  }
 });

@@ -4,18 +4,26 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 
 import { kubeTools } from "../../engines/helm.ts";
 import { orSkip } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
-import { ensureBuild, program } from "../../engines/program.ts";
-import { ofKind, rendered, workloads } from "./deploy-chart.ts";
+import { ensureBuild, program, startAgent } from "../../engines/program.ts";
+import { type Container, ofKind, rendered, workloads } from "./deploy-chart.ts";
 
 beforeAll(ensureBuild);
 
-test("the chart's hub answers its probes to everyone, and questions only to who has the Secret", async (context) => {
-  await orSkip(context, kubeTools());
+interface ChartHub {
+  readonly url: string;
+  readonly container: Container | undefined;
+  readonly secret: Readonly<Record<string, string>>;
+  readonly output: () => string;
+}
+
+/** @param edit what becomes of the chart's prometheus.yml: its discovery needs a cluster */
+async function startChartHub(edit = (text: string): string => text): Promise<ChartHub> {
   const manifests = await rendered("sim");
   const container = workloads(manifests).find(({ kind }) => kind === "StatefulSet")?.spec.template
     .spec.containers[0];
@@ -28,7 +36,7 @@ test("the chart's hub answers its probes to everyone, and questions only to who 
     await mkdir(path.join(folder, part), { recursive: true });
   const files = {
     "auth/web.yml": secret["web.yml"],
-    "config/prometheus.yml": config["prometheus.yml"],
+    "config/prometheus.yml": edit(config["prometheus.yml"] ?? ""),
   };
   for (const [file, text = ""] of Object.entries(files))
     await writeFile(path.join(folder, "etc/gpulse", file), text);
@@ -43,16 +51,46 @@ test("the chart's hub answers its probes to everyone, and questions only to who 
   const url = `http://127.0.0.1:${port}`;
   for (const probe of [container?.livenessProbe, container?.readinessProbe])
     await hub.waitForUrl(`${url}${probe?.httpGet.path}`, 60_000);
+  return { url, container, secret, output: () => hub.output() };
+}
+
+const basic = (user = "", password = ""): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
+});
+
+test("the chart's hub answers its probes to everyone, and questions only to who has the Secret", async (context) => {
+  await orSkip(context, kubeTools());
+  const { url, secret, output } = await startChartHub();
   const ask = async (headers: Record<string, string>): Promise<number> => {
     const response = await fetch(`${url}/api/v1/query?query=1`, { headers });
     await response.arrayBuffer();
     return response.status;
   };
-  const basic = (password: string): Record<string, string> => ({
-    authorization: `Basic ${Buffer.from(`${secret["user"]}:${password}`).toString("base64")}`,
-  });
   expect(await ask({})).toBe(401);
-  expect(await ask(basic("another"))).toBe(401);
-  expect(await ask(basic(secret["password"] ?? ""))).toBe(200);
-  expect(hub.output()).not.toContain(secret["password"]);
+  expect(await ask(basic(secret["user"], "another"))).toBe(401);
+  expect(await ask(basic(secret["user"], secret["password"]))).toBe(200);
+  expect(output()).not.toContain(secret["password"]);
+});
+
+test("an agent that the chart's hub scrapes is on the fleet page with its frames", async (context) => {
+  await orSkip(context, kubeTools());
+  const agent = await startAgent(["--source", "sim:2?seed=3", "--host-name", "node-1"]);
+  onTestFinished(() => agent.stop());
+  const { url, secret } = await startChartHub((text) => {
+    const config = parse(text) as { scrape_configs: Record<string, unknown>[] };
+    const [job] = config.scrape_configs;
+    expect(job).toHaveProperty("kubernetes_sd_configs");
+    // The agent's address in place of the cluster's; interval and labels stay those of the chart.
+    const { kubernetes_sd_configs: _, relabel_configs: _rules, ...rest } = job ?? {};
+    const targets = [{ targets: [new URL(agent.url).host], labels: { instance: "node-1:9400" } }];
+    const scrape_configs = [{ ...rest, static_configs: targets }];
+    return JSON.stringify({ ...config, scrape_configs });
+  });
+  const get = async (route: string): Promise<string> =>
+    (await fetch(`${url}${route}`, { headers: basic(secret["user"], secret["password"]) })).text();
+  await expect
+    .poll(async () => new Set((await get("/api/fleet")).match(/SIM-[0-9a-f-]+/g)).size, {
+      timeout: 40_000,
+    })
+    .toBe(2);
 });

@@ -35,11 +35,22 @@ const ROOT: Readonly<Record<string, readonly string[]>> = {
   "hpa nvidia": [],
   "hpa amd": [],
   "hpa intel": [],
+  "gke nvidia": [],
+  "pod-info nvidia": [],
+  "pod-info amd": [],
+  "pod-info intel": [],
   // Intel's utilisation stands in other programs' open files.
   "intel intel": ["SYS_PTRACE", "DAC_READ_SEARCH"],
 };
 /** Host folders an agent may see, all of them read-only. */
-const HOST_FOLDERS = new Set(["/sys", "/var/lib/kubelet/pod-resources", "/var/log/containers"]);
+const HOST_FOLDERS = new Set([
+  "/sys",
+  "/var/lib/kubelet/pod-resources",
+  "/var/log/containers",
+  "/home/kubernetes/bin/nvidia",
+]);
+/** Where no container runtime puts the driver in, only a privileged container can open the GPUs. */
+const PRIVILEGED = new Set(["gke nvidia"]);
 
 beforeEach(async (context) => {
   await orSkip(context, kubeTools());
@@ -48,7 +59,7 @@ beforeEach(async (context) => {
 const vendorOf = (workload: Workload): string => workload.metadata.labels?.["gpulse/vendor"] ?? "";
 
 test.each(examples)(
-  "in examples/%s.yaml nothing is privileged, and root only where a reason is given",
+  "in examples/%s.yaml nothing is privileged or root unless a reason is given",
   async (example) => {
     for (const workload of workloads(await rendered(example))) {
       const { spec } = workload.spec.template;
@@ -61,6 +72,10 @@ test.each(examples)(
       expect(spec.hostPID ?? false).toBe(reason?.includes("SYS_PTRACE") ?? false);
       expect([spec.hostNetwork, spec.hostIPC]).toEqual([undefined, undefined]);
       for (const { securityContext } of spec.containers) {
+        if (PRIVILEGED.has(`${example} ${vendorOf(workload)}`)) {
+          expect(securityContext).toEqual({ privileged: true, readOnlyRootFilesystem: true });
+          continue;
+        }
         expect(securityContext).toMatchObject({
           privileged: false,
           allowPrivilegeEscalation: false,
@@ -198,6 +213,10 @@ test.each(examples)(
     expect(rules).toEqual([
       ...(hub ? ["Role pods get,list,watch"] : []),
       ...(nodes ? ["ClusterRole nodes get,list,watch"] : []),
+      ...(example === "node-taints"
+        ? ["ClusterRole nodes list,patch", "ClusterRole nodes/status patch"]
+        : []),
+      ...(example === "pod-info" ? ["ClusterRole pods get"] : []),
     ]);
     for (const { kind, spec } of workloads(manifests)) {
       if (kind === "DaemonSet") expect(spec.template.spec.automountServiceAccountToken).toBe(false);
@@ -253,7 +272,7 @@ test("only the kernel's log takes a privileged container, of its own, that sees 
       "--port=0",
       "--host-name=$(NODE_NAME)",
       "--json",
-      `--kernel-log=loki+http://loki:3100?vendors=${vendor}`,
+      "--kernel-log=loki+http://loki:3100",
     ]);
     expect(kernelLog.securityContext).toEqual({
       privileged: true,
@@ -276,4 +295,71 @@ test("only the kernel's log takes a privileged container, of its own, that sees 
     await checkManifests(manifests.map((one) => stringify(one)).join("---\n"))
   ).flatMap(({ errors }) => errors);
   expect(wrong).toEqual([]);
+});
+
+interface NodeTerm {
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** The vendors whose agent the scheduler puts on a node with these labels. */
+function agentsOn(manifests: readonly Manifest[], node: Labels): readonly string[] {
+  const matches = ({ matchExpressions }: NodeTerm): boolean =>
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = node[key];
+      if (operator === "Exists") return value !== undefined;
+      if (operator === "DoesNotExist") return value === undefined;
+      const isIn = value !== undefined && values.includes(value);
+      return operator === "In" ? isIn : !isIn;
+    });
+  return workloads(manifests)
+    .filter(({ kind }) => kind === "DaemonSet")
+    .filter((workload) => {
+      const { affinity } = workload.spec.template.spec as unknown as {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: NodeTerm[] };
+          };
+        };
+      };
+      const { nodeSelectorTerms } =
+        affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+      return nodeSelectorTerms.some(matches);
+    })
+    .map(vendorOf);
+}
+
+const NVIDIA_NODE = { "nvidia.com/gpu.present": "true" };
+const AMD_NODE = { "feature.node.kubernetes.io/amd-gpu": "true" };
+const INTEL_NODE = { "feature.node.kubernetes.io/pci-0300_8086.present": "true" };
+
+test.each<readonly [string, Labels, readonly string[]]>([
+  ["an NVIDIA node with an Intel GPU", { ...NVIDIA_NODE, ...INTEL_NODE }, ["nvidia"]],
+  ["an AMD node with an Intel GPU", { ...AMD_NODE, ...INTEL_NODE }, ["amd"]],
+  ["a node of all vendors", { ...NVIDIA_NODE, ...AMD_NODE, ...INTEL_NODE }, ["nvidia"]],
+  ["an Intel node", INTEL_NODE, ["intel"]],
+  ["GKE", { "cloud.google.com/gke-accelerator": "nvidia-l4" }, ["nvidia"]],
+  ["AKS", { "kubernetes.azure.com/accelerator": "nvidia" }, ["nvidia"]],
+  ["eksctl", { "k8s.amazonaws.com/accelerator": "nvidia-tesla-t4" }, ["nvidia"]],
+  ["Karpenter", { "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia" }, ["nvidia"]],
+  ["EKS Auto Mode with AMD", { "eks.amazonaws.com/instance-gpu-manufacturer": "amd" }, ["amd"]],
+  ["AMD's node labeller", { "beta.amd.com/gpu.family.AI": "8" }, ["amd"]],
+  ["a node without a GPU", { "kubernetes.io/os": "linux" }, []],
+])("one agent runs on %s", async (_, node, vendors) => {
+  expect(agentsOn(await rendered("minimal"), node)).toEqual(vendors);
+});
+
+test("an agent per vendor is an option, and its series say which agent they are of", async () => {
+  const set = ["agent.onePerNode=false", "hub.enabled=true", "monitoring.podMonitor.enabled=true"];
+  const text = await renderChart({ release: "gp", namespace: "gpu", set });
+  const mixed = { ...NVIDIA_NODE, ...INTEL_NODE };
+  expect(agentsOn(manifestsOf(text), mixed)).toEqual(["intel", "nvidia"]);
+  expect(text).not.toContain("--source=auto");
+  expect(text.match(/__meta_kubernetes_pod_label_gpulse_vendor/g)).toHaveLength(2);
+  const byNode = await renderChart({ release: "gp", namespace: "gpu", set: set.slice(1) });
+  expect(byNode).not.toContain("gpulse_vendor");
+  expect(byNode.match(/--source=auto/g)).toHaveLength(3);
 });

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { loadClient } from "../../src/net/kafka/client.ts";
@@ -140,6 +143,15 @@ test("every compression of Kafka's own producer is read", async (context) => {
   );
 });
 
+/** A JSON Web Token without a signature, as Kafka's unsecured validator takes it. */
+function unsignedToken(lastsSeconds: number): string {
+  const encoded = (part: unknown): string =>
+    Buffer.from(JSON.stringify(part)).toString("base64url");
+  const iat = Math.floor(Date.now() / 1_000) - 7_200;
+  const claims = { sub: "gpulse", iat, exp: Math.floor(Date.now() / 1_000) + lastsSeconds };
+  return `${encoded({ alg: "none" })}.${encoded(claims)}.`;
+}
+
 test("TLS and every login work, and a wrong one says what to check", async (context) => {
   needed(context);
   const { security } = kafka;
@@ -174,6 +186,58 @@ test("TLS and every login work, and a wrong one says what to check", async (cont
   }
 });
 
+test("OAUTHBEARER logs in by a token of a file or of a token server, and a refused or missing one says what to check", async (context) => {
+  needed(context);
+  const { security } = kafka;
+  if (security === undefined) throw new Error("the broker has no secure listeners");
+  await write(url("tokens", "?create=true&partitions=1"), 1, gpus(1));
+  const tokenFile = path.join(folder, "token");
+  await writeFile(tokenFile, `${unsignedToken(3_600)}\n`);
+  const secret = "client secret";
+  let asked = 0;
+  const server = createServer((request, response) => {
+    asked++;
+    const pair = Buffer.from(`gpulse:${encodeURIComponent(secret)}`).toString("base64");
+    const isRight = request.headers.authorization === `Basic ${pair}`;
+    response.writeHead(isRight ? 200 : 401, { "content-type": "application/json" });
+    response.end(
+      isRight ? JSON.stringify({ access_token: unsignedToken(3_600), expires_in: 3_600 }) : "{}",
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    const broker = `${security.saslPlaintext}/tokens`;
+    const grant = `token_url=http://127.0.0.1:${port}/token&oauth_client_id=gpulse`;
+    const logins = [
+      `${broker}?sasl=oauthbearer&token_file=${tokenFile}`,
+      `${broker}?sasl=oauthbearer&${grant}&oauth_client_secret=${encodeURIComponent(secret)}`,
+    ];
+    for (const [at, login] of logins.entries()) {
+      await write(`kafka://${login}`, 1, gpus(1));
+      expect(await readAll(`kafka://${login}&group=tokens-${at}`)).toHaveLength(at + 2);
+    }
+    expect(asked).toBeGreaterThan(0);
+    const expired = path.join(folder, "expired");
+    await writeFile(expired, unsignedToken(-3_600));
+    const wrong: [string, RegExp][] = [
+      [`${broker}?sasl=oauthbearer&token_file=${expired}`, /login was refused.*expiry/],
+      [
+        `${broker}?sasl=oauthbearer&token_file=${folder}/nowhere&timeout=2s`,
+        /no token.*token_file=/,
+      ],
+      [`${broker}?sasl=oauthbearer&${grant}&oauth_client_secret=wrong&timeout=2s`, /gave no token/],
+    ];
+    for (const [login, says] of wrong) {
+      const failure: unknown = await sinkTo(`kafka://${login}`).catch((thrown: unknown) => thrown);
+      expect(failure).toMatchObject({ code: "KAFKA_REFUSED" });
+      expect(String(failure)).toMatch(says);
+    }
+  } finally {
+    server.close();
+  }
+});
+
 test("what may not be done, or is not there, is said at the start", async (context) => {
   needed(context);
   const { security } = kafka;
@@ -199,7 +263,6 @@ test("what may not be done, or is not there, is said at the start", async (conte
   const nobody = await freePort();
   const cases: [string, string, RegExp][] = [
     [`kafka://${security.saslPlaintext}/closed?${login}`, "KAFKA_REFUSED", /may not do that/],
-    [url("nowhere"), "KAFKA_REFUSED", /there is no topic nowhere.*create=true/],
     [
       `kafka://127.0.0.1:${nobody}/x?timeout=1s`,
       "KAFKA_UNREACHABLE",
@@ -213,6 +276,21 @@ test("what may not be done, or is not there, is said at the start", async (conte
       expect(String(failure)).toMatch(says);
     }
   }
+  const missingTopic = /there is no topic nowhere.*--to kafka:.*create=true/;
+  await expect(sinkTo(url("nowhere"))).rejects.toThrow(missingTopic);
+  await expect(sourceFrom(url("nowhere", "?until=end"))).rejects.toThrow(missingTopic);
+});
+
+test("a source waits for its topic, and says so", async (context) => {
+  needed(context);
+  const { log, said } = lines();
+  const source = await sourceFrom(url("later", "?group=later"), log);
+  const session = new ConsumerSession(source);
+  await expect.poll(() => said.join(""), { timeout: 20_000 }).toContain("waiting for the topic");
+  expect(source.unreadRecords?.()).toBeUndefined();
+  await write(url("later", "?create=true&partitions=1"), 5, gpus(1));
+  await expect.poll(() => session.seen.length, { timeout: 30_000 }).toBe(5);
+  await session.stop();
 });
 
 test("what is no message goes to the dead letters with why, and nothing else is held up", async (context) => {

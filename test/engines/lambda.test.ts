@@ -19,6 +19,9 @@ import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
 import { type RunningS3, startS3 } from "../../engines/s3.ts";
 import type { LogSummary } from "../../src/cli/lambda/summary.ts";
+import { openFile } from "../../src/lake/decode.ts";
+import { listLake } from "../../src/lake/files.ts";
+import { openFiles } from "../../src/net/objects/open.ts";
 import { logStartMs, pipeAll, writeLog } from "./influxdb-lab.ts";
 
 const rows = 2_000;
@@ -106,8 +109,9 @@ test("an uploaded log becomes Parquet and a summary, and the same event again ch
   const { processed } = await handler(event, { getRemainingTimeInMillis: () => 60_000 });
   const first = await results();
   expect([...first.keys()]).toEqual([
+    "processed/_commits/000000000001.json",
     expect.stringMatching(
-      /^processed\/gpu\/date=2026-01-15\/upload-[0-9a-f]{16}\.p0\.o0-1999\.parquet$/,
+      /^processed\/gpu\/date=2026-01-15\/upload-[0-9a-f]{16}\.p0\.o0\.parquet$/,
     ),
     expect.stringMatching(/^processed\/series\/date=2026-01-15\/upload-/),
     expect.stringMatching(/^processed\/summaries\/upload-[0-9a-f]{16}\.json$/),
@@ -128,13 +132,38 @@ test("an uploaded log becomes Parquet and a summary, and the same event again ch
   });
   expect(processed[0]?.metrics["gpu_power_watts"]?.avg).toBeCloseTo(99.95, 9);
   const summary = await client.send(
-    new GetObjectCommand({ Bucket: "uploads", Key: [...first.keys()][2] }),
+    new GetObjectCommand({ Bucket: "uploads", Key: [...first.keys()].at(-1) }),
   );
   expect(JSON.parse((await summary.Body?.transformToString()) ?? "")).toEqual(
     JSON.parse(JSON.stringify(processed[0])),
   );
   await handler(event);
   expect(await results()).toEqual(first);
+});
+
+test("a log that is uploaded again after it grew adds its new rows, and another log under its key all of them", async (context) => {
+  needsServer(context);
+  const { endpoint, region, owner } = s3;
+  const lake = await openFiles(`s3://uploads/processed?endpoint=${endpoint}&region=${region}`, {
+    AWS_ACCESS_KEY_ID: owner.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: owner.secretAccessKey,
+  });
+  const stored = async (): Promise<number> => {
+    let count = 0;
+    for (const { path: name, bytes } of await listLake(lake, "gpu"))
+      count += (await openFile(lake, name, bytes)).rowCount;
+    return count;
+  };
+  const lines = log.toString("latin1").split("\r\n");
+  const part = (from: number, to: number): Buffer =>
+    Buffer.from([lines[0], ...lines.slice(1 + from, 1 + to), ""].join("\r\n"), "latin1");
+  const already = await stored();
+  await handler(await upload(part(0, 600), "growing.txt"));
+  await handler(await upload(part(0, 1_500), "growing.txt"));
+  expect((await stored()) - already).toBe(1_500);
+  await handler(await upload(part(1_500, 1_700), "growing.txt"));
+  expect((await stored()) - already).toBe(1_700);
+  lake.close();
 });
 
 test("its own results and what is no log are left alone", async (context) => {

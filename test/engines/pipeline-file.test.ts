@@ -61,12 +61,10 @@ stages:
     from: ${topic}?group=influxdb
     to: influxdb://${new URL(influx.url).host}/gpu?create=true&preset=gpuz
     until_idle: 8s
-    after: [replay]
   lake:
     from: ${topic}?group=lake
     to: parquet:${folder}/lake
     until_idle: 8s
-    after: [replay]
     thresholds: { high_power: 5000, critical_power: off, high_gpu_temperature: off, critical_temperature: off }
     tags: { overload: gpu_temperature > 100 and board_power < 352 }
   analyse: { analyze: daily, input: ${folder}/lake, output: ${folder}/daily.json, after: [lake] }

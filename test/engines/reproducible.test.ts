@@ -34,9 +34,7 @@ async function checkout(name: string): Promise<string> {
   );
   for (const file of stdout
     .split("\0")
-    .filter((one) =>
-      /^(bin|docs\/runbook|deploy|package|scripts|src|tsconfig|web|\.npmrc)/.test(one),
-    )) {
+    .filter((one) => /^(bin|docs|deploy|package|scripts|src|tsconfig|web|\.npmrc)/.test(one))) {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
     cpSync(path.join(repository, file), path.join(folder, file));
   }

@@ -98,7 +98,7 @@ test(
         "--from",
         `${cluster}?group=lake&session=4s&timeout=120s`,
         "--to",
-        `${lake}&name=pipe-${at}&merge=none`,
+        `${lake}&name=pipe-${at}&merge=none&roll=1s`,
         "--to",
         points,
       ]);

@@ -155,7 +155,7 @@ test("a full disk is waited for with nothing committed, and everything is there 
     "--from",
     `kafka://${kafka.bootstrap}/${topic}?group=disk`,
     "--to",
-    `parquet:${disk}/lake`,
+    `parquet:${disk}/lake?roll=500ms`,
   ];
   const stopped = startGpulse(args);
   cleanups.push(() => stopped.stop());

@@ -1,45 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { everything, h200, inputOf, mi300 } from "../fixtures/formats/compat.ts";
+import { scrape, timeMs, valueOf } from "../fixtures/formats/exporters.ts";
 import { scrapeConfig } from "../fixtures/sources/scrape.ts";
 import { gpu, type MetricEntry } from "../../src/model/catalogue/index.ts";
-import type { Frame } from "../../src/model/frame.ts";
-import { labelSet, labelValue } from "../../src/model/labels.ts";
-import { presence, presenceNames } from "../../src/model/presence.ts";
+import { labelSet } from "../../src/model/labels.ts";
+import { presence } from "../../src/model/presence.ts";
 import { ScrapeCache } from "../../src/sources/scrape/loop/scrape-cache.ts";
 import { CompatFrames } from "../../src/formats/compat/compat.ts";
 import { type CompatName, compatNames, compatTables } from "../../src/formats/compat/tables.ts";
 import { PageWriter } from "../../src/formats/prometheus/page.ts";
-import { ExporterFrames, type ExporterFrame } from "../../src/formats/exporters/frames.ts";
+import { ExporterFrames } from "../../src/formats/exporters/frames.ts";
 import { isReadable } from "../../src/formats/exporters/written.ts";
-
-const timeMs = 1_700_000_000_000;
-
-function scrape(
-  page: string,
-  target: Readonly<Record<string, string>> = { job: "gpu", instance: "node-1:9400" },
-  frames = new ExporterFrames(),
-): readonly ExporterFrame[] {
-  const cache = new ScrapeCache(labelSet(target));
-  const { error } = cache.takePage(Buffer.from(page), "text/plain", timeMs, timeMs, scrapeConfig());
-  expect(error).toBeUndefined();
-  return frames.frames(cache.finish());
-}
-
-function valueOf(
-  { frame }: { readonly frame: Frame },
-  metric: MetricEntry,
-  labels: Readonly<Record<string, string>> = {},
-): number | string | undefined {
-  const slot = frame.layout.series.findIndex(
-    (series) =>
-      series.metric === metric &&
-      Object.entries(labels).every(([name, value]) => labelValue(series.labels, name) === value),
-  );
-  if (slot < 0) return undefined;
-  const state = frame.presence[slot] ?? presence.failed;
-  return state === presence.present ? frame.values[slot] : presenceNames[state];
-}
 
 /** A plausible value that every exporter's rounding keeps. */
 const plausible = ({ plausible: [low, high], unit, kind }: MetricEntry): number => {
@@ -112,7 +84,7 @@ test("a page of dcgm-exporter is a frame of its GPU, its host and its pod", () =
   if (found === undefined) return;
   expect(valueOf(found, gpu.power)).toBe(412.5);
   expect(valueOf(found, gpu.memoryTotal)).toBe(4096 * 2 ** 20);
-  expect(valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("unsupported");
+  expect(valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("exporter reports 0");
   expect(valueOf(found, gpu.up)).toBe(1);
   expect(valueOf(found, gpu.ownerInfo, { pod: "train-0", namespace: "ml" })).toBe(1);
 });
@@ -248,12 +220,34 @@ test("a target that invents GPUs is held to a limit, and the rest is read", () =
   ).join("");
   const [found] = scrape(page, { job: "d", instance: "h:1" }, frames);
   expect(found?.devices).toHaveLength(2);
-  expect(frames.ignoredGpus).toBe(3);
+  expect(frames.ignoredSeries).toBe(3);
+});
+
+test("a change of the last XID error's number is an error at that time; the first one seen has no time", () => {
+  const frames = new ExporterFrames();
+  const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "node-1:9400" }));
+  const read = (code: number, atMs: number) => {
+    const page = `DCGM_FI_DEV_XID_ERRORS{${dcgmLabels}} ${code}\nDCGM_FI_DEV_GPU_UTIL{${dcgmLabels}} 5\n`;
+    cache.takePage(Buffer.from(page), "text/plain", atMs, atMs, scrapeConfig());
+    const [found] = frames.frames(cache.finish());
+    const of = (metric: MetricEntry, xid: string) => found && valueOf(found, metric, { xid });
+    return {
+      watched: found && valueOf(found, gpu.xidWatched),
+      count: (xid: string) => of(gpu.xidErrors, xid),
+      last: (xid: string) => of(gpu.xidLast, xid),
+    };
+  };
+  const first = read(31, timeMs);
+  expect([first.watched, first.count("31"), first.last("31")]).toEqual([1, 1, undefined]);
+  const later = read(79, timeMs + 15_000);
+  expect([later.count("31"), later.count("79")]).toEqual([1, 1]);
+  expect(later.last("79")).toBe((timeMs + 15_000) / 1_000);
+  expect(read(79, timeMs + 30_000).count("79")).toBe(1);
 });
 
 test("a sentinel is no reading", () => {
   const [found] = scrape(`DCGM_FI_DEV_MEMORY_TEMP{${dcgmLabels}} 9223372036854775794\n`);
-  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("failed");
+  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("unsupported");
 });
 
 const capture = "../shared/captures/public/dcgm-exporter/readme_sentinel.prom";
@@ -262,5 +256,5 @@ test.skipIf(!existsSync(capture))("the public capture of dcgm-exporter is one GP
   const [found] = scrape(readFileSync(capture, "utf8"));
   expect(found?.devices).toMatchObject([{ uuid: "GPU-604ac76c-d9cf-fef3-62e9-d92044ab6e52" }]);
   expect(found && valueOf(found, gpu.clock, { domain: "sm" })).toBe(139e6);
-  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("failed");
+  expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("unsupported");
 });

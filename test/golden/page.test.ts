@@ -35,7 +35,7 @@ async function pageAfterAMinute(accept: string | undefined): Promise<string> {
   const body = await waitUntil(
     { what: "the runtime's own metrics", timeoutMs: 20_000 },
     async () => {
-      const page = collector.page(accept).body;
+      const page = String(collector.page(accept).body);
       const isComplete =
         /^nodejs_eventloop_lag_p99_seconds /m.test(page) && /kind="minor"/.test(page);
       return isComplete ? page : undefined;

@@ -118,7 +118,7 @@ test("a driver that cannot compile wgmma is measured with mma.sync", async () =>
 });
 
 test.for([
-  ["flip.memory 4242 17", "memory", { wrongWords: 1 * 6, firstOffset: 4_242 * 8 }],
+  ["flip.memory 4242 17", "memory", { firstOffset: 4_242 * 8 }],
   ["flip.memory 0 63", "memory", { bits: "0x8000000000000000", firstOffset: 0 }],
   ["flip.tensor 2 0", "tensor", { wrong: { sms: [2] } }],
   ["flip.fp32 3 31", "fp32", { wrong: { sms: [3] } }],
@@ -127,6 +127,9 @@ test.for([
   cuda.script("memory 67108864", line);
   const { end, measurements } = await check({ ...only(name), seconds: 0.2 });
   expect([end.state, measurements]).toMatchObject(["done", [wanted]]);
+  const [measured] = measurements;
+  // Once for each pattern of each pass; how many passes fit depends on the machine.
+  if (measured?.test === "memory") expect(measured.wrongWords).toBe(6 * measured.passes);
 });
 
 test(

@@ -18,7 +18,7 @@ export type Values = Map<string, number | string>;
 export interface Harness {
   readonly stub: Stub;
   /** `sysfs` where a GPU may be asleep; elsewhere none is. */
-  open(processes?: boolean, sysfs?: string): NvidiaSource;
+  open(processes?: boolean, sysfs?: string, kubeletSocket?: string): NvidiaSource;
   /** A connection of its own; `libraries` where it is not to be the stand-in. */
   connect(libraries?: readonly string[]): NvmlConnection;
 }
@@ -56,12 +56,17 @@ export function useStub(): Harness {
       return built();
     },
     connect,
-    open: (processes = false, sysfs = "/nowhere") => {
+    open: (processes = false, sysfs = "/nowhere", kubeletSocket) => {
       const source = new NvidiaSource({
         host: "h",
         settings: { processes, slowEveryMs: 1_000 },
         connect: () => new NvmlConnection(worker?.file ?? "", [built().library], sysfs),
-        resolver: createOwnerResolver({ procfs: "/proc", nowMs: () => Date.now(), log: silentLog }),
+        resolver: createOwnerResolver({
+          procfs: "/proc",
+          nowMs: () => Date.now(),
+          log: silentLog,
+          kubeletSocket,
+        }),
         log: silentLog,
         explain: async ({ stage, detail }) => `${stage}: ${detail}`,
       });

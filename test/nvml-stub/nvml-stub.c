@@ -69,6 +69,7 @@ static int put_text(char *out, unsigned room, const char *what) {
   }
 
 int nvmlInit_v2(void) { refresh(); note(-1, "init"); while (find("init.hang") >= 0) { usleep(20000); refresh(); } if (find("init.crash") >= 0) *(volatile int *)0 = 1; int at = find("init.rc"); return at < 0 ? OK : (int)line[at].value; }
+int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
 int nvmlShutdown(void) { note(-1, "shutdown"); return OK; }
 int nvmlSystemGetDriverVersion(char *out, unsigned room) { int at = find("driver"); return put_text(out, room, at < 0 ? "580.00.01" : line[at].text); }
 int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 13000; return OK; }
@@ -98,6 +99,7 @@ int nvmlDeviceGetPciInfo_v3(uint64_t h, char *out) {
   snprintf(id, sizeof id, "00000000:%02X:00.0", 0x10 + gpu_of(h));
   return put_text(out + 36, 32, text(gpu_of(h), "pci", id));
 }
+int nvmlDeviceGetMinorNumber(uint64_t h, unsigned *out) { if (is_mig(h)) return UNSUPPORTED; *out = (unsigned)value(gpu_of(h), "minor", gpu_of(h)); return enter(gpu_of(h), "minor"); }
 int nvmlDeviceGetBusType(uint64_t h, unsigned *out) { (void)h; *out = 2; return OK; }
 
 int nvmlDeviceGetUtilizationRates(uint64_t h, unsigned *out) {
@@ -139,6 +141,7 @@ int nvmlDeviceGetTemperatureThreshold(uint64_t h, unsigned type, unsigned *out) 
 }
 U32(nvmlDeviceGetPowerUsage, "power", 250000)
 U32(nvmlDeviceGetEnforcedPowerLimit, "power_limit", 700000)
+U32(nvmlDeviceGetPowerManagementLimit, "power_limit", 700000)
 U32(nvmlDeviceGetPowerManagementDefaultLimit, "power_default", 700000)
 int nvmlDeviceGetPowerManagementLimitConstraints(uint64_t h, unsigned *least, unsigned *most) { *least = 200000; *most = 700000; return enter(gpu_of(h), "power_range"); }
 U64(nvmlDeviceGetTotalEnergyConsumption, "energy", 123456789)
@@ -154,6 +157,7 @@ U64(nvmlDeviceGetCurrentClocksEventReasons, "reasons", 0)
 U32(nvmlDeviceGetPerformanceState, "pstate", 0)
 U32(nvmlDeviceGetNumFans, "fans", 0)
 int nvmlDeviceGetFanSpeed_v2(uint64_t h, unsigned fan, unsigned *out) { if (fan >= (unsigned)value(gpu_of(h), "fans", 0)) return INVALID; *out = (unsigned)value(gpu_of(h), "fan_speed", 35); return enter(gpu_of(h), "fan_speed"); }
+int nvmlDeviceGetFanSpeed(uint64_t h, unsigned *out) { return value(gpu_of(h), "fans", 0) < 1 ? UNSUPPORTED : nvmlDeviceGetFanSpeed_v2(h, 0, out); }
 int nvmlDeviceGetFanSpeedRPM(uint64_t h, unsigned *out) { out[2] = (unsigned)value(gpu_of(h), "fan_rpm", 1500); return enter(gpu_of(h), "fan_rpm"); }
 U32(nvmlDeviceGetCurrPcieLinkGeneration, "pcie_generation", 5)
 U32(nvmlDeviceGetCurrPcieLinkWidth, "pcie_width", 16)
@@ -226,6 +230,9 @@ int nvmlDeviceGetMigDeviceHandleByIndex(uint64_t h, unsigned index, uint64_t *ou
 }
 static unsigned mig_parts(uint64_t h) { return (unsigned)value(gpu_of(h), "mig_parts", 1); }
 int nvmlDeviceGetGpuInstanceId(uint64_t h, unsigned *out) { *out = 7 + (unsigned)mig_of(h) / mig_parts(h); return OK; }
+/* A GPU instance's handle: 0x4000 + 16 * GPU + its place. Instances of one slice each, profile 19, in the order of their ids. */
+int nvmlDeviceGetGpuInstanceById(uint64_t h, unsigned id, uint64_t *out) { int rc = enter(gpu_of(h), "gpu_instance"); *out = 0x4000u + (unsigned)gpu_of(h) * 16 + (id - 7); return rc; }
+int nvmlGpuInstanceGetInfo(uint64_t h, unsigned *out) { out[2] = 7 + (unsigned)(h - 0x4000) % 16; out[3] = 19; out[4] = (unsigned)(h - 0x4000) % 16; out[5] = 1; return OK; }
 int nvmlDeviceGetComputeInstanceId(uint64_t h, unsigned *out) { *out = (unsigned)mig_of(h) % mig_parts(h); return OK; }
 
 static int processes(uint64_t h, unsigned *count, unsigned char *out, char wanted) {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 
+import { waitUntil } from "../../engines/wait.ts";
 import { eventually, pick, read, useStub } from "./harness.ts";
 
 const nvml = useStub();
@@ -13,6 +14,7 @@ test("eight GPUs are reported with their identity, and none of their serial numb
   expect(source.devices()[3]).toEqual({
     uuid: "GPU-00000003-0000-4000-8000-000000000000",
     index: 3,
+    minor: 3,
     vendor: "nvidia",
     model: "NVIDIA Stub 80GB",
     simulated: false,
@@ -384,6 +386,27 @@ test("every metric of GPM comes from one call; an id without a name is unsupport
   };
   expect(pick(values, wanted)).toEqual(wanted);
   expect(nvml.stub.calls().filter(({ key }) => key === "gpm_metrics")).toHaveLength(1);
+});
+
+test("the clock of a busy GPU with GPM is read between passes, for its mean; that of others is not", async () => {
+  nvml.stub.script("gpus 3", "0.utilization 80", "0.clock_sm 1500", "1.utilization 0", "2.gpm 0");
+  nvml.stub.logCalls();
+  const source = nvml.open();
+  await read(source, "fast");
+  const first = await read(source, "slow");
+  expect(first.get("0 gpu_clock_mean_hertz{domain=sm}")).toBe(1_500_000_000);
+  expect(first.get("2 gpu_clock_mean_hertz{domain=sm}")).toBe("unsupported");
+  await read(source, "fast");
+  const clocks = (gpu: number): number =>
+    nvml.stub.calls().filter((call) => call.gpu === gpu && call.key === "clock_sm").length;
+  const before = clocks(1);
+  await waitUntil(
+    { what: "the busy GPU's clock to be read", timeoutMs: 9_000 },
+    async () => clocks(0) >= before + 5,
+  );
+  expect([clocks(1), clocks(2)]).toEqual([before, before]);
+  nvml.stub.script("gpus 3", "0.utilization 80", "0.clock_sm 1000", "2.gpm 0");
+  await eventually(source, "slow", "0 gpu_clock_mean_hertz{domain=sm}", 1_000_000_000);
 });
 
 test("a library that names no GPM metric is believed by its codes alone", async () => {

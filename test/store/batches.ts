@@ -6,6 +6,7 @@ import {
   noBuckets,
 } from "../../src/model/histogram/histogram.ts";
 import { type LabelSet, labelSet } from "../../src/model/labels.ts";
+import type { RetentionRule } from "../../src/storage/embedded/rules.ts";
 
 export const batchSeries = 40;
 export const batchMs = (batch: number): number => 1_700_000_000_000 + batch * 1000;
@@ -17,6 +18,15 @@ export function batchLabels(batch: number, series: number): LabelSet {
   const churn = series % 8 === 0 ? String(Math.floor(batch / 50)) : undefined;
   return labelSet({ __name__: "kept", series: String(series), churn });
 }
+
+/** A series that a rule retains for less long than the others: one sample a batch. */
+export const briefLabels = labelSet({ __name__: "brief" });
+export const briefRule: RetentionRule = {
+  match: "brief",
+  matchers: [{ name: "__name__", op: "=", value: "brief" }],
+  retentionMs: 6 * 3_600_000,
+  rollupRetentionMs: 6 * 3_600_000,
+};
 
 /** Series from this one on are native histograms. */
 export const firstHistogramSeries = 30;

@@ -15,6 +15,7 @@ import {
   sparseBatchMs,
   batchSeries,
   batchValue,
+  briefRule,
   firstHistogramSeries,
 } from "./batches.ts";
 import { buildStoreWorker } from "./worker-file.ts";
@@ -113,6 +114,25 @@ async function verifyRollups(
   expect(counted).toEqual([...want].sort(([a], [b]) => a - b));
 }
 
+/** The series with a rule has all samples within its retention, none that is wrong, and few beyond it. */
+async function verifyBrief(store: Store, acknowledged: number): Promise<void> {
+  const [found] = await store.select(briefRule.matchers, 0, Infinity);
+  const { times, values } = found?.column ?? { times: [], values: [] };
+  const batches = new Set<number>();
+  times.forEach((timeMs, i) => {
+    expect(timeMs).toBe(sparseBatchMs(values[i] ?? Number.NaN));
+    batches.add(values[i] ?? Number.NaN);
+  });
+  expect(batches.size).toBe(times.length);
+  // Retention follows the newest sample, which may be of a batch that was not acknowledged any more, and is at most 10 minutes ahead.
+  const newestMs = Math.max(sparseBatchMs(acknowledged), ...times);
+  const cutoffMs = newestMs + 600_000 - briefRule.retentionMs;
+  // The bucket that retention has cut into is read as a rollup: its first and last sample.
+  const fromMs = Math.ceil(cutoffMs / 300_000) * 300_000;
+  for (let batch = 0; batch <= acknowledged; batch++)
+    if (sparseBatchMs(batch) > fromMs) expect(batches).toContain(batch);
+}
+
 async function verifyStore(dir: string, acknowledged: number): Promise<void> {
   const store = await openStore({
     dir,
@@ -125,6 +145,8 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
     manual: true,
     rollupRetentionMs: 1e15,
     rollEveryMs: 3_600_000,
+    retentionRules: [briefRule],
+    removalGraceMs: 0,
     retentionNowMs: () => Date.now(),
   });
   const { lost } = store.stats();
@@ -160,7 +182,11 @@ async function verifyStore(dir: string, acknowledged: number): Promise<void> {
         check(key, sparseBatchMs(batch) - 500, want(true), batch <= acknowledged);
     }
   const total = [...got.values()].reduce((sum, samples) => sum + samples.size, 0);
+  await verifyBrief(store, acknowledged);
   await verifyRollups(store, got);
+  // As with rollups: what is due by the rule and was left is done by now.
+  await verifyBrief(store, acknowledged);
+  expect(store.stats().rules()[0]?.removedBeforeMs).toBeGreaterThan(sparseBatchMs(0));
   await store.close();
   expect({ missing, wrong, unexplained: total - seen }).toEqual({
     missing: 0,

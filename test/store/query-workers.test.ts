@@ -181,6 +181,50 @@ test("head, blocks, late samples and deletions are read as in the main thread", 
   expect(inWorkers.stats().queryWorkers).toMatchObject({ queries: queries.length * 2, lost: 0 });
 });
 
+test("rollups, also where a rule has removed the samples of some series, are read as in the main thread", async () => {
+  const hour = 60 * minute;
+  const pair = await openPair({
+    rollupRetentionMs: 30 * 24 * hour,
+    rollEveryMs: hour,
+    removalGraceMs: 0,
+    retentionNowMs: () => nowMs,
+    retentionRules: [
+      {
+        match: "energy_total",
+        matchers: [{ name: "__name__", op: "=", value: "energy_total" }],
+        retentionMs: 2 * hour,
+        rollupRetentionMs: 24 * hour,
+      },
+    ],
+  });
+  for (const store of pair) {
+    await fill(store);
+    await store.seal();
+    for (let round = 0; round < 12; round++) await store.maintain();
+    expect(store.stats().rollups.rolledToMs).toBeGreaterThan(nowMs - 4 * hour);
+    expect(store.stats().rules()[0]?.removedBeforeMs).toBeGreaterThan(nowMs - 6 * hour);
+  }
+  const [here, inWorkers] = pair;
+  const endMs = Math.floor(nowMs / hour) * hour;
+  const hours = { startMs: endMs - 5 * hour, endMs, stepMs: hour };
+  let fromRollups = 0;
+  for (const query of [
+    ...queries,
+    "max_over_time(power[1h])",
+    "increase(energy_total[1h])",
+    'sum by (host) (count_over_time({host=~"node-.*"}[1h]))',
+    "energy_total - energy_total offset 1h",
+  ])
+    for (const times of [range, hours, { startMs: endMs, endMs, stepMs: 0 }]) {
+      const request = { query, ...times };
+      const expected = await answerOf(here, request);
+      expect(await answerOf(inWorkers, request), query).toBe(expected);
+      if (expected.includes("rollups answered")) fromRollups++;
+    }
+  expect(fromRollups).toBeGreaterThan(10);
+  expect(inWorkers.stats().queryWorkers.lost).toBe(0);
+});
+
 test("queries side by side see the samples of their start while others are appended and sealed", async () => {
   const [here, inWorkers] = await openPair();
   await Promise.all([fill(here), fill(inWorkers)]);

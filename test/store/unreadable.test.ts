@@ -165,3 +165,106 @@ test("a merge carries columns along whose labels are not known", async () => {
   expect(again.stats()).toMatchObject({ blocks: 1, blockSamples: 4000 });
   await again.close();
 });
+
+const hourMs = 3_600_000;
+const rollingUp = { rollEveryMs: hourMs, rollupRetentionMs: 1e15, retentionNowMs: () => 1e12 };
+
+/** A sample a minute of ten series for six hours, in blocks of two hours that are not merged. */
+async function fillHours(store: Store): Promise<void> {
+  for (let minute = 1; minute <= 400; minute++) {
+    put(
+      store,
+      minute * minuteMs,
+      Array.from({ length: 10 }, (_, gpu) => [named("power", { gpu: String(gpu) }), minute]),
+    );
+    if (minute % 120 === 0 || minute === 400) await store.seal();
+  }
+}
+
+const hourly = "sum(count_over_time(power[1h]))";
+async function countHours(store: Store) {
+  const { data, infos } = await store.range(hourly, hourMs, 6 * hourMs, hourMs);
+  const [found] = data.type === "matrix" ? data.series : [];
+  return { counts: [...(found?.values ?? [])], isRolledUp: infos.join().includes("rollups") };
+}
+const allHours = [600, 600, 600, 600, 600, 600];
+
+test("what was rolled up without a page that could not be read is rolled up again after a restart", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir, rollingUp);
+  await fillHours(store);
+  faults.rule = onFirstPageOf("0000000002.block");
+  for (let round = 0; round < 8; round++) await store.maintain();
+  expect(faults.failed).toBeGreaterThan(0);
+  await store.close();
+  faults.rule = undefined;
+  store = await openAt(dir, rollingUp);
+  expect((await countHours(store)).counts).toEqual(allHours);
+  for (let round = 0; round < 8; round++) await store.maintain();
+  expect(await countHours(store)).toEqual({ counts: allHours, isRolledUp: true });
+  await store.close();
+});
+
+test("what was rolled up without a block that could not be opened is rolled up again after a restart", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  await fillHours(store);
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && file.endsWith("0000000002.block") ? "EIO" : undefined;
+  store = await openAt(dir, rollingUp);
+  for (let round = 0; round < 8; round++) await store.maintain();
+  await store.close();
+  faults.rule = undefined;
+  store = await openAt(dir, rollingUp);
+  expect((await countHours(store)).counts).toEqual(allHours);
+  for (let round = 0; round < 8; round++) await store.maintain();
+  expect(await countHours(store)).toEqual({ counts: allHours, isRolledUp: true });
+  await store.close();
+});
+
+test("raw samples answer while a rollup cannot be opened", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir, rollingUp);
+  await fillHours(store);
+  for (let round = 0; round < 8; round++) await store.maintain();
+  expect(await countHours(store)).toEqual({ counts: allHours, isRolledUp: true });
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && file.endsWith("-1h.block") ? "EIO" : undefined;
+  let monotonicMs = 0;
+  store = await openAt(dir, { ...rollingUp, monotonicMs: () => monotonicMs });
+  expect((await countHours(store)).counts).toEqual(allHours);
+  // A late sample makes a part outdated; nothing is made twice when the file can be opened again.
+  put(store, 90.5 * minuteMs, [[named("power", { gpu: "0" }), 1]]);
+  await store.seal();
+  await store.maintain();
+  const withLate = [600, 601, 600, 600, 600, 600];
+  expect((await countHours(store)).counts).toEqual(withLate);
+  faults.rule = undefined;
+  monotonicMs += minuteMs;
+  for (let round = 0; round < 4; round++) await store.maintain();
+  expect(await countHours(store)).toEqual({ counts: withLate, isRolledUp: true });
+  await store.close();
+});
+
+test("samples deleted while their block cannot be opened stay deleted when it can be", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  await fill(store);
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && file.endsWith("0000000002.block") ? "EIO" : undefined;
+  let monotonicMs = 0;
+  store = await openAt(dir, { monotonicMs: () => monotonicMs });
+  await store.delete([[{ name: "gpu", op: "=", value: "3" }]]);
+  await store.maintain();
+  faults.rule = undefined;
+  monotonicMs += minuteMs;
+  await store.maintain();
+  expect(store.problems()).toEqual([]);
+  const lines = await dump(store);
+  expect(lines.filter((line) => line.includes("gpu:3"))).toEqual([]);
+  expect(samplesOf(lines)).toBe(3600);
+  await store.close();
+});

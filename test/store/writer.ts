@@ -12,6 +12,8 @@ import {
   sparseBatchMs,
   batchSeries,
   batchValue,
+  briefLabels,
+  briefRule,
   firstHistogramSeries,
 } from "./batches.ts";
 
@@ -41,6 +43,8 @@ const store = await openStore({
   sealLogBytes: 40_000,
   rollupRetentionMs: 1e15,
   rollEveryMs: 3_600_000,
+  retentionRules: [briefRule],
+  removalGraceMs: 0,
   manual: true,
 });
 const { lost } = store.stats();
@@ -61,8 +65,9 @@ for (let batch = Number(first); ; batch++) {
       if (lateMs !== undefined) appender.add(ref, lateMs, batchValue(batch, series) + 0.5);
     }
   }
+  appender.add(appender.ref(briefLabels), sparseBatchMs(batch), batch);
   const { stored, duplicates } = appender.commit();
-  const expected = batchSeries * (batch % 10 === 9 ? 2 : 1);
+  const expected = batchSeries * (batch % 10 === 9 ? 2 : 1) + 1;
   if (stored + duplicates !== expected) say(`wrong ${batch}: ${stored} + ${duplicates}`);
   say(String(batch));
   if (batch % 20 === 0) upkeep = upkeep.then(() => store.maintain());

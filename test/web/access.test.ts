@@ -93,6 +93,7 @@ describe.skipIf("missing" in chromium)(
       await account(page, "Share this view");
       await page.getByLabel("Name").fill("for the vendor");
       await look(page, "share-dialog");
+      expect(await page.getByLabel("Keep showing this time").isChecked()).toBe(false);
       await page.getByRole("button", { name: "Make the link" }).click();
       const shown = page.getByLabel("the link", { exact: true });
       await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#gpulse_share_[\w-]{43}$/);

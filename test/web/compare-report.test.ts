@@ -71,6 +71,24 @@ describe.skipIf("missing" in chromium)(
         }
     });
 
+    test.each([
+      ["two subjects", ["baseline-fp16-batch-64", "candidate-fp8-batch-128"]],
+      ["three groups", ["driver-570.86.15", "driver-580.95.05", "driver-590.12.01"]],
+    ])("printed, the report of %s is one page that starts with the verdict", async (_, names) => {
+      const page = await browser.newPage({ colorScheme: "dark" });
+      await page.setContent(report(...names));
+      const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+      expect(pdf.toString("latin1").match(/\/Type\s*\/Page(?!s)/g)).toHaveLength(1);
+      await page.emulateMedia({ media: "print" });
+      const text = await page.locator("body").innerText();
+      expect(text.indexOf("Clear.")).toBeGreaterThan(0);
+      expect(text.indexOf("Clear.")).toBeLessThan(text.indexOf("Real differences"));
+      expect(text).toContain("Means over repeats");
+      expect(text).toContain("not MLPerf power");
+      expect(text).not.toContain("Readings of every run");
+      await page.close();
+    });
+
     test("the axis of a utilisation that is always 100 % ends at 100 %", async () => {
       const page = await browser.newPage();
       await page.setContent(report("a", "b"));

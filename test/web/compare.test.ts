@@ -86,6 +86,9 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => rows.count()).toBe(2);
       expect(await rows.nth(1).locator("td").nth(7).innerText()).toMatch(/^[+−].*\sW\s.*%\)$/);
       await expect.poll(() => page.locator(".compare-caveats").innerText()).toContain("simulated");
+      expect(await page.locator(".compare-summary").innerText()).toMatch(
+        /^(?:Clear|Likely|Cannot tell|No difference)\. .* against /,
+      );
       expect(complaints).toEqual([]);
       expect(strangers).toEqual([]);
       await page.context().close();

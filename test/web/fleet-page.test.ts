@@ -1,7 +1,11 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild } from "../../engines/program.ts";
+import { startProcess } from "../../engines/process.ts";
+import { ensureBuild, program } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { lowestContrast } from "./contrast.ts";
@@ -59,6 +63,45 @@ describe.skipIf("missing" in chromium)(
         )
         .toMatch(/^M.*L.*L/);
       await page.context().close();
+    });
+
+    test("the room over time stands above the table and fills its charts on a fresh start", async () => {
+      const { page } = await open();
+      const titles = () => textOf(page, ".room .chart h3");
+      await expect
+        .poll(titles, { timeout: 20_000 })
+        .toEqual(["Utilisation", "Power", "Temperature", "Memory", "Waste"]);
+      // The hub is minutes old: an hour of it would be an empty chart with a line at its edge.
+      await expect
+        .poll(() => page.locator(".room .chart .unseen").first().textContent(), { timeout: 20_000 })
+        .toMatch(/mean/);
+      const [room, table] = [page.locator(".room"), page.locator(".fleet")];
+      const [above, below] = [await room.boundingBox(), await table.boundingBox()];
+      expect(above?.y ?? 0).toBeLessThan(below?.y ?? 0);
+      await page.context().close();
+    });
+
+    test("an empty hub shows how to add a machine, copies the line and waits for the first agent", async () => {
+      const port = await freePort();
+      const data = await mkdtemp(path.join(tmpdir(), "gpulse-empty-"));
+      const args = [program, "hub", "--port", String(port), "--data", data, "--no-self-scrape"];
+      const hub = startProcess(process.execPath, args, { name: "gpulse hub" });
+      try {
+        const url = `http://127.0.0.1:${port}/`;
+        await hub.waitForUrl(`${url}-/ready`);
+        const permissions = ["clipboard-read", "clipboard-write"];
+        const { page } = await openPage(browser, url, { permissions }, ".onboarding");
+        expect(await page.locator(".onboarding [role=status]").innerText()).toBe(
+          "Waiting for the first agent…",
+        );
+        await page.getByRole("button", { name: "Copy the line that adds a machine" }).click();
+        expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(
+          `npx gpulse agent --push http://127.0.0.1:${port}`,
+        );
+        await page.context().close();
+      } finally {
+        await hub.stop();
+      }
     });
 
     test("every cell of the heatmap says which GPU it is and what it reads", async () => {

@@ -101,10 +101,14 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => cell(page, "memory", 5)).toMatch(/^\d+\.\d GiB$/);
       expect(await cell(page, "fan", 1)).toBe("n/a");
       const reason = page.locator('tr[data-reading="fan"] .absent').first();
-      await reason.hover();
+      // The table is below the charts: scrolling to it closes tips, also one that has just opened.
       await expect
-        .poll(() => page.locator(".tip").innerText())
-        .toBe("This GPU or its driver does not report it.");
+        .poll(async () => {
+          await page.mouse.move(0, 0);
+          await reason.hover();
+          return page.locator(".tip").allInnerTexts();
+        })
+        .toEqual(["This GPU or its driver does not report it."]);
       expect(await page.locator(".not-reported").innerText()).toContain("Fans");
       const titles = await page.locator(".chart h3").allInnerTexts();
       expect(titles).toContain("Temperatures");
@@ -131,6 +135,64 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
+    /** Newest, min, max and avg of the power chart's legend and of the readings table, as one picture of the page. */
+    const powerFigures = (page: Page) =>
+      page.evaluate<{ head: string[]; legend: string[]; table: string[] }>(
+        `(() => {
+          const texts = (cells) => [...cells].map((cell) => cell.innerText.replace(/\\s/g, ""));
+          const chart = [...document.querySelectorAll(".chart")]
+            .find((one) => one.querySelector("h3").innerText === "Power");
+          const row = [...chart.querySelectorAll(".chart-legend tbody tr")]
+            .find((one) => one.querySelector("th button").innerText.trim() === "board");
+          const [, newest, , min, avg, max] =
+            texts(document.querySelector('tr[data-reading="power"]').children);
+          return {
+            head: [
+              texts(chart.querySelectorAll(".chart-legend thead th"))[1],
+              texts(document.querySelectorAll(".readings thead th"))[1],
+            ],
+            legend: texts(row.querySelectorAll("td")),
+            table: [newest, min, max, avg],
+          };
+        })()`,
+      );
+    const complete = async (page: Page) => {
+      const { legend, table } = await powerFigures(page);
+      return [...legend, ...table].every((text) => /^[\d.]+W$/.test(text));
+    };
+
+    /** Legends have one more digit than the table. */
+    const differences = (legend: readonly string[], table: readonly string[]) =>
+      legend.filter((text, at) => Math.abs(parseFloat(text) - parseFloat(table[at] ?? "")) > 0.51);
+
+    test("legend and table show the same newest value, min, max and avg", async () => {
+      const { page } = await open("gpu?range=5m");
+      await expect.poll(() => complete(page)).toBe(true);
+      for (let round = 0; round < 3; round += 1) {
+        const { head, legend, table } = await powerFigures(page);
+        expect(head).toEqual(["now", "Now"]);
+        expect(differences(legend, table)).toEqual([]);
+        await setTimeout(1_100);
+      }
+      await page.context().close();
+    });
+
+    test("a range that is over shows its last value, not the present", async () => {
+      const { page } = await open(`gpu?${await past()}`);
+      await expect.poll(() => complete(page)).toBe(true);
+      const { head, legend, table } = await powerFigures(page);
+      const [uuid = ""] = await uuids(page);
+      const [, to] = between(page);
+      const [found] = await ask(page, "query", {
+        query: `last_over_time(gpu_power_watts{uuid="${uuid}"}[20s])`,
+        time: to,
+      });
+      expect(head).toEqual(["last", "Last"]);
+      expect(differences(legend, table)).toEqual([]);
+      expect(table[0]).toBe(`${Number(found?.value?.[1]).toFixed(0)}W`);
+      await page.context().close();
+    });
+
     test("a chart's CSV has the numbers of the hub's own answer, every one", async () => {
       const { page } = await open(`gpu?${await past()}`);
       const [uuid = ""] = await uuids(page);
@@ -138,7 +200,7 @@ describe.skipIf("missing" in chromium)(
         has: page.getByRole("heading", { name: "Temperatures" }),
       });
       await chart.locator(plots.replace(".chart ", "")).waitFor();
-      await chart.getByRole("button", { name: "Export Temperatures" }).click();
+      await chart.getByRole("button", { name: "Menu of Temperatures" }).click();
       const [download] = await Promise.all([
         page.waitForEvent("download"),
         page.getByRole("menuitem", { name: "CSV table" }).click(),
@@ -160,6 +222,106 @@ describe.skipIf("missing" in chromium)(
         const reported = body.map((row) => [Date.parse(row[0] ?? "") / 1_000, row[column] ?? ""]);
         expect(reported.filter(([, text]) => text !== "")).toEqual(values);
       }
+      await page.context().close();
+    });
+
+    test("a chart's menu opens its lines in Explore and copies a link that keeps showing this time", async () => {
+      const { page } = await open("gpu?range=5m", {
+        permissions: ["clipboard-read", "clipboard-write"],
+      });
+      const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Power" }) });
+      await expect.poll(() => chart.locator(".chart-legend tbody tr").count()).toBe(2);
+      const choose = async (entry: string) => {
+        await chart.getByRole("button", { name: "Menu of Power" }).click();
+        await page.getByRole("menuitem", { name: entry }).click();
+      };
+      await choose("Copy link with this time");
+      const copied = () => page.evaluate<string>("navigator.clipboard.readText()");
+      await expect.poll(copied).toMatch(/\/gpu\?.*from=.*&to=/);
+      expect(await copied()).not.toContain("range=");
+      await choose("Open in Explore");
+      await expect.poll(() => new URL(page.url()).pathname).toBe("/explore");
+      expect(new URL(page.url()).searchParams.get("expr")).toMatch(
+        /^\{__name__=~"gpu_power_watts\|gpu_power_limit_watts",/,
+      );
+      expect(between(page)).not.toContain("");
+      await expect.poll(() => page.locator(".chart-legend tbody tr").count()).toBe(2);
+      await page.context().close();
+    });
+
+    test("a chart is enlarged, drawn on a logarithmic scale, and shows one line alone", async () => {
+      const { page, complaints } = await open("gpu?range=5m");
+      const order = await page.evaluate<number>(
+        `document.querySelector(".chart-grid").compareDocumentPosition(document.querySelector(".readings"))`,
+      );
+      expect(order & 4, "charts stand before the table").toBe(4);
+      const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Clocks" }) });
+      const plot = chart.locator(".plot-host");
+      await expect.poll(() => chart.locator(".chart-legend tbody tr").count()).toBe(4);
+      const small = await plot.boundingBox();
+      await chart.getByRole("button", { name: "Enlarge Clocks" }).click();
+      await expect
+        .poll(async () => (await plot.boundingBox())?.height ?? 0)
+        .toBeGreaterThan(2 * (small?.height ?? 0));
+      expect(new URL(page.url()).searchParams.get("chart")).toBe("Clocks");
+      const pixels = () =>
+        page.evaluate<string>(`document.querySelector(".chart[data-enlarged] canvas").toDataURL()`);
+      const linear = await pixels();
+      await chart.getByRole("button", { name: "Menu of Clocks" }).click();
+      await page.getByRole("menuitem", { name: "Logarithmic scale" }).click();
+      await expect.poll(pixels).not.toBe(linear);
+      await chart.locator(".chart-legend tbody tr").nth(1).hover();
+      await chart.getByRole("button", { name: "Show only memory" }).click();
+      await expect.poll(() => chart.locator("tr[data-off]").count()).toBe(3);
+      await chart.getByRole("button", { name: "Show all lines" }).click();
+      await expect.poll(() => chart.locator("tr[data-off]").count()).toBe(0);
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.url()).not.toContain("chart=");
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("on a phone a touch reads values inside the screen, and a pinch zooms", async () => {
+      const { page } = await open("gpu?range=5m", {
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+      });
+      const over = page.locator(plots).first();
+      await over.scrollIntoViewIfNeeded();
+      await page.waitForSelector(".chart-legend td");
+      const box = await over.boundingBox();
+      if (box === null) throw new Error("the chart has no box");
+      const y = box.y + box.height / 2;
+      const session = await page.context().newCDPSession(page);
+      const touch = (type: "touchStart" | "touchMove" | "touchEnd", ...shares: readonly number[]) =>
+        session.send("Input.dispatchTouchEvent", {
+          type,
+          touchPoints: shares.map((share, id) => ({ x: box.x + box.width * share, y, id })),
+        });
+      for (const share of [0.97, 0.8]) {
+        await touch("touchStart", share);
+        const tip = page.locator(".plot-tip").first();
+        await tip.waitFor();
+        const shown = await tip.boundingBox();
+        expect(shown?.x ?? -1).toBeGreaterThanOrEqual(0);
+        expect((shown?.x ?? 0) + (shown?.width ?? 390)).toBeLessThanOrEqual(390);
+        await touch("touchEnd");
+      }
+      await touch("touchStart", 0.6, 0.7);
+      await touch("touchMove", 0.5, 0.8);
+      await touch("touchMove", 0.4, 0.9);
+      await touch("touchEnd");
+      await expect.poll(() => between(page)[0]).not.toBe("");
+      const [from, to] = between(page).map((text) => Date.parse(text));
+      expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
+      await page.context().close();
+    });
+
+    test("the dictionary explains an Xid by its number", async () => {
+      const { page } = await open("gpu?range=5m");
+      await page.getByText("Dictionary of Xid errors").click();
+      await page.getByLabel("Find a word").fill("79");
+      expect(await page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
       await page.context().close();
     });
 

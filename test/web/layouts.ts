@@ -7,6 +7,8 @@ import { violationsOn } from "./accessible.ts";
 
 const widths = [390, 1280, 2560] as const;
 const schemes = ["dark", "light"] as const;
+/** Between a phone and a wide screen columns are hidden one by one: looked at for what does not fit alone. */
+const between = [760, 900, 1_000, 1_100, 1_200, 1_340, 1_600] as const;
 /** axe looks at a phone and a desktop in the dark theme; the light one differs only in its colours. */
 const audited: ReadonlySet<string> = new Set(["dark 390", "dark 1280", "light 1280"]);
 
@@ -22,17 +24,34 @@ export async function layoutFaults(page: Page, picture?: string): Promise<string
       const layout = `${colorScheme} ${width}`;
       await page.setViewportSize({ width, height: 900 });
       await settle(page);
-      const overflowPx = await page.evaluate<number>(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-      );
-      if (overflowPx > 0) faults.push(`${layout}: ${overflowPx} px wider than the window`);
+      faults.push(...(await misfits(page)).map((misfit) => `${layout}: ${misfit}`));
       if (picture !== undefined) await screenshot(page, `${picture}-${colorScheme}-${width}`);
       if (audited.has(layout))
         faults.push(...(await violationsOn(page)).map((violation) => `${layout}: ${violation}`));
     }
   }
+  for (const width of between) {
+    await page.setViewportSize({ width, height: 900 });
+    await settle(page);
+    faults.push(...(await misfits(page)).map((misfit) => `${width}: ${misfit}`));
+  }
   return faults;
 }
+
+/** A page wider than its window, and numbers in tables that their cell cuts off. */
+const misfits = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const root = document.documentElement;
+    const overflowPx = root.scrollWidth - root.clientWidth;
+    const cut = [...document.querySelectorAll("td .value, td .absent")].filter((one) => {
+      const [own, cell] = [one.getBoundingClientRect(), one.closest("td").getBoundingClientRect()];
+      return own.width > 0 && own.right > cell.right + 1;
+    });
+    return [
+      ...(overflowPx > 0 ? [overflowPx + " px wider than the window"] : []),
+      ...cut.slice(0, 3).map((one) => one.textContent + " is cut off in " + one.closest("td").className),
+    ];
+  })()`);
 
 /** Two frames: the one that notices the new size, and the one that draws what follows from it. */
 const settle = (page: Page): Promise<void> =>

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
+import { waitUntil } from "../../engines/wait.ts";
 import { pageNames } from "../../src/hub/page-names.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
@@ -24,6 +25,17 @@ const wanted = `(() => {
   return [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ checkVisibilityCSS: true })
     && one.closest("[inert], dialog:not([open])") === null && (one.type !== "radio" || one.checked)).length;
 })()`;
+
+/** Ends when no element was added for a second, or after ten: live values only change text, and their stream stays open. */
+const settled = `new Promise((resolve) => {
+  let quiet = setTimeout(resolve, 1000);
+  setTimeout(resolve, 10000);
+  new MutationObserver((changes) => {
+    if (!changes.some(({ addedNodes }) => [...addedNodes].some((node) => node.nodeType === 1))) return;
+    clearTimeout(quiet);
+    quiet = setTimeout(resolve, 1000);
+  }).observe(document.body, { childList: true, subtree: true });
+})`;
 
 /** Marks what has the focus, and says whether that was new; the document itself is where a round ends. */
 const mark = `(() => {
@@ -59,6 +71,13 @@ describe.skipIf("missing" in chromium)(
     beforeAll(async () => {
       await ensureBuild();
       up = await startUp(await freePort());
+      // The pages are opened with a range that is over, and want something in it.
+      const query = encodeURIComponent("count_over_time(gpu_up[1m]) >= 5");
+      await waitUntil({ what: "five seconds of history", timeoutMs: 60_000 }, async () => {
+        const answer = await fetch(`${up.url}api/v1/query?query=${query}`);
+        const { data } = (await answer.json()) as { data: { result: unknown[] } };
+        return data.result.length > 0 ? true : undefined;
+      });
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
     afterAll(async () => {
@@ -81,7 +100,7 @@ describe.skipIf("missing" in chromium)(
       const to = Math.floor(Date.now() / 1_000) * 1_000;
       const range = `from=${new Date(to - 60_000).toISOString()}&to=${new Date(to).toISOString()}`;
       const { page } = await openPage(browser, await address(name, range), {}, arrived);
-      await page.waitForLoadState("networkidle").catch(() => undefined);
+      await page.evaluate(settled);
       const there = await page.evaluate<number>(wanted);
       const { reached, invisible } = await walk(page);
       expect(there).toBeGreaterThan(10);

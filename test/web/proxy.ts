@@ -5,15 +5,19 @@ import type { AddressInfo } from "node:net";
 export interface RunningProxy {
   /** Ends in the path. */
   readonly url: string;
+  /** The paths that were requested, below the proxy's own. */
+  readonly requests: readonly string[];
   close(): void;
 }
 
 export async function startProxy(path: string, hub: string): Promise<RunningProxy> {
+  const requests: string[] = [];
   const server = createServer((from, to) => {
     if (from.url?.startsWith(path) !== true) {
       to.writeHead(404).end("outside the path");
       return;
     }
+    requests.push(from.url.slice(path.length));
     const target = new URL(from.url.slice(path.length), hub);
     const { host: _host, ...headers } = from.headers;
     const passed = request(target, { method: from.method, headers }, (answer) => {
@@ -31,6 +35,7 @@ export async function startProxy(path: string, hub: string): Promise<RunningProx
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}${path}`,
+    requests,
     close: () => {
       server.close();
       server.closeAllConnections();

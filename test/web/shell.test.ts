@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
@@ -157,16 +158,31 @@ describe.skipIf("missing" in chromium)(
     test("from and to can be typed, and nonsense is distinguished from them", async () => {
       const { page } = await open("gpu");
       await page.keyboard.press("t");
-      await page.getByLabel("From").fill("yesterday");
-      await page.getByRole("button", { name: "Show" }).click();
-      expect(await page.locator(".picker [role=alert]").innerText()).toContain("2026-01-31");
+      await page.getByLabel("From").fill("someday");
+      await page.getByRole("button", { name: "Show", exact: true }).click();
+      expect(await page.locator(".picker [role=alert]").innerText()).toContain("yesterday 15:00");
       await page.getByLabel("From").fill("2026-01-31 14:00:00");
       await page.getByLabel("To", { exact: true }).fill("2026-01-31 15:00:00");
-      await page.getByRole("button", { name: "Show" }).click();
+      await page.getByRole("button", { name: "Show", exact: true }).click();
       await expect.poll(() => rangeButton(page)).toBe("2026-01-31 14:00:00 – 15:00:00");
       await expect
         .poll(() => page.locator("main").innerText())
         .toContain("No reading in this range");
+      await page.context().close();
+    });
+
+    test("a natural time in the picker becomes an instant in the address", async () => {
+      const { page } = await open("gpu");
+      await page.keyboard.press("t");
+      await page.getByLabel("From").fill("yesterday 15:00");
+      await page.getByLabel("To", { exact: true }).fill("yesterday 16:00");
+      await page.getByRole("button", { name: "Show", exact: true }).click();
+      const start = new Date();
+      start.setDate(start.getDate() - 1);
+      await expect
+        .poll(() => Date.parse(query(page).get("from") ?? ""))
+        .toBe(start.setHours(15, 0, 0, 0));
+      expect(Date.parse(query(page).get("to") ?? "") - start.getTime()).toBe(3_600_000);
       await page.context().close();
     });
 
@@ -228,7 +244,7 @@ describe.skipIf("missing" in chromium)(
       await page.reload();
       await page.waitForSelector(".chart-legend td");
       const url = answered.find(
-        (one) => one.includes("query_range") && one.includes("gpu_power_watts"),
+        (one) => one.includes("query_range") && one.includes("query=gpu_power_watts%7B"),
       );
       const body = (await (await page.request.get(url ?? "")).json()) as {
         data: { result: readonly { values: readonly (readonly [number, string])[] }[] };
@@ -236,7 +252,7 @@ describe.skipIf("missing" in chromium)(
       const values = body.data.result[0]?.values ?? [];
       expect(values.length).toBeGreaterThan(3);
       const saved = async (label: string): Promise<Buffer> => {
-        await page.getByRole("button", { name: "Export Power" }).click();
+        await page.getByRole("button", { name: "Menu of Power" }).click();
         const download = page.waitForEvent("download");
         await page.getByRole("menuitem", { name: label }).click();
         return readFile(await (await download).path());
@@ -254,6 +270,46 @@ describe.skipIf("missing" in chromium)(
       expect(file.series[0]?.points).toEqual(values);
       expect((await saved("PNG picture")).subarray(1, 4).toString()).toBe("PNG");
       await page.context().close();
+    });
+
+    test("eight pages of a browser share one live stream, and go on when the first is closed", async () => {
+      const proxy = await startProxy("/shared/", up.url);
+      const { page: first } = await openPage(browser, proxy.url);
+      const context = first.context();
+      const others: Page[] = [];
+      for (let at = 0; at < 7; at += 1) {
+        const page = await context.newPage();
+        await page.goto(proxy.url);
+        await page.waitForSelector("tbody tr[data-uuid]");
+        others.push(page);
+      }
+      const live = (page: Page) => page.locator(".live-state").innerText();
+      for (const page of [first, ...others])
+        await expect.poll(() => live(page), { timeout: 10_000 }).toContain("Live");
+      expect(proxy.requests.filter((url) => url.startsWith("api/live"))).toHaveLength(1);
+      await first.close();
+      // Longer than a page without frames stays live.
+      await sleep(5_000);
+      for (const page of others) expect(await live(page)).toContain("Live");
+      expect(proxy.requests.filter((url) => url.startsWith("api/live"))).toHaveLength(1);
+      await context.close();
+      proxy.close();
+    });
+
+    test("a browser without shared workers has a stream for each page", async () => {
+      const proxy = await startProxy("/alone/", up.url);
+      const context = await browser.newContext();
+      await context.addInitScript("delete window.SharedWorker");
+      const pagesOpen = [await context.newPage(), await context.newPage()];
+      for (const page of pagesOpen) {
+        await page.goto(proxy.url);
+        await expect
+          .poll(() => page.locator(".live-state").innerText(), { timeout: 10_000 })
+          .toContain("Live");
+      }
+      expect(proxy.requests.filter((url) => url.startsWith("api/live"))).toHaveLength(2);
+      await context.close();
+      proxy.close();
     });
 
     test("under a path of a reverse proxy every page, chart and live number works", async () => {

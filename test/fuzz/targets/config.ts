@@ -16,6 +16,7 @@ import { readParameters } from "../../../src/lake/analyses/parameters.ts";
 import { loadPipeline } from "../../../src/cli/pipe/pipeline-file.ts";
 import { configSchema } from "../../../src/cli/command/schema.ts";
 import { checkValue } from "../../../src/config/check.ts";
+import { parseTariff } from "../../../src/runs/jobs/tariff.ts";
 import { parseDurationMs } from "../../../src/config/duration.ts";
 import { parseBytes } from "../../../src/config/fields.ts";
 import { checkText } from "../../../src/config/file.ts";
@@ -29,6 +30,7 @@ import { parseTimeMs } from "../../../src/config/time.ts";
 import { parseAlertmanagerTarget } from "../../../src/hub/alerts/alertmanager-targets.ts";
 import { readSubject } from "../../../src/hub/compare/routes.ts";
 import { parseKernelLog } from "../../../src/sinks/kernel-log/define.ts";
+import { parseManifestPath } from "../../../src/lake/commit.ts";
 import { parsePath } from "../../../src/lake/names.ts";
 import { readSettings } from "../../../src/cli/lambda/settings.ts";
 import { parseLogLevel } from "../../../src/base/log.ts";
@@ -285,12 +287,15 @@ export const targets: readonly FuzzTarget[] = [
       "info",
       "+Inf",
       "1y2w3d4h5m6s7ms",
+      "0.30 7-20=0.42 22-6=0.18",
     ],
     parse: each(
       parseBytes,
       parseDurationMs,
       parseProxy,
       parseScrapeDuration,
+      (text) => parseTariff(text, "Europe/Berlin"),
+      (text) => parseTariff("0.3", text),
       parseTimeMs,
       readDurationMs,
       readNumber,
@@ -361,6 +366,7 @@ export const targets: readonly FuzzTarget[] = [
       splitHostPort,
       parseRange,
       parsePath,
+      parseManifestPath,
       (text) => readSettings({ GPULSE_OUTPUT: text, GPULSE_HUB: text, GPULSE_STREAM: text }),
     ),
   },

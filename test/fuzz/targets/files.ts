@@ -1,6 +1,6 @@
 // What lies on disks and comes out of logs and stores: our own files after damage, and the answers of others' programs.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
@@ -12,6 +12,7 @@ import { devices, someLayout } from "../../fixtures/formats/frames.ts";
 import { BinaryDecoder, BinaryEncoder } from "../../../src/formats/message/binary.ts";
 import { MessageDecoder } from "../../../src/formats/message/decode.ts";
 import { MessageEncoder } from "../../../src/formats/message/encode.ts";
+import { decodeClaims, encodeClaims } from "../../../src/net/kafka/assignor.ts";
 import { acceptsGzip, negotiateFormat } from "../../../src/formats/prometheus/negotiate.ts";
 import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { openArchive } from "../../../src/formats/run/archive.ts";
@@ -31,6 +32,7 @@ import { FakeClock } from "../../fixtures/fake-clock.ts";
 import { openSpool } from "../../../src/pipeline/spool/open.ts";
 import { encodeRecord, readSegment, segmentFile } from "../../../src/pipeline/spool/segment.ts";
 import { QueryError } from "../../../src/query/errors.ts";
+import { parseEntry } from "../../../src/runs/jobs/entry.ts";
 import { packRun, unpackRun } from "../../../src/runs/file/file.ts";
 import { fixtureRun } from "../../fixtures/runs/runs.ts";
 import { readPartial } from "../../../src/runs/record/partial.ts";
@@ -58,6 +60,8 @@ import { parseHolder } from "../../../src/base/state/lock-holder.ts";
 import { openSeriesLog } from "../../../src/storage/embedded/files/read-series-log.ts";
 import { LabelIndex } from "../../../src/storage/embedded/index/index.ts";
 import { readRecord, seriesBound, writeSeries } from "../../../src/storage/embedded/wal/records.ts";
+import { isLoadgenDetail, parseLoadgenDetail } from "../../../src/runs/results/loadgen.ts";
+import { parseServingResult } from "../../../src/runs/results/serving.ts";
 import { parseSnapshot } from "../../../src/runs/snapshot/parse.ts";
 import type { FuzzTarget } from "../contract.ts";
 
@@ -218,6 +222,17 @@ export const targets: readonly FuzzTarget[] = [
     parse: (bytes) => parseSnapshot(bytes.toString(), "a.json"),
   },
   {
+    name: "benchmark-result",
+    seeds: ["loadgen-server-tokens.txt", "guidellm.json"].map((name) =>
+      readFileSync(new URL(`../../fixtures/results/${name}`, import.meta.url)),
+    ),
+    cost: 5,
+    parse: (bytes) => {
+      const text = bytes.toString();
+      return isLoadgenDetail(text) ? parseLoadgenDetail(text) : parseServingResult(text);
+    },
+  },
+  {
     name: "run-archive",
     seeds: [packed],
     cost: 20,
@@ -279,6 +294,11 @@ export const targets: readonly FuzzTarget[] = [
       ...new BinaryEncoder("1").encode(reported, "sim").map(({ value }) => value),
     ],
     parse: (bytes) => [messages.decode(bytes), binary.decode(bytes, [])],
+  },
+  {
+    name: "kafka-claims",
+    seeds: [encodeClaims({ generation: 7, owned: { gpu: [0, 3] } })],
+    parse: (bytes) => decodeClaims(bytes),
   },
   {
     name: "mqtt-packet",
@@ -441,11 +461,12 @@ export const targets: readonly FuzzTarget[] = [
       '{"version":"4","status":"firing","receiver":"r","groupKey":"g","groupLabels":{},"commonLabels":{},"commonAnnotations":{},"externalURL":"http://a","alerts":[{"status":"firing","labels":{"alertname":"Hot"},"annotations":{},"startsAt":"2026-01-02T12:00:00Z","endsAt":"0001-01-01T00:00:00Z","fingerprint":"ab"}]}',
       '{"name":"a","from":["sim:1xH200"],"to":["hub:"],"options":{"speed":"max"}}',
       '{"agent":"lab:9400","host":"lab","version":"1","firstMs":1,"lastMs":2}',
+      '["ticks",[{"uuid":"GPU-1","host":"lab","gpu":0,"model":"H200","simulated":true,"timeMs":1,"joules":2,"meter":"hardware"}]]',
     ],
     refuses: [SyntaxError],
     parse: (bytes) => {
       const value: unknown = JSON.parse(bytes.toString());
-      return [readPayload(value), parseStoredPipe(value), parseAgent(value)];
+      return [readPayload(value), parseStoredPipe(value), parseAgent(value), parseEntry(value)];
     },
   },
   {

@@ -17,6 +17,15 @@ import { GpuzFrames } from "../../../src/formats/gpuz/frames.ts";
 import { parseHeader } from "../../../src/formats/gpuz/header.ts";
 import { RowParser } from "../../../src/formats/gpuz/rows.ts";
 import { localTimeMs, parseZone } from "../../../src/formats/gpuz/time.ts";
+import { parseSlurmAccounting } from "../../../src/formats/slurm/accounting.ts";
+import { SlurmFormatError } from "../../../src/formats/slurm/document.ts";
+import { parseHostList } from "../../../src/formats/slurm/hostlist.ts";
+import { parseSlurmQueue } from "../../../src/formats/slurm/queue.ts";
+import {
+  parseNodeGpus,
+  parseRequestedGpus,
+  parseTrackedResources,
+} from "../../../src/formats/slurm/resources.ts";
 import { classify } from "../../../src/machine/kernel-log/classify.ts";
 import { FragmentJoiner, parseRecord } from "../../../src/machine/kernel-log/record.ts";
 import type { Device } from "../../../src/model/device.ts";
@@ -90,6 +99,7 @@ import {
   parseSize,
 } from "../../../src/machine/proc.ts";
 import { parseCudaVersion, parseDriverVersion } from "../../../src/machine/software.ts";
+import { parseMounts } from "../../../src/machine/visibility.ts";
 import { attributesBlob, metricsBlob } from "../../captures/metrics-blob.ts";
 import type { FuzzTarget } from "../contract.ts";
 
@@ -116,6 +126,29 @@ const cgroups = [
 const device: Device = { uuid: "U", index: 0, vendor: "nvidia", model: "M", simulated: false };
 
 export const targets: readonly FuzzTarget[] = [
+  {
+    name: "slurm-json",
+    seeds: [
+      '{"meta":{"slurm":{"release":"24.05.2"}},"errors":[],"jobs":[{"job_id":7,"job_state":["RUNNING"],"nodes":"n[1-2]","gres_detail":["gpu:a:2(IDX:0-1)","gpu:1(IDX:3)"],"tres_req_str":"cpu=1,mem=2G,gres/gpu=3","start_time":{"set":true,"infinite":false,"number":5},"exit_code":768}]}',
+      '{"jobs":[{"job_id":7,"state":{"current":"FAILED"},"array":{"job_id":7,"task_id":1},"time":{"start":1,"end":9,"submission":1},"tres":{"allocated":[{"type":"gres","name":"gpu","count":2}]},"steps":[{"time":{"total":{"seconds":1,"microseconds":5}},"tres":{"requested":{"max":[{"type":"mem","count":9}]}}}]}]}',
+    ],
+    cost: 2,
+    parse: (bytes) => {
+      const text = bytes.toString();
+      return [parseSlurmQueue(text), parseSlurmAccounting(text)];
+    },
+    refuses: [SlurmFormatError],
+  },
+  {
+    name: "slurm-texts",
+    seeds: [
+      "r[0-1]n[08-10,12],login",
+      "gpu:a100:2(IDX:0,3),gpu:1(IDX:4)",
+      "cpu=8,mem=64G,gres/gpu=2",
+    ],
+    cost: 4,
+    parse: all(parseHostList, parseNodeGpus, parseRequestedGpus, parseTrackedResources),
+  },
   {
     name: "nvidia-smi-xml",
     seeds: [
@@ -237,6 +270,7 @@ export const targets: readonly FuzzTarget[] = [
       parseLimit,
       parseIoStat,
       parseHierarchies,
+      parseMounts,
       parseDriverVersion,
       parseCudaVersion,
     ),

@@ -1,0 +1,233 @@
+// Who owns a GPU, in every way Kubernetes gives GPUs to pods: the real API server and scheduler place pods and allocate
+// claims, and a real agent reads the vendor's interface and the kubelet's list. The pods run nothing: what they hold and do
+// not use is what people look for.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+
+import { EngineMissingError } from "../../engines/cache.ts";
+import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
+import { ensureBuild, startAgent } from "../../engines/program.ts";
+import { toolOrSkip } from "../../engines/tools.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { radeonFiles } from "../captures/amd-card.ts";
+import { prefixed, type TreeFiles, writeTree } from "../captures/tree.ts";
+import { buildStub, type Stub } from "../nvml-stub/stub.ts";
+import {
+  addClaimableDevices,
+  addNode,
+  claimOf,
+  gpuPod,
+  NAMESPACE,
+  PODS,
+  startNodeKubelet,
+} from "./kubernetes-lab.ts";
+
+let kubernetes: RunningKubernetes | undefined;
+let stub: Stub | undefined;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  await ensureBuild();
+  try {
+    kubernetes = await startKubernetes();
+  } catch (error) {
+    if (!(error instanceof EngineMissingError)) throw error;
+    missing = error.message;
+    return;
+  }
+  await kubernetes.create("/api/v1/namespaces", { metadata: { name: NAMESPACE } });
+  stub = await buildStub();
+}, 300_000);
+afterAll(async () => {
+  stub?.remove();
+  await kubernetes?.stop();
+});
+beforeEach((context) => {
+  if (missing !== undefined) context.skip(missing);
+  toolOrSkip(context, "gcc");
+});
+
+const GPUS = 4;
+const numbers = Array.from({ length: GPUS }, (_, index) => index);
+const gpuUuid = (index: number): string => `GPU-0000000${index}-0000-4000-8000-000000000000`;
+const migUuid = (place: number): string => `MIG-00000000-0000-4000-8000-00000000000${place}`;
+const busId = (index: number): string => `0000:${(0x20 + index).toString(16)}:00.0`;
+
+interface Mode {
+  readonly name: string;
+  /** Ids under which the kubelet or the scheduler knows the GPUs, each with its `uuid` or `pci_bus_id`. */
+  readonly devices: readonly (readonly [id: string, gpu: string])[];
+  /** Of a device plugin; a DRA driver where absent. */
+  readonly resource?: string;
+  readonly cdiOnly?: boolean;
+  readonly script?: readonly string[];
+  readonly sysfs?: TreeFiles;
+  readonly source?: string;
+}
+
+function cards(driver: string, ids: string, files: TreeFiles): TreeFiles {
+  const trees = numbers.map((index) =>
+    prefixed(`class/drm/card${index}/device`, {
+      ...files,
+      uevent: `DRIVER=${driver}\nPCI_CLASS=30000\nPCI_ID=${ids}\nPCI_SLOT_NAME=${busId(index)}`,
+      unique_id: `5e3d11c0ffee004${index}`,
+      [`drm/renderD${128 + index}/dev`]: `226:${128 + index}`,
+    }),
+  );
+  return Object.assign({}, ...trees) as TreeFiles;
+}
+
+const arc: TreeFiles = { vendor: "0x8086", device: "0xe20b", "power/runtime_status": "active" };
+// Minor numbers run against the order of the driver's list, as they do on some machines.
+const minors = numbers.map((index) => `${index}.minor ${GPUS - 1 - index}`);
+const slices = numbers.flatMap((index) => [0, 1].map((slice) => [index, slice] as const));
+
+const modes: readonly Mode[] = [
+  {
+    name: "whole GPUs by NVIDIA's device plugin",
+    resource: "nvidia.com/gpu",
+    devices: numbers.map((index) => [gpuUuid(index), gpuUuid(index)]),
+  },
+  {
+    name: "whole GPUs by AMD's device plugin",
+    resource: "amd.com/gpu",
+    source: "amd:",
+    sysfs: cards("amdgpu", "1002:744C", radeonFiles),
+    devices: numbers.map((index) => [busId(index), busId(index)]),
+  },
+  {
+    name: "whole GPUs by Intel's device plugin",
+    resource: "gpu.intel.com/xe",
+    source: "intel:",
+    sysfs: cards("xe", "8086:E20B", arc),
+    devices: numbers.map((index) => [`card${index}-0`, busId(index)]),
+  },
+  {
+    name: "time slicing",
+    resource: "nvidia.com/gpu",
+    devices: slices.map(([index, slice]) => [`${gpuUuid(index)}::${slice}`, gpuUuid(index)]),
+  },
+  {
+    name: "MPS",
+    resource: "nvidia.com/gpu.shared",
+    devices: slices.map(([index, slice]) => [`${gpuUuid(index)}::${slice}`, gpuUuid(index)]),
+  },
+  {
+    name: "static MIG",
+    resource: "nvidia.com/mig-1g.10gb",
+    script: ["gpus 1", `mig 0 ${GPUS}`],
+    devices: numbers.map((place) => [migUuid(place), migUuid(place)]),
+  },
+  {
+    name: "GPUs claimed by DRA",
+    cdiOnly: true,
+    script: [`gpus ${GPUS}`, ...minors],
+    devices: numbers.map((index) => [`gpu-${GPUS - 1 - index}`, gpuUuid(index)]),
+  },
+  {
+    name: "MIG instances claimed by DRA",
+    script: ["gpus 1", `mig 0 ${GPUS}`],
+    devices: numbers.map((place) => [`gpu-0-mig-1g10gb-19-${place}`, migUuid(place)]),
+  },
+  {
+    name: "AMD GPUs claimed by DRA",
+    source: "amd:",
+    sysfs: cards("amdgpu", "1002:744C", radeonFiles),
+    devices: numbers.map((index) => [`gpu-${index}-${128 + index}`, busId(index)]),
+  },
+];
+
+/** Pods by the GPU that `gpu_owner_info` gives them, the GPU by its uuid or address. */
+function ownersOn(page: string): Readonly<Record<string, readonly string[]>> {
+  const label = (line: string, name: string): string =>
+    new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1] ?? "";
+  const lines = page.split("\n");
+  const addresses = new Map(
+    lines
+      .filter((line) => line.startsWith("gpu_info{"))
+      .map((line) => [label(line, "uuid"), label(line, "pci_bus_id")]),
+  );
+  const owners: Record<string, string[]> = {};
+  for (const line of lines.filter((one) => one.startsWith("gpu_owner_info{"))) {
+    const uuid = label(line, "uuid");
+    const gpu = /^(GPU|MIG)-\d{8}-/.test(uuid) ? uuid : (addresses.get(uuid) ?? uuid);
+    expect(label(line, "namespace")).toBe(NAMESPACE);
+    owners[gpu] = [...(owners[gpu] ?? []), label(line, "pod")].sort();
+  }
+  return owners;
+}
+
+test.each(modes)(
+  "$name: every GPU's owner is the pod that holds it",
+  async (mode) => {
+    if (kubernetes === undefined || stub === undefined) throw new Error("BUG: nothing was started");
+    const cluster = kubernetes;
+    const node = mode.name.toLowerCase().replaceAll(/[^a-z]+/g, "-");
+    const driver = mode.source === "amd:" ? "gpu.amd.com" : "gpu.nvidia.com";
+    const ids = mode.devices.map(([id]) => id);
+    const plugin = mode.resource === undefined ? {} : { [mode.resource]: ids };
+    await addNode(cluster, { name: node, plugin });
+    if (mode.resource === undefined) await addClaimableDevices(cluster, node, driver, ids);
+
+    const folder = mkdtempSync(path.join(tmpdir(), "gpulse-owners-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const socket = path.join(folder, "kubelet.sock");
+    const kubelet = await startNodeKubelet(cluster, {
+      socket,
+      node: { name: node, plugin },
+      ...(mode.cdiOnly === true ? { cdiOnly: true } : {}),
+    });
+    onTestFinished(() => kubelet.close());
+
+    stub.script(...(mode.script ?? [`gpus ${GPUS}`]));
+    const sysfs =
+      mode.sysfs === undefined ? [] : ["--sysfs", writeTree(mode.sysfs, path.join(folder, "sys"))];
+    const source = mode.source ?? `nvidia:?library=${stub.library}&slow-every=1s`;
+    const where = ["--kubelet-socket", socket, "--procfs", folder, ...sysfs];
+    const agent = await startAgent(["--source", source, "--host-name", node, ...where]);
+    onTestFinished(() => agent.stop());
+
+    const names = ids.map((_, index) => `${node}-${index}`);
+    for (const name of names) {
+      const resources =
+        mode.resource === undefined
+          ? { claims: [{ name: "gpu" }] }
+          : { limits: { [mode.resource]: "1" } };
+      const place = { nodeSelector: { "kubernetes.io/hostname": node } };
+      await cluster.create(
+        PODS,
+        gpuPod(name, resources, mode.resource === undefined ? claimOf(node) : place),
+      );
+    }
+    const gpus = new Map(mode.devices);
+    const expected = (): Record<string, string[]> => {
+      const owners: Record<string, string[]> = {};
+      for (const { device, pod } of kubelet.holdings()) {
+        const gpu = gpus.get(device.replace(/^.*=[0-9a-f-]{36}-(?=gpu)/, "")) ?? device;
+        owners[gpu] = [...(owners[gpu] ?? []), pod].sort();
+      }
+      return owners;
+    };
+    const settled = async (pods: number): Promise<void> => {
+      await waitUntil({ what: `${pods} pods to hold devices`, timeoutMs: 60_000 }, async () =>
+        kubelet.holdings().length === pods ? true : undefined,
+      );
+      await waitUntil({ what: `the owners of ${pods} pods`, timeoutMs: 30_000 }, async () => {
+        const page = await (await fetch(`${agent.url}/metrics`)).text();
+        expect(ownersOn(page)).toEqual(expected());
+        return true;
+      });
+    };
+    await settled(ids.length);
+    expect(Object.values(expected()).flat().sort()).toEqual(names.toSorted());
+
+    // Half of them end: their GPUs have no owner any more, the others keep theirs.
+    const ending = names.filter((_, index) => index % 2 === 0);
+    for (const name of ending) await cluster.api("DELETE", `${PODS}/${name}`);
+    await settled(ids.length - ending.length);
+  },
+  180_000,
+);

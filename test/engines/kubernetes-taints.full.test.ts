@@ -1,0 +1,33 @@
+// How long a fault takes to reach the scheduler: twenty lost GPUs, each until its node is tainted.
+
+import { expect, onTestFinished, test } from "vitest";
+
+import { orSkip } from "../../engines/cache.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { toolOrSkip } from "../../engines/tools.ts";
+import { openTaintLab } from "./kubernetes-taints.ts";
+
+const FAULTS = 20;
+const P95_MS = 10_000;
+
+test(
+  "from fault to tainted node: p95 within ten seconds",
+  { timeout: 900_000 },
+  async (context) => {
+    toolOrSkip(context, "gcc");
+    await ensureBuild();
+    const lab = await orSkip(context, openTaintLab("on"));
+    onTestFinished(() => lab.close());
+    const durationsMs: number[] = [];
+    for (let fault = 0; fault < FAULTS; fault++) {
+      durationsMs.push(await lab.fault());
+      await lab.recover();
+    }
+    durationsMs.sort((one, other) => one - other);
+    const p95Ms = durationsMs[Math.ceil(FAULTS * 0.95) - 1] ?? Number.NaN;
+    process.stdout.write(
+      `fault to tainted node over ${FAULTS} faults: median ${Math.round(durationsMs[FAULTS / 2] ?? Number.NaN)} ms, p95 ${Math.round(p95Ms)} ms\n`,
+    );
+    expect(p95Ms).toBeLessThanOrEqual(P95_MS);
+  },
+);

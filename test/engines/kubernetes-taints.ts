@@ -1,0 +1,116 @@
+// A GPU that is lost, a hub that judges it, and a node of a real API server that is taken out of service for it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { startHub } from "../../engines/hub.ts";
+import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
+import { startAgent } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { conditionType, taintKey } from "../../src/hub/node-taints/node-api.ts";
+import { buildStub } from "../nvml-stub/stub.ts";
+import { addNode } from "./kubernetes-lab.ts";
+
+const LOST = ["utilization", "power", "memory", "memory_v1", "temperature", "fields"].map(
+  (call) => `1.${call}.rc 15`,
+);
+
+export interface TaintLab {
+  readonly kubernetes: RunningKubernetes;
+  readonly dataDir: string;
+  /** Loses a GPU and returns how long the node had no taint, in milliseconds. */
+  fault(): Promise<number>;
+  /** The GPU is back; resolves when the taint is gone. */
+  recover(): Promise<void>;
+  condition(): Promise<string | undefined>;
+  taints(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+const NODE = "taint-1";
+
+interface NodeObject {
+  readonly spec: { readonly taints?: readonly { readonly key: string }[] };
+  readonly status: { readonly conditions: readonly { type: string; status: string }[] };
+}
+
+/** Four nodes, of which one has a real agent and NVML's stand-in; the hub taints one node at most. */
+export async function openTaintLab(mode: "dry-run" | "on"): Promise<TaintLab> {
+  const closing: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const one of closing.toReversed()) await one();
+  };
+  try {
+    const kubernetes = await startKubernetes();
+    closing.push(() => kubernetes.stop());
+    const folder = mkdtempSync(path.join(tmpdir(), "gpulse-taints-"));
+    closing.push(() => rmSync(folder, { recursive: true, force: true }));
+    const others = ["taint-2", "taint-3", "taint-4"];
+    for (const name of [NODE, ...others]) await addNode(kubernetes, { name });
+    const stub = await buildStub();
+    closing.push(() => stub.remove());
+    stub.script("gpus 2");
+    const dataDir = path.join(folder, "hub");
+    const hub = await startHub({
+      dataDir,
+      args: [
+        `--kubeconfig=${kubernetes.kubeconfig}`,
+        `--node-taints=${mode}`,
+        "--node-taint-budget=1,25%",
+        "--node-taint-return=0s",
+      ],
+    });
+    closing.push(() => hub.stop());
+    const push = ["--push", hub.url, "--spool", path.join(folder, "spool")];
+    const nvidia = ["--source", `nvidia:?library=${stub.library}`];
+    const agents = [
+      [...nvidia, "--host-name", NODE, ...push],
+      ...others.map((name) => {
+        const spool = path.join(folder, name);
+        return ["--source", "sim:1", "--host-name", name, "--push", hub.url, "--spool", spool];
+      }),
+    ];
+    for (const args of agents) {
+      const agent = await startAgent(args);
+      closing.push(() => agent.stop());
+    }
+    await waitUntil({ what: "every node to be judged", timeoutMs: 60_000 }, async () => {
+      const report = (await (await fetch(`${hub.url}/api/health`)).json()) as {
+        hosts: { host: string; worst: string }[];
+      };
+      const judged = report.hosts.filter(({ worst }) => worst !== "unknown");
+      return judged.length === agents.length ? true : undefined;
+    });
+    const node = async (): Promise<NodeObject> =>
+      (await kubernetes.api<NodeObject>("GET", `/api/v1/nodes/${NODE}`)).body;
+    const taints = async (): Promise<readonly string[]> =>
+      ((await node()).spec.taints ?? []).map(({ key }) => key);
+    const isTainted = async (): Promise<boolean> => (await taints()).includes(taintKey);
+    return {
+      kubernetes,
+      dataDir,
+      taints,
+      condition: async () =>
+        (await node()).status.conditions.find(({ type }) => type === conditionType)?.status,
+      fault: async () => {
+        const beganMs = performance.now();
+        stub.script("gpus 2", ...LOST);
+        await waitUntil({ what: "the node to be tainted", timeoutMs: 60_000 }, async () =>
+          (await isTainted()) ? true : undefined,
+        );
+        return performance.now() - beganMs;
+      },
+      recover: async () => {
+        stub.script("gpus 2");
+        await waitUntil({ what: "the node to return", timeoutMs: 60_000 }, async () =>
+          (await isTainted()) ? undefined : true,
+        );
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+// Consumers of one group are killed, frozen past their session and joined by others, the broker and compactions are killed, while a lake is
+// written and merged: afterwards every message is in it once, counted by three readers that are not ours.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startKafka } from "../../engines/kafka.ts";
+import type { RunningProcess } from "../../engines/process.ts";
+import { ensureBuild, runGpulse } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { seededRandom } from "../fuzz/mutate.ts";
+import { gpus, write } from "./kafka-lab.ts";
+import { countByPyIceberg, countBySpark, countIcebergByDuckDb } from "./iceberg-lab.ts";
+import { countByDuckDb, countByPyarrow } from "./lake-once-lab.ts";
+import { killNow, offsetsOf, startGpulse } from "./stream-lab.ts";
+
+/** A long proof sets more. */
+const disturbances = Number(process.env["GPULSE_LAKE_KILLS"] ?? 40);
+const messagesOfLot = 2_400;
+const cleanups: (() => Promise<unknown>)[] = [];
+beforeAll(ensureBuild, 300_000);
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+}, 120_000);
+
+test.each(["parquet", "iceberg"] as const)(
+  "every message is in the lake (%s) once, whatever is killed, frozen or rebalanced on its way",
+  { timeout: 600_000 + disturbances * 30_000, retry: 0 },
+  async (format) => {
+    const topic = `killed-${format}`;
+    const lake = await mkdtemp(path.join(tmpdir(), "gpulse-lake-kills-"));
+    cleanups.push(() => rm(lake, { recursive: true, force: true }));
+    const settings = { "group.min.session.timeout.ms": "1000" };
+    const kafka = await startKafka({ settings });
+    cleanups.push(() => kafka.stop());
+    const cluster = `kafka://${kafka.bootstrap}/${topic}`;
+    const random = seededRandom(31);
+    const whole = (below: number): number => Math.floor(random() * below);
+
+    let lots = 0;
+    const fed = new AbortController();
+    const feed = async (): Promise<void> => {
+      while (!fed.signal.aborted) {
+        const devices = gpus(12).map((device) => ({
+          ...device,
+          uuid: `GPU-${lots}-${device.index}`,
+        }));
+        const url = `${cluster}?create=true&partitions=6&timeout=120s`;
+        await write(url, messagesOfLot / devices.length, devices);
+        lots++;
+        await sleep(500);
+      }
+    };
+    const feeding = feed();
+    const start = (): RunningProcess => {
+      const from = `${cluster}?group=lake&session=2s&timeout=120s`;
+      const pipe = ["pipe", "--checkpoint-frames", "1000", "--from", from];
+      const made = startGpulse([...pipe, "--to", `parquet:${lake}?roll=1s&format=${format}`]);
+      cleanups.push(() => made.stop());
+      return made;
+    };
+    const pipes = [start(), start()];
+    const counts = { killed: 0, frozen: 0, stopped: 0, joined: 0, broker: 0, compact: 0 };
+    for (let at = 0; at < disturbances; at++) {
+      await sleep(100 + random() * 900);
+      const victim = whole(pipes.length);
+      const pipe = pipes[victim] as RunningProcess;
+      expect(pipe.exited(), pipe.output()).toBeUndefined();
+      const what =
+        at % 20 === 14
+          ? "broker"
+          : (["killed", "killed", "compact", "compact", "frozen", "stopped"] as const)[whole(6)];
+      if (what === "broker") {
+        await kafka.kill();
+        await sleep(random() * 1_000);
+        await kafka.restart();
+        counts.broker++;
+      } else if (what === "compact") {
+        // Beside the pipes' own merges; killed somewhere between its start and its end.
+        const compact = startGpulse(["lake", "compact", lake]);
+        await sleep(200 + random() * 1_500);
+        if (compact.exited() === undefined) await killNow(compact);
+        counts.compact++;
+      } else if (what === "frozen") {
+        // Its partitions go to others; when it wakes it does not know that yet, and holds rows of them.
+        process.kill(pipe.pid, "SIGSTOP");
+        await sleep(2_500 + random() * 1_500);
+        process.kill(pipe.pid, "SIGCONT");
+        counts.frozen++;
+      } else {
+        if (what === "killed") await killNow(pipe);
+        else {
+          const { code } = await pipe.stop(60_000);
+          // Null: it was asked so early that it did not listen for signals yet, which is a kill.
+          expect([0, null], pipe.output()).toContain(code);
+        }
+        counts[what ?? "killed"]++;
+        pipes[victim] = start();
+        if (pipes.length < 3) {
+          pipes.push(start());
+          counts.joined++;
+        }
+      }
+    }
+    fed.abort();
+    await feeding;
+    const total = lots * messagesOfLot;
+    await waitUntil({ what: "everything to be committed", timeoutMs: 200_000 }, async () => {
+      const { ends, committed } = await offsetsOf(kafka.bootstrap, topic, "lake");
+      return ends.every((end, at) => end === committed[at]) ? true : undefined;
+    });
+    for (const pipe of pipes) expect((await pipe.stop(60_000)).code, pipe.output()).toBe(0);
+    // A merge may have been killed: the next start ends it.
+    const last = startGpulse([
+      "pipe",
+      "--from",
+      `${cluster}?group=lake&until=end`,
+      "--to",
+      `parquet:${lake}?format=${format}`,
+    ]);
+    expect((await last.waitForExit(120_000)).code, last.output()).toBe(0);
+    const expected = { rows: total, different: total };
+    const counted =
+      format === "parquet"
+        ? { duckdb: await countByDuckDb(lake), pyarrow: await countByPyarrow(lake) }
+        : { duckdb: await countIcebergByDuckDb(lake), pyiceberg: await countByPyIceberg(lake) };
+    const all = { ...counted, spark: await countBySpark(lake, format) };
+    const verified = await runGpulse(["lake", "verify", lake]);
+    process.stderr.write(
+      `${format} ${JSON.stringify(counts)}: ${JSON.stringify(all)} of ${total} messages\n${verified.stdout}`,
+    );
+    for (const one of Object.values(all)) expect(one).toEqual(expected);
+    expect(verified.code, verified.stdout).toBe(0);
+  },
+);

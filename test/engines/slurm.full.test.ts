@@ -1,0 +1,81 @@
+// Slurm's harder days: a controller that is down while the hub is killed, and an array of 100,000 tasks.
+
+import { expect, test } from "vitest";
+
+import { waitUntil } from "../../engines/wait.ts";
+import {
+  compareWithSacct,
+  endedJobs,
+  listedJobs,
+  untilEnded,
+  untilRunning,
+  useSlurmLab,
+} from "./slurm-lab.ts";
+
+const lab = useSlurmLab();
+const hold = (seconds: number): string => `sleep ${seconds}`;
+
+test(
+  "the controller is down: the hub says so, survives a kill meanwhile, and books what ended",
+  { timeout: 240_000 },
+  async () => {
+    const { slurm } = lab();
+    const id = await slurm.submit(hold(12), "-J", "unwatched", "-w", "n3", "--gres=gpu:3");
+    await untilRunning(lab(), id);
+    await waitUntil({ what: "the ledger to have it", timeoutMs: 60_000 }, async () =>
+      (await listedJobs(lab())).jobs.find(({ name }) => name === "unwatched"),
+    );
+    await slurm.stopController();
+    await waitUntil({ what: "the problem to be there", timeoutMs: 90_000 }, async () =>
+      (await listedJobs(lab())).problems.find((problem) =>
+        problem.startsWith("slurm:lab: Slurm reported: Failed"),
+      ),
+    );
+    await lab().killHub();
+    await slurm.startController();
+    await lab().restartHub();
+    const [job] = await untilEnded(lab(), id);
+    expect(job?.scheduler?.state).toBe("completed");
+    expect(job?.stretches.map(({ gpu }) => gpu).sort()).toEqual([0, 1, 2]);
+    expect((await listedJobs(lab())).problems).toEqual([]);
+  },
+);
+
+test(
+  "an array of 100,000 tasks: those that ran are jobs, those that wait are none",
+  { timeout: 180_000 },
+  async () => {
+    const { slurm } = lab();
+    const options = ["-J", "sweep", "-w", "n1", "--gres=gpu:1", "--array=0-99999%2"];
+    // Shorter than the time between two listings, a task would have no GPU indexes (docs/guides/slurm.md).
+    const array = await slurm.submit(hold(6), ...options);
+    await waitUntil({ what: "three tasks to end", timeoutMs: 90_000 }, async () => {
+      const jobs = (await endedJobs(lab())).filter(({ name }) => name === "sweep");
+      return jobs.length >= 3 ? true : undefined;
+    });
+    await slurm.client("scancel", array);
+    await waitUntil({ what: "the array to end", timeoutMs: 60_000 }, async () =>
+      (await listedJobs(lab())).jobs.every(({ state }) => state !== "running") ? true : undefined,
+    );
+    const tasks = (await endedJobs(lab())).filter(({ name }) => name === "sweep");
+    expect(tasks.length).toBeLessThan(50);
+    expect(tasks.every(({ scheduler }) => scheduler?.arrayJobId === array)).toBe(true);
+  },
+);
+
+test("GPU-seconds of every attempt equal sacct's within 1 s, and none is there twice", async () => {
+  const rows = await waitUntil(
+    { what: "all attempts to be closed", timeoutMs: 50_000 },
+    async () => {
+      const all = await compareWithSacct(lab());
+      return all.every(({ sacct, ledger }) => sacct.length === ledger.length) ? all : undefined;
+    },
+  );
+  expect(rows.length).toBeGreaterThanOrEqual(3);
+  const apart = rows.filter(
+    ({ sacct, ledger }) =>
+      sacct.length !== ledger.length ||
+      sacct.some((seconds, at) => Math.abs(seconds - (ledger[at] ?? -100)) > 1),
+  );
+  expect(apart).toEqual([]);
+}, 60_000);

@@ -1,0 +1,143 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import type { JobSummary } from "../../src/view/jobs/summary.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import { layoutFaults } from "./layouts.ts";
+import { type RunningUp, startUp } from "./up.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+
+describe.skipIf("missing" in chromium)(
+  `jobs in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+    let first: JobSummary;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort(), "sim:4");
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+      first = await waitUntil({ what: "jobs in the ledger", timeoutMs: 90_000 }, async () => {
+        const answer = await fetch(`${up.url}api/jobs?state=running`);
+        const { jobs } = (await answer.json()) as { jobs: JobSummary[] };
+        return jobs.find(({ gpuSeconds }) => gpuSeconds > 20);
+      });
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    const open = (address: string, ready: string) => openPage(browser, up.url + address, {}, ready);
+
+    test("running jobs are a table with user, GPU time, useful share and verdict", async () => {
+      const { page, complaints, strangers } = await open("jobs", ".jobs tbody a");
+      const row = page.locator("tr", { hasText: first.key });
+      expect(await row.locator("[data-column=user]").innerText()).toBe(first.user);
+      expect(await row.locator("[data-column=useful]").innerText()).toMatch(/^\d+ %/);
+      expect(await row.locator("[data-column=verdict]").innerText()).toMatch(/^Held 1 GPU, /);
+      expect(await layoutFaults(page, "jobs")).toEqual([]);
+      expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
+      await page.close();
+    });
+
+    test("a job's page has the verdict, charts of its own GPUs in its own time, and a report", async () => {
+      const { page, complaints, strangers } = await open("jobs", ".jobs tbody a");
+      const asked: URL[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url())));
+      await page.locator("tr", { hasText: first.key }).locator("a").click();
+      await page.locator(".job .verdict").waitFor();
+      await page.locator(".chart .u-over").first().waitFor();
+      expect(await page.locator(".job .verdict").innerText()).toMatch(/^Held 1 GPU, /);
+      expect(await page.locator(".job .title").innerText()).toContain(first.name);
+      const ranges = asked.filter(({ pathname }) => pathname.endsWith("/query_range"));
+      expect(ranges.length).toBeGreaterThan(0);
+      for (const { searchParams } of ranges) {
+        // Points are at whole steps, so the first may be one step before the start.
+        const fromMs = Number(searchParams.get("start")) * 1_000;
+        const stepMs = Number(searchParams.get("step")) * 1_000;
+        expect(fromMs).toBeGreaterThanOrEqual(first.startMs - stepMs);
+        expect(searchParams.get("query")).toContain("uuid=~");
+      }
+      const report = page.getByRole("link", { name: "Report as HTML" });
+      const href = new URL((await report.getAttribute("href")) ?? "", page.url());
+      const html = await (await fetch(href)).text();
+      expect(html).toContain(first.name);
+      expect(html).not.toContain("<script");
+      expect(await layoutFaults(page, "jobs-one")).toEqual([]);
+      expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
+      await page.goBack();
+      await page.locator(".jobs tbody a").first().waitFor();
+      await page.close();
+    });
+
+    test("a GPU's page has the jobs of the ledger that held it, with dates and durations", async () => {
+      const device = (
+        (await (await fetch(`${up.url}api/jobs/${encodeURIComponent(first.id)}`)).json()) as {
+          job: { stretches: readonly { uuid: string; host: string }[] };
+        }
+      ).job.stretches[0];
+      const { uuid = "", host = "" } = device ?? {};
+      const { page, complaints } = await open(`gpu?uuid=${uuid}@${host}&range=15m`, ".gpu-work a");
+      const row = page.locator(".gpu-work tr", { hasText: first.key });
+      expect(await row.locator("[data-column=since]").innerText()).toMatch(
+        /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
+      );
+      expect(await row.locator("[data-column=for]").innerText()).toMatch(/^[1-9]\d*\s(?:s|min)/);
+      const params = new URLSearchParams({ uuid, host });
+      const answer = await fetch(`${up.url}api/jobs?${params.toString()}`);
+      const { jobs } = (await answer.json()) as { jobs: JobSummary[] };
+      const states = page.locator(".gpu-work [data-column=state]");
+      await expect
+        .poll(async () => (await states.allInnerTexts()).length)
+        .toBeGreaterThanOrEqual(jobs.length);
+      expect(await row.locator("[data-column=state]").innerText()).toBe(
+        jobs.find(({ id }) => id === first.id)?.state,
+      );
+      await row.locator("a").click();
+      await page.locator(".job .verdict").waitFor();
+      expect(complaints).toEqual([]);
+      await page.close();
+    });
+
+    test("one's own jobs are those of the user that was entered, also after a reload", async () => {
+      const { page } = await open("jobs?tab=mine", "input[name=user]");
+      await page.locator("input[name=user]").fill(first.user ?? "");
+      await page.keyboard.press("Enter");
+      await page.locator(".jobs tbody a").first().waitFor();
+      const users = await page.locator(".jobs tbody [data-column=user]").allInnerTexts();
+      expect(new Set(users)).toEqual(new Set([first.user]));
+      await page.reload();
+      await page.locator(".jobs tbody a").first().waitFor();
+      expect(await page.locator("input[name=user]").inputValue()).toBe(first.user);
+      expect(await layoutFaults(page, "jobs-mine")).toEqual([]);
+      await page.close();
+    });
+
+    test("the books close, and say so", async () => {
+      const { page, complaints } = await open("jobs?tab=books", ".jobs tbody tr td");
+      expect(await page.locator("main").innerText()).toContain("All 4 books");
+      expect(await page.locator(".jobs tbody tr").count()).toBe(4);
+      expect(await layoutFaults(page, "jobs-books")).toEqual([]);
+      expect(complaints).toEqual([]);
+      await page.close();
+    });
+
+    test("a job that is not in the ledger is said to be missing, with a way back", async () => {
+      const { page } = await open("jobs?id=slurm:0", "main .empty, main a");
+      await expect
+        .poll(() => page.locator("main").innerText())
+        .toContain('There is no job "slurm:0" in the ledger');
+      await page.getByRole("link", { name: "All jobs" }).click();
+      await page.locator(".jobs tbody a").first().waitFor();
+      await page.close();
+    });
+  },
+);

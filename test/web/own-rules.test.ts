@@ -1,0 +1,73 @@
+/** An alert made from a chart in a real browser: the threshold is moved, backtested, saved, and counted in every header. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import { type RunningUp, startUp } from "./up.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+
+describe.skipIf("missing" in chromium)(
+  `an alert from a chart in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort(), "sim:2", ["--evaluation-interval", "1s"]);
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    test("the threshold is moved by keys and pointer, a bad rule is refused, a good one fires", async () => {
+      const url = `${up.url}explore?expr=gpu_power_watts&range=5m`;
+      const { page, complaints } = await openPage(browser, url, {}, ".chart canvas");
+      await page.getByRole("button", { name: "Menu of gpu_power_watts" }).click();
+      await page.getByRole("menuitem", { name: "Create alert" }).click();
+      const slider = page.getByRole("slider", { name: "Threshold" });
+      await slider.waitFor();
+      const value = async (): Promise<number> => Number(await slider.getAttribute("aria-valuenow"));
+      const first = await value();
+      await slider.press("ArrowDown");
+      expect(await value()).toBeLessThan(first);
+      const box = await slider.boundingBox();
+      if (box === null) throw new Error("BUG: the threshold is not in view");
+      await page.mouse.move(box.x + 40, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 40, box.y + 60, { steps: 4 });
+      await page.mouse.up();
+      expect(await value()).toBeLessThan(first);
+      await page.getByText(/It would (not )?have fired/).waitFor();
+
+      const field = (name: string) => page.getByLabel(name, { exact: true });
+      await field("Threshold").last().fill("1");
+      await field("For").selectOption("0s");
+      await field("Message").fill("GPU {{ $labels.gpu");
+      await field("Name").fill("PowerNow");
+      await page.getByRole("button", { name: "Save rule" }).click();
+      await page.getByRole("alert").getByText("template").waitFor();
+      await field("Message").fill("GPU {{ $labels.gpu }} draws power");
+      await page.getByText("Goes to receiver").waitFor();
+      expect(await violationsOn(page)).toEqual([]);
+      await page.getByRole("button", { name: "Save rule" }).click();
+      await page.getByText("PowerNow is saved").waitFor();
+      await page.getByRole("button", { name: "Delete rule" }).waitFor();
+
+      const yaml = await (await fetch(`${up.url}api/rules/own.yaml`)).text();
+      expect(yaml).toContain("expr: gpu_power_watts > 1\n");
+      await page.getByRole("link", { name: /alerts? fires?$/ }).waitFor({ timeout: 60_000 });
+      expect(await page.title()).toMatch(/^\(\d+\) PowerNow · gpulse$/);
+      expect(complaints.filter((text) => !text.includes("400"))).toEqual([]);
+      await page.context().close();
+    });
+  },
+);
