@@ -12,7 +12,8 @@ export interface RunningVictoriaMetrics {
   readonly dataDir: string;
   /** Another one after `restart`. */
   readonly pid: number;
-  /** Kills it and starts it again on the same data. */
+  /** Ends it by SIGTERM and starts it again on the same data. It holds samples it acknowledged in memory for up to
+   * five seconds, so a SIGKILL would lose samples that no sender can know of. */
   restart(): Promise<void>;
   /** Ends it, does the work, and starts it again on the same data and address. */
   whileAway(work: () => Promise<void>): Promise<void>;
@@ -56,8 +57,7 @@ export async function startVictoriaMetrics(
       return server.pid;
     },
     restart: async () => {
-      process.kill(server.pid, "SIGKILL");
-      await server.waitForExit();
+      await server.stop(15_000);
       server = await launch();
     },
     whileAway: async (work) => {

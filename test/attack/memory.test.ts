@@ -49,8 +49,13 @@ const clients = (): readonly [HubClient, HubClient, HubClient, HubClient] => {
   if (!attacker || !innocent || !reader || !admin) throw new Error("BUG: the hub was not started");
   return [attacker, innocent, reader, admin];
 };
-const isHealthy = async (): Promise<boolean> =>
-  (await clients()[2].send({ path: "/-/healthy" })).status === 200;
+/** What the hub printed last is in the message: it says why a hub has ended. */
+const expectHealthy = async (): Promise<void> => {
+  const { status, body } = await clients()[2].send({ path: "/-/healthy" });
+  const { process: running } = hub;
+  const state = `exit: ${JSON.stringify(running.exited())}\n${running.output().slice(-4_000)}`;
+  expect(status, `${body}\n${state}`).toBe(200);
+};
 
 test("two range queries over all series are refused at once, and smaller ones are answered", async () => {
   const [, other, asker] = clients();
@@ -67,7 +72,7 @@ test("two range queries over all series are refused at once, and smaller ones ar
   expect((await ask("count(gpu_busy)")).body).toContain('"10000"');
   expect((await ask('gpu_busy{namespace="team-1"}')).status).toBe(200);
   expect((await ask("gpu_busy", 100)).status).toBe(200);
-  expect(await isHealthy()).toBe(true);
+  await expectHealthy();
 }, 120_000);
 
 test.each([
@@ -128,6 +133,6 @@ test("series are deleted at the limit, and others may be created then", async ()
 }, 120_000);
 
 test("the hub survived all of it within its limit", async () => {
-  expect(await isHealthy()).toBe(true);
+  await expectHealthy();
   expect(resident.peakBytes / 2 ** 20).toBeLessThan(memoryMebibytes);
 });

@@ -33,7 +33,7 @@ export async function runStoreOutage(
       });
       chaos.fault("remote store down, the hub killed meanwhile");
       await store.restart();
-      chaos.fault("kill -9 of the remote store");
+      chaos.fault("restart of the remote store");
       await lab.flowing();
     }
     await lab.calm();
