@@ -13,7 +13,7 @@ test("a collection survives another thread that clears the flag it needs", async
     for (let round = 0; round < 50; round++) {
       // A module of its own each time, which has not looked for the function yet.
       const path = `./heap.ts?round=${round}`;
-      const { collectGarbage } = (await import(path)) as typeof import("./heap.ts");
+      const { collectGarbage } = (await import(path)) as { collectGarbage: () => void };
       expect(() => collectGarbage()).not.toThrow();
     }
   } finally {

@@ -74,10 +74,10 @@ let collect: (() => void) | undefined;
 export function collectGarbage(): void {
   if (collect === undefined) {
     v8.setFlagsFromString("--expose-gc");
-    const exposed: unknown = vm.runInNewContext("globalThis.gc");
+    const exposed = vm.runInNewContext("globalThis.gc") as (() => void) | undefined;
     // V8 checks stored code (boot.ts) against the flags: with this one left on it would be neither used nor written.
     v8.setFlagsFromString("--no-expose-gc");
-    if (typeof exposed === "function") collect = () => void exposed();
+    collect = exposed;
   }
   collect?.();
 }

@@ -70,11 +70,13 @@ const collectShare = 0.25;
 /** Resident memory, as a part of the limit, from which a full collection pays: it takes 10 ms, and more with large results. */
 const worthCollectingShare = 0.6;
 /** How often resident memory is compared with the limit, and how rarely it is collected for that. */
-const memoryWatchMs = 500;
+const memoryWatchMs = 250;
 const collectAtMostEveryMs = 3_000;
 /** Memory that is in use frees little; then it is tried more rarely. */
 const leastFreedShare = 0.05;
 const longestCollectMs = 30_000;
+/** Of the limit: grown by this much, memory is collected before its time. */
+const regrownShare = 0.05;
 const mostQueryWorkers = 4;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
@@ -152,20 +154,22 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
   };
 }
 
-/** Collects the garbage of ingestion while resident memory is close to the limit: V8 knows its heap, not the limit. */
+/**
+ * Collects the garbage of ingestion while resident memory is close to the limit: V8 knows its heap, not the limit. After a
+ * collection that freed little, it waits until memory has grown again: fast ingestion fills the rest of the limit in seconds.
+ */
 function watchMemory({ limit }: MemoryBudgets): () => void {
   let nextMs = 0;
+  let nextBytes = 0;
   return () => {
     const bytes = residentBytes();
-    if (
-      bytes === undefined ||
-      bytes < limit.bytes * worthCollectingShare ||
-      performance.now() < nextMs
-    )
-      return;
+    if (bytes === undefined || bytes < limit.bytes * worthCollectingShare) return;
+    if (performance.now() < nextMs && bytes < nextBytes) return;
     collectGarbage();
-    const isGarbage = (residentBytes() ?? bytes) < bytes * (1 - leastFreedShare);
+    const left = residentBytes() ?? bytes;
+    const isGarbage = left < bytes * (1 - leastFreedShare);
     nextMs = performance.now() + (isGarbage ? collectAtMostEveryMs : longestCollectMs);
+    nextBytes = left + limit.bytes * regrownShare;
   };
 }
 
