@@ -3,7 +3,7 @@
 // or newer; measures what the agent costs meanwhile, and whether GPM samples fail while ncu profiles a kernel. Changes nothing.
 // Needs Node, the built dist/agent, node_modules/koffi with its binary, and PyTorch; ncu where it is installed.
 //
-//   node test/device/check-gpm.mjs OUT_DIR [--dist DIR] [--library FILE] [--seconds 11] [--kinds a,b]
+//   node test/device/check-gpm.mjs OUT_DIR [--dist DIR] [--library FILE] [--seconds 11] [--kinds a,b:20]
 //
 // Writes check-gpm.json, check-gpm.md and the last page; ends with 1 where a bound does not hold. About 230 s.
 // With --stub nothing touches a GPU: --library is the tests' stand-in, which gets the values of each kind as measured.
@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 
 import { parsePage, valueOf } from "./exposition.mjs";
 import { kinds, stubScript } from "./gpm-kinds.mjs";
-import { costOf, layOut, startAgent } from "./machine.mjs";
+import { costOf, layOut, memoryParts, startAgent } from "./machine.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,7 +32,6 @@ const { values: options, positionals } = parseArgs({
 });
 const out = path.resolve(positionals[0] ?? "check-gpm");
 mkdirSync(out, { recursive: true });
-const seconds = Number(options.seconds);
 const named = options.library === "" ? "" : `&library=${options.library}`;
 
 /** @type {{ what: string, measured: string, bound: string, ok: boolean }[]} */
@@ -98,7 +97,7 @@ const worker = spawn(
 const ended = new Promise((resolve) => worker.once("close", resolve));
 process.once("exit", () => void worker.kill("SIGKILL"));
 
-/** @typedef {{ event: string, kind: string, seconds: number, steps: number, flop: number, bytes: number, reason: string }} WorkEvent */
+/** @typedef {{ event: string, kind: string, forSeconds: number, seconds: number, steps: number, flop: number, bytes: number, reason: string }} WorkEvent */
 let rest = "";
 /** @type {Promise<void>} */
 let looking = Promise.resolve();
@@ -110,7 +109,7 @@ for await (const chunk of worker.stdout.setEncoding("utf8")) {
     if (event.event === "ready") process.stdout.write(`${line}\n`);
     if (event.event === "failed")
       note(`${event.kind}: work`, event.reason, "runs", kinds[event.kind]?.word === undefined);
-    if (event.event === "begin") looking = look(event.kind);
+    if (event.event === "begin") looking = look(event.kind, event.forSeconds);
     if (event.event === "end") {
       await looking;
       judge(event);
@@ -127,6 +126,7 @@ note(
   "≤ 1 %, ≤ 90 MB",
   options.stub || (share <= 1 && mostBytes <= 90e6),
 );
+note("memory of that agent", memoryParts(plain.pid), "reported", true);
 await profile();
 await agent.stop();
 await plain.stop();
@@ -138,7 +138,7 @@ process.exit(results.every(({ ok }) => ok) ? 0 : 1);
  * Reads once a second while the work runs, so that estimates and count cover the same time: work in bursts fills one second more
  * than the next. The first seconds are left out: what they show is in part of what ran before.
  */
-async function look(/** @type {string} */ kind) {
+async function look(/** @type {string} */ kind, /** @type {number} */ seconds) {
   if (options.stub) stub(kind);
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1_000 - 300;
@@ -149,7 +149,7 @@ async function look(/** @type {string} */ kind) {
     mostBytes = Math.max(mostBytes, costOf(plain.pid).residentBytes);
     const page = await agent.page();
     writeFileSync(path.join(out, "page.txt"), page);
-    if (options.stub || performance.now() - startMs >= 4_500)
+    if (performance.now() - startMs >= Math.min(4_500, seconds * 500))
       pages.get(kind)?.push(parsePage(page));
   }
 }

@@ -2,8 +2,9 @@
 // Holds gpulse against nvidia-smi and the hardware's own energy counter on a machine with an NVIDIA GPU, idle and under load,
 // and measures what it costs. Needs Node, the built dist/ and node_modules/koffi; PyTorch for the load. Changes nothing.
 //
-//   node test/device/check-nvidia.mjs OUT_DIR [--dist DIR] [--library FILE] [--smi COMMAND] [--short]
+//   node test/device/check-nvidia.mjs OUT_DIR [--dist DIR] [--library FILE] [--smi COMMAND] [--pace 1] [--short]
 //
+// About 190 s; --pace 0.6 shortens every stretch to that share. --short only tries this program.
 // Writes check.json and check.md; ends with 1 where something is out of bounds.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -17,6 +18,7 @@ import { parsePage, valueOf } from "./exposition.mjs";
 import {
   costOf,
   layOut,
+  memoryParts,
   priceOf,
   run,
   runBeside,
@@ -35,6 +37,7 @@ const { values: options, positionals } = parseArgs({
     dist: { type: "string", default: fileURLToPath(new URL("../../dist", import.meta.url)) },
     library: { type: "string", default: "libnvidia-ml.so.1" },
     smi: { type: "string", default: "nvidia-smi" },
+    pace: { type: "string", default: "1" },
     short: { type: "boolean", default: false },
   },
 });
@@ -42,7 +45,8 @@ const out = path.resolve(positionals[0] ?? "check-nvidia");
 const cliMain = path.join(options.dist, "gpulse", "main.js");
 const named = options.library === "libnvidia-ml.so.1" ? "" : `&library=${options.library}`;
 const source = `nvidia:?processes=true${named}`;
-const seconds = (/** @type {number} */ full) => (options.short ? Math.max(2, full / 10) : full);
+const seconds = (/** @type {number} */ full) =>
+  options.short ? Math.max(2, full / 10) : full * Number(options.pace);
 
 /** @type {{ what: string, measured: string, bound: string, ok: boolean }[]} */
 const results = [];
@@ -154,6 +158,7 @@ note(
 const slowAgent = await startAgent(agentMain, source, "1s");
 await sleep(seconds(12_000));
 noteCost("agent at 1 s, everything on, idle GPU", await shareOf(slowAgent, seconds(30)), 1);
+note("memory of that agent", memoryParts(slowAgent.pid), "reported", true);
 const stats = checkStats({ cliMain, source, smi: options.smi, gpu: first, note });
 const fastAgent = await startAgent(agentMain, source, "100ms");
 await sleep(seconds(6_000));

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Sixteen kinds of work whose FLOP and bytes are counted by the program's own calls, one after another. Needs PyTorch.
 
-    python3 test/device/kinds.py SECONDS [KIND,KIND…]
+    python3 test/device/kinds.py SECONDS [KIND,KIND:SECONDS…]
 
 Prints one line of JSON per event: {"event": "ready"}, then for each kind "begin" and "end" with counts, or "failed" with the reason.
-After its warm-up each kind runs for SECONDS. With --dry no GPU is used and nothing is counted: it sleeps.
+After its warm-up each kind runs for SECONDS, or for those of its own. With --dry no GPU is used and nothing is counted: it sleeps.
 """
 import json
 import sys
@@ -129,7 +129,7 @@ def kinds():
 
 def run(name, make, seconds):
     if DRY:
-        say("begin", kind=name)
+        say("begin", kind=name, forSeconds=seconds)
         time.sleep(seconds)
         return say("end", kind=name, seconds=seconds, steps=0, flop=0, bytes=0)
     import torch
@@ -150,11 +150,18 @@ def run(name, make, seconds):
         return steps
 
     stretch(time.perf_counter() + WARM_SECONDS)
-    say("begin", kind=name)
+    say("begin", kind=name, forSeconds=seconds)
     begin = time.perf_counter()
     steps = stretch(begin + seconds)
     took = time.perf_counter() - begin
     say("end", kind=name, seconds=took, steps=steps, flop=steps * flop, bytes=steps * size)
+
+
+def listed(names, seconds):
+    """`half:20` runs for 20 seconds, `half` for as long as the others."""
+    for name in names:
+        kind, _, own = name.partition(":")
+        yield kind, float(own) if own else seconds
 
 
 def main():
@@ -162,8 +169,8 @@ def main():
     if DRY:
         names = ARGS[1].split(",") if len(ARGS) > 1 else []
         say("ready", device="none")
-        for name in names:
-            run(name, None, seconds)
+        for name, own in listed(names, seconds):
+            run(name, None, own)
         return say("done")
     import torch
 
@@ -172,9 +179,9 @@ def main():
     torch.zeros(1, device="cuda")
     properties = torch.cuda.get_device_properties(0)
     say("ready", device=properties.name, units=properties.multi_processor_count, torch=torch.__version__)
-    for name in names:
+    for name, own in listed(names, seconds):
         try:
-            run(name, makers[name], seconds)
+            run(name, makers[name], own)
         except Exception as error:  # One kind that this PyTorch cannot run must not end the others.
             say("failed", kind=name, reason=f"{type(error).__name__}: {error}"[:500])
             traceback.print_exc()

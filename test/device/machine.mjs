@@ -79,6 +79,21 @@ export function costOf(/** @type {number} */ pid) {
   };
 }
 
+/** What the resident memory of `costOf` consists of, in MB: Node's own code is file-backed and shared by both processes. */
+export function memoryParts(/** @type {number} */ pid) {
+  const [, ...children] = treeOf(pid);
+  const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
+  const own = `${pid}`;
+  const ofChildren = (/** @type {RegExp} */ kinds) =>
+    children.reduce((sum, child) => sum + bytesIn(`/proc/${child}/smaps_rollup`, kinds), 0);
+  return [
+    `agent: ${megabytes(bytesIn(`/proc/${own}/status`, /^RssAnon/))} MB of its own`,
+    `${megabytes(bytesIn(`/proc/${own}/status`, /^RssFile/))} MB of files`,
+    `NVML process: ${megabytes(ofChildren(/^Anonymous/))} MB of its own`,
+    `${megabytes(ofChildren(/^Private_Clean/))} MB of files nobody shares`,
+  ].join(", ");
+}
+
 /** Processor seconds of the children that have ended, to price a program run many times. */
 function childrenSeconds() {
   const stat = readFileSync("/proc/self/stat", "utf8");
@@ -98,7 +113,7 @@ export function priceOf(command, args, times) {
 }
 
 /** @returns {Promise<number>} */
-async function freePort() {
+export async function freePort() {
   const server = createServer();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
   const address = server.address();

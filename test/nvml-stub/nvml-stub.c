@@ -9,7 +9,8 @@
  *   N.KEY.crash 1     the call writes to address 0, as a broken driver does
  *   gpus, driver, cuda, init.rc, init.hang, init.crash, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
  *   N.gpm_ID VALUE (N.giINSTANCE.gpm_ID of a MIG instance; an id outside the usual ones is known where it has a value), N.gpm_nameless 1,
- *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]]
+ *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]],
+ *   N.process_share PERCENT of every process, N.process_share_PID of one
  * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
  */
 #include "script.h"
@@ -272,7 +273,9 @@ int nvmlDeviceGetProcessUtilization(uint64_t h, unsigned char *out, unsigned *co
     if (found < *count) {
       memset(out + found * 32, 0, 32);
       uint64_t time = 1000000;
-      unsigned percent = (unsigned)value(gpu, "process_share", 60);
+      char own[64];
+      snprintf(own, sizeof own, "process_share_%u", pid);
+      unsigned percent = (unsigned)value(gpu, own, value(gpu, "process_share", 60));
       memcpy(out + found * 32, &pid, 4);
       memcpy(out + found * 32 + 8, &time, 8);
       memcpy(out + found * 32 + 16, &percent, 4);

@@ -1,10 +1,12 @@
-// Pods that hold a GPU and run nothing on it, as NVIDIA's plugin and DRA driver name their devices to the kubelet.
+// Who uses a GPU: processes with their memory and share, and pods that hold a GPU and run nothing on it, as NVIDIA's plugin and DRA
+// driver name their devices to the kubelet.
 
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import {
   encodePodResources,
@@ -18,11 +20,14 @@ const harness = useStub();
 const claim = "6f1c3b1e-9a55-4c6e-8f6e-2f0d6c1b7a11";
 let folder = "";
 let kubelet: FakeKubelet | undefined;
+let children: ChildProcess[] = [];
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), "gpulse-owners-"));
 });
 afterEach(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  children = [];
   await kubelet?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -66,4 +71,59 @@ test.each([
 test("without the right to read placements a claimed MIG instance has no owner rather than a wrong one", async () => {
   harness.stub.script("gpus 1", "mig 0 3", "0.gpu_instance.rc 4");
   expect(await ownersOf("claim gpu.nvidia.com", "gpu-0-mig-1g18gb-19-2")).toEqual([]);
+});
+
+/** A process that sleeps, as a job of this name. */
+function startJob(name: string): number {
+  const child = spawn("sleep", ["60"], { env: { GPULSE_JOB: name }, stdio: "ignore" });
+  children.push(child);
+  return child.pid ?? 0;
+}
+
+/** Values of one metric by the owner's workload. */
+async function byJob(
+  source: ReturnType<typeof harness.open>,
+  metric: string,
+): Promise<Record<string, unknown>> {
+  const values = await read(source, "slow");
+  return Object.fromEntries(
+    [...values].flatMap(([name, value]) => {
+      const [, job] = /workload=job:(\w+)/.exec(name) ?? [];
+      return job !== undefined && name.includes(`${metric}{`) ? [[job, value]] : [];
+    }),
+  );
+}
+
+test("jobs that share a GPU have their own memory and share of its time, also without series per process", async () => {
+  const [large, small] = [startJob("large"), startJob("small")];
+  harness.stub.script(
+    "gpus 1",
+    `process 0 ${large} 3000000 C`,
+    `process 0 ${small} 1000000 C`,
+    `0.process_share_${large} 57`,
+    `0.process_share_${small} 14`,
+  );
+  const source = harness.open();
+  await vi.waitFor(
+    async () =>
+      expect(await byJob(source, "gpu_owner_utilization_ratio")).toEqual({
+        large: 0.57,
+        small: 0.14,
+      }),
+    { timeout: 20_000, interval: 500 },
+  );
+  expect(await byJob(source, "gpu_owner_memory_bytes")).toEqual({
+    large: 3_000_000,
+    small: 1_000_000,
+  });
+});
+
+test("a job that has a GPU to itself costs no call for shares", async () => {
+  const only = startJob("only");
+  harness.stub.script("gpus 1", `process 0 ${only} 3000000 C`);
+  harness.stub.logCalls();
+  const source = harness.open();
+  for (let turn = 0; turn < 3; turn++) await read(source, "slow");
+  expect(await byJob(source, "gpu_owner_utilization_ratio")).toEqual({});
+  expect(harness.stub.calls().filter(({ key }) => key === "process_utilization")).toEqual([]);
 });

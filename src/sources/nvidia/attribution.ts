@@ -1,8 +1,9 @@
-/** Owners of each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where configured. */
+/** Owners of each GPU, as series beside the planned ones: who, how much memory, what share, and the processes themselves where configured. */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
+import { type GpuProcess, ownersOfGpu } from "../../machine/owners/gpu-owners.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
-import { labelKey, type LabelSet } from "../../model/labels.ts";
+import type { LabelSet } from "../../model/labels.ts";
 import type { ExtraSeries } from "./frames.ts";
 import type { ProcessReading, XidReading } from "./protocol.ts";
 
@@ -22,6 +23,7 @@ export function xidExtras(readings: readonly XidReading[], labels: Labels): Extr
   });
 }
 
+/** Who uses each GPU, with the memory and the share of its time that each owner's processes have, where the driver reports them. */
 export async function ownerExtras(
   devices: readonly Device[],
   processes: readonly ProcessReading[],
@@ -30,30 +32,31 @@ export async function ownerExtras(
 ): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
   await resolver.refresh();
-  const extras = new Map<string, ExtraSeries>();
-  const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {
-    if (Object.values(who).every((value) => value === undefined)) return;
-    const of = labels(at, who);
-    extras.set(labelKey(of), { metric: "ownerInfo", labels: of, value: 1 });
-  };
-  devices.forEach((device, at) => {
-    const held = resolver.podOfDevice(device);
-    // A pod may hold a GPU and not use it yet: it owns it all the same.
-    const holders = held.known ? held.value : [];
-    for (const { namespace, pod, container } of holders) add(at, { namespace, pod, container });
-    const isHeld = (owner: Owner): boolean =>
-      holders.some(
-        ({ namespace, pod }) =>
-          namespace === valueOf(owner.namespace) && pod === valueOf(owner.pod),
-      );
-    for (const { pid } of processes.filter((process) => process.device === at)) {
-      const owner = owners.get(pid);
-      if (owner !== undefined && !isHeld(owner))
-        add(at, { ...placeOf(owner), user: valueOf(owner.user) });
-    }
+  return devices.flatMap((device, at) => {
+    const own = processes.filter((process) => process.device === at).map(toGpuProcess);
+    const use = { processes: own, holders: resolver.podOfDevice(device) };
+    return ownersOfGpu(use, owners).owners.flatMap((owner): ExtraSeries[] => {
+      const of = labels(at, owner.labels);
+      const info: ExtraSeries = { metric: "ownerInfo", labels: of, value: 1 };
+      // A pod that holds the GPU and runs nothing on it.
+      if (owner.processes === 0) return [info];
+      const memory: ExtraSeries = { metric: "ownerMemory", labels: of, value: owner.memoryBytes };
+      // A GPU with one process is not asked for shares.
+      if (owner.utilizationRatio === undefined) return [info, memory];
+      return [
+        info,
+        memory,
+        { metric: "ownerUtilization", labels: of, value: owner.utilizationRatio },
+      ];
+    });
   });
-  return [...extras.values()];
 }
+
+const toGpuProcess = ({ pid, memoryBytes, utilizationRatio }: ProcessReading): GpuProcess => ({
+  pid,
+  memoryBytes: Number.isNaN(memoryBytes) ? undefined : memoryBytes,
+  utilizationRatio,
+});
 
 /** The largest by memory, each with what is known of its owner. */
 export async function processExtras(
