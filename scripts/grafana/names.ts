@@ -8,7 +8,10 @@ import { didYouMean } from "../../src/config/closest.ts";
 import { foreign } from "./foreign.ts";
 import type { Board } from "./shape.ts";
 
-const rulesFolder = new URL("../../deploy/prometheus/rules/", import.meta.url);
+/** The default rules, and those to add for the services one runs. */
+const rulesFolders = ["", "stack/"].map(
+  (below) => new URL(`../../deploy/prometheus/rules/${below}`, import.meta.url),
+);
 
 interface RuleFile {
   readonly groups?: readonly { readonly rules: readonly { readonly record?: string }[] }[];
@@ -16,9 +19,13 @@ interface RuleFile {
 
 /** Names that the rules beside the dashboards record. */
 export function recordedNames(): string[] {
-  const files = readdirSync(rulesFolder).filter((name) => name.endsWith(".yml"));
-  return files.flatMap((name) => {
-    const { groups = [] } = parseYaml(readFileSync(new URL(name, rulesFolder), "utf8")) as RuleFile;
+  const files = rulesFolders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".yml"))
+      .map((name) => new URL(name, folder)),
+  );
+  return files.flatMap((file) => {
+    const { groups = [] } = parseYaml(readFileSync(file, "utf8")) as RuleFile;
     return groups.flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []));
   });
 }

@@ -112,4 +112,5 @@ def chunks(batch, seconds):
         print(json.dumps([at, time.perf_counter() - begin]), flush=True)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -77,14 +77,16 @@ async function startContainerPage(): Promise<{ address: string; stop(): Promise<
   };
 }
 
-/** The rules as they ship, but evaluated every two seconds. */
+/** The rules as they ship, with those of LLM servers, but evaluated every two seconds. */
 function writeRules(folder: string): string {
   const rules = path.join(folder, "rules");
   mkdirSync(rules);
   const shipped = path.join(repository, "deploy/prometheus/rules");
-  for (const name of readdirSync(shipped).filter((file) => file.endsWith(".yml"))) {
+  const defaults = readdirSync(shipped).filter((file) => file.endsWith(".yml"));
+  for (const name of [...defaults, "stack/serving.yml"]) {
     const text = readFileSync(path.join(shipped, name), "utf8");
-    writeFileSync(path.join(rules, name), text.replaceAll(/interval: \w+/g, "interval: 2s"));
+    const copy = path.join(rules, path.basename(name));
+    writeFileSync(copy, text.replaceAll(/interval: \w+/g, "interval: 2s"));
   }
   writeFileSync(path.join(rules, "lab.yml"), JSON.stringify(firing));
   return path.join(rules, "*.yml");

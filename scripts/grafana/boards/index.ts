@@ -8,6 +8,7 @@ import { gpuDetail } from "./gpu.ts";
 import { hostAndContainers } from "./host.ts";
 import { mlWorkload } from "./ml.ts";
 import { services } from "./services.ts";
+import { serving } from "./serving.ts";
 import { vllm } from "./vllm.ts";
 
 export const boards: readonly Board[] = [
@@ -19,5 +20,6 @@ export const boards: readonly Board[] = [
   hostAndContainers,
   alerts,
   services,
+  serving,
   vllm,
 ];
