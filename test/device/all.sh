@@ -2,7 +2,8 @@
 # Every check of this folder that a visit to a GPU needs, one after another, within a time limit; works where there is no Node (see
 # pack.sh). What was measured is in summary.md after each part, everything else in details.tar.gz.
 #   sh test/device/all.sh OUT_DIR [PART ...]
-# Parts: gpm books check health nvidia; all of them take about 500 s on one H200. LIMIT_SECONDS (540) is when the last one ends.
+# Parts: gpm books check health nvidia, about 500 s on one H200; by name also run (200 s) and serving (500 s, with LoadGen where
+# pack.sh was given its wheel). LIMIT_SECONDS (540) is when the last one ends.
 # To try it without a GPU: STUB=DIR with the tests' libnvidia-ml.so.1 runs gpm, books and health by the stand-in, a few seconds each.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -88,6 +89,11 @@ for name in ${*:-gpm books check health nvidia}; do
     health)
       if smoke; then part health 0 "$node" "$root/dist/gpulse/main.js" health --source "nvidia:?library=$stub/libnvidia-ml.so.1"
       else part health 8 "$node" "$root/dist/gpulse/main.js" health; fi ;;
+    run)
+      smoke || part run 190 "$node" "$here/check-run.mjs" "$folder" ;;
+    serving)
+      for wheel in "$packed"/*.whl; do [ ! -f "$wheel" ] || python3 -m zipfile -e "$wheel" "$work/python"; done
+      smoke || PYTHONPATH="$work/python" part serving 480 "$node" "$here/check-serving.mjs" "$folder" ;;
     *) echo "all.sh: no such part: $name" >&2; exit 2 ;;
   esac
 done

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Packs what a machine without Node needs for this folder's programs into dist/device: Node without its symbols (made once), the built
 # dist/ and koffi. Run `npm run build` first; about 26 MB. all.sh unpacks it there.
+# For the part `serving`, put LoadGen's wheel for that machine's Python beside it: `pip download --no-deps --python-version 312
+# --only-binary=:all: -d dist/device mlcommons-loadgen`.
 #   sh test/device/pack.sh [NODE]
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
