@@ -93,7 +93,7 @@ for name in ${*:-gpm books check health nvidia}; do
       smoke || part run 190 "$node" "$here/check-run.mjs" "$folder" ;;
     serving)
       for wheel in "$packed"/*.whl; do [ ! -f "$wheel" ] || python3 -m zipfile -e "$wheel" "$work/python"; done
-      smoke || PYTHONPATH="$work/python" part serving 480 "$node" "$here/check-serving.mjs" "$folder" ;;
+      smoke || part serving 480 env PYTHONPATH="$work/python" "$node" "$here/check-serving.mjs" "$folder" ;;
     *) echo "all.sh: no such part: $name" >&2; exit 2 ;;
   esac
 done
